@@ -238,9 +238,10 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "supported kinds of shared virtual memory: `coarse-grain-buffer`, `fine-grain-buffer`, "
      "`fine-grain-system`, `atomics`"},
     {"device_name", Device, "opencl", Text, Model,
-     "CL_DEVICE_NAME; `name` can be the name of the board instead"},
-    {"vendor_name", Device, "opencl", Text, Model, "CL_DEVICE_VENDOR"},
-    {"opencl_vendor_id", Device, "opencl", Number, Model, "CL_DEVICE_VENDOR_ID unchanged"},
+     "name of the device, CL_DEVICE_NAME; the fact `name` can be the name of the board instead"},
+    {"vendor_name", Device, "opencl", Text, Model, "name of the vendor, CL_DEVICE_VENDOR"},
+    {"opencl_vendor_id", Device, "opencl", Number, Model,
+     "number of the vendor, CL_DEVICE_VENDOR_ID unchanged"},
     {"gfx_target", Device, "opencl", Text, Model,
      "gfx target from the device name of AMD's driver: `gfx90a`"},
     {"compute_capability", Device, "opencl", Version, Model,
@@ -261,7 +262,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"max_registers_per_block", Device, "cuda", Number, Model,
      "maximum number of 32-bit registers of a block"},
     {"max_shared_memory_per_block", Device, "cuda", Bytes, Model,
-     "maximum shared memory of a block, with opt-in"},
+     "maximum shared memory of a block, for kernels that opt in to more than the default maximum"},
     {"l2_cache", Device, "cuda", Bytes, Model, "size of the L2 cache"},
     {"clock_hz", Device, "cuda hip level_zero", Hertz, Model, "peak clock frequency"},
     {"memory_clock_hz", Device, "cuda hip", Hertz, Model, "peak clock frequency of the memory"},
@@ -269,13 +270,16 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"compute_mode", Device, "cuda nvml", Number, Own,
      "compute mode: 0 default, 2 prohibited, 3 exclusive process"},
     {"ecc", Device, "cuda", Number, Own, "1 if error correction is on"},
-    {"managed_memory", Device, "cuda", Number, Model, "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1 or 0"},
+    {"managed_memory", Device, "cuda", Number, Model,
+     "1 if the device supports managed memory, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY"},
     {"concurrent_managed_access", Device, "cuda", Number, Model,
-     "CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1 or 0"},
+     "1 if the CPU and the device can access managed memory at the same time, "
+     "CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS"},
     {"virtual_memory_management", Device, "cuda", Number, Model,
-     "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1 or 0"},
+     "1 if the device supports virtual memory management, "
+     "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED"},
     {"memory_pools", Device, "cuda", Number, Model,
-     "CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1 or 0"},
+     "1 if the device supports memory pools, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED"},
     // ---- nvml
     {"subsystem_vendor_id", Device, "nvml", Text, Model,
      "PCI id of the board's vendor, four hexadecimal digits"},
@@ -290,7 +294,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "MIG instances",
      "", "per cent"},
     {"persistence_mode", Device, "nvml", Number, Own,
-     "1 if the driver keeps the GPU initialised while no program uses it"},
+     "1 if the driver keeps the GPU initialized while no program uses the GPU"},
     {"power_limit", Device, "nvml", Number, Own, "power limit", "", "watts"},
     {"default_power_limit", Device, "nvml", Number, Model, "the vendor's default power limit", "",
      "watts"},
@@ -310,11 +314,11 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "", "", "free"},
     {"processes", Device, "nvml", List, Moment,
      R"(`[{"pid", "memory_used", "computes", "gpu_instance"}]`, only from the stage `processes`: )"
-     "the processes with a context on the GPU, with ids of the worker's PID namespace; not part of "
-     "the report"},
+     "the processes with a context on the GPU, with ids of the worker's PID namespace. A report "
+     "does not contain this fact"},
     // ---- hip
     {"gfx_target", Device, "hip", Text, Model,
-     "gfx target, such as `gfx90a`; null if only HIP reports the device"},
+     "gfx target, such as `gfx90a`; null if `route` is `hip`"},
     {"compute_units", Device, "hip", Number, Model, "number of compute units"},
     {"wavefront_size", Device, "hip", Number, Model, "number of work-items in a wavefront"},
     {"kfd_node", Device, "hip", Number, Own, "number of the device's node in the KFD topology"},
@@ -327,7 +331,8 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"driver_version", Device, "level_zero", Version, Model,
      "driver version, decoded from the format of Intel's driver: `1.6.33578`"},
     {"intel_ip", Device, "level_zero", Version, Model,
-     "Intel IP version, such as `20.4.4`; only if the driver lists ZE_extension_device_ip_version"},
+     "Intel IP version, such as `20.4.4`; null if the driver does not list "
+     "ZE_extension_device_ip_version"},
     {"spirv_version", Device, "level_zero", Version, Model,
      "newest SPIR-V version that the driver accepts: `1.2`"},
     {"fp16", Device, "level_zero", Flag, Model, "half-precision arithmetic in kernels"},
@@ -375,7 +380,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"memory_visible", Device, "drm", Bytes, Model, "VRAM that the processor can access", "amdgpu"},
     {"gtt_total", Device, "drm", Bytes, Model, "system memory that the GPU may use",
      "amdgpu, radeon"},
-    {"gtt_used", Device, "drm", Bytes, Moment, "used part of `gtt_total`", "amdgpu"},
+    {"gtt_used", Device, "drm", Bytes, Moment, "amount of `gtt_total` in use", "amdgpu"},
     {"mes_firmware", Device, "drm", Text, Model,
      "version of the MES firmware, which schedules compute queues, from AMDGPU_INFO_FW_MES: `0x83`",
      "amdgpu"},
@@ -385,11 +390,11 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "Intel IP version of the first graphics GT: `20.4.4`", "xe"},
     {"chipset", Device, "drm", Text, Model, "chipset number in hexadecimal: `164`", "nouveau"},
     {"accelerated", Device, "drm", Flag, Model,
-     "3D acceleration is available: VIRTGPU_PARAM_3D_FEATURES", "virtio_gpu"},
+     "3D acceleration is available, from VIRTGPU_PARAM_3D_FEATURES", "virtio_gpu"},
     {"host_visible", Device, "drm", Flag, Model,
-     "host-visible memory is available: VIRTGPU_PARAM_HOST_VISIBLE", "virtio_gpu"},
+     "host-visible memory is available, from VIRTGPU_PARAM_HOST_VISIBLE", "virtio_gpu"},
     {"context_init", Device, "drm", Flag, Model,
-     "a context can select its capability set: VIRTGPU_PARAM_CONTEXT_INIT", "virtio_gpu"},
+     "a context can select its capability set, from VIRTGPU_PARAM_CONTEXT_INIT", "virtio_gpu"},
     {"capsets", Device, "drm", Texts, Model,
      "supported capability sets: `virgl`, `virgl2`, `gfxstream-vulkan`, `venus`, `cross-domain`, "
      "`drm`; a set that gpuprobe does not know is reported as a number in text form",
@@ -398,7 +403,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "all"},
     {"error", Device, "nvml level_zero level_zero_sysman", Text, Own,
      "the reason why this device could not be probed"},
-    {"error_code", Device, "nvml", Number, Own, "NVML's code for that error"},
+    {"error_code", Device, "nvml", Number, Own, "NVML's code for the error in `error`"},
     // ---- results of verifying and measuring a device
     {"check", Device, "vulkan opencl cuda hip level_zero cpu", Object, Own,
      R"(result of the stage `verify`: `{"result", "words", "wrong_words", "first_wrong", "note"}`)"},
@@ -408,9 +413,10 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     // ---- about an API as a whole
     {"loader", Runtime, "", Text, Model, "the library that was loaded"},
     {"version", Runtime, "", Version, Model,
-     "version of the API or its library: libpci at build time, the Vulkan loader, the first OpenCL "
-     "platform, the newest CUDA version that the driver supports, the NVML library, the HSA "
-     "interface (`1.14`) or the HIP runtime (`6.1.40092`), the Level Zero loader"},
+     "version of the API or its library: of libpci at build time, of the Vulkan loader, of the "
+     "first OpenCL platform, of the NVML library, of the HSA interface (`1.14`) or the HIP runtime "
+     "(`6.1.40092`), or of the Level Zero loader. For CUDA, the newest CUDA version that the "
+     "driver supports"},
     {"loader_path", Runtime, "vulkan opencl", Text, Model, "path of the library that was loaded"},
     {"instance_version", Runtime, "vulkan", Version, Model,
      "Vulkan version that the probe requested for its instance, at most 1.3"},
@@ -418,14 +424,14 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"platforms", Runtime, "opencl", List, Model,
      "`platform_name`, `platform_vendor` and `platform_version` of each platform"},
     {"driver_version", Runtime, "nvml hip", Version, Model,
-     "version of NVIDIA's driver; for HIP, the version of the HIP driver (only if `route` is "
-     "`hip`)"},
+     "version of NVIDIA's driver; for HIP, the version of the HIP driver, or null if `route` is "
+     "not `hip`"},
     {"cuda_version", Runtime, "nvml", Version, Model,
      "the newest CUDA version that the driver supports"},
     {"route", Runtime, "hip", Text, Model, "library that reported the devices: `hsa` or `hip`"},
     {"build", Runtime, "hip", Text, Model, "version of the HSA library"},
     {"rocm_version", Runtime, "hip", Version, Model,
-     "ROCm version from /opt/rocm/.info/version (only if `route` is `hsa`)"},
+     "ROCm version from /opt/rocm/.info/version; null if `route` is not `hsa`"},
     // ---- from the kernel
     {"kfd_node", Hardware, "", Number, Own, "number of the device's node in the KFD topology",
      "/sys/class/kfd"},
@@ -441,13 +447,13 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"vram_vendor", Hardware, "", Text, Own,
      "vendor of the memory chips; only for GPUs with their own memory", "amdgpu sysfs"},
     {"has_vddnb", Hardware, "", Flag, Model,
-     "hwmon lists `in1_input`, which only APUs have; missing without hwmon",
+     "hwmon lists `in1_input`, which only APUs have; null if the device has no hwmon folder",
      "amdgpu hwmon, names only"},
     {"has_board_info", Hardware, "", Flag, Model,
      "the driver has the file `board_info`, which only discrete GPUs have", "amdgpu sysfs"},
     {"iommu", Hardware, "", Text, Own,
-     "mode of the IOMMU for the device's memory accesses: `dma` and `dma-fq` translate addresses, "
-     "`identity` does not",
+     "the IOMMU's mode for the device's memory accesses: addresses are translated in the modes "
+     "`dma` and `dma-fq`, but not in the mode `identity`",
      "`iommu_group/type` of the device, from Linux 5.11 on"},
     {"slowdowns", Hardware, "", Texts, Moment,
      "reasons for reduced clocks: the values of NVML's `slowdowns`, or `other`; read only for the "
@@ -464,7 +470,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"firmware", Hardware, "", Text, Own, "the version of an accelerator's firmware",
      "the driver's sysfs, by drivers.json"},
     {"power_draw", Hardware, "", Number, Moment,
-     "power draw of an accelerator in microwatts; not read while it is suspended",
+     "power draw of an accelerator in microwatts; not read while the accelerator is suspended",
      "hwmon `power1_input` or `power1_average`"},
     {"power_limit", Hardware, "", Number, Own, "power limit in microwatts",
      "hwmon `power1_cap` or `power1_max`; the driver's sysfs, by drivers.json"},
@@ -491,7 +497,7 @@ constexpr bool overlap(const FactInfo& left, const FactInfo& right) {
 }
 
 /// Whether both rows may be in one table. Each API has at most one row for a key, no API redefines
-/// a key that every device has, and all rows of a key have the same FactSpecificity value.
+/// a key that every device has, and all rows for a key have the same FactSpecificity value.
 constexpr bool agree(const FactInfo& left, const FactInfo& right) {
     const auto is_of_device = [](const FactInfo& row) {
         return row.of == FactOf::EveryDevice || row.of == FactOf::Device || row.of == FactOf::View;
@@ -503,8 +509,8 @@ constexpr bool agree(const FactInfo& left, const FactInfo& right) {
            left.unit == right.unit && left.momentary_members == right.momentary_members;
 }
 
-/// Whether the rows form a valid table: each has a meaning and a FactSpecificity value, and no two
-/// contradict each other.
+/// Whether the rows form a valid table: each row has a meaning and a FactSpecificity value, and no
+/// two rows contradict each other.
 constexpr bool is_fact_table(std::span<const FactInfo> rows) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (rows[i].key.empty() || rows[i].meaning.empty() ||
@@ -522,8 +528,8 @@ const FactInfo* device_fact(std::string_view key);
 /// The row of a key in the facts of an API as a whole; null if no row declares it.
 const FactInfo* runtime_fact(std::string_view key);
 
-/// The first key that a worker may not send because no row declares it; nullopt if all are
-/// declared.
+/// The first key that a worker may not send because no row declares the key; nullopt if all keys
+/// are declared.
 std::optional<std::string> undeclared_device_fact(const Value& device);
 std::optional<std::string> undeclared_runtime_fact(const Value& runtime);
 
@@ -536,7 +542,8 @@ bool may_identify(std::string_view key);
 /// Sets every fact that may_identify() to null, in the facts of a device (ApiView::device) and in
 /// its alternatives.
 void hide_identity(Value& device);
-/// Sets every fact or member that changes by itself to null, in the same places.
+/// Sets every fact or member that changes by itself to null, in the facts of a device and in its
+/// alternatives.
 void forget_the_moment(Value& device);
 
 }  // namespace gpuprobe::inline report
