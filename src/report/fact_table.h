@@ -468,16 +468,16 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"connected", Hardware, "", Flag, Own, "a display is connected to the GPU",
      "sysfs DRM connectors"},
     {"firmware", Hardware, "", Text, Own, "the version of an accelerator's firmware",
-     "the driver's sysfs, by drivers.json"},
+     "the driver's sysfs file that drivers.json names"},
     {"power_draw", Hardware, "", Number, Moment,
      "power draw of an accelerator in microwatts; not read while the accelerator is suspended",
      "hwmon `power1_input` or `power1_average`"},
     {"power_limit", Hardware, "", Number, Own, "power limit in microwatts",
-     "hwmon `power1_cap` or `power1_max`; the driver's sysfs, by drivers.json"},
+     "hwmon `power1_cap` or `power1_max`; the driver's sysfs file that drivers.json names"},
     {"temperature", Hardware, "", Number, Moment,
      "temperature of the first sensor in thousandths of a degree Celsius; not read while the "
      "device is suspended",
-     "hwmon `temp1_input`; the driver's sysfs or a thermal zone, by drivers.json"},
+     "hwmon `temp1_input`; the driver's sysfs file that drivers.json names, or a thermal zone"},
 });
 }  // namespace known_facts
 
