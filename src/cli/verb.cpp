@@ -239,8 +239,8 @@ std::vector<Option> trial_options() {
          .help = "wake suspended GPUs",
          .take = put<&Arguments::allow_wake>},
         {.names = "--force",
-         .help = "measure even if the GPU is in use or short of memory, or if the machine runs on "
-                 "battery",
+         .help = "measure even if the GPU is in use or has little free memory, or if the machine "
+                 "runs on battery",
          .take = put<&Arguments::measures_in_use>},
     };
 }
@@ -315,7 +315,7 @@ std::vector<Option> output_options() {
          .take = take_json},
         {.names = "--color",
          .value = {.name = "WHEN", .offers = "auto always never", .takes_others = false},
-         .help = "when to use colours: auto, always or never (respects NO_COLOR)",
+         .help = "when to use colors: auto, always or never (respects NO_COLOR)",
          .take = take_colour,
          .also = "--colour"},
         {.names = "--no-legend",

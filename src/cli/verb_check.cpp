@@ -167,9 +167,9 @@ Verb check_verb() {
 For authors of manifests and of applications' data files. Shows every mistake with its position in
 FILE, the violated rule, and the keyword that the author probably meant. An unknown keyword that does
 not resemble a known keyword is only a warning, because a newer version of gpuprobe may support it.
-Then a table shows which variant each machine gets: this machine, or the captures from --replay, which
-may be repeated and may name a folder of captures. If FILE is "-", check reads standard input. The
-exit status is 1 if there are mistakes.
+Then a table shows which variant gpuprobe chooses on this machine, or on each capture that --replay
+names. --replay may be repeated and may name a folder of captures. If FILE is "-", check reads
+standard input. The exit status is 1 if there are mistakes.
 )",
         .operands = {{.word = {.name = "FILE", .names = kFiles},
                       .take = put<&Arguments::check, &CheckArguments::file>}},

@@ -200,9 +200,9 @@ Verb monitor_verb() {
             .overview = {{"monitor", "print changes of GPUs as they happen"}},
             .usage = {"monitor [OPTION…]"},
             .about = R"(
-Prints a line when a GPU is added, removed or changed, until interrupted. If the daemon stops, for
-example during an upgrade, monitor waits 30 seconds, or the time from --patience, for the daemon to
-start again. With -j, each line is a JSON document.
+Prints a line whenever a GPU is added, removed or changed. monitor runs until you interrupt it. If the
+daemon stops, for example during an upgrade, monitor waits 30 seconds, or the time from --patience,
+until the daemon starts again. With -j, each line is a JSON document.
 )",
             .run = run_monitor};
 }
@@ -294,8 +294,9 @@ Verb call_verb() {
             .overview = {{"call METHOD", "call a method of the daemon's socket"}},
             .usage = {"call METHOD [PARAMETERS] [--more] [OPTION…]"},
             .about = R"(
-Calls a method of org.gpuprobe and prints its answer as JSON, or {"error":…}. PARAMETERS is a JSON
-object, or - to read one from standard input. With --direct or --replay, no daemon is used.
+Calls a method of org.gpuprobe and prints the answer as JSON, or {"error":…} if the call failed.
+PARAMETERS is a JSON object, or - to read the object from standard input. With --direct or --replay,
+no daemon is used.
 )",
             .operands = {{.word = {.name = "METHOD"},
                           .take = put<&Arguments::call, &CallArguments::method>},
@@ -348,7 +349,7 @@ Verb version_verb() {
             .overview = {{"version", "show the versions of this program and the daemon"}},
             .usage = {"version [OPTION…]"},
             .about = R"(
-Shows the versions of this program and of the daemon that answers.
+Shows the versions of this program and of the running daemon.
 )",
             .run_alone = run_version};
 }

@@ -286,8 +286,8 @@ Verb doctor_verb() {
             .usage = {"doctor [--strict] [--fix-script] [--bug-report=FILE] [OPTION…]"},
             .about = R"(
 Checks every known reason why a GPU is not used: permissions, missing loaders and drivers, versions
-that do not match, containers, environment variables. For each finding, it shows the evidence and a
-fix for this distribution or container.
+that do not match, containers, environment variables. For each finding, doctor shows the evidence and
+a fix for this distribution or container.
 The exit status is 6 if an error was found; warnings and notes do not change the exit status.
 )",
             .options = {{.names = "--strict",

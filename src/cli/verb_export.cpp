@@ -156,7 +156,7 @@ Status check_export_path(const ExportFormat& format, std::string_view path) {
     if (format.written_first == WrittenFirst::NoFile)
         return Error{ErrorCode::InvalidRequest,
                      phrase("export {format}: this format is printed only on standard output, "
-                            "because the cluster's administrator must install it",
+                            "because the cluster's administrator must install the file",
                             {{"format", name}})};
     // Readers skip hidden files.
     const auto file = path.substr(path.rfind('/') + 1);
@@ -195,11 +195,9 @@ Result<Placed> place_export(const ExportFormat& format,
                 .would_lose = std::move(lost)};
     const auto folder = file.parent_path();
     if (!RootedFiles{}.exists(folder.native()))
-        return Error{
-            ErrorCode::NotFound,
-            fmt::format(
-                "folder {} does not exist; check that the program that reads it is installed",
-                scrubbed(folder.native(), 512))};
+        return Error{ErrorCode::NotFound, fmt::format("folder {} does not exist; check that the "
+                                                      "program that reads this folder is installed",
+                                                      scrubbed(folder.native(), 512))};
     // The temporary file must not be noticed by the reader, which may watch the folder.
     const bool is_above = format.written_first == WrittenFirst::FolderAbove;
     const auto from = is_above ? folder.parent_path() : folder;
@@ -409,13 +407,14 @@ struct ToolForm {
 };
 // In the order of the help.
 constexpr ToolForm kForms[] = {
-    {"conda", "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _AMDGPU, _GLIBC …, for mamba and pixi too"},
+    {"conda", "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _AMDGPU, _GLIBC …; mamba and pixi read them too"},
     {"uv",
-     "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; with APPLICATION, its package indexes"},
+     "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; for APPLICATION, its package indexes"},
     {"wheel", "properties for providers of Python wheel variants"},
     {"pip", "the package and the indexes of the recommended variant of APPLICATION"},
     {"ggml", "CMake options for llama.cpp and similar projects"},
-    {"container", "arguments for docker and podman; with APPLICATION, only for its GPUs"},
+    {"container",
+     "arguments for docker and podman; for APPLICATION, only for the GPUs that it uses"},
 };
 
 /// The export for a tool: variables or arguments. One of the two is empty.
@@ -588,15 +587,16 @@ Prints one answer for another tool, as variables (KEY=VALUE) or arguments:
         for (const auto& form : kForms)
             text += fmt::format("  {:<11}  {}\n", form.name, form.summary);
         text += R"(
-Or describes this machine to an orchestrator, including which variants of each APPLICATION run on it:
+With these formats, export describes this machine to an orchestrator, and lists the variants of
+each APPLICATION that run on this machine:
 
 )";
         for (const auto& format : export_formats())
             text += fmt::format("  {:<11}  {}\n", format.name, format.summary);
         return text + R"(
-A file is replaced atomically, and only if something has changed; an interrupted probe removes
-nothing from the file. The exit status is 1 if --check finds a difference other than dates, and 3 if
-something was left out or refused; the reason is printed on standard error.
+export replaces a file atomically, and only if its content has changed. If a probe was interrupted,
+export removes nothing from the file. The exit status is 1 if --check finds a difference other than
+dates, and 3 if something was left out or refused; the reason is printed on standard error.
 
 An export for another tool refuses a CPU variant if a GPU would stay unused, unless you give
 --allow-cpu. If there is no answer, the export prints --gpuprobe-has-no-answer. No program supports
@@ -711,8 +711,8 @@ std::vector<Option> fleet_options() {
          .take = take_mode},
         {.names = "--node",
          .value = {.name = "NAME"},
-         .help =
-             "name of this machine in Slurm and OpenTelemetry, if it differs from the host name",
+         .help = "name of this machine in Slurm and OpenTelemetry, if that name differs from the "
+                 "host name",
          .take = put<&Arguments::fleet, &FleetArguments::node>}};
 }
 

@@ -220,9 +220,10 @@ Verb knowledge_verb() {
 Data files contain the facts about chips, drivers, distributions, causes and applications. The data
 files are compiled into the program, or come from the package gpuprobe-knowledge, a bundle, or an
 administrator. status shows the data files in use. verify checks the signature of a bundle and every
-file in it. update verifies a bundle and, as root, installs it; rollback returns to the previous bundle.
-A running daemon loads the change. NEWER is a version of the application that its data file does not
-cover yet; CHECKED is the date of the last check.
+file in it. update verifies a bundle and, as root, installs it; rollback returns to the previous
+bundle. A running daemon loads the new data files. In the table, NEWER is a version of the application
+that the data file does not cover yet, and CHECKED is the date on which the data file was last
+checked.
 )",
             .operands = {{.word = {.name = "ACTION",
                                    .offers = "status verify update rollback",

@@ -341,10 +341,11 @@ Verb plan_verb() {
             .overview = {{"plan", "estimate whether a model fits on the GPUs"}},
             .usage = {"plan --gguf=FILE [OPTION…]", "plan --memory=SIZE [OPTION…]"},
             .about = R"(
-Estimates whether a model fits on each GPU, and on several GPUs together: "fits" with 10% to spare,
-"tight" with less, "no", or "unknown" if the size of the memory is unknown. Also shows how many layers
-fit on the GPU (llama.cpp's --n-gpu-layers) and the longest context with which all layers fit. plan
-reads only the header of FILE, and finds the other parts of a split model by their names.
+Estimates whether a model fits on each GPU, and on several GPUs together. The answer is "fits" if 10%
+of the memory stay free, "tight" if less stays free, "no" if the model does not fit, or "unknown" if
+the size of the memory is unknown. plan also shows how many layers fit on the GPU (llama.cpp's
+--n-gpu-layers) and the longest context with which all layers fit. plan reads only the header of FILE,
+and finds the other parts of a split model by their names.
 The exit status is 3 if no GPU and no set of GPUs is known to have enough memory.
 )",
             .options = plan_options(),

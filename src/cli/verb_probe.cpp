@@ -210,8 +210,7 @@ Status check_quarantine(Arguments& arguments) {
     const auto& quarantine = arguments.quarantine;
     const bool names_one = quarantine.api || quarantine.driver;
     if (quarantine.action == "clear" && quarantine.is_all == names_one)
-        return refusal(
-            "quarantine clear: requires either an API or --driver=PATH, or --all without them");
+        return refusal("quarantine clear: name an API or --driver=PATH, or give only --all");
     return Done{};
 }
 
@@ -234,10 +233,10 @@ do this.
                           .take = put<&Arguments::quarantine, &QuarantineArguments::api>}},
             .options = {{.names = "--driver",
                          .value = {.name = "PATH", .names = kFiles},
-                         .help = "clear only the driver with this manifest",
+                         .help = "end only the quarantine of the driver with this manifest",
                          .take = put<&Arguments::quarantine, &QuarantineArguments::driver>},
                         {.names = "--all",
-                         .help = "clear all drivers",
+                         .help = "end the quarantine of all drivers",
                          .take = put<&Arguments::quarantine, &QuarantineArguments::is_all>}},
             .check = check_quarantine,
             .run = run_quarantine};

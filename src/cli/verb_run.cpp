@@ -427,9 +427,9 @@ Otherwise, the exit status is 127 if PROGRAM is not found, 126 if PROGRAM cannot
 candidate could be chosen, 124 if the program succeeded but did not use the API that --expect names, and
 123 if it is unknown which API the program used.
 
-The reported memory is the maximum at one moment. run finds child processes by the variable
-GPUPROBE_RUN, which it sets. run records the outcome of the choice as report-outcome does: as a success,
-or as a failure if another candidate worked or the GPU was in use.
+The reported memory is the largest amount that was in use at one moment. run sets the variable
+GPUPROBE_RUN and finds child processes by this variable. run records the outcome of the choice as
+report-outcome does: as a success, or as a failure if another candidate worked or the GPU was in use.
 )",
         .operands = {{.word = {.name = "APPLICATION", .names = kApplications},
                       .take = take_application}},

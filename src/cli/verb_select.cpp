@@ -207,29 +207,30 @@ Verb env_verb() {
         .name = "env",
         .group = VerbGroup::Start,
         .overview = {{"env [APPLICATION]",
-                      "print the environment of the choice, for eval or EnvironmentFile="},
+                      "print the variables for the chosen backend, for eval or EnvironmentFile="},
                      {"env GPU", "print variables that restrict any program to this GPU"}},
         .usage = {"env [APPLICATION] [OPTION…]", "env GPU [--all] [OPTION…]"},
         .about = R"page(
-Prints the environment of the choice as KEY=VALUE lines:
+Prints the environment for the chosen backend and GPU as KEY=VALUE lines:
 
   eval "$(gpuprobectl env APPLICATION | sed 's/^/export /')"
   gpuprobectl env APPLICATION > /run/APPLICATION.env     # EnvironmentFile=
 
 The variables select the chosen GPU and hide every other GPU from the application. If the CPU was
-chosen, or --backend=none was given, they hide all GPUs.
+chosen, or --backend=none was given, the variables hide all GPUs.
 
 If you name a GPU instead of an application, env prints variables that restrict any program to this
-GPU. For each API, they select the GPU by an identifier that stays the same after a restart, or
-otherwise by its position in the list, together with variables that fix the order of the list. On a
-terminal, env shows other ways to select the GPU as comments; -j prints all ways with the GPU's
-UUIDs. The exit status is 3 if no variable can select the GPU.
+GPU. For each API, the variables select the GPU by an identifier that stays the same after a restart,
+or otherwise by its position in the list, together with variables that fix the order of the list. On a
+terminal, env shows other ways to select the GPU as comments; -j prints all ways with the GPU's UUIDs.
+The exit status is 3 if no variable can select the GPU.
 )page",
         .operands = {{.word = {.name = "APPLICATION", .names = kApplications | kGpus},
                       .take = take_application}},
         .options = joined(
             {{.names = "--build",
-              .help = "print variables for building ggml for this choice, not for running it",
+              .help =
+                  "print variables for building ggml for this choice, not for running a program",
               .take = put<&Arguments::select, &SelectArguments::for_build>},
              all_option("with a GPU: also print the other ways to select the GPU, as comments")},
             choice_options()),
@@ -387,7 +388,7 @@ Status check_report_outcome(Arguments& arguments) {
 Status take_gpu_used(Arguments& arguments, const std::string& word) {
     arguments.outcome.gpus = comma_list(word);
     if (arguments.outcome.gpus.size() != 1)
-        return refusal("name exactly one GPU, or omit the option if the result applies to any GPU");
+        return refusal("name exactly one GPU, or omit --gpu if the result applies to any GPU");
     return Done{};
 }
 

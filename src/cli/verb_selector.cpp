@@ -109,8 +109,8 @@ void explain_differences(const Arguments& arguments, const FleetQuery& query, bo
     if (is_given)
         return;
     remark(arguments,
-           "--allow-weaker omits the requirement; --verdict matches on the verdicts that the nodes "
-           "exported");
+           "add --allow-weaker to omit the requirement, or --verdict to select machines by the "
+           "verdict that they exported");
 }
 
 /// Prints the query, unless the orchestrator can't express a need and --allow-weaker was not given.

@@ -186,7 +186,7 @@ class Written(InFolder):
     def test_a_folder_that_is_not_there_is_an_error(self):
         done = export("json", f"--output={self.folder}/nowhere/a.json")
         self.assertEqual(done.returncode, 1)
-        self.assertIn(f"folder {self.folder}/nowhere does not exist; check that the program that reads it is installed", done.stderr)
+        self.assertIn(f"folder {self.folder}/nowhere does not exist; check that the program that reads this folder is installed", done.stderr)
 
     def test_names_that_no_reader_takes_are_refused(self):
         for words in (("prometheus", "--output=a.txt"), ("prometheus", "--output=.a.prom"), ("nfd", "--output=.a"),

@@ -52,8 +52,8 @@ class QuarantineVerb(unittest.TestCase):
         self.assertEqual(json.loads(self.direct("quarantine", "clear", "--all", "-j").stdout), {"cleared": 1})
 
     def test_mistakes_are_named(self):
-        rows = ((("quarantine", "clear"), "quarantine clear: requires either an API or --driver=PATH, or --all without them"),
-                (("quarantine", "clear", "cuda", "--all"), "requires either an API or --driver=PATH, or --all without them"),
+        rows = ((("quarantine", "clear"), "quarantine clear: name an API or --driver=PATH, or give only --all"),
+                (("quarantine", "clear", "cuda", "--all"), "name an API or --driver=PATH, or give only --all"),
                 (("quarantine", "evict"), "evict"))
         for words, problem in rows:
             with self.subTest(words=words):
