@@ -105,7 +105,7 @@ function planNode(plan, isWhole) {
         togetherNode(plan.together),
         hostNode(plan.host),
         h("p", { class: "faint" }, cockpit.format(
-            _("This is an estimate: the budgets leave $0 free, and only the program that loads the model knows exactly."),
+            _("This is an estimate: the budgets leave $0 free. The exact need depends on the program that loads the model."),
             size(plan.margin))),
     ];
 }

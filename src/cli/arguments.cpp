@@ -140,8 +140,9 @@ std::string advice(const std::string& word, std::string_view verb) {
     const auto own = fmt::format("'{}'", verb);
     if (const auto others = is_option ? verbs_with(name) : ""; !others.empty())
         return verb.empty() || others.find(own) != std::string::npos
-                   ? fmt::format("It is an option of {}: write it after the verb.", others)
-                   : fmt::format("It is an option of {1}, not of {0}.", own, others);
+                   ? fmt::format("This is an option of {}: write the option after the verb.",
+                                 others)
+                   : fmt::format("This is an option of {1}, not of {0}.", own, others);
     auto question = did_you_mean(name, is_option ? option_names() : verb_names());
     if (question.empty())
         return hint_on(is_option ? verb : "");
@@ -162,7 +163,7 @@ Parsed refused_verb(const std::string& word) {
             fmt::format(
                 "'{}' is not included in this program, which is a reduced build for embedding",
                 word),
-            "The full programs, gpuprobectl and gpuprobe-linux-ARCH, include it.");
+            "The full programs, gpuprobectl and gpuprobe-linux-ARCH, include this verb.");
     return refused(fmt::format("unknown verb '{}'", word), advice(word, ""));
 }
 

@@ -88,7 +88,7 @@ bool is_part_of(const Gpu& gpu,
 Error unknown(const Report& report, std::string_view selector) {
     if (report.gpus.empty())
         return {ErrorCode::UnknownDevice,
-                fmt::format("no GPU '{}': this machine has none", selector)};
+                fmt::format("no GPU '{}': this machine has no GPU", selector)};
     return {ErrorCode::UnknownDevice,
             phrase("no GPU '{asked}'; this machine has {gpus}",
                    {{"asked", std::string{selector}},
@@ -312,8 +312,8 @@ std::string warnings_text(const std::vector<Reason>& warnings, const Screen& scr
 std::string assumed_text(const std::map<std::string, std::string>& assumed, const Screen& screen) {
     std::string text;
     for (const auto& [fact, value] : assumed)
-        text += (text.empty() ? "assumed, because unknown here: " : ", ") + scrubbed(fact, 64) +
-                "=" + scrubbed(value, 128);
+        text += (text.empty() ? "assumed, because not known on this machine: " : ", ") +
+                scrubbed(fact, 64) + "=" + scrubbed(value, 128);
     return text.empty() ? text
                         : hanging(screen, "  " + toned(screen, Tone::Unsure, "?") + " ", 4, text);
 }
@@ -454,8 +454,8 @@ Status read_build(const Context& context, Value& request) {
     for (const auto* key : {"needs", "bundles", "kernels"})
         if (request.find(key))
             return Error{ErrorCode::InvalidRequest,
-                         phrase("--installed already reads from {path} the data that --{option} "
-                                "gives: use only one of the two options",
+                         phrase("--installed reads the data of --{option} from {path}: use only "
+                                "one of the two options",
                                 {{"path", scrubbed(*path)}, {"option", key}})};
     auto build = read_installed_build(*path, linker_of(context.arguments));
     if (!build)

@@ -33,7 +33,7 @@ struct DoubtWords {
 };
 constexpr std::array<DoubtWords, 5> kDoubts = {
     {{Doubt::NotReadable, "no permission to inspect one of the program's processes"},
-     {Doubt::NodeOpen, "the driver of one device does not report the memory use of processes"},
+     {Doubt::NodeOpen, "the driver of one device does not report how much memory a process uses"},
      {Doubt::EndedTooSoon, "the process ended before NVIDIA's driver library reported its GPU use"},
      {Doubt::TooMany, "the process has too many child processes"},
      {Doubt::SeldomSeen, "the machine was too busy to check the process often enough"}}};
@@ -510,7 +510,7 @@ Verb watch_verb() {
         .about = R"(
 Shows which GPUs the process and its child processes use now, how much GPU memory they use, and
 through which API. On a terminal, watch updates its line until the process ends; otherwise, and with
---once, watch prints one line. With -j, it prints a JSON document instead of each line.
+--once, watch prints one line. With -j, watch prints a JSON document instead of each line.
 
 You can inspect your own processes, and root can inspect all processes. About processes of other
 users, only KFD and NVIDIA's driver report GPU use. Missing information is shown as unknown.

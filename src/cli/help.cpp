@@ -21,7 +21,7 @@ To name a GPU, use its id, its index in the list, its PCI address, a node such a
 /dev/dri/renderD128, the beginning of its id, or a part of its name.
 
 Exit status: 0 success, 1 failure, 2 incorrect usage, 3 nothing matches, 4 no daemon (with
---socket), 5 not authorised, 6 the doctor found a problem that prevents the use of a GPU.
+--socket), 5 not authorized, 6 the doctor found a problem that prevents the use of a GPU.
 )";
 
 /// The left column of an option: "-q, --quiet", "    --json=MODE". Long names are aligned whether

@@ -358,8 +358,8 @@ std::string plan_text(const PlanRequest& request, const Plan& plan, const Screen
             host_text(plan.host, screen);
     if (screen.has_legend)
         text += "\n" + hanging(screen, "", 0,
-                               phrase("This is an estimate: the budgets leave {margin} free, and "
-                                      "only the program that loads the model knows exactly.",
+                               phrase("This is an estimate: the budgets leave {margin} free. The "
+                                      "exact need depends on the program that loads the model.",
                                       {{"margin", size_text(request.margin)}}));
     return text;
 }

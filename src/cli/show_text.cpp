@@ -263,7 +263,7 @@ FactList computed(const Gpu& gpu, const Report& report) {
 std::string api_title(const std::string& api, const ApiView& view) {
     const auto sentence = view.joined_by == "weak"
                               ? "API {api}: {outcome}[, version {version}][, device {index}], "
-                                "matched by weak evidence"
+                                "matched only by vendor and model"
                               : "API {api}: {outcome}[, version {version}][, device {index}]";
     return scrubbed(phrase(
         sentence,

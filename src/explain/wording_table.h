@@ -83,7 +83,7 @@ inline constexpr Wording kWordings[] = {
     // Hardware and kernel drivers.
     {"vendor-mismatch",
      "[works only on {needs:vendor} GPUs, not on {have:vendor} GPUs|works only on {needs:vendor} "
-     "GPUs|does not work on {have:vendor} GPUs|does not work on GPUs from this vendor]"},
+     "GPUs|does not work on {have:vendor} GPUs|not for GPUs from this vendor]"},
     {"display-only", "this GPU only drives displays and cannot compute"},
     {"no-driver", "no kernel driver is bound to the device"},
     {"driver-mismatch",

@@ -269,7 +269,8 @@ TEST(Arguments, AnOptionWithAValueTakesOneWord) {
 
 TEST(Arguments, AnOptionOfAVerbGoesBehindIt) {
     for (const auto& words : {Words{"--chain"}, Words{"--chain", "recommend", "torch"}})
-        EXPECT_NE(refusal(words).find("It is an option of 'recommend': write it after the verb."),
+        EXPECT_NE(refusal(words).find(
+                      "This is an option of 'recommend': write the option after the verb."),
                   std::string::npos)
             << refusal(words);
     EXPECT_NE(refusal({"list", "--chain"}).find(", not of 'list'."), std::string::npos)

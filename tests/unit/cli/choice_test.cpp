@@ -74,7 +74,7 @@ TEST(PickGpu, SaysThatThereIsNoGpuAtAll) {
     const auto found = pick_gpu(report, "0");
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code, ErrorCode::UnknownDevice);
-    EXPECT_EQ(found.error().text, "no GPU '0': this machine has none");
+    EXPECT_EQ(found.error().text, "no GPU '0': this machine has no GPU");
 }
 
 }  // namespace choice_test
