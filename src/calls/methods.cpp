@@ -474,24 +474,27 @@ std::vector<Method> lists() {
     return {
         method<Nothing, Report, describe_machine>(
             "Describe",
-            "The capability report, without the facts that the caller has no permission to see.",
+            "Returns the capability report, without the facts that the caller has no permission to "
+            "see.",
             kept,
             {{.member = "Describe", .out = "json:s"}, {.member = "DescribeFd", .out = "json:h"}}),
         method<Nothing, GpuList, list_gpus>(
-            "ListGpus", "All GPUs, the default one first, and all other accelerators.", kept,
-            {{.member = "ListGpus", .in = "options:a{sv}", .out = "gpus:ao"}}),
+            "ListGpus", "Returns all GPUs, the default GPU first, and all other accelerators.",
+            kept, {{.member = "ListGpus", .in = "options:a{sv}", .out = "gpus:ao"}}),
         method<GpuParameters, Gpu, get_gpu>(
             "GetGpu",
-            "One GPU's part of the report, without the facts that the caller has no permission to "
-            "see.",
+            "Returns one GPU's part of the report, without the facts that the caller has no "
+            "permission to see.",
             kept, {{.member = "Describe", .out = "json:s", .is_of_gpu = true}}, {UnknownDevice}),
         method<Nothing, HardwareDeviceList, list_hardware_devices>(
             "ListHardwareDevices",
-            "The CPU, GPUs and NPUs, described as ONNX Runtime's OrtHardwareDevice does.", kept),
+            "Returns the CPU, the GPUs and the NPUs, with the members that ONNX Runtime's "
+            "OrtHardwareDevice has.",
+            kept),
         method<Nothing, ApplicationList, list_applications>(
             "ListApplications",
-            "The applications that Select and Recommend know, with the backends for Select and the "
-            "variants for Recommend.",
+            "Returns the applications that Select and Recommend support, with the backends for "
+            "Select and the variants for Recommend.",
             {}, {{.member = "ListApplications", .out = "applications:aa{sv}"}}),
     };
 }
@@ -515,8 +518,8 @@ std::vector<Method> questions() {
     std::vector<Method> methods{
         method<SelectParameters, Decision, select_backend>(
             "Select",
-            "The backend and the GPU that an application should use, and the verdict on every "
-            "other candidate. The default application is 'default'.",
+            "Returns the backend and the GPU that an application should use, and the verdict on "
+            "every other candidate. If 'application' is omitted, the application is 'default'.",
             kept,
             {{.member = "SelectBackend",
               .in = "application:s request:a{sv}",
@@ -526,8 +529,8 @@ std::vector<Method> questions() {
             {UnknownApplication, UnknownDevice, InvalidRequest, NoMatch}),
         method<RecommendParameters, Recommendation, recommend_variant>(
             "Recommend",
-            "The variant of an application to install. 'manifest' is the text of a manifest to use "
-            "instead of the installed one.",
+            "Returns the variant of an application to install. 'manifest' is the text of a "
+            "manifest to use instead of the installed manifest.",
             kept,
             {{.member = "RecommendVariant",
               .in = "application:s manifest:s request:a{sv}",
@@ -537,19 +540,19 @@ std::vector<Method> questions() {
             {NotFound, Malformed, TooLarge, InvalidRequest}),
         method<DiagnoseParameters, Diagnosis, diagnose>(
             "Diagnose",
-            "Explains why a GPU is not used, and how to fix that. 'environment' contains the "
-            "environment of the program that does not use the GPU.",
+            "Explains why a program does not use a GPU, and how to fix the problem. 'environment' "
+            "contains the environment variables of that program.",
             of_now, {{.member = "Diagnose", .out = "json:s"}}),
         method<QueryParameters, TermAnswer, query_terms>(
             "Query",
-            "Evaluates each term, such as 'driver>=550', for each of the GPUs; for all GPUs if "
-            "'gpus' is left out.",
+            "Evaluates each term, such as 'driver>=550', for each GPU in 'gpus', or for all GPUs "
+            "if 'gpus' is omitted.",
             kept, {}, {InvalidRequest, UnknownDevice}),
         method<MemoryParameters, engine::LiveMemory, get_memory>(
             "GetMemory",
-            "The current memory of one GPU or partition, in bytes. Does not wake a suspended GPU. "
-            "'partition' is the name of a partition; leave it out if 'gpu' is the id of a "
-            "partition.",
+            "Returns the current memory of one GPU or partition, in bytes. The method does not "
+            "wake a suspended GPU. 'partition' is the name of a partition; omit 'partition' if "
+            "'gpu' is the id of a partition.",
             {.waits = true},
             {{.member = "GetMemory",
               .in = "options:a{sv}",
@@ -572,20 +575,22 @@ std::vector<Method> orders() {
     std::vector<Method> methods{
         method<ProbeParameters, ProbeProgress, probe_drivers>(
             "Probe",
-            "Probes the drivers again. If the call sets 'more', replies with the progress, from 0 "
-            "to 1, come before the result.",
+            "Probes the drivers again. If the call sets 'more', the method sends the progress, "
+            "from 0 to 1, before the result.",
             slow,
             {{.member = "Probe", .in = "gpus:ao apis:as options:a{sv}", .out = "answer:a{sv}"}},
             {InvalidRequest, UnknownDevice, WouldWake}),
         method<OutcomeParameters, OutcomeParameters, report_outcome>(
             "ReportOutcome",
-            "Records whether a choice worked: 'outcome' is 'ok' or 'failed'. Returns the record.",
+            "Records whether a choice worked: 'outcome' is 'ok' or 'failed'. Returns the stored "
+            "record.",
             {.is_costly = true}, {{.member = "ReportOutcome", .in = "report:a{sv}"}},
             {InvalidRequest, UnknownApplication, UnknownDevice, Io}),
-        method<Nothing, ReportChange, subscribe>("Subscribe",
-                                                 "The generation and the state of the report, now "
-                                                 "and after each change. The call must set 'more'.",
-                                                 {.subscribes = true}),
+        method<Nothing, ReportChange, subscribe>(
+            "Subscribe",
+            "Sends the generation and the state of the report immediately and after each change. "
+            "The call must set 'more'.",
+            {.subscribes = true}),
     };
     methods.front().needs = needs_of_probe;
     return methods;
@@ -598,30 +603,33 @@ std::vector<Method> administration() {
     std::vector<Method> methods{
         method<OverrideParameters, OverrideSet, set_override>(
             "SetOverride",
-            "Overrides the choice for one application, for all users. Administrators only.",
+            "Overrides the choice for one application, for all users. Only administrators may call "
+            "this method.",
             for_overrides, {{.member = "SetOverride", .in = "application:s rule:a{sv}"}},
             {UnknownApplication, UnknownDevice, InvalidRequest, TooLarge, Io}),
         method<ApplicationParameters, OverrideCleared, clear_override>(
-            "ClearOverride", "Removes the override of one application. Administrators only.",
+            "ClearOverride",
+            "Removes the override of one application. Only administrators may call this method.",
             for_overrides, {{.member = "ClearOverride", .in = "application:s", .out = "cleared:b"}},
             {Io}),
         method<Nothing, OverrideList, list_overrides>(
-            "ListOverrides", "The overrides that administrators have set.", {},
+            "ListOverrides", "Returns the overrides that administrators have set.", {},
             {{.member = "ListOverrides", .out = "overrides:a{sa{sv}}"}}),
         method<Nothing, QuarantineList, list_quarantine>(
             "ListQuarantine",
-            "The drivers in quarantine, which crashed or hung during an earlier probe.", {},
+            "Returns the drivers in quarantine, which crashed or hung during an earlier probe.", {},
             {{.member = "ListQuarantine", .out = "quarantine:aa{sv}"}}),
         method<QuarantineParameters, QuarantineCleared, clear_quarantine>(
             "ClearQuarantine",
-            "Ends the quarantine of one driver, or of all drivers. Administrators only.",
+            "Ends the quarantine of one driver, or of all drivers. Only administrators may call "
+            "this method.",
             {.is_costly = true, .needs = {Action::ClearQuarantine}},
             {{.member = "ClearQuarantine", .in = "filter:a{sv}", .out = "cleared:u"}},
             {InvalidRequest, Io}),
         method<GpuParameters, IdentifierList, get_identifiers>(
             "GetIdentifiers",
-            "The identifiers that distinguish a GPU from others of its model, in the form of each "
-            "API. For callers who may open the GPU, and for others with authorization.",
+            "Returns the identifiers that distinguish a GPU from other GPUs of the same model, in "
+            "the form of each API. A caller who may not open the GPU needs an authorization.",
             {.may_need = {Action::GetIdentifiers}},
             {{.member = "GetIdentifiers",
               .in = "options:a{sv}",
@@ -637,9 +645,9 @@ std::vector<Method> administration() {
 std::vector<Method> service_methods() {
     std::vector<Method> methods{
         method<Nothing, ServiceInfo, get_info>(
-            "GetInfo", "The vendor, product, version and URL of this service."),
+            "GetInfo", "Returns the vendor, product, version and URL of this service."),
         method<InterfaceParameters, InterfaceDescription, get_description>(
-            "GetInterfaceDescription", "The description of an interface, as text."),
+            "GetInterfaceDescription", "Returns the description of an interface as text."),
     };
     for (auto& entry : methods)
         entry.interface = kServiceInterface;
