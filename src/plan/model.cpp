@@ -31,8 +31,10 @@ Status weigh(const Gguf& gguf, Model& model) {
     for (const auto& tensor : gguf.tensors) {
         if (const auto layer = layer_of(tensor.name)) {
             if (*layer >= model.layers.size())
-                return Error{ErrorCode::Malformed, tensor.name + ": no such layer, the model has " +
-                                                       std::to_string(model.layers.size())};
+                return Error{ErrorCode::Malformed,
+                             tensor.name +
+                                 ": not a layer of the model, whose number of layers is " +
+                                 std::to_string(model.layers.size())};
             auto& shape = model.layers[*layer];
             if (shape.is_unused)
                 continue;
@@ -372,7 +374,7 @@ Status read_tensors(const Value& tensors, Gguf& gguf) {
     if (!items)
         return malformed("tensors", wrong_type(tensors, "list"));
     if (items->size() > kMaxGgufTensors)
-        return malformed("tensors", "more than 65536");
+        return malformed("tensors", "more than 65536 tensors");
     std::set<std::string> seen;
     for (const auto& item : *items) {
         auto record = strict_record_from<TensorRecord>(item);

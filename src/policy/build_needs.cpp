@@ -349,7 +349,7 @@ std::optional<std::string> need_problem(std::string_view word) {
         const auto parsed = parse_predicate(word);
         return parsed && parsed->alternatives.size() == 1 && !parsed->takes_doubt
                    ? std::nullopt
-                   : std::optional<std::string>{"a need cannot have alternatives"};
+                   : std::optional<std::string>{"a requirement cannot have alternatives"};
     }
     const bool is_plain = word.size() <= kMaxBuildWord && word.find('/') == std::string_view::npos;
     return is_plain ? std::nullopt : std::optional<std::string>{"not the name of a library"};

@@ -108,7 +108,7 @@ ReadProblem backends_problem(const std::vector<std::string>& words,
 /// The functions below each check one member and return its error, or an empty problem.
 ReadProblem name_problem(const Profile& profile) {
     if (!is_word(profile.name))
-        return ReadProblem{"expected lower-case letters, digits and -._, at most 64"}.in("name");
+        return ReadProblem{"expected at most 64 lower-case letters, digits and -._"}.in("name");
     if (profile.description.size() > kMaxDescription)
         return ReadProblem{"longer than 1024 bytes"}.in("description");
     auto problem = profile.source ? check_source(*profile.source) : ReadProblem{};
@@ -132,7 +132,7 @@ ReadProblem order_problem(const Profile& profile) {
 
 ReadProblem vendors_problem(const Profile& profile) {
     if (profile.vendors.size() > kMaxVendors)
-        return ReadProblem{"more than 32"}.in("vendors");
+        return ReadProblem{"more than 32 vendors"}.in("vendors");
     for (const auto& [vendor, backends] : profile.vendors) {
         if (vendor != kAnyVendor && !is_word(vendor))
             return ReadProblem{scrubbed(vendor, kMaxProfileWord) + ": not a vendor"}.in("vendors");
@@ -190,7 +190,7 @@ ReadProblem rule_problem(const EnvironmentRule& rule,
 ReadProblem reads_problem(const Profile& profile) {
     const auto reads = profile.reads.value_or(std::vector<std::string>{});
     if (reads.size() > kMaxReads || profile.forwards.size() > kMaxReads)
-        return ReadProblem{"more than 64"}.in("reads");
+        return ReadProblem{"more than 64 words"}.in("reads");
     for (const auto& word : reads) {
         if (knowledge::Selectors::current().find(word))
             continue;
@@ -264,7 +264,7 @@ ReadProblem integrated_by_problem(const Profile& profile) {
         return ReadProblem{"requires that \"integrated\" is \"never\""}.in("integrated_by");
     for (const auto& [variable, values] : profile.integrated_by)
         if (const auto known = split(values, '|'); std::ranges::find(known, "") != known.end())
-            return ReadProblem{"an empty value"}.in(variable).in("integrated_by");
+            return ReadProblem{"a value is empty"}.in(variable).in("integrated_by");
     const auto access = access_of(profile);
     if (auto problem = rule_problem(profile.integrated_by, profile, &access); !problem.empty())
         return std::move(problem).in("integrated_by");
@@ -273,7 +273,7 @@ ReadProblem integrated_by_problem(const Profile& profile) {
 
 ReadProblem bundles_problem(const Profile& profile) {
     if (profile.bundles.size() > kMaxBundles)
-        return ReadProblem{"more than 32"}.in("bundles");
+        return ReadProblem{"more than 32 libraries"}.in("bundles");
     for (const auto& word : profile.bundles)
         if (!can_be_bundled(word))
             return ReadProblem{scrubbed(word, kMaxProfileWord) +
@@ -284,7 +284,7 @@ ReadProblem bundles_problem(const Profile& profile) {
 
 ReadProblem statuses_problem(const Profile& profile) {
     if (profile.failed_statuses.size() > kMaxStatuses)
-        return ReadProblem{"more than 16"}.in("failed_statuses");
+        return ReadProblem{"more than 16 exit statuses"}.in("failed_statuses");
     for (const int status : profile.failed_statuses)
         if (status < 1 || status > kMaxStatus)
             return ReadProblem{"expected exit statuses from 1 to 125"}.in("failed_statuses");
@@ -295,7 +295,7 @@ ReadProblem requests_problem(const Profile& profile) {
     if (!profile.requests)
         return {};
     if (profile.requests->size() > kMaxRequests)
-        return ReadProblem{"more than 64"}.in("requests");
+        return ReadProblem{"more than 64 words"}.in("requests");
     for (const auto& [word, backends] : *profile.requests) {
         // These words have a fixed meaning in requests.
         if (!is_word(word) || word == "auto" || word == "none" || word == "off")
@@ -315,7 +315,7 @@ ReadProblem requests_problem(const Profile& profile) {
 
 ReadProblem platforms_problem(const Profile& profile) {
     if (profile.platforms.size() > kMaxProfilePlatforms)
-        return ReadProblem{"more than 32"}.in("platforms");
+        return ReadProblem{"more than 32 platforms"}.in("platforms");
     // Platforms are "os-arch", so they contain a dash.
     for (const auto& [platform, words] : profile.platforms) {
         if (!is_word(platform) || platform.find('-') == std::string::npos)
@@ -344,7 +344,7 @@ ReadProblem answer_problem(const AnswerRule& rule) {
 
 ReadProblem answers_problem(const Profile& profile) {
     if (profile.answers.size() > kMaxAnswers)
-        return ReadProblem{"more than 32"}.in("answers");
+        return ReadProblem{"more than 32 answers"}.in("answers");
     for (const auto& [name, rules] : profile.answers) {
         if (!is_profile_variable(name))
             return ReadProblem{scrubbed(name, kMaxProfileWord) + ": not the name of an answer"}.in(
@@ -360,7 +360,7 @@ ReadProblem answers_problem(const Profile& profile) {
 
 ReadProblem messages_problem(const Profile& profile) {
     if (profile.messages.size() > kMaxMessages)
-        return ReadProblem{"more than 128"}.in("messages");
+        return ReadProblem{"more than 128 messages"}.in("messages");
     for (const auto& [key, text] : profile.messages)
         if (auto problem = message_problem(key, text))
             return ReadProblem{std::move(*problem)}
@@ -381,7 +381,7 @@ ReadProblem dates_problem(const Profile& profile) {
 /// docs/data-files.md, and contradictions. Empty if it is valid.
 ReadProblem profile_problem(const Profile& profile) {
     if (profile.schema != 1)
-        return ReadProblem{"not 1"}.in("schema");
+        return ReadProblem{"expected 1"}.in("schema");
     for (const auto check :
          {name_problem, dates_problem, order_problem, vendors_problem, translate_problem,
           reads_problem, environment_problem, floors_problem, as_discrete_problem,

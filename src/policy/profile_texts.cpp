@@ -256,7 +256,7 @@ std::optional<std::string> message_problem(std::string_view key, std::string_vie
     // Line feeds are allowed; other control characters could change the user's terminal.
     const auto is_control = [](char c) { return (c >= 0 && c < ' ' && c != '\n') || c == '\x7f'; };
     if (std::ranges::any_of(text, is_control))
-        return "a control character";
+        return "has a control character";
     return template_problem(text, [](std::string_view fact) {
         return std::ranges::find(kOwnFacts, fact) != kOwnFacts.end();
     });

@@ -20,7 +20,7 @@ using Add = ReadProblem (*)(std::string_view text, std::vector<std::string>& out
 ReadProblem add_as_it_is(std::string_view text, std::vector<std::string>& out) {
     const auto name = trimmed(text);
     if (name.empty())
-        return "an empty name";
+        return "a name is empty";
     if (name.size() > kMaxKeyName)
         return "a name of more than 128 bytes";
     if (out.size() == kMaxNames)
@@ -201,7 +201,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
      }},
     {{.key = "explain",
       .type = RequestType::Flag,
-      .meaning = "every candidate with the reason for its verdict",
+      .meaning = "show every candidate with the reason for its verdict",
       .option = "--explain"},
      [](const Value& v, SelectRequest& r) { return read_value(v, r.explain); }},
     {{.key = "prefer",
@@ -212,7 +212,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
       .rule_option = "--prefer"},
      [](const Value& v, SelectRequest& r) { return read_names(v, r.prefer); }},
     {{.key = "only",
-      .meaning = "only these backends",
+      .meaning = "use only these backends",
       .option = "--only",
       .placeholder = "LIST",
       .offers = kBackendWords,
@@ -220,7 +220,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
       .rule_option = "--only"},
      [](const Value& v, SelectRequest& r) { return read_some_names(v, r.only); }},
     {{.key = "deny",
-      .meaning = "backends or GPU ids that must not be used",
+      .meaning = "do not use these backends or GPU ids",
       .option = "--exclude",
       .placeholder = "LIST",
       .offers = kBackendWords,
@@ -228,7 +228,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
       .rule_option = "--exclude"},
      [](const Value& v, SelectRequest& r) { return read_names(v, r.deny); }},
     {{.key = "gpus",
-      .meaning = "only these GPUs",
+      .meaning = "use only these GPUs",
       .option = "--gpu",
       .placeholder = "LIST",
       .offers_gpus = true,
@@ -237,7 +237,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
      [](const Value& v, SelectRequest& r) { return read_some_names(v, r.gpus); }},
     {{.key = "backend",
       .type = RequestType::Word,
-      .meaning = "only this backend; 'none' for no GPU",
+      .meaning = "use only this backend; 'none' means no GPU",
       .option = "--backend",
       .placeholder = "NAME",
       .offers = kBackendOrNone,
@@ -276,12 +276,12 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
     {kAssumeKey, [](const Value& v, SelectRequest& r) { return read_assumptions(v, r.assume); }},
     {{.key = "require-verified",
       .type = RequestType::Flag,
-      .meaning = "only candidates whose results were verified (probe --stage=verify)",
+      .meaning = "accept only candidates whose results were verified (probe --stage=verify)",
       .option = "--require-verified"},
      [](const Value& v, SelectRequest& r) { return read_value(v, r.require_verified); }},
     {{.key = "rank",
       .type = RequestType::Word,
-      .meaning = "order of preference: documented, or measured (the fastest in bench)",
+      .meaning = "order of preference: documented, or measured (fastest in bench first)",
       .option = "--rank",
       .placeholder = "ORDER",
       .offers = "documented measured",
@@ -289,7 +289,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
      [](const Value& v, SelectRequest& r) { return read_value(v, r.rank.emplace()); }},
     {{.key = "platform",
       .type = RequestType::Word,
-      .meaning = "answer for another machine: darwin-arm64",
+      .meaning = "answer for a machine of another platform: darwin-arm64",
       .option = "--platform",
       .placeholder = "NAME",
       .offers = "darwin-arm64 darwin-amd64 linux-amd64 linux-arm64"},

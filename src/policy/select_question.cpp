@@ -180,7 +180,7 @@ Status note_installed(const SelectRequest& request,
     const bool is_listed = question.built.has_value();
     if (!request.variants.empty()) {
         if (!manifest)
-            return refused("variant", request.variants.front(), "this application has no catalog");
+            return refused("variant", request.variants.front(), "this application has no manifest");
         const Facts host{{.report = report}};
         question.installed.push_back(TRY(needs_of(request.variants, *manifest, host)));
         if (request.variants.size() == 1)

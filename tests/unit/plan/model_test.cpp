@@ -367,7 +367,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {"llama.attention.head_count", std::int64_t{2}}},
                "blk.2.attn_q.weight",
                ErrorCode::Malformed,
-               "blk.2.attn_q.weight: no such layer, the model has 2"}),
+               "blk.2.attn_q.weight: not a layer of the model, whose number of layers is 2"}),
     support::case_name);
 
 struct WrongKeyRow {

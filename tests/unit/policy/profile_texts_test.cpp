@@ -157,9 +157,9 @@ INSTANTIATE_TEST_SUITE_P(
                       ProblemRow{"Empty", "none", "", "expected 1 to 1024 bytes"},
                       ProblemRow{"TooLong", "none", std::string(1025, 'a'),
                                  "expected 1 to 1024 bytes"},
-                      ProblemRow{"Escape", "none", "\x1b[31m", "a control character"},
-                      ProblemRow{"Tab", "none", "a\tb", "a control character"},
-                      ProblemRow{"Delete", "none", "\x7f", "a control character"}),
+                      ProblemRow{"Escape", "none", "\x1b[31m", "has a control character"},
+                      ProblemRow{"Tab", "none", "a\tb", "has a control character"},
+                      ProblemRow{"Delete", "none", "\x7f", "has a control character"}),
     support::case_name);
 
 TEST(MessageProblem, IsAFactThatNoMessageMayName) {
