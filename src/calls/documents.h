@@ -15,12 +15,12 @@
 #include "policy/truth.h"
 #include "report/report.h"
 
-// The documents that answer questions: the socket sends them, and `gpuprobectl -j` prints them.
-// They are the same for every interface.
+// The documents that answer questions. The socket sends these documents, and `gpuprobectl -j`
+// prints them. They are the same on every interface.
 
 namespace gpuprobe::inline calls {
 
-/// The answer of `list`.
+/// The document that `list` prints.
 struct GpuList {
     std::uint64_t generation = 0;
     std::vector<Gpu> gpus = {};
@@ -28,28 +28,28 @@ struct GpuList {
 };
 RECORD_MEMBERS(GpuList, generation, gpus, accelerators)
 
-/// The answer of `apps`: the applications that Select and Recommend know.
+/// The document that `apps` prints: the applications that Select and Recommend support.
 struct ApplicationList {
     std::vector<ApplicationSummary> applications = {};  ///< sorted by name
 };
 RECORD_MEMBERS(ApplicationList, applications)
 
-/// The answer of `probe`: the results of one stage, for the requested APIs. While probes are
-/// running, only the progress is known (ProbeProgress in calls/interface.h).
+/// The document that `probe` prints: the results of one stage for the requested APIs. While probes
+/// are running, only the progress is known (ProbeProgress in calls/interface.h).
 struct ProbeAnswer {
     std::uint64_t generation = 0;
     std::vector<ProbeEntry> probes = {};
 };
 RECORD_MEMBERS(ProbeAnswer, generation, probes)
-/// The answer for one stage. An empty list of APIs means all of them.
+/// The document for one stage. An empty list of APIs means all APIs.
 ProbeAnswer probe_answer_of(const Report& report,
                             const std::string& stage,
                             const std::vector<std::string>& apis);
 
-/// The answer of `doctor`.
+/// The document that `doctor` prints.
 struct Diagnosis {
     int schema = 1;
-    Severity severity = Severity::Ok;  ///< the highest of all findings
+    Severity severity = Severity::Ok;  ///< the highest severity among the findings
     std::vector<Finding> findings = {};
 };
 RECORD_MEMBERS(Diagnosis, schema, severity, findings)
@@ -64,18 +64,19 @@ struct PlannedModel {
 };
 RECORD_MEMBERS(PlannedModel, name, architecture, layers, trained_context)
 
-/// How the model is to be run: sizes in tokens, and the types of the key and value caches.
+/// How a program will run the model: sizes in tokens, and the types of the key and value caches.
 struct PlannedRun {
     std::uint64_t context = 0;
     std::uint64_t batch = 0;
     std::uint64_t streams = 0;
     std::string key_type = {};
     std::string value_type = {};
-    bool swa_full = false;  ///< keeps the whole cache of sliding-window layers
+    bool swa_full = false;  ///< whether sliding-window layers keep the whole context in their cache
 };
 RECORD_MEMBERS(PlannedRun, context, batch, streams, key_type, value_type, swa_full)
 
-/// The answer of `plan`: the question and what fits. Without a model, `model` and `run` are null.
+/// The document that `plan` prints: the question, and whether and where the model fits. Without a
+/// model, `model` and `run` are null.
 struct PlanAnswer {
     bool is_estimate = true;
     std::uint64_t generation = 0;
@@ -111,14 +112,14 @@ struct TermAnswer {
     std::vector<TestedTerm> terms = {};
 };
 RECORD_MEMBERS(TermAnswer, generation, terms)
-/// Tests each term. Terms about the machine are tested once, the others once for each GPU in
-/// `gpus`: for all GPUs if `gpus` is absent, for none if it is empty. Errors: InvalidRequest for
-/// more than kMaxPredicates terms and for an invalid term; UnknownDevice.
+/// Tests each term. A term about the machine is tested once. Any other term is tested for each GPU
+/// in `gpus`: for all GPUs if `gpus` is absent, and for no GPU if `gpus` is empty. Errors:
+/// InvalidRequest for more than kMaxPredicates terms and for an invalid term; UnknownDevice.
 Result<TermAnswer> tested(const std::vector<std::string>& terms,
                           const std::optional<std::vector<std::string>>& gpus,
                           const Report& report);
 
-/// Why there is no answer. `name` is the error's name on D-Bus, on every interface.
+/// An error instead of an answer. On every interface, `name` is the error's name on D-Bus.
 struct Failure {
     std::string name = {};
     std::string message = {};
@@ -127,7 +128,8 @@ struct Failure {
 RECORD_MEMBERS(Failure, name, message, candidates)
 Failure failure_of(const Error& error);
 
-/// The failure of a selection that no candidate satisfies, with the other members of the decision.
+/// The document for a request that no candidate satisfies: the error, with the other members of the
+/// decision.
 struct NoMatch {
     Failure failure = {};
     std::string application = {};
@@ -159,11 +161,11 @@ Error nothing_satisfies(const std::string& application);
 struct OrtHardwareDevice {
     std::optional<std::string> id = {};  ///< gpuprobe's id; null for the CPU
     std::string type = {};  ///< OrtHardwareDeviceType without its prefix: CPU, GPU, NPU
-    std::optional<std::string> vendor = {};  ///< gpuprobe's name: "nvidia"
+    std::optional<std::string> vendor = {};  ///< vendor name as gpuprobe spells it: "nvidia"
     /// PCI ids; null for the CPU and for devices that are not on PCI.
     std::optional<std::uint32_t> vendor_id = {};
     std::optional<std::uint32_t> device_id = {};
-    /// card_idx, Discrete ("0" or "1") and pci_bus_id, as far as they are known.
+    /// The known ones of card_idx, Discrete ("0" or "1") and pci_bus_id.
     std::map<std::string, std::string> metadata = {};
 };
 RECORD_MEMBERS(OrtHardwareDevice, id, type, vendor, vendor_id, device_id, metadata)

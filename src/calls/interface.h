@@ -21,13 +21,13 @@
 #include "report/report.h"
 #include "store/state_files.h"
 
-/// Text of a Varlink interface description, generated from the records and request tables that the
-/// methods read and write. Source of the grammar: varlink.org, "Interface Definition".
+/// The text of a Varlink interface description, generated from the records and request tables that
+/// the methods read and write. Source of the grammar: varlink.org, "Interface Definition".
 
 namespace gpuprobe::inline calls {
 
-/// A request as a parameter of a method. Its keys come from the table; because Varlink names have
-/// no dashes, each key is also accepted with underscores.
+/// A request as a parameter of a method. The keys of the request are in the table. Because Varlink
+/// names have no dashes, each key is also accepted with underscores.
 template <std::span<const RequestKey> (*Keys)()>
 struct KeyedRequest {
     Value value = Value{Value::Object{}};
@@ -54,8 +54,8 @@ struct gpuprobe::MayBeMissing<gpuprobe::KeyedRequest<Keys>> : std::true_type {};
 
 namespace gpuprobe::inline calls {
 
-/// The type of a request: a record whose members are the keys of the table, all optional. Each has
-/// the key's meaning as its comment.
+/// The type of a request: a record whose members are the keys of the table, all optional. The
+/// comment on each member is the meaning of the key.
 MemberType member_type(TypeTable& types, std::type_identity<SelectRequestValue>);
 MemberType member_type(TypeTable& types, std::type_identity<RecommendRequestValue>);
 MemberType member_type(TypeTable& types, std::type_identity<PlanRequestValue>);
@@ -76,23 +76,25 @@ void describe(Visitor&, Nothing&) {}
 
 struct SelectParameters {
     std::optional<std::string> application = {};  ///< name of the application; "default" if omitted
-    SelectRequestValue request = {};              ///< facts about the application
+    SelectRequestValue request = {};  ///< requirements and preferences of the application
 };
 RECORD_MEMBERS(SelectParameters, application, request)
 
 struct RecommendParameters {
-    std::optional<std::string> application = {};  ///< name; may be omitted if the manifest has one
-    std::optional<std::string> manifest = {};     ///< a text to use instead of the installed one
-    RecommendRequestValue request = {};           ///< facts about the installation
+    /// name of the application; may be omitted if the manifest contains it
+    std::optional<std::string> application = {};
+    /// text of a manifest to use instead of the installed manifest
+    std::optional<std::string> manifest = {};
+    RecommendRequestValue request = {};  ///< requirements and preferences of the installer
 };
 RECORD_MEMBERS(RecommendParameters, application, manifest, request)
 
-/// The question of `plan`: either a number of bytes or a model. Sizes are in bytes.
+/// The parameters of `plan`: either a number of bytes or a model. Sizes are in bytes.
 struct PlanParameters {
-    std::optional<Bytes> need = {};    ///< the bytes that have to fit, instead of a model
-    std::optional<Bytes> margin = {};  ///< bytes that stay free on each GPU
+    std::optional<Bytes> need = {};    ///< number of bytes that must fit, instead of a model
+    std::optional<Bytes> margin = {};  ///< number of bytes that must stay free on each GPU
     std::optional<std::vector<std::string>> gpus = {};  ///< ids; all GPUs if omitted
-    PlanRequestValue request = {};                      ///< how the model is to be run
+    PlanRequestValue request = {};                      ///< how a program will run the model
     std::optional<std::string> model = {};              ///< the text of a gpuprobe.model/1 document
 };
 RECORD_MEMBERS(PlanParameters, need, margin, gpus, request, model)
@@ -122,33 +124,35 @@ RECORD_MEMBERS(MemoryParameters, gpu, partition)
 
 struct ProbeParameters {
     std::optional<std::vector<std::string>> gpus = {};  ///< ids; all GPUs if omitted
-    std::optional<std::vector<std::string>> apis = {};  ///< all APIs if omitted
-    /// "query" (the default): ask the drivers for their devices; "verify": also run a test
-    /// computation on each device; "measure": also measure bandwidth and arithmetic rate
+    std::optional<std::vector<std::string>> apis = {};  ///< names of APIs; all APIs if omitted
+    /// "query" (the default) gets the devices from the drivers; "verify" also runs a test
+    /// computation on each device; "measure" also measures bandwidth and arithmetic rate
     std::optional<std::string> stage = {};
-    std::optional<bool> allow_wake = {};  ///< probe GPUs that sleep, which wakes them
-    /// also measure GPUs that are in use or short of memory, and while on battery
+    /// whether sleeping GPUs are probed too, which wakes them
+    std::optional<bool> allow_wake = {};
+    /// whether to measure even if a GPU is in use or has little free memory, or if the machine runs
+    /// on battery
     std::optional<bool> force = {};
 };
 RECORD_MEMBERS(ProbeParameters, gpus, apis, stage, allow_wake, force)
 
-/// The outcome of a choice. Exactly one of backend, variant and family is given.
+/// The outcome of a choice. Exactly one of `backend`, `variant` and `family` is given.
 struct OutcomeParameters {
     std::string application = {};             ///< name of the application
     std::string outcome = {};                 ///< "ok" or "failed"
     std::optional<std::string> backend = {};  ///< the backend that was used
     std::optional<std::string> variant = {};  ///< the variant that was used
     std::optional<std::string> family = {};   ///< a family of variants that work or fail together
-    std::optional<std::string> detail = {};   ///< a text for people, at most 512 bytes
-    std::optional<std::string> gpu = {};      ///< id; every GPU if omitted
+    std::optional<std::string> detail = {};   ///< description of the problem, at most 512 bytes
+    std::optional<std::string> gpu = {};      ///< id of the GPU; every GPU if omitted
 };
 RECORD_MEMBERS(OutcomeParameters, application, outcome, backend, variant, family, detail, gpu)
 
 struct OverrideParameters {
     std::string application = {};  ///< name of the application
-    /// keys of a request of Select (`prefer`, `only`, `deny`, `backend`, `gpus`, `min-memory`,
-    /// `strict`), and `variants` with keys of a request of Recommend; they replace those of the
-    /// rule that is set, and an empty list removes one
+    /// keys of a Select request (`prefer`, `only`, `deny`, `backend`, `gpus`, `min-memory`,
+    /// `strict`), and `variants` with keys of a Recommend request. The given keys replace the same
+    /// keys of the current rule; a key with an empty list is removed from the rule
     Value rule = {};
 };
 RECORD_MEMBERS(OverrideParameters, application, rule)
@@ -159,9 +163,11 @@ struct ApplicationParameters {
 RECORD_MEMBERS(ApplicationParameters, application)
 
 struct QuarantineParameters {
-    std::optional<std::string> api = {};     ///< only drivers of this API: "vulkan"
-    std::optional<std::string> driver = {};  ///< only this driver: the path of its manifest
-    std::optional<bool> all = {};            ///< all drivers; not with other parameters
+    std::optional<std::string> api = {};  ///< end only quarantines of this API's drivers: "vulkan"
+    /// end only the quarantine of this driver, given by the path of its manifest
+    std::optional<std::string> driver = {};
+    /// end every quarantine; cannot be combined with other parameters
+    std::optional<bool> all = {};
 };
 RECORD_MEMBERS(QuarantineParameters, api, driver, all)
 
@@ -193,7 +199,7 @@ struct HardwareDeviceList {
 };
 RECORD_MEMBERS(HardwareDeviceList, generation, devices)
 
-/// Either the progress, from 0 to 1, or in the last answer the other two members.
+/// The progress, from 0 to 1. The last answer has the other two members instead.
 struct ProbeProgress {
     std::optional<double> progress = {};
     std::optional<std::uint64_t> generation = {};
@@ -201,7 +207,7 @@ struct ProbeProgress {
 };
 RECORD_MEMBERS(ProbeProgress, progress, generation, probes)
 
-/// Identifiers by their names: "nvidia_uuid", "vulkan_device_uuid" …
+/// The identifiers by name: "nvidia_uuid", "vulkan_device_uuid" …
 struct IdentifierList {
     std::map<std::string, std::string> identifiers = {};
 };
