@@ -18,11 +18,12 @@
 #include "explain/doctor.h"
 
 /// The methods of the interface org.gpuprobe, with their parameters and answers. The daemon serves
-/// them on its socket and on D-Bus; `gpuprobectl call` runs them in its own process.
+/// these methods on its socket and on D-Bus; `gpuprobectl call` can also run them in its own
+/// process.
 namespace gpuprobe::inline calls {
 
-/// Privileged actions. Their polkit names have the prefix "org.gpuprobe."; data/polkit/ defines who
-/// is allowed to do what by default.
+/// Privileged actions. Their polkit names have the prefix "org.gpuprobe."; data/polkit/ defines
+/// which users are allowed to perform each action by default.
 enum class Action { AllowWake, MeasureInUse, GetIdentifiers, SetOverride, ClearQuarantine };
 constexpr std::array<EnumName<Action>, 5> names_of(Action) {
     return {{{Action::AllowWake, "allow-wake"},
@@ -39,12 +40,14 @@ inline constexpr std::string_view kInterface = "org.gpuprobe";
 struct MethodCall {
     std::string method = {};  ///< "org.gpuprobe.Select"
     Value parameters = Value{Value::Object{}};
-    bool wants_more = false;  ///< also wants the answers before the last one (Varlink's "more")
-    /// Candidates and their reasons are in every answer. If false, as on D-Bus, only in answers to
-    /// requests with "explain"; NoMatch is then an error only without it.
+    /// Whether the caller also wants the answers before the last answer (Varlink's "more").
+    bool wants_more = false;
+    /// Whether candidates and their reasons are in every answer. If false, as on D-Bus, they are
+    /// only in answers to requests with "explain", and NoMatch is an error only in requests without
+    /// "explain".
     bool always_explains = true;
-    bool wants_value = false;  ///< answers have a value instead of a text
-    bool wants_words = true;   ///< reasons have words for people
+    bool wants_value = false;  ///< whether answers have a value instead of a text
+    bool wants_words = true;   ///< whether reasons have texts for users
     uid_t uid = 0;
     /// All groups of the caller; nullopt if unknown.
     std::optional<std::vector<std::uint32_t>> groups = {};
@@ -59,9 +62,10 @@ struct MachineView {
     std::function<const std::string&()> seen_json;
     /// The doctor's findings in `seen`, for the fixes of reasons.
     std::function<const std::vector<Finding>&()> findings;
-    /// The surroundings in a capture; nullopt if there are none, or on a live machine.
+    /// The surroundings in a capture; nullopt if the capture has no surroundings, and on a live
+    /// machine.
     std::optional<Surroundings> captured = {};
-    /// The process ends after the answer, so nothing is to be probed in the background.
+    /// Whether the process ends after the answer, so that nothing may be probed in the background.
     bool ends_after = false;
 };
 
@@ -69,10 +73,10 @@ struct MachineView {
 struct MethodAnswer {
     /// "org.gpuprobe.NoMatch", "org.varlink.service.MethodNotFound" …; empty if there is no error.
     std::string error = {};
-    std::string document = "{}";  ///< a JSON object on one line; not for calls that want a value
-    bool continues = false;       ///< another answer follows
-    Value value = {};             ///< the object, for calls that want a value
-    std::string message = {};     ///< of an error, for people
+    std::string document = "{}";  ///< a JSON object on one line; unused if the call wants a value
+    bool continues = false;       ///< whether another answer follows
+    Value value = {};             ///< the answer's object, if the call wants a value
+    std::string message = {};     ///< text of the error for users
 };
 /// Called with each answer of a method.
 using HearAnswer = std::function<void(const MethodAnswer&)>;
@@ -80,8 +84,9 @@ using HearAnswer = std::function<void(const MethodAnswer&)>;
 /// How long a server may send the same answer again.
 enum class Keeping {
     Never,
-    UntilReport,  ///< until the report changes, to all callers who see the same report
-    ASecond,      ///< for a second, to the same caller
+    UntilReport,  ///< the answer stays valid until the report changes, for all callers who see the
+                  ///< same report
+    ASecond,      ///< the answer stays valid for a second, for the same caller
 };
 constexpr std::array<EnumName<Keeping>, 3> names_of(Keeping) {
     return {{{Keeping::Never, "never"},
@@ -89,38 +94,40 @@ constexpr std::array<EnumName<Keeping>, 3> names_of(Keeping) {
              {Keeping::ASecond, "a-second"}}};
 }
 
-/// How a server has to treat a method.
+/// How a server must treat a method.
 struct MethodTraits {
     Keeping keeping = Keeping::Never;
-    bool is_costly = false;          ///< writes to the disk or runs probes
-    bool waits = false;              ///< for a reading of the GPUs' memory
-    bool reports_progress = false;   ///< answers with its progress before the last answer
-    bool subscribes = false;         ///< answered at each change of the report; needs wants_more
-    bool is_of_now = false;          ///< the server must call Engine::renew() first
+    bool is_costly = false;  ///< writes to the disk or runs probes
+    bool waits = false;  ///< whether the answer waits until the memory of the GPUs has been read
+    bool reports_progress = false;  ///< answers with its progress before the last answer
+    bool subscribes = false;  ///< sends an answer at each change of the report; needs wants_more
+    bool is_of_now = false;   ///< the server must call Engine::renew() first
     std::vector<Action> needs = {};  ///< the privileged actions that the caller performs
-    /// Further actions, which only some calls perform. traits_of() adds those of a call to `needs`.
+    /// Further actions, which only some calls perform. traits_of() adds the actions that a call
+    /// performs to `needs`.
     std::vector<Action> may_need = {};
 };
-/// The traits of the called method; nullopt if it does not exist. `seen`: the report as the caller
-/// may see it.
+/// The traits of the called method; nullopt if the method does not exist. `seen` is the report as
+/// the caller may see it.
 std::optional<MethodTraits> traits_of(const MethodCall& call, const Report& seen);
 
-/// Runs `call` and passes its answers to `heard`: during this function, or later and possibly
-/// several times if drivers have to be probed. The server must have authorized the caller before.
+/// Runs `call` and passes its answers to `heard`. `heard` is called during this function or, if
+/// drivers must be probed, later and possibly several times. The server must have authorized the
+/// caller before.
 void answer(const MethodCall& call, const MachineView& machine, const HearAnswer& heard);
 
 /// The document for subscribers: {"generation","state"}.
 std::string subscription_document(const Report& report);
 
-/// The answer for one of gpuprobe's own errors.
+/// Converts an error of gpuprobe to an answer.
 MethodAnswer refusal_of(const Error& error);
 
 /// How a method is spelled on D-Bus. `in` and `out` are arguments: "application:s request:a{sv}".
 ///
-/// An argument of `in` is the parameter of that name. If there is no such parameter, it is a
-/// dictionary of parameters; of one called "options", unknown keys are ignored.
-/// An argument of `out` is the member of that name in the answer. "json" is the whole answer as
-/// JSON, in a text or a sealed memory file, and "answer" the whole as a dictionary.
+/// An argument in `in` is the parameter of that name. If no parameter has that name, the argument
+/// is a dictionary of parameters. If the dictionary is called "options", unknown keys are ignored.
+/// An argument in `out` is the member of that name in the answer. "json" is the whole answer as
+/// JSON, in a text or a sealed memory file, and "answer" is the whole answer as a dictionary.
 struct BusForm {
     std::string_view member = {};  ///< "SelectBackend"
     std::string_view in = {};
@@ -129,7 +136,7 @@ struct BusForm {
     std::string_view optional = {};
     /// Members of the answer that are left out unless the request has "explain".
     std::string_view explained = {};
-    /// A method of a GPU's object, which is the parameter `gpu`.
+    /// Whether the method belongs to the D-Bus object of a GPU; that GPU is the parameter `gpu`.
     bool is_of_gpu = false;
 };
 
@@ -150,7 +157,7 @@ struct MethodTypes {
     std::string_view about = {};  ///< one or two sentences
     MethodTraits traits = {};
     std::vector<BusForm> bus = {};
-    /// Errors that are due to the method's purpose. Any method may also fail because of a limit, a
+    /// Errors that are specific to the method. Any method may also fail because of a limit, a
     /// missing permission or malformed parameters.
     std::vector<ErrorCode> errors = {};
     std::string_view parameter_record = {};  ///< name of the struct
@@ -158,10 +165,11 @@ struct MethodTypes {
     std::vector<TypedMember> parameters = {};
     std::vector<TypedMember> result = {};
 };
-/// The methods of an interface; `types` gets the definitions that they refer to.
+/// The methods of an interface. The function adds the definitions that the methods refer to to
+/// `types`.
 std::vector<MethodTypes> methods_of(std::string_view interface, TypeTable& types);
 
-/// The Varlink description of an interface; nullopt if it is not served.
+/// The Varlink description of an interface; nullopt if gpuprobe does not have this interface.
 std::optional<std::string> interface_description(std::string_view interface);
 
 }  // namespace gpuprobe::inline calls

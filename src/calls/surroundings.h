@@ -15,14 +15,14 @@
 
 namespace gpuprobe::inline calls {
 
-/// The doctor's findings for a caller of the daemon, for every interface. They are based on the
-/// report `seen`, which the caller may see. `environment` holds the variables of the program that
-/// the caller asks about. For a captured machine, everything comes from the capture: `captured`
-/// holds the surroundings in it.
+/// The doctor's findings for a caller of the daemon, the same on every interface. The findings are
+/// based on `seen`, the report as the caller may see it. `environment` contains the variables of
+/// the program that the caller asks about. If the machine is a capture, `captured` contains the
+/// surroundings in the capture.
 ///
-/// Accounts are looked up only in /etc/passwd, because other directories of accounts may take a
-/// while to answer. The caller's security label is not examined, because the host's report does not
-/// contain its restrictions.
+/// Accounts are looked up only in /etc/passwd, because other account databases may take a while to
+/// answer. The caller's security label is not examined, because the host's report does not contain
+/// the restrictions that the label causes.
 std::vector<Finding> findings_for(const Caller& caller,
                                   const std::map<std::string, std::string>& environment,
                                   const Report& seen,
