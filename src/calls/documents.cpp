@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t kMaxMessage = 4096;
 constexpr std::size_t kMaxName = 64;
 
-/// Tests one term for `gpu`, or for the machine if it is null. Only a term that is not true has a
-/// reason.
+/// Tests one term for `gpu`, or for the machine if `gpu` is null. Only a term that is not true has
+/// a reason.
 TestedTerm tested_on(const Predicate& term, const Gpu* gpu, const Report& report) {
     auto found = test_predicate(term, Facts{{.report = report, .gpu = gpu}});
     TestedTerm answer{.term = term.text, .truth = found.truth};
@@ -34,8 +34,8 @@ TestedTerm tested_on(const Predicate& term, const Gpu* gpu, const Report& report
     return answer;
 }
 
-/// The GPUs with those ids, each once. Without a list: all GPUs; with an empty one: no GPU. The
-/// pointers are into the view. Errors: UnknownDevice.
+/// The GPUs with those ids, each once. Without a list, all GPUs; with an empty list, no GPU. The
+/// pointers refer to GPUs in the view. Errors: UnknownDevice.
 Result<std::vector<const Gpu*>> named_gpus(const std::optional<std::vector<std::string>>& ids,
                                            const ComputeView& view) {
     std::vector<const Gpu*> gpus;
@@ -50,7 +50,8 @@ Result<std::vector<const Gpu*>> named_gpus(const std::optional<std::vector<std::
     return gpus;
 }
 
-/// The candidate that could most easily be used; null if all are for other machines.
+/// The candidate that needs the fewest changes to work; null if all candidates are for other
+/// machines.
 const Candidate* closest_candidate(const std::vector<Candidate>& candidates) {
     const auto closest = std::ranges::max_element(candidates, {}, [](const Candidate& candidate) {
         return closest_miss_of(candidate.reasons);
@@ -141,7 +142,7 @@ Result<TermAnswer> tested(const std::vector<std::string>& terms,
     const ComputeView view{report};
     const auto subjects = TRY(named_gpus(gpus, view));
     TermAnswer answer{.generation = report.generation};
-    // A term about the machine has one result; any other has one for each GPU.
+    // A term about the machine has one result. Any other term has one result for each GPU.
     for (const auto& text : terms) {
         const auto parsed = parse_predicate(text);
         if (!parsed)

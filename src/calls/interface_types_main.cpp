@@ -77,7 +77,7 @@ Value value_of(const std::vector<Action>& actions) {
     return Value{std::move(list)};
 }
 
-/// How a server treats a method, as far as callers notice.
+/// The part of a method's traits that callers notice.
 Value value_of(const MethodTraits& traits) {
     Value value;
     value["keeping"] = name_of(traits.keeping);

@@ -26,7 +26,7 @@ namespace {
 constexpr std::string_view kServiceInterface = "org.varlink.service";
 constexpr std::size_t kMaxEcho = 256;  // characters of the question that are repeated in an error
 
-/// Sends the answers of a call in the form that its caller wants. May outlive the call.
+/// Sends the answers to a call in the form that the caller wants. The object may outlive the call.
 struct Sender {
     HearAnswer heard = {};
     bool wants_value = false;
@@ -79,8 +79,8 @@ struct Asking {
     }
 };
 
-/// Sends an answer after the call, with words for its reasons. The caller's view of the machine is
-/// gone by then, so the fixes are those for everybody.
+/// Sends an answer after the call has returned, with texts for its reasons. The caller's view of
+/// the machine no longer exists then, so the fixes are the general fixes for all users.
 class LaterAnswer {
 public:
     explicit LaterAnswer(const Asking& ask)
@@ -130,7 +130,8 @@ MethodAnswer Sender::named(const Error& error) {
     return {.error = error_name(error.code), .message = error.text};
 }
 
-/// An error of org.varlink.service. `message` is for interfaces without such errors.
+/// An error of org.varlink.service. `message` is the text for interfaces that do not have these
+/// errors.
 MethodAnswer service_error(const char* name,
                            const char* key,
                            std::string_view text,
@@ -145,7 +146,8 @@ MethodAnswer service_error(const char* name,
 // Implementations of the methods ---------------------------------------------------------------
 
 void describe_machine(const Nothing&, const Asking& ask) {
-    // The server has the report as JSON already, so it is not converted again.
+    // The server already has the report as JSON, so use that text and do not convert the report
+    // again.
     ask.sender.heard({.document = ask.machine.seen_json()});
 }
 
@@ -155,12 +157,13 @@ void get_gpu(const GpuParameters& in, const Asking& ask) {
     gpu ? ask.send(**gpu) : ask.refuse(gpu.error());
 }
 
-/// Callers who may open the GPU get its identifiers, because its driver would report them as well.
+/// A caller who may open the GPU needs no authorization, because the GPU's driver would report the
+/// same identifiers to that caller.
 std::vector<Action> needs_of_identifiers(const MethodCall& call, const Report& seen) {
     const auto in = strict_record_from<GpuParameters>(call.parameters);
     const ComputeView view{seen};
     const auto gpu = in ? known_gpu(view, in->gpu) : Result<const Gpu*>{in.error()};
-    // Invalid parameters need no permission: the call is refused for everybody.
+    // A call with invalid parameters needs no permission, because it is refused for every caller.
     return gpu && is_closed(**gpu) ? std::vector{Action::GetIdentifiers} : std::vector<Action>{};
 }
 
@@ -169,7 +172,7 @@ void get_identifiers(const GpuParameters& in, const Asking& ask) {
     const auto gpu = known_gpu(view, in.gpu);
     if (!gpu)
         return ask.refuse(gpu.error());
-    // Other members of the identity, such as numbers, are not identifiers.
+    // Members of the identity that are not text, such as numbers, are not identifiers.
     IdentifierList list;
     const auto identity = to_value((*gpu)->identity);
     for (const auto& member : *identity.as_object())
@@ -224,13 +227,13 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
     }
     if (!always && !wants_candidates(request))
         decision->candidates.clear();  // no words are needed for them
-    // On D-Bus the member is always there: a backend "" is none.
+    // On D-Bus, the member is always present, and "" means no backend.
     decision->backend = decision->backend.value_or("");
     ask.send(ask.explained(std::move(*decision)));
 }
 
-/// The most reasons in an answer on D-Bus, over all candidates, with details and without them. A
-/// manifest with 512 variants produces thousands.
+/// The maximum number of reasons in an answer on D-Bus, counted over all candidates: with details,
+/// and without details. A manifest with 512 variants produces thousands of reasons.
 constexpr std::size_t kMaxDetailed = 1024;
 constexpr std::size_t kMaxBare = 8192;
 
@@ -264,10 +267,11 @@ void recommend_variant(const RecommendParameters& in, const Asking& ask) {
     ask.send(explained);
 }
 
-/// The request of a plan, from its keys and from the parameters next to it, which are in bytes.
+/// The request for a plan, from the keys of `request` and from the parameters in bytes next to
+/// `request`.
 Result<PlanRequest> request_of(const PlanParameters& in) {
     auto request = in.request.value;
-    // A parameter and a key that mean the same must not contradict each other.
+    // A parameter and a key with the same meaning must not contradict each other.
     for (const auto& [key, is_given] :
          {std::pair{"need-mib", in.need.has_value()},
           std::pair{"margin-mib", in.margin.has_value()}, std::pair{"gpus", in.gpus.has_value()}})
@@ -327,8 +331,8 @@ ProbeRequest probe_request_of(const ProbeParameters& in) {
             .force = in.force.value_or(false)};
 }
 
-/// The privileged actions of a Probe call. Invalid parameters need none: the call is refused later
-/// for everybody.
+/// The privileged actions of a Probe call. A call with invalid parameters needs no permission,
+/// because it is refused later for every caller.
 std::vector<Action> needs_of_probe(const MethodCall& call, const Report& /*seen*/) {
     const auto in = strict_record_from<ProbeParameters>(call.parameters);
     return in ? needs_of(probe_request_of(*in)) : std::vector<Action>{};
@@ -340,8 +344,9 @@ void probe_drivers(const ProbeParameters& in, const Asking& ask) {
     if (!meant)
         return ask.refuse(meant.error());
     const auto& request = *meant;
-    // Callers that did not ask for more get only the last answer. Progress never goes back, also if
-    // more probes begin; smaller steps would wake the caller without use.
+    // Callers that did not set "more" get only the last answer. The reported progress never
+    // decreases, even if more probes begin. Smaller steps are not reported, because they would wake
+    // the caller for nothing.
     constexpr double kStep = 0.01;
     const auto next = std::make_shared<double>(0);
     const auto progress = [sender = ask.sender, wants_more = ask.call.wants_more,
@@ -359,7 +364,7 @@ void probe_drivers(const ProbeParameters& in, const Asking& ask) {
         ask.refuse(started.error());
 }
 
-/// The parameters without null members.
+/// The parameters, in which members that are null are left out.
 Value given(const Value& parameters) {
     Value::Object members = *parameters.as_object();
     std::erase_if(members, [](const Value::Member& member) { return member.value.is_null(); });
@@ -415,7 +420,7 @@ void get_description(const InterfaceParameters& in, const Asking& ask) {
 
 // The table --------------------------------------------------------------------------------------
 
-/// A row of the table of methods: how it is described, authorized and run.
+/// A row of the table of methods: how the method is described, authorized and run.
 struct Method {
     std::string_view interface = kInterface;
     std::string_view name = {};
@@ -710,8 +715,8 @@ std::optional<MethodTraits> traits_of(const MethodCall& call, const Report& seen
 
 void answer(const MethodCall& call, const MachineView& machine, const HearAnswer& heard) {
     const auto* method = find_method(call.method);
-    // As the Varlink service interface specifies: an unknown method of a served interface, or an
-    // unknown interface.
+    // The Varlink service interface specifies one error for an unknown method of a known interface,
+    // and another error for an unknown interface.
     if (!method) {
         const auto interface = call.method.substr(0, call.method.rfind('.'));
         const bool is_ours = interface == kInterface || interface == kServiceInterface;
@@ -770,13 +775,14 @@ std::optional<std::string> interface_description(std::string_view interface) {
     TypeTable types;
     std::string text;
     for (const auto& method : methods_of(interface, types))
-        // A method's summary is the comment in front of it.
+        // The comment in front of a method is the method's summary.
         text += "# " + std::string{method.about} + "\nmethod " + std::string{method.name} +
                 varlink_members(types, method.parameters) + " -> " +
                 varlink_members(types, method.result) + "\n\n";
     if (text.empty())
         return std::nullopt;
-    // The types are written last, because the methods and errors above have defined them.
+    // The types are added last, because the lines above collect the types that methods and errors
+    // use.
     text += interface == kInterface ? own_errors(types) : std::string{kServiceErrors};
     return "interface " + std::string{interface} + "\n\n" + varlink_definitions(types) + text;
 }

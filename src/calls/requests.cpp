@@ -34,16 +34,17 @@ struct WaitingPlan {
     }
 };
 
-/// Whether the GPU with that id, or the GPU that the partition belongs to, is wanted. No wanted
-/// ids: every GPU is.
+/// Whether the request includes the GPU with that id, or the GPU that the partition belongs to. If
+/// the request names no ids, it includes every GPU.
 bool is_meant(const std::vector<std::string>& wanted, const std::string& id) {
     return wanted.empty() || std::ranges::any_of(wanted, [&id](const std::string& one) {
                return id == one || id.starts_with(one + "/");
            });
 }
 
-/// Whether an application's word for a backend means the backend that we call so. PyTorch also
-/// calls ROCm "cuda": a backend that does not fit the GPU's vendor has another meaning.
+/// Whether an application's word for a backend means the backend to which gpuprobe gives the same
+/// name. PyTorch also calls ROCm "cuda", so the word has another meaning if the backend does not
+/// support the GPU's vendor.
 bool is_ours(const std::string& word, const Gpu& gpu) {
     const auto view = gpu.backends.find(word);
     return view != gpu.backends.end() && !has_reason(view->second.reasons, "vendor-mismatch");
@@ -140,7 +141,8 @@ Status answer_plan(PlanRequest request,
                 waiting->finish_one();
             });
         if (!asked)  // gone since the report, or too many readings: keep the report's value
-            // For the loop itself: if all readings were answered at once, the plan is made here.
+            // This call is for the loop itself: if all readings were answered during the loop, the
+            // plan is made here.
             waiting->finish_one();
     }
     waiting->finish_one();
@@ -187,8 +189,8 @@ Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const F
     const ComputeView view{report};
     for (auto& id : request.gpus) {
         const auto* gpu = TRY(known_gpu(view, id));
-        // Only GPUs that the caller named are refused; others that sleep are left out by the
-        // engine.
+        // Refuse only sleeping GPUs that the caller named. The engine leaves out all other sleeping
+        // GPUs.
         if (!request.allow_wake && is_asleep(files, *gpu))
             return Error{ErrorCode::WouldWake, gpu->id + ": suspended; allow-wake was not given"};
         id = gpu->id;

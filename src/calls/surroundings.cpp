@@ -32,7 +32,7 @@ constexpr std::size_t kMaxOwnGroups = 1024;
 constexpr std::size_t kMaxLogLines = 512;
 constexpr Bytes kMaxAccounts = mib(1);
 constexpr Bytes kMaxSpec = mib(1);  ///< of each CDI specification, and of all of them together
-/// Folders of programs. Source: file-hierarchy(7); the last one is NixOS's.
+/// Folders of programs. Source: file-hierarchy(7); the last folder exists only on NixOS.
 constexpr std::array kProgramFolders{"/usr/bin", "/usr/local/bin", "/usr/sbin",
                                      "/run/current-system/sw/bin"};
 /// Folders of implicit Vulkan layers. Source: the Vulkan loader, docs/LoaderLayerInterface.md,
@@ -44,7 +44,7 @@ constexpr std::array kLayerFolders{"/etc/vulkan/implicit_layer.d",
 constexpr std::string_view kCapturedSurroundings = "/surroundings.json";
 /// Folders of CDI specifications. Source: CDI specification, "OCI runtime discovery".
 constexpr std::array kCdiFolders{"/etc/cdi", "/var/run/cdi"};
-/// Paths of the files in those folders whose names have one of the endings, at most kMaxListed.
+/// Paths of the files in those folders whose names end in one of the suffixes, at most kMaxListed.
 std::vector<std::string> listed(const FileSystem& files,
                                 std::span<const char* const> folders,
                                 std::initializer_list<std::string_view> endings) {
@@ -64,14 +64,15 @@ std::vector<std::string> listed(const FileSystem& files,
     return found;
 }
 
-/// The groups that /etc/group gives an account: how many of them the process has, and the names of
-/// those that it lacks. It lacks groups that were added after the login.
+/// The groups that an account has in /etc/group: how many of these groups the process has, and the
+/// names of the groups that the process lacks. A process lacks groups that were added after the
+/// login.
 struct GroupsOfAccount {
     std::size_t held = 0;
     std::vector<std::string> missing = {};
 };
 
-/// Looks the account's groups up. `own`: the ids of the groups that the process has.
+/// Looks up the account's groups. `own` contains the ids of the groups that the process has.
 GroupsOfAccount groups_of(const FileSystem& files,
                           std::string_view account,
                           const std::vector<std::uint32_t>& own) {
@@ -91,8 +92,9 @@ GroupsOfAccount groups_of(const FileSystem& files,
     return groups;
 }
 
-/// Having no group at all that the account has is a separate fact: it suggests a container that
-/// drops groups, or the account's first groups, rather than a login that is older than one of them.
+/// A process that has none of the account's groups is a separate fact. The likely cause is a
+/// container that drops groups, or an account that got its first groups after the login, rather
+/// than a login that is older than one of the groups.
 void add_groups(const GroupsOfAccount& groups, Surroundings& here) {
     here.new_groups = groups.missing;
     here.has_no_group = !groups.missing.empty() && groups.held == 0;
@@ -121,7 +123,7 @@ std::optional<std::string> account_of(const FileSystem& files, uid_t user) {
     return std::nullopt;
 }
 
-/// The same for a caller, whose groups may be unknown.
+/// Compares the groups of a caller, which may be unknown, with the groups of the caller's account.
 void add_groups_of(const Caller& caller, const FileSystem& files, Surroundings& here) {
     if (const auto account = caller.groups ? account_of(files, caller.uid) : std::nullopt)
         add_groups(groups_of(files, *account, *caller.groups), here);
@@ -134,7 +136,7 @@ std::vector<std::string> drivers_named_in(const FileSystem& files,
     std::set<std::string> versions;
     auto left = kMaxSpec;
     for (const auto& path : specs) {
-        // The limit is shared by all specifications.
+        // All specifications share one limit.
         const auto text = files.read(path, left);
         left.count -= text ? text->size() : 0;
         for (auto at = text ? text->find(kLibrary) : std::string::npos; at != std::string::npos;
@@ -164,8 +166,9 @@ std::vector<std::string> programs_in(const FileSystem& files) {
     return found;
 }
 
-/// Whether a Flatpak sandbox lets the daemon's bus name through: by a policy for that name, or with
-/// the whole system bus. Source: flatpak-metadata(5), "[System Bus Policy]" and `sockets`.
+/// Whether a Flatpak sandbox permits access to the daemon's bus name: by a policy for that name, or
+/// because the sandbox has access to the whole system bus. Source: flatpak-metadata(5), "[System
+/// Bus Policy]" and `sockets`.
 bool lets_daemon_through(std::string_view flatpak_info) {
     const auto name = std::string{kInterface} + ".";  // the bus name is "org.gpuprobe.GpuProbe1"
     std::string_view section;
@@ -185,8 +188,8 @@ bool lets_daemon_through(std::string_view flatpak_info) {
     return false;
 }
 
-/// Whether a daemon could be reached from here: by its socket, by the bus through a Flatpak's
-/// proxy, or by the system bus.
+/// Whether this process can reach a daemon: through the daemon's socket, through a Flatpak's proxy
+/// for the bus, or through the system bus.
 bool reaches_daemon(const FileSystem& files) {
     if (files.exists(GPUPROBE_SOCKET))
         return true;
@@ -251,7 +254,8 @@ std::vector<Finding> findings_for(const Caller& caller,
         return found == environment.end() ? nullptr : found->second.c_str();
     });
     here.is_root = caller.uid == kRoot;
-    // The security label stays unknown: this process's own label is not the caller's.
+    // The security label stays unknown, because the label of this process is not the caller's
+    // label.
     add_groups_of(caller, files, here);
     return examine(seen, here);
 }
@@ -276,7 +280,7 @@ Result<std::optional<Surroundings>> captured_surroundings(const std::string& fol
         return std::move(document).error().in("capture " + folder);
     if (!*document)
         return std::optional<Surroundings>{};
-    // Captures of other versions may lack members or have others.
+    // Captures that other versions of gpuprobe made may lack members or have additional members.
     auto value = to_value(Surroundings{});
     for (auto& member : *value.as_object())
         if (const auto& recorded = (*document)->at(member.key); !recorded.is_null())
