@@ -13,23 +13,26 @@
 #include "policy/causes.h"
 #include "report/report.h"
 
-/// Finds out why a GPU or an accelerator can't be used, by evaluating the causes of
+/// Finds out why programs cannot use a GPU or an accelerator, by evaluating the causes in
 /// data/knowledge/causes on a report. docs/doctor.md lists the causes.
 
 namespace gpuprobe::inline explain {
 
-/// A problem that keeps a GPU from being used, or could.
+/// A problem that prevents, or could prevent, programs from using a GPU.
 struct Finding {
-    std::string id = {};  ///< the cause's stable id; docs/doctor.md lists all
+    std::string id = {};  ///< stable id of the cause; docs/doctor.md lists all ids
     Severity severity = Severity::Info;
-    std::optional<std::string> gpu = {};  ///< the first of `gpus`; null: about the machine
-    std::vector<std::string> gpus = {};   ///< ids of all GPUs and accelerators with this finding
-    Value evidence = Value{Value::Object{}};  ///< the facts that it is based on; an object
-    std::string sentence = {};                ///< one clause, without a capital and a full stop
-    std::optional<std::string> fix = {};      ///< the fix for this place; absent: nothing helps
-    std::vector<std::string> commands = {};   ///< the commands in `fix`, for a shell
-    bool is_safe = false;                     ///< the commands may be put into a script of fixes
-    bool is_for_host = false;  ///< run the commands on the host, not in this container or sandbox
+    /// The first of `gpus`; null if the finding is about the machine.
+    std::optional<std::string> gpu = {};
+    std::vector<std::string> gpus = {};  ///< ids of all GPUs and accelerators with this finding
+    Value evidence = Value{Value::Object{}};  ///< the facts that the finding is based on; an object
+    /// One clause, without a capital letter at the beginning and a full stop at the end.
+    std::string sentence = {};
+    std::optional<std::string> fix = {};     ///< the fix for this machine; absent if nothing helps
+    std::vector<std::string> commands = {};  ///< the commands in `fix`, for a shell
+    bool is_safe = false;                    ///< whether a script of fixes may contain the commands
+    /// Whether the commands must be run on the host, and not in this container or sandbox.
+    bool is_for_host = false;
     bool operator==(const Finding&) const = default;
 };
 RECORD_MEMBERS(Finding,
@@ -44,32 +47,34 @@ RECORD_MEMBERS(Finding,
                ("safe", is_safe),
                ("on_host", is_for_host))
 
-/// Facts that reports don't contain, because they are about the calling process instead of the
-/// machine, or have nothing to do with GPUs by themselves. A captured machine has none of them.
+/// Facts that reports do not contain, because these facts are about the calling process instead of
+/// the machine, or do not concern GPUs directly. A captured machine has none of these facts.
 struct Surroundings {
-    /// Environment variables that change which GPUs a program sees, by name (Causes::variables());
-    /// others are never read.
+    /// Environment variables that change which GPUs a program sees, by name (Causes::variables()).
+    /// Other variables are never read.
     std::map<std::string, std::string> environment = {};
-    std::vector<std::string> vulkan_layers = {};  ///< manifests of implicit layers, as paths
-    std::vector<std::string> cdi_specs = {};  ///< specs of the Container Device Interface, as paths
-    std::vector<std::string> cdi_drivers = {};  ///< versions of NVIDIA's driver in those specs
-    std::vector<std::string> programs = {};     ///< the installed ones of Causes::programs()
-    /// A daemon of this machine or of the host can be reached from here.
+    std::vector<std::string> vulkan_layers = {};  ///< paths of the manifests of implicit layers
+    std::vector<std::string> cdi_specs = {};      ///< paths of the CDI specifications
+    /// Versions of NVIDIA's driver in the CDI specifications.
+    std::vector<std::string> cdi_drivers = {};
+    /// The programs in Causes::programs() that are installed.
+    std::vector<std::string> programs = {};
+    /// Whether this process can reach a daemon on this machine or on the host.
     std::optional<bool> reaches_daemon = {};
-    std::optional<bool> has_wsl_libraries = {};  ///< /usr/lib/wsl/lib exists
+    std::optional<bool> has_wsl_libraries = {};  ///< whether /usr/lib/wsl/lib exists
     std::optional<bool> is_root = {};
     /// Groups of the account that this login session does not have yet.
     std::vector<std::string> new_groups = {};
-    /// The process has none of the groups that /etc/group lists for the account: they were added
-    /// after login as the account's first groups, or a container has removed them.
+    /// Whether the process has none of the groups that /etc/group lists for the account. Either the
+    /// account got its first groups after the login, or a container has removed the groups.
     std::optional<bool> has_no_group = {};
     /// The current time; nullopt if the report is evaluated as recorded, regardless of its age.
     std::optional<WallTime> at = {};
-    /// The process's label of SELinux or AppArmor: "system_u:system_r:container_t:s0:c1,c2".
+    /// The SELinux or AppArmor label of the process: "system_u:system_r:container_t:s0:c1,c2".
     std::optional<std::string> security_label = {};
     /// How much memory the process may lock (RLIMIT_MEMLOCK); nullopt if there is no limit.
     std::optional<Bytes> memlock = {};
-    /// Lines of the kernel log about graphics drivers; empty if it can't be read.
+    /// Lines of the kernel log about graphics drivers; empty if the log cannot be read.
     std::vector<std::string> kernel_log = {};
 };
 RECORD_MEMBERS(Surroundings,
@@ -87,22 +92,22 @@ RECORD_MEMBERS(Surroundings,
                memlock,
                kernel_log)
 
-/// All findings: first about the machine, then by device in the report's order. Equal findings of
-/// several devices are joined. Empty if no problem was found.
+/// All findings: first the findings about the machine, then the findings about each device, in the
+/// report's order. Equal findings about several devices are joined. Empty if no problem was found.
 std::vector<Finding> examine(const Report& report, const Surroundings& surroundings);
 
 /// The fix for a reason according to the findings in `place`, which must be set. nullopt if no
-/// finding is about the reason, if nothing helps, or if several findings with different fixes
-/// match.
+/// finding matches the reason, if nothing helps, or if several findings with different fixes match.
 std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place);
 
-/// The usual fix for a reason: the fix of the first cause that is based on it, as far as it is
-/// known without a report. If `place` has findings, only causes of kind kOfAReason count, which the
-/// doctor does not look for. nullopt without such a cause, or if nothing helps.
+/// The usual fix for a reason: the fix of the first cause that is based on the reason, as far as
+/// that fix is known without a report. If `place` has findings, only causes of the kind kOfAReason
+/// count, because the doctor does not look for these causes. nullopt if there is no such cause, or
+/// if nothing helps.
 std::optional<Fix> usual_fix(const Reason& reason, const ReasonPlace& place = {});
 
-/// `[{"id", "severity", "gpus"}]` for the findings that are at least warnings, in their order: for
-/// programs that count findings.
+/// `[{"id", "severity", "gpus"}]` for each finding that is a warning or an error, in the order of
+/// the findings, for programs that count findings.
 Value summary_of(const std::vector<Finding>& findings);
 
 /// The highest severity of the findings; Ok for an empty list.
