@@ -19,38 +19,40 @@ namespace gpuprobe::inline explain {
 
 struct Finding;
 
-/// The context of a reason, which decides about its fix.
+/// The context of a reason, on which the fix of the reason depends.
 struct ReasonPlace {
     /// The doctor's findings on this machine, borrowed; null if the machine is unknown.
     const std::vector<Finding>* findings = nullptr;
     const Report* machine = nullptr;  ///< borrowed; null if unknown
     std::optional<bool> is_root = {};
-    std::string gpu = {};  ///< a GPU's id; empty: the one that the reason names, or any
-    std::string api = {};  ///< empty: any
+    std::string gpu = {};  ///< a GPU's id; if empty, the GPU that the reason names, or any GPU
+    std::string api = {};  ///< name of an API; any API if empty
 };
 
-/// What helps, as text, and the commands in that text, for a shell.
+/// A fix as text, and the shell commands in that text.
 struct Fix {
     std::string text = {};
     std::vector<std::string> commands = {};
 };
 
-/// A reason as text: one clause, without a capital and a full stop.
+/// A reason as text: one clause, without a capital letter at the beginning and a full stop at the
+/// end.
 struct Explained {
     std::string text = {};
-    std::optional<std::string> fix = {};     ///< the fix; absent: nothing helps
+    std::optional<std::string> fix = {};     ///< the fix; absent if nothing helps
     std::vector<std::string> commands = {};  ///< the commands in `fix`
 };
 
 /// The text and the fix of a reason. A code without wording is shown unchanged, with its detail.
 ///
-/// The fix is from the doctor's finding about the reason, else from the wording, else from a cause
-/// of kind kOfAReason. If the doctor did not find the other causes that are based on the reason,
-/// another reason is more specific, and this one has no fix. Without findings, it is the usual fix.
+/// The fix is from the doctor's finding about the reason, otherwise from the wording, otherwise
+/// from a cause of the kind kOfAReason. If the doctor did not find the other causes that are based
+/// on the reason, another reason is more specific, and this reason has no fix. Without findings,
+/// the fix is the usual fix for the reason.
 Explained explained(const Reason& reason, const ReasonPlace& place = {});
 
-/// False if another of a candidate's reasons is final for the same GPU, such as a build without
-/// kernels for it: a fix for the lesser reason would not help.
+/// False if another reason of the same candidate is final for the same GPU, such as a build without
+/// kernels for that GPU. A fix for the other reasons would not help then.
 bool is_worth_a_fix(const Reason& reason, const std::vector<Reason>& all);
 
 /// Several reasons as one text, and their fixes without duplicates.
@@ -60,10 +62,10 @@ struct ExplainedList {
 };
 ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& place = {});
 
-/// The reasons for a candidate's verdict; only the verdict if it has no reasons.
+/// The reasons for a candidate's verdict as text; only the verdict if the candidate has no reasons.
 ExplainedList explained(const Candidate& candidate, ReasonPlace place = {});
-/// The same for a variant. For a GPU from another vendor, only that reason is given, because the
-/// others follow from it.
+/// The reasons for the verdict on a variant as text. For a GPU from another vendor, the text
+/// contains only the reason about the vendor, because the other reasons follow from it.
 ExplainedList explained(const VariantCandidate& candidate, const ReasonPlace& place = {});
 
 /// Adds an item unless the list already contains it.
@@ -76,33 +78,34 @@ std::string filled(std::string_view pattern, const Value& detail);
 /// The sentence for a code, a template; empty for an unknown code.
 std::string_view sentence_of(std::string_view code);
 
-/// How a value is formatted.
+/// The way in which a value is formatted.
 enum class ValueForm {
-    Prose,        ///< on one line, printable
-    CommandWord,  ///< also safe as a word of a command (explain/phrase.h)
+    Prose,        ///< printable text on one line
+    CommandWord,  ///< text that is also safe as a word of a command (explain/phrase.h)
 };
 
-/// The value of a placeholder from a reason's detail or a finding's evidence. nullopt if it is
-/// unknown, or if it has to be a word of a command and can't be.
+/// The value of a placeholder from a reason's detail or a finding's evidence. nullopt if the value
+/// is unknown, or if the value must be a word of a command and is not safe as such a word.
 std::optional<std::string> detail_word(const Value& detail,
                                        std::string_view placeholder,
                                        const ReasonPlace& place = {},
                                        ValueForm form = ValueForm::Prose);
 
-/// A reason why a backend can't be used, if it is worth a line.
+/// A reason why a backend cannot be used, for one line of the screen.
 struct Obstacle {
-    std::string backend = {};  ///< "vulkan", or "vulkan, webgpu" if the reason is the same
-    std::optional<std::string> gpu = {};  ///< absent: the same on every GPU, or there is no GPU
-    std::size_t others = 0;               ///< number of further GPUs with the same reason
+    std::string backend = {};  ///< backends with this reason: "vulkan", or "vulkan, webgpu"
+    /// Absent if the reason is the same on every GPU, or if the machine has no GPU.
+    std::optional<std::string> gpu = {};
+    std::size_t others = 0;  ///< number of further GPUs with the same reason
     std::string text = {};
     std::vector<std::string> fixes = {};
-    bool is_uncertain = false;  ///< not known yet whether it works
+    bool is_uncertain = false;  ///< whether it is unknown if the backend works
 };
 
-/// The obstacles of a report, in the order of backend_names(). If a backend works on some GPU, GPUs
-/// of vendors that it does not support are no obstacles. A backend that works on no GPU has at
-/// least one obstacle. Backends with the same obstacle are joined. `findings` are the doctor's
-/// findings for the same report.
+/// The obstacles in a report, in the order of backend_names(). If a backend works on some GPU, GPUs
+/// from vendors that the backend does not support are not listed as obstacles. A backend that does
+/// not work on any GPU has at least one obstacle. Backends with the same obstacle are joined.
+/// `findings` are the doctor's findings for the same report.
 std::vector<Obstacle> obstacles(const Report& report, const std::vector<Finding>& findings);
 
 }  // namespace gpuprobe::inline explain

@@ -10,13 +10,14 @@
 
 #include "base/units.h"
 
-/// Fills sentences. A sentence is a single template with named placeholders, so that a translation
-/// can have another order of words; it is never assembled from fragments. docs/internals/words.md
-/// has the rules, and tests/lint/words.py checks as many as a program can check.
+/// Fills sentences. A sentence is a single template with named placeholders and is never assembled
+/// from fragments, so that a translation can have another word order. docs/internals/words.md
+/// contains the rules, and tests/lint/words.py checks the rules that a program can check.
 
 namespace gpuprobe::inline explain {
 
-/// The text for the placeholder "{name}". nullopt leaves out the part in brackets that contains it.
+/// The text for the placeholder "{name}". If the text is nullopt, the part in brackets that
+/// contains the placeholder is left out.
 struct PhraseWord {
     std::string_view name = {};
     std::optional<std::string> text = {};
@@ -25,20 +26,22 @@ struct PhraseWord {
 /// Fills a sentence such as "{backend}[ on {gpu}]" (policy/text_template.h).
 std::string phrase(std::string_view sentence, std::initializer_list<PhraseWord> words);
 
-/// Fills the sentence `one` for the number 1, else `others`; "{number}" is the number. Only this
-/// function chooses plurals, because other languages may have more plural forms.
+/// Fills the sentence `one` if the number is 1, otherwise the sentence `others`; "{number}" is
+/// replaced by the number. Only this function chooses plurals, because other languages may have
+/// more plural forms.
 std::string plural(std::uint64_t number,
                    std::string_view one,
                    std::string_view others,
                    std::initializer_list<PhraseWord> words = {});
 
-/// "a and b and c", for items that may contain commas.
+/// Joins items as in "a and b and c", because items may contain commas.
 std::string joined_with_and(const std::vector<std::string>& items);
-/// "a or b".
+/// Joins items as in "a or b".
 std::string joined_with_or(const std::vector<std::string>& items);
 
-/// A size in binary units: "139.8 GiB", "512 MiB", "640 B", with one decimal from GiB on. Rounded
-/// down, so that a size just below a minimum is never shown as if it reached it.
+/// A size in binary units: "139.8 GiB", "512 MiB", "640 B", with one decimal from GiB on. The size
+/// is rounded down, so that a size just below a minimum is never shown as if the size reached the
+/// minimum.
 std::string size_text(Bytes size);
 
 /// A duration: "850 µs", "31 ms", "2.4 s", "3 min". `micro` is the sign for 10^-6 ("µ" or "u").
