@@ -12,33 +12,35 @@
 
 namespace gpuprobe::inline explain {
 
-/// The place of a report, as far as fixes depend on it: distribution, container, sandbox, and the
-/// drivers that are possible for its GPUs.
+/// The environment to which a report and its fixes apply: the distribution, container and sandbox,
+/// and the drivers that are possible for the GPUs.
 ///
-/// Fixes are for the GPU with the id `gpu`, or for the whole machine if it is empty.
+/// Fixes apply to the GPU with the id `gpu`, or to the whole machine if `gpu` is empty.
 class Place {
 public:
     /// `report` and `surroundings` are borrowed and must outlive this object.
     Place(const Report& report, const Surroundings& surroundings);
     Place(const Report& report, const Surroundings&& surroundings) = delete;
 
-    /// An object for the terms of causes: distribution, image, inside, engine.
+    /// An object with the members that the terms of causes refer to: distribution, image, inside,
+    /// engine.
     [[nodiscard]] Value facts() const;
 
-    /// True if a fix can be done here: a driver that it installs or updates to serves the GPU and
-    /// takes no other GPU away, and no module that it loads is loaded already.
+    /// True if a fix is possible here. A driver that the fix installs or updates must support the
+    /// GPU, and every other GPU that the current driver serves. A module that the fix loads must
+    /// not be loaded already.
     [[nodiscard]] bool is_possible(const Remedy& remedy,
                                    const Value& evidence,
                                    std::string_view gpu = {}) const;
-    /// The advice to give instead of an impossible fix; nullopt if nothing helps.
+    /// The advice that replaces an impossible fix; nullopt if nothing helps.
     [[nodiscard]] std::optional<std::string> instead_of(const Remedy& remedy,
                                                         std::string_view gpu) const;
 
-    /// Fills the placeholders of a sentence (docs/internals/extending.md). Unknown parts are left
+    /// Fills the placeholders in a sentence (docs/internals/extending.md). Unknown values are left
     /// out or shown as "?".
     [[nodiscard]] std::string sentence(std::string_view pattern, const Value& evidence) const;
-    /// The same for the text of a fix, which may contain commands: each value is quoted as a word
-    /// of a command.
+    /// Fills the placeholders in the text of a fix. The text may contain commands, so each value is
+    /// quoted as a word of a command.
     [[nodiscard]] std::string fix(std::string_view pattern,
                                   const Value& evidence,
                                   std::string_view gpu = {}) const;
@@ -52,47 +54,51 @@ public:
 private:
     /// True in a container or sandbox.
     [[nodiscard]] bool is_inside() const { return host_.container || host_.sandbox; }
-    /// True if the package can only be installed on the host, or in Windows.
+    /// True if the package can be installed only on the host, or only in Windows.
     [[nodiscard]] bool is_elsewhere(const knowledge::PackageRole& role) const;
     /// True if the package exists for this machine's processor.
     [[nodiscard]] bool is_made_for(const knowledge::PackageRole& role) const;
-    /// The role of the packages that a cause names: for NVIDIA's driver, the one that suits the
-    /// GPU; nullopt if there is none.
+    /// The role of the packages that a cause names. For NVIDIA's driver, the role that suits the
+    /// GPU; nullopt if no role suits the GPU.
     [[nodiscard]] std::optional<std::string> suitable_role(const std::string& role,
                                                            std::string_view gpu) const;
     /// The names of the packages with that role for this machine's processor. Empty if the
-    /// distribution has no such package; nullopt if that is unknown.
+    /// distribution has no such package; nullopt if it is unknown whether the distribution has one.
     [[nodiscard]] std::optional<std::string> package(const std::string& role) const;
     /// True if packages of that role have other names in other releases of the distribution, and
     /// this machine's release is not known.
     [[nodiscard]] bool may_have_other_names(const std::string& role) const;
-    /// An example of such names, from the nearest release that has any; "" if none has.
+    /// Example names of such packages, from the nearest release that has such packages; "" if no
+    /// release has them.
     [[nodiscard]] std::string example_names(const std::string& role) const;
     /// The command that installs a role's packages here; nullopt if no command does.
     [[nodiscard]] std::optional<std::string> install_command(const std::string& role) const;
-    /// The same in words, also for places where no command does it.
+    /// The instruction to install a role's packages in words, also for places where no command
+    /// installs them.
     [[nodiscard]] std::string install_words(const std::string& role) const;
-    /// The distribution's command with that name, applied to an object.
+    /// The distribution's command with that name, with `object` filled in.
     [[nodiscard]] std::optional<std::string> own_command(const std::string& name,
                                                          std::string_view object) const;
-    /// How this kind of container or sandbox is given a device.
+    /// How to pass a device into this kind of container or sandbox.
     [[nodiscard]] std::optional<std::string> engine(const std::string& name,
                                                     std::string_view object) const;
-    /// The text in the distribution's row, or in the row of a distribution that it is like.
+    /// The text in the distribution's row, or in the row of a distribution that this distribution
+    /// derives from.
     [[nodiscard]] const std::string* entry_of(
         std::map<std::string, std::string> knowledge::Distribution::*what,
         const std::string& key) const;
-    /// The advice to use a newer driver, from a version or for a version of CUDA on.
+    /// The advice to use a newer driver: a minimum driver version, or a driver for a minimum CUDA
+    /// version.
     [[nodiscard]] std::string update_words(std::string_view gpu,
                                            const std::optional<std::string>& version,
                                            const std::optional<std::string>& cuda) const;
-    /// False if a placeholder stands for something that is impossible for the GPU.
+    /// False if a placeholder represents a fix that is impossible for the GPU.
     [[nodiscard]] bool is_possible(std::string_view placeholder,
                                    const Value& evidence,
                                    std::string_view gpu) const;
     /// True if a command in the text loads a kernel module that is loaded already.
     [[nodiscard]] bool loads_again(std::string_view text) const;
-    /// The value of a placeholder: a member of the evidence, or a property of this place.
+    /// The value of a placeholder: a member of the evidence, or a property of this environment.
     [[nodiscard]] std::optional<std::string> word(std::string_view placeholder,
                                                   const Value& evidence,
                                                   std::string_view gpu,
@@ -102,13 +108,13 @@ private:
     const Surroundings& surroundings_;
     DriverChoice drivers_;
     const knowledge::Distribution* row_ = nullptr;  // borrowed from Places::current()
-    bool is_other_release_ = false;                 // row_ is for another release
-    const knowledge::Engine* engine_ = nullptr;     // likewise
+    bool is_other_release_ = false;                 // whether row_ is for another release
+    const knowledge::Engine* engine_ = nullptr;     // borrowed from Places::current()
 };
 
-/// The object on which the terms of causes are evaluated; its members are the roots of their paths
-/// (TermContext::roots). It has the report, in which each GPU also has the results of its APIs and
-/// the name of its chip; the place; and the surroundings of the caller.
+/// The object on which the terms of causes are evaluated. The members of the object are the roots
+/// of paths (TermContext::roots): the report, in which each GPU also has the results of its APIs
+/// and the name of its chip; the place; and the surroundings of the caller.
 Value examined(const Report& report, const Surroundings& surroundings, const Place& place);
 
 }  // namespace gpuprobe::inline explain
