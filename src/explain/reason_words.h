@@ -18,21 +18,22 @@
 
 namespace gpuprobe::inline explain {
 
-/// Adds words to every reason of an answer that has none, so that no client has to know the codes.
-/// Equal reasons share their words.
+/// Adds texts to every reason in an answer that does not have them, so that clients do not have to
+/// know the codes. Equal reasons share their texts.
 ///
-/// A fix depends on the GPU and the backend of the candidate that has the reason: the members `gpu`
-/// and `backend` of the record around it.
+/// A fix depends on the GPU and the backend of the candidate that has the reason. The GPU and the
+/// backend are the members `gpu` and `backend` of the record that contains the reason.
 class ReasonWriter {
 public:
-    /// Returns the known facts about the machine and the caller. The objects that they refer to
-    /// must outlive this object. It is called at the first reason only, because it may take a
-    /// while.
+    /// Returns the known facts about the machine and the caller. The objects that the facts refer
+    /// to must outlive this object. The function is called only at the first reason, because it may
+    /// take a while.
     using PlaceOf = std::function<ReasonPlace()>;
 
     explicit ReasonWriter(PlaceOf place) : place_of_{std::move(place)} {}
 
-    /// Adds the words to the reasons in `record`, and to each candidate why it is one or not.
+    /// Adds texts to the reasons in `record`, and to each candidate the text that explains its
+    /// verdict.
     template <Described T>
     void add_to(T& record) {
         Visitor visitor{*this};
@@ -46,7 +47,8 @@ public:
     }
 
 private:
-    /// The GPU and backend of the record that contains a reason; empty if it has none.
+    /// The GPU and backend of the record that contains a reason; empty if the record has no GPU or
+    /// backend.
     struct Owner {
         std::string gpu = {};
         std::string backend = {};

@@ -13,47 +13,50 @@
 
 namespace gpuprobe::inline explain {
 
-/// The GPU's name, else its vendor and PCI ids, else its id.
+/// The GPU's name; if the name is unknown, its vendor and PCI ids; if these are unknown, its id.
 std::string gpu_title(const Gpu& gpu);
-/// "NVIDIA H200 (pci:0000:00:06.0)"; only the id if `report` is null or lacks the GPU. Scrubbed.
+/// Name and id as "NVIDIA H200 (pci:0000:00:06.0)"; only the id if `report` is null or lacks the
+/// GPU. The text is scrubbed.
 std::string named_gpu_title(const std::string& id, const Report* report);
 /// The titles of several GPUs, separated by commas; nullopt for an empty list.
 std::optional<std::string> named_gpu_titles(const std::vector<std::string>& ids,
                                             const Report* report);
-/// "NVIDIA" for "nvidia"; the id itself for an unknown vendor.
+/// The vendor's name: "NVIDIA" for "nvidia"; an unknown vendor's id is returned unchanged.
 std::string vendor_title(std::string_view vendor);
-/// "nvidia 580.159.04 (open)"; a dash if no driver is bound.
+/// The bound driver: "nvidia 580.159.04 (open)"; a dash if no driver is bound.
 std::string driver_title(const DriverInfo& driver, const Screen& screen);
 /// The text that screens show for an unknown value. A dash means that no value exists.
 inline constexpr std::string_view kUnknown = "?";
-/// A size; "?" if it is unknown.
+/// The size as text; "?" if the size is unknown.
 std::string size_or_unknown(const std::optional<Bytes>& size);
-/// The name of a backend for people: "CUDA", "ROCm".
+/// The name of a backend for users: "CUDA", "ROCm".
 std::string backend_title(std::string_view backend);
-/// The kind of a GPU, with "!" for any health except "ok".
+/// The kind of a GPU, followed by "!" unless the GPU's health is "ok".
 std::string kind_title(const Gpu& gpu);
 
-/// The backends that work, then with "?" those that have not been probed; each group in our order.
+/// The backends that work, then the backends that have not been probed, each with "?". Each group
+/// is in the order of backend_names().
 Cell backends_cell(const Gpu& gpu, const Screen& screen);
-/// GPUs that a screen shows as one, because they differ only in their identity and free memory.
+/// GPUs that a screen shows in one row, because they differ only in their identity and free memory.
 struct LikeGpus {
-    std::vector<std::size_t> indices = {};  ///< in the report
+    std::vector<std::size_t> indices = {};  ///< indices of the GPUs in the report
     const Gpu* gpu = nullptr;               ///< the first of them, borrowed from the report
 };
-/// The GPUs of a report in groups, in the order of their first members. A GPU with
-/// partitions always has its own group. `separately`: every GPU has its own group.
+/// The GPUs of a report in groups, ordered by the first GPU of each group. A GPU with partitions
+/// always has its own group. If `separately` is true, every GPU has its own group.
 std::vector<LikeGpus> like_gpus(const Report& report, const Screen& screen, bool separately);
-/// "8 x NVIDIA H200", or the title of a single GPU.
+/// The group's title, such as "8 x NVIDIA H200", or the title of a single GPU.
 std::string title_of(const LikeGpus& group);
-/// "pci:0000:00:06.0 …", or the id of a single GPU.
+/// The first id of a group, followed by "…": "pci:0000:00:06.0 …", or the id of a single GPU.
 std::string id_of(const LikeGpus& group, const Screen& screen);
 
-/// Names of the backends that work on the GPU, in our order.
+/// Names of the backends that work on the GPU, in the order of backend_names().
 std::vector<std::string> usable_backends(const Gpu& gpu);
-/// All backends except the CPU: ours in our order, then others that a GPU has, by name.
+/// All backends except the CPU: first the backends that gpuprobe knows, in the order of its table,
+/// then other backends that a GPU has, sorted by name.
 std::vector<std::string> backend_names(const Report& report);
 
-/// True for probes that crashed, timed out or failed, which the user should know about.
+/// True if the probe crashed, timed out or failed, so that screens should mention it.
 bool went_wrong(const ProbeEntry& probe);
 /// A sentence about a failed probe: "vulkan: /usr/share/…/radeon_icd.json crashed with SIGSEGV
 /// after 31 ms: enumerate".
@@ -61,13 +64,14 @@ std::string problem_sentence(const ProbeEntry& probe);
 /// A sentence about a driver in quarantine: "vulkan: /usr/share/…/radeon_icd.json is in quarantine
 /// until 2026-11-21 19:30 UTC: it crashed".
 std::string quarantine_sentence(const QuarantinedProbe& held);
-/// How a driver failed: "it crashed 2 times", "the machine went down while the driver was probed".
+/// A clause about how a driver failed: "it crashed 2 times", "the machine went down while the
+/// driver was probed".
 std::string harm_words(Harm harm, std::uint32_t times);
 /// The file name in the path of a driver; a dash without a driver.
 std::string driver_file(const ProbeEntry& probe, const Screen& screen);
 /// The exit code or signal, and the note of the probe.
 std::string ending(const ProbeEntry& probe);
-/// The tone in which tables show an outcome.
+/// The tone that tables use for an outcome.
 Tone tone_of(Outcome outcome);
 
 /// The table that the command `probe` prints; "" without any probe.

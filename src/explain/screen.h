@@ -9,15 +9,15 @@
 
 namespace gpuprobe::inline explain {
 
-/// The meaning of a piece of text, which a terminal shows as color or weight.
+/// The meaning of a text, which a terminal shows as a color or a font weight.
 enum class Tone { Plain, Strong, Good, Bad, Unsure, Faint };
 
 /// The properties of the output that text is formatted for.
 struct Screen {
-    std::size_t columns = 0;  ///< 0: unlimited, as for a pipe
+    std::size_t columns = 0;  ///< width in columns; 0 means unlimited, as for a pipe
     bool is_coloured = false;
     bool is_unicode = true;
-    bool has_legend = true;  ///< titles and closing hints
+    bool has_legend = true;  ///< whether titles and closing hints are shown
     bool is_terminal = false;
 
     [[nodiscard]] std::string_view ellipsis() const { return is_unicode ? "…" : "..."; }
@@ -32,30 +32,31 @@ std::string toned(const Screen& screen, Tone tone, std::string_view text);
 
 /// A paragraph with a hanging indent: `lead` is on the first line, and further lines are indented
 /// to its width. Each line ends with a newline. `lead` may contain color; `lead_width` is its
-/// visible width. If there is little room next to `lead`, the text starts below it.
+/// visible width. If there is little space next to `lead`, the text starts on the next line.
 std::string hanging(const Screen& screen,
                     std::string_view lead,
                     std::size_t lead_width,
                     std::string_view text,
                     Tone tone = Tone::Plain);
 
-/// The same for a fix. A command that does not fit after its words is put on a separate line,
-/// unbroken, so that it can be copied. `command` is its position in `fix`, or npos.
+/// The paragraph for a fix, with a hanging indent. If the command in the fix does not fit after the
+/// words, the command is put on a separate line and not broken, so that users can copy it.
+/// `command` is the position of the command in `fix`, or npos.
 std::string hanging_fix(const Screen& screen,
                         std::string_view lead,
                         std::size_t lead_width,
                         std::string_view fix,
                         std::size_t command);
 
-/// Parts separated by dots, on as many lines as needed: each line begins with a part. A part that
-/// is wider than a line is wrapped. `lead` is as in hanging().
+/// Parts separated by dots, on as many lines as needed. Each line begins with a part. A part that
+/// is wider than a line is wrapped. `lead` has the same meaning as in hanging().
 std::string hanging_parts(const Screen& screen,
                           std::string_view lead,
                           const std::vector<std::string>& parts);
 
-/// The position of the command in "words: command", or npos. A text counts as a command if it has
-/// no ", " and begins with sudo or one of our programs, or has an option, a path or an assignment
-/// in it.
+/// The position of the command in "words: command", or npos. A text counts as a command if it does
+/// not contain ", ", and begins with sudo or a program of gpuprobe, or contains an option, a path
+/// or an assignment.
 std::size_t command_in(std::string_view fix);
 
 // UTF-8 text as a terminal lays it out. The input is valid UTF-8 without control characters; an
@@ -66,14 +67,14 @@ std::size_t command_in(std::string_view fix);
 /// EastAsianWidth.txt (W, F) and the Mn/Me/Cf blocks, by block.
 std::size_t display_width(std::string_view text);
 
-/// The text cut to at most `columns` columns; a cut text ends with `mark`.
+/// The text, cut to at most `columns` columns. A text that was cut ends with `mark`.
 std::string cut_to(std::string_view text, std::size_t columns, std::string_view mark);
 
 /// The text padded with spaces to `columns` columns; longer text stays unchanged.
 std::string padded_right(std::string_view text, std::size_t columns);
 
-/// The text in lines of at most `columns` columns, broken at spaces; a longer word gets its own
-/// line. Zero columns: no limit. Returns at least one line.
+/// The text in lines of at most `columns` columns, broken at spaces. A longer word gets its own
+/// line. If `columns` is zero, lines have no limit. Returns at least one line.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns);
 
 /// A table cell.
@@ -87,8 +88,9 @@ struct Cell {
 struct Column {
     std::string title = {};
     bool is_right_aligned = false;
-    bool may_shrink = false;  ///< may be cut, as long as different cells stay different
-    bool may_go = false;      ///< may be left out if all its cells are equal
+    /// Whether cells may be cut, as long as different cells stay different.
+    bool may_shrink = false;
+    bool may_go = false;  ///< whether the column may be left out if all its cells are equal
 };
 
 /// A table: rows under titles, aligned by display width.
