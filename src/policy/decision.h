@@ -23,9 +23,9 @@ struct Candidate {
     std::optional<std::string> gpu = {};
     Verdict verdict = Verdict::Unknown;
     std::vector<Reason> reasons = {};
-    /// For an accepted candidate: the variables that make the application use only it.
+    /// For an accepted candidate: the variables that make the application use only this candidate.
     std::map<std::string, std::string> environment = {};
-    /// The reasons as one text for people, each sentence once (explain/reason_words.h).
+    /// The reasons as one text for users, each sentence once (explain/reason_words.h).
     std::optional<std::string> why = {};
     /// The best published variant that uses the backend on the GPU, if the request does not
     /// describe the build.
@@ -34,28 +34,30 @@ struct Candidate {
 };
 RECORD_MEMBERS(Candidate, backend, gpu, verdict, reasons, environment, why, variant)
 
-/// The published variant that a decision is for, because the request does not describe the build:
-/// the one that RecommendVariant names.
+/// The published variant that a decision assumes, because the request does not describe the build.
+/// RecommendVariant recommends the same variant.
 struct AssumedVariant {
     std::string variant = {};
-    std::optional<std::string> version = {};  ///< of the application, from the manifest
+    std::optional<std::string> version = {};  ///< version of the application, from the manifest
     bool operator==(const AssumedVariant&) const = default;
 };
 RECORD_MEMBERS(AssumedVariant, variant, version)
 
-/// The answer to "which backend?". `backend` is null if no candidate satisfies the request. The
-/// candidates contain the reasons in either case.
+/// The answer to a Select request. `backend` is null if no candidate satisfies the request. The
+/// candidates contain the reasons in both cases.
 struct Decision {
     std::string application = {};
     std::optional<std::string> backend = {};
     std::vector<std::string> gpus = {};
     std::map<std::string, std::string> environment = {};
     std::optional<AssumedVariant> assumes = {};
-    std::string summary = {};  ///< "requested=auto detected=[vulkan,cpu] selected=vulkan"
-    std::map<std::string, std::string> answers = {};  ///< further answers for the application
-    std::vector<std::string> messages = {};           ///< the application's message texts
+    std::string summary = {};  ///< one line, "requested=auto detected=[vulkan,cpu] selected=vulkan"
+    /// Answers to further questions of the application, by name.
+    std::map<std::string, std::string> answers = {};
+    /// Texts from the application's profile that the application would print.
+    std::vector<std::string> messages = {};
     std::vector<Candidate> candidates = {};
-    /// Reasons why the choice may not be used, and outdated data.
+    /// Reasons why a program may not use the chosen GPU, and warnings about outdated data.
     std::vector<Reason> warnings = {};
     std::map<std::string, std::string> assumed = {};  ///< facts that the request assumes
     std::uint64_t generation = 0;
@@ -76,19 +78,22 @@ RECORD_MEMBERS(Decision,
                generation)
 RECORD_DECLARE_CONVERSIONS(Decision)
 
-/// A variant of the platform and its verdict.
+/// A variant for the platform, and the verdict on this variant.
 struct VariantCandidate {
     std::string variant = {};
     std::string family = {};
     int tier = 0;
     int priority = 0;
     Verdict verdict = Verdict::Rejected;
-    std::vector<std::string> gpus = {};    ///< ids of the GPUs it runs on
-    std::vector<Reason> reasons = {};      ///< every predicate that is not true; docs/reasons.md
-    std::vector<Reason> warnings = {};     ///< the same for its recommended conditions
-    std::optional<std::string> note = {};  ///< from the manifest
-    std::optional<std::string> why = {};   ///< as Candidate::why
-    /// The version of the application that it installs, if that is not the manifest's.
+    std::vector<std::string> gpus = {};  ///< ids of the GPUs that the variant runs on
+    /// One reason for each predicate that is not true; see docs/reasons.md.
+    std::vector<Reason> reasons = {};
+    /// One reason for each recommended condition that does not hold.
+    std::vector<Reason> warnings = {};
+    std::optional<std::string> note = {};  ///< note on the variant in the manifest
+    std::optional<std::string> why = {};   ///< the reasons as one text, as in Candidate::why
+    /// The version of the application that the variant installs, if this version differs from the
+    /// manifest's version.
     std::optional<std::string> version = {};
     bool operator==(const VariantCandidate&) const = default;
 };
@@ -109,7 +114,7 @@ enum class RecommendStatus {
     Ok,
     None,               ///< no variant fits
     DefaultUnverified,  ///< no variant fits, but the manifest specifies its default anyway
-    NoPlatform,         ///< the manifest does not support the platform, as far as it is known
+    NoPlatform,         ///< the manifest does not support the known part of the platform
 };
 constexpr std::array<EnumName<RecommendStatus>, 4> names_of(RecommendStatus) {
     return {{{RecommendStatus::Ok, "ok"},
@@ -131,7 +136,8 @@ constexpr auto forms_of(std::type_identity<ArtifactSignature>) {
                                       {.key = "key_id", .is_optional = true}});
 }
 
-/// A file or package that has to be installed next to an artifact. It has `urls` or `ref`.
+/// A file or package that must be installed together with an artifact. Either `urls` or `ref` is
+/// set.
 struct CompanionFile {
     std::vector<std::string> urls = {};  ///< https or http
     std::string sha256 = {};             ///< hash of the file, in hexadecimal
@@ -148,9 +154,10 @@ constexpr auto forms_of(std::type_identity<CompanionFile>) {
 
 /// Known properties of a container image. Every member is optional.
 struct ArtifactImage {
-    /// Bundled parts of a driver with their versions: "cuda-compat", "mesa", "rocm".
+    /// Parts of a driver that the image bundles, with their versions: "cuda-compat", "mesa",
+    /// "rocm".
     std::map<std::string, std::optional<std::string>> bundles = {};
-    std::vector<std::string> conditions = {};  ///< NVIDIA_REQUIRE_CUDA, one alternative each
+    std::vector<std::string> conditions = {};  ///< alternatives of NVIDIA_REQUIRE_CUDA
 };
 RECORD_MEMBERS(ArtifactImage, bundles, ("requires", conditions))
 constexpr auto forms_of(std::type_identity<ArtifactImage>) {
@@ -158,23 +165,24 @@ constexpr auto forms_of(std::type_identity<ArtifactImage>) {
         {{.key = "bundles", .is_optional = true}, {.key = "requires", .is_optional = true}});
 }
 
-// Answers contain the manifest's own object, which read_artifact() has checked. This is its type
-// for clients.
+// Answers contain the object from the manifest unchanged, which read_artifact() has checked. This
+// record is the object's type for clients.
 
-/// The download of a variant. It has the members that the manifest sets.
+/// The download of a variant, with the members that the manifest sets.
 struct Artifact {
-    std::string type = {};               ///< "file", "oci", "index", "wheel", "dir", "package"
+    std::string type = {};               ///< "file", "oci", "index", "wheel", "dir" or "package"
     std::vector<std::string> urls = {};  ///< https or http
     std::string sha256 = {};             ///< hash of the file, in hexadecimal
     std::uint64_t size = 0;              ///< in bytes
     std::string ref = {};                ///< reference of an OCI image
-    std::string digest = {};             ///< of an OCI image: "sha256:…"
+    std::string digest = {};             ///< digest of an OCI image: "sha256:…"
     std::string media_type = {};
-    std::vector<std::string> companions = {};  ///< variants that are downloaded with this one
-    /// Files and packages that have to be installed next to this one.
+    /// Names of the variants that are downloaded together with this variant.
+    std::vector<std::string> companions = {};
+    /// Files and packages that must be installed together with this artifact.
     std::vector<CompanionFile> companion_files = {};
     ArtifactSignature signature = {};
-    ArtifactImage image = {};  ///< of an OCI image
+    ArtifactImage image = {};  ///< properties of an OCI image
 };
 RECORD_MEMBERS(Artifact,
                type,
@@ -201,23 +209,25 @@ constexpr auto forms_of(std::type_identity<Artifact>) {
                                       {.key = "image", .is_optional = true}});
 }
 
-/// The answer to "which download?".
+/// The answer to a Recommend request.
 struct Recommendation {
     std::string application = {};
-    std::optional<std::string> version = {};  ///< the variant's, otherwise the manifest's
+    /// The variant's version, otherwise the manifest's version.
+    std::optional<std::string> version = {};
     RecommendStatus status = RecommendStatus::None;
     std::optional<std::string> platform = {};
     std::optional<std::string> variant = {};
-    std::optional<Verdict> verdict = {};  ///< the variant's: accepted or uncertain
-    Value artifact = {};                  ///< the variant's Artifact, from the manifest
-    std::map<std::string, std::string> environment = {};  ///< the variant's, from the manifest
-    std::vector<std::string> gpus = {};                   ///< ids of the GPUs it runs on
-    std::vector<std::string> fallback = {};               ///< variants to try next, best first
+    std::optional<Verdict> verdict = {};  ///< verdict on the variant: accepted or uncertain
+    Value artifact = {};                  ///< the variant's Artifact in the manifest
+    /// The variant's environment variables in the manifest.
+    std::map<std::string, std::string> environment = {};
+    std::vector<std::string> gpus = {};      ///< ids of the GPUs that the variant runs on
+    std::vector<std::string> fallback = {};  ///< variants to try next, best first
     std::optional<std::string> project_default = {};
-    std::optional<std::string> hint = {};  ///< from the manifest, if no variant fits
-    std::vector<Reason> warnings = {};     ///< about the variant and about the whole answer
+    std::optional<std::string> hint = {};  ///< a hint in the manifest, if no variant fits
+    std::vector<Reason> warnings = {};  ///< warnings about the variant and about the whole answer
     std::map<std::string, std::string> assumed = {};  ///< facts that the request assumes
-    /// First the usable ones in order, then the others.
+    /// The usable variants, best first, then all other variants.
     std::vector<VariantCandidate> candidates = {};
     std::string manifest_sha256 = {};
     std::string rules = {};  ///< serial number of the rules
