@@ -218,7 +218,7 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
     if (!decision)
         return ask.refuse(decision.error());
     if (!decision->backend && (always || !wants_candidates(request))) {
-        // An error that still carries the candidates, where the interface's errors can.
+        // Send an error. If the interface's errors can contain candidates, the error contains them.
         auto no_match = no_match_of(*decision);
         if (always)
             no_match = ask.explained(std::move(no_match));

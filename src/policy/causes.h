@@ -14,8 +14,8 @@
 #include "base/value.h"
 #include "policy/term.h"
 
-/// The terms of causes (policy/causes.h). Some are over facts ("vendor=nvidia"); others use the
-/// same three-valued logic over any value in a report, which they name by its path:
+/// The terms of causes (policy/causes.h). Some terms are about facts ("vendor=nvidia"). Other terms
+/// use the same three-valued logic on any value in a report, which the term names by a path:
 ///
 ///     gpu.findings[code=no-permission].detail.node=/dev/nvidia*
 ///
@@ -32,8 +32,9 @@ namespace gpuprobe::inline policy {
 struct TermContext {
     const Value* roots = nullptr;   ///< an object with `report`, `host`, `here`, `place` …
     const Value* device = nullptr;  ///< null when the machine is examined
-    const Facts* facts = nullptr;   ///< facts of the same machine and device, for terms over facts
-    /// the current evidence, for paths that begin with a dot
+    /// Facts about the same machine and device, for terms about facts.
+    const Facts* facts = nullptr;
+    /// the current evidence, to which paths that begin with a dot refer
     const Value* evidence = nullptr;
 };
 
@@ -50,13 +51,14 @@ struct PathStep;
 struct Path {
     std::string root = {};  ///< empty for the evidence
     std::vector<PathStep> steps;
-    Value text = {};  ///< for a path "'text": the literal that it yields
+    Value text = {};  ///< the literal that a path such as "'text" yields
 };
 
 /// A condition on the values that a path reaches.
 struct PathTerm {
     Path path;
-    Relation relation = Relation::Never;  ///< Never: only that a value exists
+    /// Never means that the term only tests whether a value exists.
+    Relation relation = Relation::Never;
     std::vector<std::string> words = {};
     std::vector<Path> other;  ///< at most one path, whose values replace the words
 };
@@ -67,8 +69,8 @@ struct PathStep {
     std::vector<PathTerm> filter = {};  ///< at most one term
 };
 
-/// "A and B or C or unknown": every clause holds, and a clause holds if one of its alternatives
-/// does.
+/// A condition such as "A and B or C or unknown". The condition holds if every clause holds. A
+/// clause holds if one of its alternatives holds.
 struct Condition {
     struct Clause {
         std::vector<std::variant<PathTerm, Term>> alternatives = {};
@@ -77,7 +79,7 @@ struct Condition {
     std::vector<Clause> clauses = {};
 };
 
-/// Both read a text of a data file.
+/// Both functions parse a text from a data file.
 ReadProblem read_value(const Value& value, Condition& condition);
 ReadProblem read_value(const Value& value, Path& path);
 
@@ -89,18 +91,19 @@ bool has_paths(const Condition& condition);
 /// Whether every condition is true; unknown counts as false.
 bool all_hold(const std::vector<Condition>& conditions, const TermContext& context);
 
-/// A text, number or flag as terms compare it, with its case kept; empty for anything else.
+/// A text, number or flag in the form in which terms compare it. Upper and lower case are kept.
+/// Empty for any other value.
 std::string word_of(const Value& value);
 
-// Reasons why a GPU isn't used, as data files: data/knowledge/causes/*.json.
-// docs/internals/extending.md explains how to write one, and data/schema/causes.schema.json defines
-// the format.
+// Reasons why a GPU is not used, read from the data files data/knowledge/causes/*.json.
+// docs/internals/extending.md explains how to write a cause, and data/schema/causes.schema.json
+// defines the format.
 
 /// The consequence of a finding for a user of the GPUs.
 enum class Severity {
     Ok,       ///< no finding
-    Info,     ///< good to know; works as intended
-    Warning,  ///< something that could work does not
+    Info,     ///< information; everything works as intended
+    Warning,  ///< something that could work does not work
     Error,    ///< a GPU or its usual API cannot be used
 };
 constexpr std::array<EnumName<Severity>, 4> names_of(Severity) {
@@ -112,29 +115,31 @@ constexpr std::array<EnumName<Severity>, 4> names_of(Severity) {
 
 /// The explanation and fix of a cause under given conditions; the first matching remedy is used.
 struct Remedy {
-    std::vector<Condition> when = {};           ///< empty: always applies
+    std::vector<Condition> when = {};  ///< conditions under which the remedy applies; empty: always
     std::optional<std::string> case_name = {};  ///< added to the evidence as `case`
     std::optional<std::string> text = {};       ///< replaces the cause's text
-    std::optional<std::string> fix = {};        ///< a text for people; commands follow it
-    std::vector<std::string> run = {};          ///< shell commands
-    /// Whether the effect of the commands is easy to undo.
+    /// A text for users, which screens show in front of the commands.
+    std::optional<std::string> fix = {};
+    std::vector<std::string> run = {};  ///< shell commands
+    /// Whether the effects of the commands are easy to undo.
     std::optional<bool> is_safe = {};
-    /// Whether to run them on the host instead of in this container or sandbox.
+    /// Whether to run the commands on the host instead of in this container or sandbox.
     std::optional<bool> is_for_host = {};
 };
 
-/// The subject of causes that the doctor does not look for: their fixes are shown with a reason in
-/// any place, such as a candidate that an application can't use.
+/// The subject of causes that the doctor does not look for. Screens show the fix of such a cause
+/// together with the reason that it is based on, for example on a candidate that an application
+/// cannot use.
 constexpr std::string_view kOfAReason = "reason";
 
 /// What happens to programs that use a backend on a GPU with a known fault.
 enum class Fault {
     Crashes,       ///< the program or the system crashes or hangs
-    WrongResults,  ///< what it computes is wrong
-    Fails,         ///< it reports an error
-    Unstable,      ///< one of these, in some programs or on some machines
-    Slow,          ///< slower than the CPU, or than another backend
-    Memory,        ///< less memory can be used than the driver reports
+    WrongResults,  ///< the backend computes wrong results
+    Fails,         ///< the program reports an error
+    Unstable,      ///< one of the effects above, in some programs or on some machines
+    Slow,          ///< the backend is slower than the CPU, or slower than another backend
+    Memory,        ///< programs can use less memory than the driver reports
 };
 constexpr std::array<EnumName<Fault>, 6> names_of(Fault) {
     return {{{Fault::Crashes, "crashes"},
@@ -149,17 +154,21 @@ constexpr std::array<EnumName<Fault>, 6> names_of(Fault) {
 struct Cause {
     std::string id = {};
     std::string of = {};  ///< "machine", "gpu", "accelerator", "device" (both) or kOfAReason
-    std::vector<Path> from = {};            ///< paths to its evidence; empty: at most one finding
-    std::optional<std::string> once = {};   ///< the evidence member that differs in each finding
-    std::vector<Condition> when = {};       ///< conditions that must all hold
-    std::vector<Condition> unless = {};     ///< conditions of which none may hold
-    std::map<std::string, Path> show = {};  ///< members to add to the evidence, and their paths
-    /// Ids of causes that this one explains, for the same `api`.
+    /// Paths to the evidence; if empty, the cause has at most one finding.
+    std::vector<Path> from = {};
+    /// The member of the evidence that differs between findings.
+    std::optional<std::string> once = {};
+    std::vector<Condition> when = {};    ///< conditions that must all hold
+    std::vector<Condition> unless = {};  ///< conditions of which none may hold
+    /// Members to add to the evidence, with the paths to their values.
+    std::map<std::string, Path> show = {};
+    /// Ids of causes that this cause explains, for the same `api`.
     std::vector<std::string> instead_of = {};
-    /// Only if the device has no finding of severity Warning or above.
+    /// Whether the cause applies only if the device has no warning and no error.
     std::optional<bool> is_alone = {};
-    /// Our names of the backends that have the fault on such a GPU, and the fault: a known-bad
-    /// pair, of which choices and plans warn too (policy/known_bad.h). Empty for other causes.
+    /// gpuprobe's names of the backends that have the fault on such a GPU, and the fault. Together
+    /// they form a known-bad pair, about which choices and plans warn too (policy/known_bad.h).
+    /// Empty for other causes.
     std::vector<std::string> backends = {};
     std::optional<Fault> fault = {};
     Severity severity = Severity::Info;
