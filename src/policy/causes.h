@@ -172,31 +172,32 @@ struct Cause {
     std::vector<std::string> backends = {};
     std::optional<Fault> fault = {};
     Severity severity = Severity::Info;
-    /// Upper limits for the severity, each with conditions that must all hold.
+    /// Upper limits for the severity. A limit applies if all its conditions hold.
     std::map<std::string, std::vector<Condition>> eased = {};
-    /// Absent if the sentence belongs to a reason: the reason it is shown with, otherwise the one
-    /// with the same id.
+    /// The sentence. Absent if the sentence of a reason is used instead: of the reason that the
+    /// cause is shown with, otherwise of the reason with the same id.
     std::optional<std::string> text = {};
     std::vector<Remedy> fixes = {};
 };
 
-/// The causes of all data files.
+/// The causes in all data files.
 class Causes {
 public:
     /// The causes in the data files that are in use.
     static const Causes& current();
-    /// Adds a data file. Errors: Malformed, TooLarge, with the row and member at fault.
+    /// Adds a data file. Errors: Malformed and TooLarge, with the row and the member that are
+    /// wrong.
     Status add(std::string_view json);
 
     [[nodiscard]] const std::vector<Cause>& all() const { return causes_; }
-    /// The causes that depend on a reason code, and the causes that explain one of these.
+    /// The causes that depend on a reason code, and the causes that explain one of those causes.
     [[nodiscard]] std::vector<const Cause*> resting_on(const std::string& code) const;
     /// The environment variables that change which GPUs a program sees, each with its effect:
     /// "hides-devices", "chooses-drivers" …
     [[nodiscard]] const std::map<std::string, std::string>& variables() const { return variables_; }
-    /// Programs and paths of files whose presence reveals the environment.
+    /// Names of programs and paths of files whose existence reveals the environment.
     [[nodiscard]] const std::vector<std::string>& programs() const { return programs_; }
-    /// Words of which a kernel log line about graphics drivers contains at least one.
+    /// Words, at least one of which is in each line of the kernel log about graphics drivers.
     [[nodiscard]] const std::vector<std::string>& log_words() const { return log_words_; }
 
 private:

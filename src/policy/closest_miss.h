@@ -11,18 +11,18 @@
 #include "report/outcome.h"
 #include "report/report.h"
 
-/// Picks one of several unusable alternatives to report: the closest miss.
+/// Picks the closest miss: the alternative to report if several alternatives are unusable.
 
 namespace gpuprobe::inline policy {
 
-/// How close an alternative is to usable, judged by all its obstacles. Ascending.
+/// How close an alternative is to being usable, judged by all its obstacles, in ascending order.
 enum class ClosestMiss : std::uint8_t {
-    ForOthers,   ///< meant for other GPUs, or has no reason at all
+    ForOthers,   ///< the alternative is meant for other GPUs, or has no reason
     OtherBuild,  ///< only another build would help
     NoCause,     ///< the cause is unknown, or the device has too little of a resource
     CanChange,   ///< a driver, library, permission or setting can be changed
 };
-/// The nearness of an alternative with these obstacles.
+/// How close an alternative with these obstacles is to being usable.
 ClosestMiss closest_miss_of(const std::vector<Reason>& reasons);
 
 /// Whether one of the reasons rules the alternative out; other reasons leave it open or are only
@@ -32,29 +32,30 @@ bool has_end(const std::vector<Reason>& reasons);
 /// An alternative of a requirement or predicate, or a part of a build.
 struct Route {
     Truth is_open = Truth::True;
-    std::vector<Reason> reasons = {};  ///< its actual or possible obstacles
+    std::vector<Reason> reasons = {};  ///< actual or possible obstacles of the alternative
 };
-/// Whether `way` is a closer miss than `other`. A possibly usable alternative beats an unusable
-/// one. Next come nearness, then fewer obstacles, then lower minimums. False for equal ones.
+/// Whether `way` is a closer miss than `other`. A possibly usable alternative is closer than an
+/// unusable alternative. Further criteria are the ClosestMiss value, then fewer obstacles, then
+/// lower minimums. False if both alternatives are equally close.
 bool is_nearer(const Route& route, const Route& other);
 
-/// Whether a minimum in the first list is lower than one for the same fact in the other, and no
-/// minimum is higher.
+/// Whether a minimum in the first list is lower than the minimum for the same fact in the second
+/// list, and no minimum in the first list is higher.
 bool wants_less(const std::vector<Reason>& reasons, const std::vector<Reason>& others);
 
-/// Adds an obstacle. Only the highest of several minimums for one fact is kept: a driver that is
-/// new enough for the highest is new enough for all.
+/// Adds an obstacle. Only the highest of several minimums for one fact is kept, because a driver
+/// that is new enough for the highest minimum is new enough for all of them.
 void add_obstacle(Reason reason, std::vector<Reason>& reasons);
 
 /// Explains why an answer leaves every GPU unused. Collects the rejected candidates for each GPU.
 class UnusedGpu {
 public:
-    /// Adds a backend or variant, `by`, that must not be used on that GPU. Call it in order of
-    /// preference for GPUs and candidates. Among equally close misses, the one with the lower
-    /// minimums wins.
+    /// Adds a backend or variant, `by`, that must not be used on that GPU. Call the function in
+    /// order of preference for GPUs and candidates. Among equally close misses, the candidate with
+    /// the lower minimums is kept.
     void add(const Gpu& gpu, std::string_view by, std::vector<Reason> reasons);
-    /// The warning "gpu-unused" for the GPU with the closest miss, with that candidate's reasons.
-    /// nullopt if nothing was added, or if the caller itself caused it.
+    /// The warning "gpu-unused" for the GPU with the closest miss, with the reasons against the
+    /// closest candidate. nullopt if nothing was added, or if the caller itself excluded the GPU.
     [[nodiscard]] std::optional<Reason> warning() const;
 
 private:
@@ -65,8 +66,8 @@ private:
         bool is_wished = false;
         std::string by = {};
         std::vector<Reason> reasons = {};
-        /// Whether the GPU is worth a warning. If the user excluded a candidate, only changeable
-        /// causes are.
+        /// Whether the GPU deserves a warning. If the user excluded a candidate, only causes that
+        /// the user can change deserve a warning.
         [[nodiscard]] bool counts() const {
             return closest_miss && (!is_wished || *closest_miss > ClosestMiss::OtherBuild);
         }

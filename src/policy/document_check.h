@@ -12,10 +12,10 @@
 #include "policy/decision.h"
 #include "report/report.h"
 
-/// Checks an application's data file for its author: docs/data-files.md, "Check a data file". When
-/// a program reads a manifest with unknown words, it accepts them and loses only the variant,
-/// because the manifest may be newer than the program. This check reports each unknown word to the
-/// author.
+/// Checks an application's data file for its author: docs/data-files.md, "Check a data file". A
+/// program that reads a manifest with unknown words accepts the manifest and rejects only the
+/// variant with such a word, because the manifest may be newer than the program. This check reports
+/// each unknown word to the author.
 namespace gpuprobe::inline policy {
 
 /// A mistake makes the file useless, or makes readers drop the part that contains it. A warning is
@@ -28,11 +28,12 @@ constexpr std::array<EnumName<FindingGrade>, 2> names_of(FindingGrade) {
 /// One finding about a data file. The texts come from the file in part, and are safe to print.
 struct DocumentFinding {
     FindingGrade grade = FindingGrade::Mistake;
-    std::string path = {};                  ///< in the file; empty for the file as a whole
-    std::string problem = {};               ///< the rule that is broken
+    std::string path = {};     ///< path of the member in the file; empty for the file as a whole
+    std::string problem = {};  ///< the rule that the file breaks
     std::optional<std::string> word = {};   ///< the unknown word
     std::optional<std::string> meant = {};  ///< the known word that is closest to it
-    std::optional<std::string> place = {};  ///< the object that `meant` belongs to, if another
+    /// The object that contains `meant`, if it is in another object.
+    std::optional<std::string> place = {};
     bool operator==(const DocumentFinding&) const = default;
 };
 RECORD_MEMBERS(DocumentFinding, grade, path, problem, word, meant, place)
@@ -40,10 +41,10 @@ RECORD_MEMBERS(DocumentFinding, grade, path, problem, word, meant, place)
 /// The result of a check.
 struct DocumentCheck {
     std::vector<DocumentFinding> findings = {};
-    /// False if there may be more findings than these: kMaxDocumentFindings was reached, or a
-    /// mistake prevented a check of the rest.
+    /// False if the file may have more mistakes, because kMaxDocumentFindings was reached or a
+    /// mistake prevented a check of other parts.
     bool is_complete = true;
-    /// The data file as programs in the field read it. Absent if they refuse it.
+    /// The data file as programs read it. Absent if programs refuse the file.
     std::optional<Application> application = {};
 
     [[nodiscard]] bool has_mistakes() const;
@@ -62,11 +63,11 @@ std::string text_of(const DocumentFinding& finding);
 /// empty.
 struct MachineOutcome {
     std::string machine = {};
-    std::optional<RecommendStatus> status = {};  ///< of the manifest
+    std::optional<RecommendStatus> status = {};  ///< status of the recommendation from the manifest
     std::optional<std::string> variant = {};
-    std::optional<Verdict> verdict = {};      ///< of the variant
+    std::optional<Verdict> verdict = {};      ///< verdict on the variant
     std::vector<std::string> gpus = {};       ///< ids of the GPUs that the variant uses
-    std::optional<std::string> backend = {};  ///< of the selection
+    std::optional<std::string> backend = {};  ///< backend that the selection chooses
     std::vector<std::string> warnings = {};   ///< codes of reasons
 };
 RECORD_MEMBERS(MachineOutcome, machine, status, variant, verdict, gpus, backend, warnings)
