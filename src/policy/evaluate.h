@@ -12,7 +12,7 @@ namespace gpuprobe::inline policy {
 
 struct MachineFacts;
 
-/// A reason in the request or reported failures that excludes a variant on any machine.
+/// A reason that excludes a variant on any machine, because of the request or a reported failure.
 enum class Exclusion { None, Excluded, NotRequested, ReportedFailed };
 
 /// A variant's verdict and its sort keys.
@@ -20,25 +20,25 @@ struct JudgedVariant {
     const Variant* variant = nullptr;  // borrowed from the manifest
     Verdict verdict = Verdict::Rejected;
     Exclusion exclusion = Exclusion::None;
-    std::uint64_t covered = 0;   ///< bit n: it runs on GPU n of the facts
-    std::uint64_t possible = 0;  ///< GPUs on which it runs or may run
+    std::uint64_t covered = 0;   ///< bit n is set if the variant runs on GPU n of the facts
+    std::uint64_t possible = 0;  ///< set of GPUs on which the variant runs or may run
     std::size_t preference = 0;  ///< index of the first matching word in `prefer`
-    /// Position in the selection's order of the first backend and GPU it uses.
+    /// Position of the first backend and GPU that the variant uses in the selection's order.
     std::size_t place = 0;
     std::uint64_t gib = 0;  ///< memory of the covered discrete GPUs, each rounded to whole GiB
-    int discrete = 0;       ///< covered discrete GPUs
-    int gpus = 0;           ///< covered GPUs
+    int discrete = 0;       ///< number of covered discrete GPUs
+    int gpus = 0;           ///< number of covered GPUs
     int tier = 0;           ///< the variant's tier
     int priority = 0;       ///< the variant's priority
 };
 /// Whether a word in a request matches the variant.
 bool means(std::string_view word, const Variant& variant);
 
-/// The term that a request adds to every variant that uses a GPU; nullopt without `need`.
+/// The term that a request adds to every variant that uses a GPU; nullopt if `need` has no value.
 std::optional<Term> added_term(const RecommendRequest& request);
 
-/// Judges every variant. Usable variants come first in order of preference, then rejected ones by
-/// name.
+/// Judges every variant. Usable variants come first, in order of preference, then rejected
+/// variants, sorted by name.
 ///
 /// Sort keys: preference; place in the selection's order; tier, highest first; accepted before
 /// uncertain; memory of the covered discrete GPUs, then their number, then the number of all
@@ -61,21 +61,22 @@ struct ExplanationContext {
     const SelectionView& selection;
 };
 
-/// The reasons for every predicate that isn't true. If all alternatives fail, only the reasons of
-/// the closest miss are returned. For a usable variant: the reasons on GPUs that it is meant for
-/// but does not run on. Variants for other hosts get no reasons about GPUs.
+/// The reasons for every predicate that is not true. If all alternatives fail, only the reasons of
+/// the closest miss are returned. For a usable variant, the reasons are about the GPUs that the
+/// variant is meant for but does not run on. Variants for other hosts get no reasons about GPUs.
 ///
 /// Detail: `where` ("host", "manifest", "request" or a GPU id), `predicate`, `result`, `want`,
 /// `have`, `missing` for lists of words, and `alternative`, counted from 0, if there are several.
 std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationContext& context);
 
-/// The reasons about that GPU, and those about the host.
+/// The reasons about that GPU, and the reasons about the host.
 std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reasons);
 
-/// The same for the variant's recommended conditions, on the GPUs that it runs on.
+/// The reasons for the variant's recommended conditions that do not hold, on the GPUs that the
+/// variant runs on.
 std::vector<Reason> warnings_for(const JudgedVariant& judged, const ExplanationContext& context);
 
-/// The reason why a term is false or unknown, with the same members.
+/// The reason why a term is false or unknown, with the same members of `detail` as above.
 Reason unmet(const Term& term, const Facts& facts, Truth result);
 
 }  // namespace gpuprobe::inline policy
