@@ -23,9 +23,9 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 Settings conda_variables(const Report& report, const Rules& rules);
 
 /// Variables for uv: UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE of the best GPU, and the
-/// indexes of the answer: UV_TORCH_BACKEND for those of PyTorch that uv knows, UV_INDEX (since
-/// uv 0.4.23) for others.
-/// Source: uv's environment variables; crates/uv-torch.
+/// package indexes in the answer. UV_TORCH_BACKEND selects those indexes of PyTorch that uv knows,
+/// and UV_INDEX (since uv 0.4.23) contains all others. Source: uv's environment variables;
+/// crates/uv-torch.
 Settings uv_variables(const Report& report, const Rules& rules, const Recommendation* answer);
 
 /// Variables for the providers of wheel variants: the newest CUDA that the driver supports and the
@@ -33,14 +33,14 @@ Settings uv_variables(const Report& report, const Rules& rules, const Recommenda
 /// nvidia-, amd- and intel-variant-provider.
 Settings wheel_variables(const Report& report, const Rules& rules);
 
-/// CMake options to build ggml (llama.cpp, whisper.cpp …) for these GPUs with one of our backends,
-/// "-DGGML_CUDA=ON" and so on. GPUs are given by id; an empty list means all GPUs of the report.
-/// Empty if ggml has no option for the backend. Source: ggml's CMakeLists.txt.
+/// CMake options for building ggml (llama.cpp, whisper.cpp …) for these GPUs with one of gpuprobe's
+/// backends, such as "-DGGML_CUDA=ON". GPUs are given by id; an empty list means all GPUs of the
+/// report. Empty if ggml has no option for the backend. Source: ggml's CMakeLists.txt.
 std::vector<std::string> ggml_options(const Report& report,
                                       const std::string& backend,
                                       const std::vector<std::string>& gpus);
-/// The same as variables, for projects whose build reads options from the environment (cyllama):
-/// GGML_CUDA=1, CMAKE_CUDA_ARCHITECTURES=86;89.
+/// The options for building ggml as variables, for projects whose build reads options from the
+/// environment (cyllama): GGML_CUDA=1, CMAKE_CUDA_ARCHITECTURES=86;89.
 Settings ggml_variables(const Report& report,
                         const std::string& backend,
                         const std::vector<std::string>& gpus);

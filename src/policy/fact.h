@@ -17,8 +17,9 @@
 #include "report/outcome.h"
 #include "report/report.h"
 
-/// The facts about a machine in one table. Terms of profiles, requests and manifests, text
-/// templates and exports all use it. docs/applications.md lists the facts that a term may name.
+/// The facts about a machine in one table. Terms in profiles, requests and manifests use this
+/// table, and so do text templates and exports. docs/applications.md lists the facts that a term
+/// may name.
 namespace gpuprobe::inline policy {
 
 /// In the order in which answers list their reasons.
@@ -40,8 +41,8 @@ enum class FactId : std::uint8_t {
     VgaVendors,
     Wsl,
     // GPU
-    Alternatives,  ///< of several terms, which are about other facts
-    Usable,        ///< takes an API: Facts::usable()
+    Alternatives,  ///< several alternative terms, which are about other facts
+    Usable,        ///< whether an API works; needs the name of the API: Facts::usable()
     Vendor,
     Form,
     Driver,
@@ -80,19 +81,20 @@ enum class FactId : std::uint8_t {
 inline constexpr std::array kVariantVendors =
     std::to_array<std::string_view>({"nvidia", "amd", "intel", "apple", "arm", "qualcomm",
                                      "imagination", "broadcom", "mthreads", "other"});
-/// The forms that a manifest may name. Display-only adapters have none of these forms.
+/// The kinds of GPU that a manifest may name. Display-only GPUs have none of these kinds.
 inline constexpr std::array kVariantForms =
     std::to_array<std::string_view>({"discrete", "integrated", "tegra", "virtual"});
 
-/// Sorted words that are known to be present (`yes`) or known to be absent (`no`).
+/// Sorted lists of words that are known to be present (`yes`) or known to be absent (`no`).
 struct WordSet {
     std::vector<std::string> yes = {};
     std::vector<std::string> no = {};
-    /// Whether words in neither list are absent (true) or unknown (false).
+    /// True if words in neither list are known to be absent; false if it is unknown whether they
+    /// are present.
     bool is_complete = true;
 
     WordSet() = default;
-    /// All words are present and every other word is absent.
+    /// Makes a set in which these words are present and every other word is absent.
     explicit WordSet(std::vector<std::string> words);
     [[nodiscard]] Truth holds(std::string_view word) const;
     bool operator==(const WordSet&) const = default;
@@ -114,7 +116,7 @@ struct FactRow {
     std::string_view key = {};
     FactForm type = FactForm::Word;
     FactScope scope = FactScope::Host;
-    std::string_view too_low = {};  ///< reason code if the fact is below a required minimum
+    std::string_view too_low = {};  ///< reason code for a fact below a required minimum
     std::string_view unfit = {};    ///< reason code if any other kind of term fails
     bool is_nameable = true;        ///< whether a textual term may name the fact
     std::optional<Api> api = {};    ///< the API that the fact is about
@@ -133,8 +135,9 @@ class Facts {
 public:
     struct Subject {
         const Report& report;
-        const Gpu* gpu = nullptr;       // borrowed; null for the machine
-        std::string_view backend = {};  ///< our backend name; empty if no backend is meant
+        const Gpu* gpu = nullptr;  // borrowed; null for the machine
+        /// Gpuprobe's name of the backend; empty if no backend is meant.
+        std::string_view backend = {};
         std::optional<std::string> backend_word = {};  ///< the application's name for the backend
         std::optional<std::string> variant = {};       ///< the variant that is or will be installed
         /// Replaces the report's platform: "darwin-arm64".
@@ -169,7 +172,7 @@ private:
 
 /// The fact as words for answers; empty if the fact is unknown or absent.
 std::vector<std::string> words_of(const AnyFact& fact);
-/// Whether the fact is known, including known to be absent.
+/// Whether the fact is known. A fact that is known to be absent counts as known.
 bool is_probed(const AnyFact& fact);
 
 /// Whether no term can distinguish the two GPUs: every GPU fact and the usability of every API
@@ -179,7 +182,7 @@ bool is_like(const Facts& left, const Facts& right);
 /// One machine as manifests and exports see it.
 struct MachineFacts {
     Facts host;
-    /// Best first, no display-only adapters, at most kMaxVariantGpus.
+    /// The GPUs, best first, without display-only GPUs, at most kMaxVariantGpus.
     std::vector<Facts> gpus = {};
     std::size_t left_out = 0;  ///< number of GPUs beyond that limit
 };

@@ -16,40 +16,42 @@ namespace gpuprobe::inline policy {
 /// Borrowed from the report.
 std::vector<const Gpu*> in_order(const Report& report);
 
-/// The first GPU that a decision names (or the GPU whose partition it names). If it names none, the
-/// first GPU that isn't display-only. Null if none exists. Borrowed from the report.
+/// The first GPU that a decision names, or the GPU whose partition the decision names. If the
+/// decision names no GPU, the first GPU that is not display-only. Null if no such GPU exists.
+/// Borrowed from the report.
 const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen);
 
 /// Moves the default GPU to the front and keeps the order of the others.
 void put_default_first(Report& report, const std::vector<std::string>& chosen);
 
-/// Whether one build and one set of choices fits both GPUs: they have the same vendor and
-/// architecture or, if an architecture is unknown, the same PCI device id. A GPU is always like
-/// itself.
+/// Whether one build and one set of choices fits both GPUs. This is the case if they have the same
+/// vendor and architecture or, if an architecture is unknown, the same PCI device id. A GPU always
+/// fits with itself.
 bool is_alike(const Gpu& left, const Gpu& right);
 
-/// The chosen GPUs, best first, and their machine.
+/// The chosen GPUs, best first, and the report of their machine.
 struct Selection {
     const Report& report;
     std::vector<const Gpu*> gpus = {};  // borrowed from the report
 };
 
-/// The version of the Mesa driver that serves the GPU through Vulkan, and so of the device-select
-/// layer that is released with it. nullopt for other drivers and if it is unknown.
+/// The version of the Mesa driver that serves the GPU through Vulkan. The device-select layer that
+/// Mesa releases with the driver has the same version. nullopt for other drivers and if the version
+/// is unknown.
 std::optional<Version> mesa_version(const Gpu& gpu);
 
-/// Whether Mesa's device-select layer is known not to be installed, so that nothing reads
-/// MESA_VK_DEVICE_SELECT and DRI_PRIME of Vulkan programs.
+/// Whether it is known that Mesa's device-select layer is not installed, so that Vulkan programs
+/// ignore MESA_VK_DEVICE_SELECT and DRI_PRIME.
 bool lacks_device_select(const Report& report);
 
 /// Whether environment templates may name this fact (listed in docs/data-files.md).
 bool is_selector_fact(std::string_view name);
 
-/// The value that makes a runtime use exactly these GPUs. nullopt if it is unknown for one of them
-/// or would not distinguish them from the machine's other GPUs.
+/// The value that makes a runtime use exactly these GPUs. nullopt if the value is unknown for one
+/// of the GPUs or would not distinguish them from the machine's other GPUs.
 ///
-/// An index is only given for an order that the environment template can request, so that it does
-/// not depend on the environment in which the GPUs were probed.
+/// The value is an index only if the environment template can also request the order of the GPUs,
+/// so that the index does not depend on the environment in which the GPUs were probed.
 std::optional<std::string> selector_fact(std::string_view name, const Selection& selection);
 
 }  // namespace gpuprobe::inline policy
