@@ -20,11 +20,11 @@ namespace gpuprobe::inline policy {
 
 struct Variant;
 
-/// The data that evaluate() reads about the variants of a platform, in compact form. Most variants
+/// The data about the variants of a platform that evaluate() reads, in compact form. Most variants
 /// share their terms, so each term is stored once and evaluated once.
 struct VariantIndex {
-    /// One variant. From index `first`, `words` contains the host's terms, then for each
-    /// alternative the number of its terms and the terms.
+    /// One variant. At index `first`, `words` contains the indices of the host's terms. After these
+    /// indices, it contains for each alternative the number of terms and the indices of the terms.
     struct Entry {
         std::uint32_t first = 0;
         std::uint32_t host = 0;
@@ -33,59 +33,61 @@ struct VariantIndex {
         int priority = 0;
         bool needs_all = false;      ///< whether the scope is All
         std::uint32_t gpus_min = 1;  ///< if a device is needed
-        bool is_supported = true;    ///< false if a member next to host and device is unknown
+        /// False if the requirements have an unknown member next to host and device.
+        bool is_supported = true;
     };
     std::vector<Term> terms = {};           ///< each term once
     std::vector<std::uint32_t> words = {};  ///< indices into `terms`, and counts
-    std::vector<Entry> entries = {};        ///< one for each variant, in their order
+    std::vector<Entry> entries = {};  ///< one entry for each variant, in the order of the variants
 };
 
 /// Builds the index for all variants of a platform.
 VariantIndex index_of(const std::vector<Variant>& variants);
 
-/// Whether any GPU or all GPUs must meet the requirements.
+/// Whether one GPU or every GPU must meet the requirements.
 enum class VariantScope { Any, All };
 constexpr std::array<EnumName<VariantScope>, 2> names_of(VariantScope) {
     return {{{VariantScope::Any, "any"}, {VariantScope::All, "all"}}};
 }
 
-/// The answer if no variant fits.
+/// The kind of answer if no variant fits.
 enum class OnNone { Error, Default };
 constexpr std::array<EnumName<OnNone>, 2> names_of(OnNone) {
     return {{{OnNone::Error, "error"}, {OnNone::Default, "default"}}};
 }
 
-/// Requirements of a variant, or its recommended conditions.
+/// The requirements of a variant, or the conditions that it recommends.
 struct Requirements {
     Conjunction host = {};
     std::vector<Conjunction> devices = {};      ///< alternatives; empty if no device is needed
     std::vector<std::string> unsupported = {};  ///< unknown members next to `host` and `device`
     VariantScope scope = VariantScope::Any;
-    std::uint32_t gpus_min = 1;  ///< how many GPUs must be suitable, if a device is needed
-    /// Recommended conditions of each alternative in `devices`; empty if none has any.
+    std::uint32_t gpus_min = 1;  ///< minimum number of suitable GPUs, if a device is needed
+    /// Recommended conditions for each alternative in `devices`; empty if no alternative has any.
     std::vector<Requirements> advice = {};
 };
 
 /// One variant of an application.
 struct Variant {
     std::string name = {};
-    std::string family = {};  ///< from the manifest; defaults to the name
+    std::string family = {};  ///< family in the manifest; defaults to the name
     int tier = 0;
     int priority = 0;
     Requirements needs = {};
     std::optional<Requirements> advice = {};
-    Value artifact = {};  ///< validated; null if absent
+    Value artifact = {};  ///< the artifact after validation; null if absent
     std::map<std::string, std::string> environment = {};
-    std::optional<std::string> version = {};  ///< of the application, if not the manifest's
+    /// Version of the application, if it differs from the manifest's version.
+    std::optional<std::string> version = {};
     std::optional<std::string> note = {};
 };
 
 /// The variants for one platform.
 struct VariantPlatform {
-    std::string key = {};                      ///< in the manifest's spelling
-    std::string arch = {};                     ///< as in `uname -m`
+    std::string key = {};                      ///< key of the platform in the manifest's spelling
+    std::string arch = {};                     ///< processor architecture as `uname -m` prints it
     std::optional<std::string> libc = {};      ///< "glibc" or "musl" if the key contains it
-    std::optional<std::string> fallback = {};  ///< the manifest's `default`
+    std::optional<std::string> fallback = {};  ///< the variant that the manifest names as `default`
     OnNone on_none = OnNone::Error;
     std::optional<std::string> none_hint = {};
     std::vector<Variant> variants = {};  ///< sorted by name
@@ -94,17 +96,18 @@ struct VariantPlatform {
 
 /// The members of a document's `source` about the project's versions.
 struct UpstreamVersions {
-    std::optional<std::string> version = {};  ///< described by a document without a manifest
-    std::optional<std::string> checked = {};  ///< the day of the last look for a newer version
-    std::optional<std::string> newer = {};    ///< a newer version than the one described
+    /// Version that a document without a manifest describes.
+    std::optional<std::string> version = {};
+    std::optional<std::string> checked = {};  ///< day of the last check for a newer version
+    std::optional<std::string> newer = {};    ///< version that is newer than the described version
 };
 RECORD_MEMBERS(UpstreamVersions, version, checked, newer)
-/// The versions in a `source` that a reader accepted.
+/// The versions in a `source` that a reader has accepted.
 UpstreamVersions upstream_versions(const Value& source);
 
 /// A manifest.
 struct Manifest {
-    std::string name = {};  ///< may be empty in tsuku's format
+    std::string name = {};  ///< name of the application; may be empty in tsuku's format
     std::optional<std::string> version = {};
     std::optional<std::string> issued = {};
     std::optional<std::string> expires = {};  ///< RFC 3339 in UTC, so that texts compare like times
@@ -119,8 +122,8 @@ constexpr Bytes kMaxManifest = mib(1);
 constexpr std::size_t kMaxVariants = 512;  ///< per platform
 constexpr std::size_t kMaxAlternatives = 16;
 
-/// A manifest from its value: gpuprobe.variants/1, or one of tsuku's formats (two levels or flat).
-/// Does not set the hash of the text.
+/// Reads a manifest from its value: gpuprobe.variants/1, or one of tsuku's formats (two levels or
+/// flat). Does not set the hash of the text.
 ///
 /// Errors: Malformed with the JSON path, for anything that violates the schema, for two spellings
 /// of one platform, for a `default` or companion that isn't a variant, for a URL that is neither
@@ -129,8 +132,8 @@ Result<Manifest> manifest_from(const Value& root);
 /// Parses "2026-08-22T00:00:00Z"; nullopt for any other format.
 std::optional<WallTime> instant_from(std::string_view text);
 
-/// The platform of the machine. A key with its C library takes precedence over one without. Null if
-/// none matches.
+/// The platform in the manifest that matches the machine. A key that contains the machine's C
+/// library takes precedence over a key without a C library. Null if no platform matches.
 const VariantPlatform* platform_for(const Manifest& manifest, const Facts& host);
 /// The variant of that name, or null.
 const Variant* find_variant(const VariantPlatform& platform, std::string_view name);

@@ -10,8 +10,8 @@
 #include "policy/known_words.h"
 #include "policy/manifest.h"
 
-/// Functions that read parts of a manifest from their values. Each returns the problem, with the
-/// path below the value it was given.
+/// Functions that read parts of a manifest from their values. Each function returns the problem,
+/// with the path below the value that was passed to the function.
 
 namespace gpuprobe::inline policy {
 
@@ -29,7 +29,7 @@ ReadProblem read_requirements(const Value& value,
 
 /// The members that an object in a manifest may have.
 struct MemberPlace {
-    std::string_view place = {};  ///< the object, for messages: "requires.host"
+    std::string_view place = {};  ///< name of the object in messages: "requires.host"
     std::vector<std::string> members = {};
 };
 std::vector<MemberPlace> requirement_members();
@@ -49,11 +49,11 @@ ReadProblem read_plain_text(const Value& value, std::string& out, std::size_t li
 constexpr std::size_t kMaxVersionText = 64;
 /// Checks that `source` is an object whose members about versions are plain texts and a day.
 ReadProblem check_source(const Value& value);
-/// Checks for 64 lower-case hexadecimal digits that aren't all zero.
+/// Checks for 64 lower-case hexadecimal digits that are not all zero.
 ReadProblem check_sha256(const Value& value);
-/// Checks for an https or http URL with a host.
+/// Checks that the value is an https or http URL with a host.
 ReadProblem check_url(const Value& value);
-/// A key as part of a path, shortened, and quoted if it isn't a label.
+/// A key as part of a path: shortened, and quoted if the key is not a label.
 std::string path_part(std::string_view key);
 
 /// Reads all members with `read(key, value)` and returns the first problem. Keys that start with

@@ -29,19 +29,19 @@ constexpr std::array<EnumName<IntegratedPolicy>, 3> names_of(IntegratedPolicy) {
              {IntegratedPolicy::Never, "never"}}};
 }
 
-/// The effect of a request for a backend that the application does not have or know.
+/// The effect of a request for a backend that the application does not have or does not know.
 enum class UnknownRequest { Refuse, Auto };
 constexpr std::array<EnumName<UnknownRequest>, 2> names_of(UnknownRequest) {
     return {{{UnknownRequest::Refuse, "refuse"}, {UnknownRequest::Auto, "auto"}}};
 }
 
-/// The effect of a request for a backend that can't be used here.
+/// The effect of a request for a backend that cannot be used on this machine.
 enum class UnavailableRequest { Fail, Auto };
 constexpr std::array<EnumName<UnavailableRequest>, 2> names_of(UnavailableRequest) {
     return {{{UnavailableRequest::Fail, "fail"}, {UnavailableRequest::Auto, "auto"}}};
 }
 
-/// The sort order of candidates: as documented or as measured.
+/// The sort order of candidates: as documented, or by measured speed.
 enum class Rank { Documented, Measured };
 constexpr std::array<EnumName<Rank>, 2> names_of(Rank) {
     return {{{Rank::Documented, "documented"}, {Rank::Measured, "measured"}}};
@@ -58,7 +58,7 @@ constexpr std::array<EnumName<ChoiceOrder>, 2> names_of(ChoiceOrder) {
 /// variables.
 using EnvironmentRule = std::map<std::string, std::string>;
 
-/// Maps one value (a template) to the predicates under which it is the answer.
+/// A value (a template), and the predicates under which the value is the answer.
 using AnswerRule = std::map<std::string, std::vector<Predicate>>;
 
 /// The key in `Profile::floors` for every GPU backend.
@@ -73,30 +73,34 @@ struct Profile {
     int schema = 1;
     std::string name = {};
     std::string description = {};
-    std::optional<Value> source = {};        ///< origin of its facts; no decision depends on it
+    std::optional<Value> source = {};  ///< origin of the profile's facts; no decision depends on it
     std::optional<std::string> issued = {};  ///< like Manifest::issued and Manifest::expires
     std::optional<std::string> expires = {};
     std::vector<std::string> backends = {};  ///< in order of preference; cpu is last, if present
-    /// Maps a vendor to its permitted backends, in order for one GPU. Empty: every vendor may use
-    /// every backend.
+    /// Maps a vendor to the backends that its GPUs may use, in order of preference. If the map is
+    /// empty, GPUs from every vendor may use every backend.
     std::map<std::string, std::vector<std::string>> vendors = {};
     CpuPolicy cpu = CpuPolicy::Last;
     IntegratedPolicy integrated = IntegratedPolicy::Fallback;
     bool strict = false;
-    std::map<std::string, std::string> translate = {};  ///< our backend name → the application's
-    std::map<std::string, std::vector<EnvironmentRule>> environment = {};  ///< by our backend name
-    /// Variables and readers (knowledge/selectors.h) that the program reads. Absent: the variables
-    /// of the libraries below its backends, and the variables in `environment`.
+    /// Maps gpuprobe's name of a backend to the application's name.
+    std::map<std::string, std::string> translate = {};
+    /// Rules by gpuprobe's name of the backend.
+    std::map<std::string, std::vector<EnvironmentRule>> environment = {};
+    /// Variables that the program reads, and readers (knowledge/selectors.h) whose variables it
+    /// reads. If absent, these are the variables of the libraries below its backends and the
+    /// variables in `environment`.
     std::optional<std::vector<std::string>> reads = {};
     /// Variables that the program does not read but forwards to a container or child.
     std::vector<std::string> forwards = {};
     /// Maps a backend to predicates that must hold.
     std::map<std::string, std::vector<Predicate>> floors = {};
-    /// Libraries that the application bundles, so that the host need not have them: an API's
-    /// user-space libraries under its backend's word ("rocm"), or single libraries ("libcudart").
+    /// Libraries that the application bundles, so that the host does not need them. A backend's
+    /// word ("rocm") means all user-space libraries of the API; other words name single libraries
+    /// ("libcudart").
     std::vector<std::string> bundles = {};
-    /// Exit statuses with which the program reports that it could not use the backend; `gpuprobectl
-    /// run --fallback` then tries the next one.
+    /// Exit statuses with which the program reports that it could not use the backend. `gpuprobectl
+    /// run --fallback` then tries the next candidate.
     std::vector<int> failed_statuses = {};
     /// Maps a backend to predicates; an integrated GPU counts as discrete for that backend if one
     /// of them holds.
@@ -104,19 +108,19 @@ struct Profile {
     /// Maps the program's own variables to values, separated by `|`, with which it uses integrated
     /// GPUs although the policy is "never".
     std::map<std::string, std::string> integrated_by = {};
-    /// Maps a word to our backends that it requests. Absent: every backend in the profile, under
-    /// its names.
+    /// Maps a word to the backends, by gpuprobe's names, that the word requests. If absent, every
+    /// backend in the profile can be requested by its names.
     std::optional<std::map<std::string, std::vector<std::string>>> requests = {};
-    std::optional<UnknownRequest> unknown_request = {};          ///< absent: refuse
-    std::optional<UnavailableRequest> unavailable_request = {};  ///< absent: fail
-    std::optional<Rank> rank = {};                               ///< absent: documented
-    std::optional<ChoiceOrder> order = {};                       ///< absent: backends
+    std::optional<UnknownRequest> unknown_request = {};          ///< "refuse" if absent
+    std::optional<UnavailableRequest> unavailable_request = {};  ///< "fail" if absent
+    std::optional<Rank> rank = {};                               ///< "documented" if absent
+    std::optional<ChoiceOrder> order = {};                       ///< "backends" if absent
     /// Maps another platform to the application's names of its backends there, in order.
     std::map<std::string, std::vector<std::string>> platforms = {};
     /// Maps a name to rules; the first rule whose predicates all hold supplies the value.
     std::map<std::string, std::vector<AnswerRule>> answers = {};
-    std::map<std::string, std::string> messages =
-        {};  ///< situation → template (policy/profile_texts.h)
+    /// Maps a situation to the template of a message (policy/profile_texts.h).
+    std::map<std::string, std::string> messages = {};
     bool operator==(const Profile&) const = default;
 };
 RECORD_MEMBERS(Profile,
@@ -149,16 +153,16 @@ RECORD_MEMBERS(Profile,
                answers,
                messages)
 
-/// Reads a profile and returns the first problem. With UnknownWords::Refuse, words that are none of
-/// the known values of a fact are problems too.
+/// Reads a profile and returns the first problem. With UnknownWords::Refuse, a word that is not a
+/// known value of its fact is a problem too.
 ReadProblem read_profile(const Value& root, Profile& out, UnknownWords unknown);
-/// Reads a profile. Errors: Malformed with the member at fault, for an unknown member, backend or
-/// fact, for an exceeded limit of docs/data-files.md, and for a contradiction.
+/// Reads a profile. Errors: Malformed, with the wrong member, for an unknown member, backend or
+/// fact, for an exceeded limit in docs/data-files.md, and for a contradiction.
 Result<Profile> profile_from(const Value& root);
 
-/// Whether the word is a backend of inference runtimes that this program never selects, because it
-/// exists only on other systems or has a meaning only through a profile's `translate`. A caller may
-/// list it as compiled in.
+/// Whether the word is a backend of inference runtimes that gpuprobe never selects, because the
+/// backend exists only on other systems or has a meaning only through a profile's `translate`. A
+/// caller may list such a backend as compiled in.
 bool is_foreign_backend(std::string_view word);
 
 }  // namespace gpuprobe::inline policy
