@@ -7,12 +7,12 @@
 
 namespace gpuprobe::inline policy {
 
-/// An administrator's permanent rule for one application. It reorders or restricts, but can't make
-/// a rejected candidate acceptable.
+/// An administrator's permanent rule for one application. A rule changes the order of the
+/// candidates or restricts them, but cannot make a rejected candidate acceptable.
 struct OverrideRule {
     SelectRequest request = {};
-    Value variants =
-        {};  ///< the same for its variants, as an argument of RecommendVariant; null: no rule
+    /// The same for its variants, as an argument of RecommendVariant; null: no rule.
+    Value variants = {};
 };
 
 /// A rule from its named values: `prefer`, `only`, `deny`, `backend`, `gpus`, `min-memory` and
@@ -20,29 +20,29 @@ struct OverrideRule {
 /// fault, also for an empty rule.
 Result<OverrideRule> override_rule_from(const Value& rule);
 
-/// A rule with some keys replaced by another rule's, also within `variants`. An empty list or text
-/// removes its key.
+/// A rule in which the keys of another rule replace the same keys, also within `variants`. A key
+/// with an empty list or text is removed.
 Value merged_rule(const Value& rule, const Value& change);
 
 /// Checks that every backend, GPU and variant in the rule exists. `profile` and `manifest` belong
-/// to the rule's application; if one is null, words that refer to it can't be checked. Errors:
-/// InvalidRequest and UnknownDevice, with the key at fault and the most similar word.
+/// to the rule's application; if one of them is null, words that refer to it cannot be checked.
+/// Errors: InvalidRequest and UnknownDevice, with the wrong key and the most similar word.
 Status check_rule(const OverrideRule& rule,
                   const Profile* profile,
                   const Manifest* manifest,
                   const Report& report);
 
-/// Applies the parts of a rule about backends and GPUs to a request for variants: "backend:cuda".
-/// Returns the request unchanged if the rule can't be resolved.
+/// Applies the parts of a rule about backends and GPUs to a request for variants, where a backend
+/// is written as "backend:cuda". Returns the request unchanged if the rule cannot be resolved.
 RecommendRequest under_backend_rule(RecommendRequest request,
                                     const SelectRequest& rule,
                                     const Profile& profile,
                                     const Report& report);
 
-/// Applies a rule to a request. Restrictions of both apply (only, gpus, deny, min-memory), choices
-/// (backend, strict) of the caller override the rule's, and the caller's preferences come before
-/// the rule's. If the rule names a GPU that does not exist now, it permits no GPU; that isn't an
-/// error, because the caller did not name it.
+/// Applies a rule to a request. The restrictions in both apply (only, gpus, deny, min-memory), the
+/// caller's choices (backend, strict) override the rule's choices, and the caller's preferences
+/// come before the rule's preferences. If the rule names a GPU that does not exist now, it permits
+/// no GPU; that isn't an error, because the caller did not name it.
 SelectRequest under_rule(SelectRequest request,
                          const SelectRequest& rule,
                          const Profile& profile,

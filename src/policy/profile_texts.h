@@ -19,9 +19,9 @@ namespace gpuprobe::inline policy {
 /// fact with underscores instead of dashes.
 bool is_answer_fact(std::string_view name);
 
-/// The profile's answers apart from the backend. An answer is left out if a predicate before the
-/// matching rule is unknown or a fact in its value is unknown. `facts` are about the best chosen
-/// GPU, or about the machine if no GPU was chosen.
+/// The profile's answers to questions other than the backend. An answer is left out if a predicate
+/// before the matching rule is unknown or a fact in the answer's value is unknown. `facts` are
+/// about the best chosen GPU, or about the machine if no GPU was chosen.
 std::map<std::string, std::string> answers_of(const Profile& profile,
                                               const Facts& facts,
                                               const Selection& selection);
@@ -32,8 +32,8 @@ std::map<std::string, std::string> answers_of(const Profile& profile,
 /// docs/data-files.md, optionally followed by a colon and the backend word.
 std::optional<std::string> message_problem(std::string_view key, std::string_view text);
 
-/// The profile's text for the situation and word, otherwise for the situation. nullopt if it has
-/// none or the text needs an unknown fact.
+/// The profile's text for the situation and the word, otherwise the text for the situation. nullopt
+/// if the profile has no such text or the text needs an unknown fact.
 std::optional<std::string> message_for(const Profile& profile,
                                        std::string_view situation,
                                        std::string_view word,
@@ -47,10 +47,11 @@ struct MessageContext {
     const SelectQuestion& question;
     const SelectRequest& request;
     const Report& report;
-    const std::vector<Judged>& all;  ///< under our backend names
+    const std::vector<Judged>& all;  ///< candidates under gpuprobe's backend names
     const std::vector<std::string>& detected;
     const Decision& decision;
-    bool was_given_up = false;  ///< the requested backend can't be used, and another one was chosen
+    /// Whether another backend was chosen because the requested backend cannot be used.
+    bool was_given_up = false;
 };
 
 /// The messages in the order in which an application would print them: about the request, about

@@ -16,52 +16,55 @@
 namespace gpuprobe::inline policy {
 
 /// The part of the question that only the caller knows. A word is the name of a variant or family,
-/// "family:NAME", or "backend:NAME" for all variants that compute with it.
+/// "family:NAME", or "backend:NAME" for all variants that compute with this backend.
 struct RecommendRequest {
-    std::vector<std::string> prefer = {};               ///< preferred to all others, in this order
-    std::optional<std::vector<std::string>> only = {};  ///< absent: any
-    /// Variants that an administrator permits, in addition to `only`; absent: any.
+    /// Words that are preferred to all others, in this order.
+    std::vector<std::string> prefer = {};
+    std::optional<std::vector<std::string>> only = {};  ///< permitted words; absent: any
+    /// Variants that an administrator permits. `only` applies in addition. Absent: any.
     std::optional<std::vector<std::string>> allowed = {};
     std::vector<std::string> exclude = {};
-    /// Like `allowed`, but by the backends of a variant: "backend:cuda".
+    /// Permitted variants as in `allowed`, but given by the backends of a variant: "backend:cuda".
     std::optional<std::vector<std::string>> allowed_backends = {};
     std::optional<std::vector<std::string>> gpus = {};  ///< ids; absent: any
     std::vector<std::string> denied_gpus = {};          ///< ids
-    /// Memory on every GPU that a variant uses; whole MiB in requests.
+    /// Minimum memory on every GPU that a variant uses; in requests, a whole number of MiB.
     std::optional<Bytes> need = {};
-    bool require_verified = false;         ///< only GPUs with a checked, correct result
+    /// Whether only GPUs with a checked, correct result may be used.
+    bool require_verified = false;
     std::vector<std::string> assume = {};  ///< facts that hold if they are unknown: "glibc=2.39"
     std::map<std::string, std::string> environment = {};  ///< the caller's variables
-    bool include_rejected = true;                         ///< in the candidates
-    bool explain = false;                                 ///< return the candidates on the bus
+    bool include_rejected = true;  ///< whether the candidates include rejected variants
+    bool explain = false;          ///< whether answers on the bus contain the candidates
     bool operator==(const RecommendRequest&) const = default;
 };
 
-/// A request from its named values (docs/applications.md, "A request for a variant"); null means an
-/// empty request. Errors: InvalidRequest with the key at fault, for an unknown key, a wrong type or
-/// an impossible value.
+/// Reads a request from its named values (docs/applications.md, "A request for a variant"); null
+/// means an empty request. Errors: InvalidRequest, with the wrong key, for an unknown key, a wrong
+/// type or an impossible value.
 Result<RecommendRequest> recommend_request_from(const Value& object);
 
-/// Merges the request with an administrator's permanent rule. The restrictions of both apply, and
-/// the caller's preferences come before the rule's.
+/// Merges the request with an administrator's permanent rule. The restrictions in both apply, and
+/// the caller's preferences come before the rule's preferences.
 RecommendRequest under_rule(RecommendRequest request, const RecommendRequest& rule);
 
-/// A variant, or a family of them, that failed on this machine.
+/// A variant or a family of variants that failed on this machine.
 struct FailedVariant {
-    std::string word = {};                ///< a word of a request, or "variant:NAME"
+    std::string word = {};                ///< a word as in a request, or "variant:NAME"
     std::optional<std::string> gpu = {};  ///< id; nullopt for every GPU
     Value detail = Value{Value::Object{}};
 };
 
-/// Reported failures in the form that recommend() accepts. A failed backend, by our name or the
-/// application's, concerns all variants that use it.
+/// Reported failures in the form that recommend() accepts. A failed backend, given by gpuprobe's
+/// name or the application's name, affects all variants that use it.
 std::vector<FailedVariant> failed_variants(const Experience& experience, const Profile* profile);
 
-/// The variant that the manifest names for the platform if no variant fits; null if it names none.
-/// A request for verified results never gets a variant that computes on a GPU.
+/// The variant that the manifest names for the platform in case no variant fits; null if the
+/// manifest names no such variant. A request for verified results never gets a variant that
+/// computes on a GPU.
 const Variant* default_variant(const VariantPlatform& platform, const RecommendRequest& request);
-/// The reason why the manifest has no platform for this host: its platforms, and this host's
-/// ("linux-aarch64-musl").
+/// The reason why the manifest has no platform for this host. The detail contains the manifest's
+/// platforms and the platform of this host ("linux-aarch64-musl").
 Reason other_platform(const Manifest& manifest, const Facts& host);
 
 /// Chooses a variant and the next ones to try, and gives a verdict on every variant. Deterministic:
