@@ -16,30 +16,31 @@
 #include "report/outcome.h"
 
 /// Conditions on facts, and the only code that decides whether a condition holds. Profiles and
-/// requests write them as text, "driver>=550" (docs/applications.md, "Predicates"), and manifests
-/// as members, "glibc_min" (docs/data-files.md). Both are parsed into the same terms.
+/// requests contain conditions as text, "driver>=550" (docs/applications.md, "Predicates").
+/// Manifests contain conditions as members, "glibc_min" (docs/data-files.md). Both forms are parsed
+/// into the same terms.
 
 namespace gpuprobe::inline policy {
 
-// policy/fact.h defines them. It is included only where facts are named or read, because each new
-// fact changes it.
+// policy/fact.h defines these types. Only files that name or read facts include policy/fact.h,
+// because each new fact changes it.
 enum class FactId : std::uint8_t;
 class Facts;
 
 enum class Relation : std::uint8_t {
-    Never,   ///< an unknown word of a newer manifest: always false, which rejects only that variant
-    Is,      ///< equals one of the words; a trailing `*` matches anything
-    IsNot,   ///< equals none of the words
-    Equals,  ///< from here to AtLeast: compares a version, a size or a flag
+    Never,   ///< always false: an unknown word in a newer manifest rejects only the variant
+    Is,      ///< the fact equals one of the words; a trailing `*` matches anything
+    IsNot,   ///< the fact does not equal any of the words
+    Equals,  ///< from Equals to AtLeast: compares a version, a size or a flag
     Differs,
     Less,
     AtMost,
     More,
     AtLeast,
-    Within,    ///< in a range of versions
+    Within,    ///< the version is in a range
     Runs,      ///< the GPU runs a gfx target, an Intel IP or CUDA kernels in the build
     DriverOf,  ///< the driver supports code from a CUDA toolkit
-    HasAll,    ///< has all the words
+    HasAll,    ///< the fact contains all the words
     AnyOf,     ///< one of several terms holds
     Admits,    ///< the condition of a container image holds: one of several conjunctions
 };
@@ -47,7 +48,8 @@ enum class Relation : std::uint8_t {
 /// The driver requirement of a CUDA build.
 struct CudaDriverNeed {
     Version toolkit = {};
-    std::optional<Version> min_driver = {};  ///< replaces the minimum driver of the toolkit
+    /// Replaces the minimum driver version for the toolkit.
+    std::optional<Version> min_driver = {};
     bool operator==(const CudaDriverNeed&) const = default;
 };
 
@@ -71,10 +73,10 @@ struct Term {
     FactId fact = {};
     Relation relation = Relation::Never;
     TermNeed need = {};
-    /// The spelling in answers: "driver>=550", "glibc_min", an unknown word.
+    /// The term as it is written in answers: "driver>=550", "glibc_min", or an unknown word.
     std::string name = {};
     bool accepts_unknown = false;  ///< whether the term is met if its fact is unknown
-    /// The CUDA of the compatibility libraries in the variant's container image.
+    /// The CUDA version of the compatibility libraries in the variant's container image.
     std::optional<Version> image_cuda = {};
     bool operator==(const Term&) const = default;
 };
@@ -89,7 +91,7 @@ bool stands(std::strong_ordering order, Relation relation);
 /// Whether all terms hold. Stops at the first false term.
 Truth all_hold(const Conjunction& terms, const Facts& facts);
 
-/// The subject's properties that decide whether the CUDA kernels of a term run.
+/// The properties of the subject that decide whether the CUDA kernels in a term run.
 CudaDevice cuda_device(const Term& term, const Facts& facts);
 
 /// Whether the term is about the machine and not about a GPU.
@@ -103,15 +105,15 @@ ReasonCode shortfall_code(const Term& term);
 Value want_of(const Term& term, const Rules& rules);
 /// The subject's value; null if it is unknown or absent.
 Value have_of(const Term& term, const Facts& facts);
-/// The words that are missing, for a term over several words; null for any other term.
+/// The missing words, if the term requires several words; null for any other term.
 Value missing_of(const Term& term, const Facts& facts);
 
 // Terms as text -----------------------------------------------------------------------------------
 
-constexpr std::size_t kMaxPredicate = 256;  ///< bytes of one predicate
-constexpr std::size_t kMaxPredicates = 32;  ///< predicates in one list
+constexpr std::size_t kMaxPredicate = 256;  ///< maximum number of bytes in one predicate
+constexpr std::size_t kMaxPredicates = 32;  ///< maximum number of predicates in one list
 
-/// The pieces of a term. They are views into the text that was split.
+/// The pieces of a term, which are views into the text that was split.
 struct TermText {
     std::string_view text = {};
     std::string_view name = {};
@@ -122,7 +124,7 @@ TermText term_text(std::string_view text);
 /// relation_of() and fact_term() return InvalidRequest with an explanation on error.
 Result<Relation> relation_of(const TermText& text);
 Result<Term> fact_term(const TermText& text);
-/// The alternatives of "A or B or unknown".
+/// The alternatives in a text such as "A or B or unknown".
 struct AlternativeTexts {
     std::vector<TermText> terms = {};
     bool takes_doubt = false;
@@ -130,12 +132,14 @@ struct AlternativeTexts {
 AlternativeTexts alternatives_of(std::string_view text);
 /// The pieces of `text` between occurrences of `word` (with its spaces, " and "), trimmed.
 std::vector<std::string_view> split_at_word(std::string_view text, std::string_view word);
-/// The position of the first of these characters outside "[…]"; the text's size if none exists.
+/// The position of the first of these characters outside "[…]"; the size of the text if there is no
+/// such character.
 std::size_t find_outside_brackets(std::string_view text, std::string_view characters);
 
-/// "compute-capability>=7.0 or driver>=570", "gfx!=gfx8* or unknown": holds if one of the
-/// alternatives holds. If it ends in "unknown", it also holds if no alternative holds but one is
-/// unknown. Documents and requests have the text, which is parsed when they are read.
+/// A predicate such as "compute-capability>=7.0 or driver>=570" or "gfx!=gfx8* or unknown". A
+/// predicate holds if one of its alternatives holds. A predicate that ends in "unknown" also holds
+/// if no alternative holds but one alternative is unknown. Data files and requests contain the
+/// text, which is parsed when they are read.
 struct Predicate {
     std::string text = {};
     std::vector<Term> alternatives = {};
@@ -146,7 +150,7 @@ struct Predicate {
 Result<Predicate> parse_predicate(std::string_view text);
 /// The error in a predicate; nullopt if it is valid.
 std::optional<std::string> predicate_problem(std::string_view text);
-/// Whether every fact in the predicate is about the machine, not about a GPU.
+/// Whether every fact in the predicate is about the machine and not about a GPU.
 bool is_about_host(const Predicate& predicate);
 /// The first word of the predicate that is not among the known values of its fact.
 ReadProblem unlisted_word(const Predicate& predicate);
@@ -155,30 +159,30 @@ using base::to_value;
 ReadProblem read_value(const Value& value, Predicate& out);
 Value to_value(const Predicate& predicate);
 
-/// The predicate as one term: one that accepts unknown facts if the predicate ends in "unknown".
+/// The predicate as one term. If the predicate ends in "unknown", the term accepts unknown facts.
 Term term_of(Predicate predicate);
 
 /// Whether a predicate holds, and the reason if it does not.
 struct Tested {
     Truth truth = Truth::Unknown;
-    /// Set unless the predicate holds. If it holds only because it accepts an unknown fact: the
-    /// reason why that fact is unknown.
+    /// Set if the predicate does not hold. If the predicate holds only because it accepts an
+    /// unknown fact, this is the reason why the fact is unknown.
     std::optional<Reason> why = {};
 };
-/// Tests a predicate. If every alternative fails or is unknown, the reason comes from the closest
-/// miss (policy/closest_miss.h) and also names the alternatives that miss by as much.
+/// Tests a predicate. If every alternative fails or is unknown, the reason is the reason of the
+/// closest miss (policy/closest_miss.h), and also names the alternatives that are equally close.
 Tested test_predicate(const Predicate& predicate, const Facts& facts);
 /// Tests a single term.
 Tested test_term(const Term& term, const Facts& facts);
 /// Whether all predicates hold.
 Truth test_all(const std::vector<Predicate>& predicates, const Facts& facts);
 
-/// The condition in a container image's NVIDIA_REQUIRE_CUDA, as a term. Its alternatives are
-/// separated by spaces and their parts by commas; "|" separates values of one part.
-/// Errors: InvalidRequest with an explanation.
+/// The condition in a container image's NVIDIA_REQUIRE_CUDA, as a term. Spaces separate the
+/// alternatives of the condition, commas separate the parts of an alternative, and "|" separates
+/// the values of a part. Errors: InvalidRequest with an explanation.
 Result<Term> image_condition(std::string_view text);
 
-/// The term for a minimum of GPU memory, as a request states it.
+/// The term for the minimum GPU memory in a request.
 Term memory_floor(Bytes floor, std::string name);
 
 }  // namespace gpuprobe::inline policy

@@ -6,16 +6,17 @@
 #include <string>
 #include <string_view>
 
-/// Texts with placeholders in braces: "{requested} is not available". A brace without its pair is
-/// text, as are the braces around another placeholder.
+/// Texts with placeholders in braces: "{requested} is not available". An unpaired brace is ordinary
+/// text, and so are the braces around another placeholder.
 ///
 /// A sentence also has optional parts. Text in "[" and "]" is left out if a placeholder in it is
 /// unknown; "[A|B]" uses the first alternative whose placeholders are all known. Elsewhere an
-/// unknown placeholder becomes kNothingKnown. A bracket without its pair ends with the sentence.
+/// unknown placeholder becomes kNothingKnown. An optional part whose bracket is not closed ends at
+/// the end of the sentence.
 
 namespace gpuprobe::inline policy {
 
-/// Returns the text for a placeholder, which is passed without its braces; nullopt if it is
+/// Returns the text for a placeholder, which is passed without its braces; nullopt if the text is
 /// unknown.
 using WordLookup = std::function<std::optional<std::string>(std::string_view placeholder)>;
 
@@ -27,8 +28,8 @@ constexpr std::string_view kNothingKnown = "?";
 std::optional<std::string> template_problem(std::string_view text,
                                             const std::function<bool(std::string_view)>& exists);
 
-/// The template with all placeholders filled in, without optional parts; nullopt if one of them is
-/// unknown, or if a brace is unpaired.
+/// The template, which has no optional parts, with all placeholders filled in; nullopt if a
+/// placeholder's value is unknown, or if a brace is unpaired.
 std::optional<std::string> filled_template(std::string_view text, const WordLookup& lookup);
 
 /// The sentence with its placeholders and optional parts filled in.

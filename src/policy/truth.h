@@ -10,7 +10,8 @@
 
 namespace gpuprobe::inline policy {
 
-/// Kleene's three-valued logic in ascending order: "and" is the minimum of two, "or" the maximum.
+/// The values of Kleene's three-valued logic in ascending order: "and" of two values is their
+/// minimum, "or" is their maximum.
 enum class Truth { False, Unknown, True };
 constexpr std::array<EnumName<Truth>, 3> names_of(Truth) {
     return {{{Truth::False, "false"}, {Truth::Unknown, "unknown"}, {Truth::True, "true"}}};
@@ -19,11 +20,11 @@ constexpr std::array<EnumName<Truth>, 3> names_of(Truth) {
 constexpr Truth truth_of(bool value) {
     return value ? Truth::True : Truth::False;
 }
-/// Kleene's "and".
+/// Kleene's "and" of two truth values.
 constexpr Truth both(Truth left, Truth right) {
     return std::min(left, right);
 }
-/// Kleene's "or".
+/// Kleene's "or" of two truth values.
 constexpr Truth either(Truth left, Truth right) {
     return std::max(left, right);
 }
@@ -49,7 +50,7 @@ constexpr bool is_usable(Verdict verdict) {
 
 /// A fact about a machine in one of three states: unknown, known to be absent, or known.
 ///
-/// A term is unknown over an unknown fact and false over an absent one.
+/// A term about an unknown fact is unknown, and a term about an absent fact is false.
 template <class T>
 struct Fact {
     bool is_probed = false;
@@ -59,14 +60,14 @@ struct Fact {
     static Fact unknown() { return {}; }
     static Fact absent() { return {.is_probed = true}; }
     static Fact known(T fact) { return {.is_probed = true, .value = std::move(fact)}; }
-    /// The known fact, or unknown if `fact` is nullopt.
+    /// A known fact, or an unknown fact if `fact` is nullopt.
     static Fact from(std::optional<T> fact) {
         return {.is_probed = fact.has_value(), .value = std::move(fact)};
     }
     bool operator==(const Fact&) const = default;
 };
 
-/// The result of `holds(value)`; false for an absent fact and unknown for an unknown one.
+/// The result of `holds(value)`; false for an absent fact and unknown for an unknown fact.
 template <class T, class Holds>
 Truth when_known(const Fact<T>& fact, Holds holds) {
     if (!fact.value)
