@@ -14,8 +14,8 @@
 
 namespace gpuprobe::inline policy {
 
-/// The data of one application: how it chooses a backend, which variants can be installed, or both.
-/// File: data/knowledge/applications/NAME.json; schema: data/schema/application.schema.json;
+/// The data about one application: rules for choosing a backend, variants that can be installed, or
+/// both. File: data/knowledge/applications/NAME.json; schema: data/schema/application.schema.json;
 /// meaning: docs/data-files.md.
 struct Application {
     std::string name = {};
@@ -26,18 +26,20 @@ struct Application {
     std::optional<Manifest> manifest = {};
 };
 
-/// Summary of an application, for lists.
+/// The summary of an application in lists.
 struct ApplicationSummary {
     std::string name = {};
     std::optional<std::string> description = {};
-    /// In the order of preference, under the application's names. Empty without a selection.
+    /// The backends in order of preference, under the application's names. Empty if the application
+    /// has no selection.
     std::vector<std::string> backends = {};
-    std::vector<std::string> variants = {};  ///< of all platforms, sorted; empty without a manifest
+    /// Variants for all platforms, sorted; empty without a manifest.
+    std::vector<std::string> variants = {};
 };
 RECORD_MEMBERS(ApplicationSummary, name, description, backends, variants)
 
-/// Reads the root of such a file, in any of its three formats, and returns the first problem with
-/// its path in the file. Either part may be missing.
+/// Reads the root of an application's data file, in any of the three formats, and returns the first
+/// problem with its path in the file. Either part may be missing.
 ReadProblem read_application(const Value& root, Application& out, UnknownWords unknown);
 
 /// Parses an application's data file (gpuprobe.application/1), or a file with only one part: a
@@ -45,23 +47,23 @@ ReadProblem read_application(const Value& root, Application& out, UnknownWords u
 /// profile_from() and manifest_from(); Malformed if neither part is present.
 Result<Application> parse_application(std::string_view json);
 
-/// Parses the manifest of an application's data file, or a manifest, which need not have a name.
-/// Errors: as parse_application().
+/// Parses the manifest in an application's data file, or a separate manifest, which may lack a
+/// name. Errors: as parse_application().
 Result<Manifest> parse_manifest(std::string_view json);
 
 /// All known applications by name. A data file of the knowledge base is parsed on first use,
-/// because most are never used. Not thread-safe.
+/// because most of these files are never used. Not thread-safe.
 class ApplicationSet {
 public:
     /// The data files of the knowledge base in use.
     static ApplicationSet with_builtins();
 
-    /// Adds a data file. Each part in it replaces the part of the same name. Errors: as
-    /// parse_application(), prefixed with `origin`; TooLarge over kMaxApplications. Nothing changes
-    /// on error.
+    /// Adds a data file. Each part of the file replaces the part with the same name. Errors: as
+    /// parse_application(), prefixed with `origin`; TooLarge if there are more than
+    /// kMaxApplications applications. Nothing changes if an error is returned.
     Status add(std::string_view json, std::string_view origin);
 
-    /// Null for an unknown name. Valid until the next add().
+    /// Both functions return null for an unknown name. The result is valid until the next add().
     [[nodiscard]] const Profile* selection(std::string_view name) const;
     [[nodiscard]] const Manifest* manifest(std::string_view name) const;
 
@@ -70,19 +72,21 @@ public:
     [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] std::vector<std::string> applications() const;
     [[nodiscard]] std::vector<std::string> manifests() const;
-    /// All applications, sorted by name. Data files that are in no other use are not kept parsed.
+    /// All applications, sorted by name. The function does not keep parsed data files that nothing
+    /// else uses.
     [[nodiscard]] std::vector<ApplicationSummary> summaries() const;
 
     /// The error for a name without a selection or without a manifest. If the application has the
-    /// other part, the text says so and names the command for it.
+    /// other part, the text mentions this and names the command for that part.
     [[nodiscard]] Error no_selection(std::string_view name) const;
     [[nodiscard]] Error no_manifest(std::string_view name) const;
 
 private:
-    /// Added parts take precedence over parts from the knowledge base.
+    /// Parts that were added take precedence over parts in the knowledge base.
     struct Entry {
         std::string_view unread = {};  ///< text from the knowledge base; empty once parsed
-        bool has_been_seen = false;    ///< whether has_selection and has_manifest include `unread`
+        /// Whether has_selection and has_manifest take `unread` into account.
+        bool has_been_seen = false;
         bool has_selection = false;
         bool has_manifest = false;
         Application application = {};

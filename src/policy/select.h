@@ -18,59 +18,64 @@ struct RecommendRequest;
 
 /// A failure of a backend that an application reported.
 struct ReportedFailure {
-    std::string backend = {};             ///< our name or the application's
-    std::optional<std::string> gpu = {};  ///< id; nullopt if the failure does not depend on the GPU
-    std::string detail = {};              ///< the application's explanation, for people
-    std::optional<WallTime> at = {};      ///< time of the report
+    std::string backend = {};  ///< gpuprobe's name or the application's name of the backend
+    /// Id of the GPU; nullopt if the failure does not depend on the GPU.
+    std::optional<std::string> gpu = {};
+    std::string detail = {};          ///< the application's explanation for users
+    std::optional<WallTime> at = {};  ///< time of the report
     bool operator==(const ReportedFailure&) const = default;
 };
 
-/// The failures reported for the calling application that still count. The caller has already
-/// applied expiry, fingerprints and the rules for which reports apply to which application.
+/// The reported failures that still count for the calling application. The caller has already
+/// removed failures that are expired, whose fingerprint no longer matches, or that do not apply to
+/// this application.
 struct Experience {
     std::vector<ReportedFailure> failures = {};
     bool operator==(const Experience&) const = default;
 };
 
 /// The part of a question that only the caller knows. Backends can have the application's names or
-/// ours, in lower case.
+/// gpuprobe's names, in lower case.
 struct SelectRequest {
     std::optional<std::vector<std::string>> built = {};  ///< backends compiled in; absent: any
     std::vector<std::string> variants = {};              ///< names of the installed variants
     DescribedBuild installed = {};                       ///< known facts about the installed build
-    bool own_build = false;  ///< the user makes the build, so no published variant is assumed
+    /// Whether the user compiles the build, so that no published variant is assumed.
+    bool own_build = false;
     std::vector<std::string> deny = {};       ///< backends or GPU ids that must not be used
     std::vector<std::string> require = {};    ///< predicates that must hold
     std::optional<std::string> backend = {};  ///< the only permitted backend; "auto" means absent
     std::optional<bool> strict = {};          ///< absent: the profile's value
-    std::optional<Bytes> min_memory = {};     ///< per GPU, compared with `allocatable`
-    std::vector<std::string> prefer = {};     ///< GPU backends to prefer to all others
+    std::optional<Bytes> min_memory = {};  ///< minimum memory per GPU, compared with `allocatable`
+    std::vector<std::string> prefer = {};  ///< GPU backends to prefer to all others
     std::optional<std::vector<std::string>> only = {};  ///< permitted backends; absent: any
     std::optional<std::vector<std::string>> gpus = {};  ///< ids; absent: any
-    /// The caller's environment variables. Only those that select or hide GPUs matter.
+    /// The caller's environment variables. Only variables that select or hide GPUs matter.
     std::map<std::string, std::string> environment = {};
     std::vector<std::string> assume = {};  ///< facts that hold if they are unknown: "glibc=2.39"
-    bool any_vendor = false;               ///< the profile's vendor rules only determine the order
+    bool any_vendor = false;  ///< whether the profile's vendor rules determine only the order
     std::optional<std::string> platform = {};  ///< another machine's platform: "darwin-arm64"
     std::optional<std::vector<std::string>> fake = {};  ///< backends of GPUs to simulate
     std::optional<Rank> rank = {};                      ///< absent: the profile's value
-    bool require_verified = false;  ///< only GPUs with a checked, correct dispatch
-    bool forbid_fake = false;       ///< treat a simulation as an error
-    bool include_rejected = true;   ///< in the decision's candidates
-    bool explain = false;           ///< return the candidates on the bus
+    /// Whether only GPUs with a checked, correct result may be used.
+    bool require_verified = false;
+    bool forbid_fake = false;  ///< whether a simulated GPU is an error
+    /// Whether the decision's candidates include rejected candidates.
+    bool include_rejected = true;
+    bool explain = false;  ///< whether answers on the bus contain the candidates
     bool operator==(const SelectRequest&) const = default;
 };
 
-/// A request from its named values (docs/applications.md, "The request"); null means an empty
-/// request. Errors: InvalidRequest with the key at fault, for an unknown key, a wrong type or an
+/// Reads a request from its named values (docs/applications.md, "The request"); null means an empty
+/// request. Errors: InvalidRequest, with the wrong key, for an unknown key, a wrong type or an
 /// impossible value.
 Result<SelectRequest> select_request_from(const Value& object);
 
 /// Whether the requested backend is "none" or "off", which disables GPUs.
 bool is_switched_off(const SelectRequest& request);
 
-/// Whether the answer is the same on every machine: GPUs are switched off or simulated, or the
-/// request is for another platform in the profile.
+/// Whether the answer is the same on every machine, because GPUs are switched off or simulated, or
+/// because the request is for another platform in the profile.
 bool rests_on_profile_alone(const Profile& profile, const SelectRequest& request);
 
 /// Chooses a backend and gives a verdict on every candidate. Deterministic: the same inputs give
@@ -97,24 +102,27 @@ Result<Decision> select(const Profile& profile,
                         const Manifest* manifest = nullptr,
                         const RecommendRequest* variants = nullptr);
 
-/// Reasons about candidates, by our backend name and the GPU's id, which is empty for the CPU.
+/// Reasons about candidates, by gpuprobe's name of the backend and the GPU's id, which is empty for
+/// the CPU.
 using Refusals = std::map<std::string, std::map<std::string, std::vector<Reason>>, std::less<>>;
 
-/// A backend (our name) and a GPU id.
+/// A backend (gpuprobe's name) and a GPU id.
 struct BackendOnGpu {
     std::string backend = {};
     std::string gpu = {};
-    /// Accepted because of bundled libraries, so missing host libraries don't matter.
+    /// Whether the choice was accepted because of bundled libraries, so that missing host libraries
+    /// do not matter.
     bool is_bundled = false;
 };
 
-/// The result of a selection as far as it matters for variants.
+/// The part of a selection's result that matters for variants.
 struct SelectionView {
-    /// Why an application can't use a backend on a GPU with any build.
+    /// Reasons why an application cannot use a backend on a GPU, no matter which build is
+    /// installed.
     Refusals refusals = {};
-    /// Why it isn't known whether a backend works on a GPU.
+    /// Reasons why it is unknown whether a backend works on a GPU.
     Refusals unknown = {};
-    /// Choices, best first: each is what select() would choose if the previous ones were excluded.
+    /// Choices, best first. select() would make each choice if the previous choices were excluded.
     std::vector<BackendOnGpu> order = {};
 };
 /// Computes the view. `refusals` and `unknown` follow only from the profile and the caller's
