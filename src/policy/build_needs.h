@@ -13,22 +13,24 @@
 
 namespace gpuprobe::inline policy {
 
-/// The APIs that the variant computes with under this alternative: those in its predicates,
-/// otherwise the API that its family is named after ("cuda", "rocm"). Empty if neither names one.
+/// The APIs that the variant computes with under this alternative: the APIs in its predicates,
+/// otherwise the API after which its family is named ("cuda", "rocm"). Empty if neither names an
+/// API.
 std::vector<Api> apis_used(const Variant& variant, const Conjunction& alternative);
 
-/// `no-permission` for each inaccessible device node that the variant needs on the GPU under this
-/// alternative; empty if one of its APIs works anyway.
+/// A reason `no-permission` for each inaccessible device node that the variant needs on the GPU
+/// under this alternative; empty if one of the variant's APIs works in spite of this.
 std::vector<Reason> closed_nodes(const Variant& variant,
                                  const Conjunction& alternative,
                                  const Facts& gpu);
 
-/// Whether the list isn't empty and every API in it has computed a checked result on the GPU.
+/// Whether the list is not empty and every API in the list has computed a checked result on the
+/// GPU.
 bool is_verified(const std::vector<Api>& apis, const Facts& gpu);
 
-/// `not-verified` {where, predicate, backend, result} for each unverified backend that the variant
-/// uses on the GPU under this alternative. Unusable backends are skipped because they already have
-/// reasons.
+/// A reason `not-verified` {where, predicate, backend, result} for each unverified backend that the
+/// variant uses on the GPU under this alternative. Unusable backends are skipped, because they
+/// already have reasons.
 std::vector<Reason> unverified(const Variant& variant,
                                const Conjunction& alternative,
                                const Facts& gpu);
@@ -38,7 +40,8 @@ std::vector<Reason> unverified(const Variant& variant,
 constexpr std::size_t kMaxPartWords = 256;
 constexpr std::size_t kMaxParts = 64;
 
-/// Maps a part of a build to words about it. A build that isn't split into parts has one part, "".
+/// Maps a part of a build to words about this part. A build that is not split into parts has one
+/// part, "".
 using PartWords = std::map<std::string, std::vector<std::string>>;
 
 /// The description of a build in a request.
@@ -49,28 +52,30 @@ struct DescribedBuild {
     bool operator==(const DescribedBuild&) const = default;
 };
 
-/// The error in a word of DescribedBuild::needs or DescribedBuild::kernels; nullopt if it is valid.
+/// The error in a word of DescribedBuild::needs or DescribedBuild::kernels; nullopt if the word is
+/// valid.
 std::optional<std::string> need_problem(std::string_view word);
 std::optional<std::string> kernels_problem(std::string_view word);
 
 /// Whether the word is valid in Profile::bundles: a backend, or a library of a GPU API without
 /// ".so".
 bool can_be_bundled(std::string_view word);
-/// Whether one of these words bundles the library. Libraries of a driver can't be bundled.
+/// Whether one of these words means that the build bundles the library. A build cannot bundle
+/// libraries of a driver.
 bool is_bundled(const std::vector<std::string>& words, std::string_view soname);
-/// Whether one of them bundles everything that the API needs above the kernel; for Vulkan that is
-/// Mesa.
+/// Whether one of these words means that the build bundles everything that the API needs above the
+/// kernel. For Vulkan, this is Mesa.
 bool is_bundled(const std::vector<std::string>& words, Api api);
 /// The kernel drivers that bundled libraries work with, separated by spaces.
 std::string_view kernel_drivers_for(Api api);
 
-/// One of the alternatives in which a build can use a backend.
+/// One of the alternative ways in which a build can use a backend.
 struct BuildNeeds {
     std::string build = {};                  ///< name of the part or variant
-    Conjunction terms = {};                  ///< must all hold
-    std::vector<std::string> unlisted = {};  ///< libraries that reports don't include
+    Conjunction terms = {};                  ///< terms that must all hold
+    std::vector<std::string> unlisted = {};  ///< libraries that reports do not include
 };
-/// By our backend names, including "cpu".
+/// Alternatives by gpuprobe's backend names, including "cpu".
 using InstalledNeeds = std::map<std::string, std::vector<BuildNeeds>, std::less<>>;
 
 /// The needs of a described build. `build` must contain only valid words; `bundles` is the
@@ -78,7 +83,8 @@ using InstalledNeeds = std::map<std::string, std::vector<BuildNeeds>, std::less<
 InstalledNeeds needs_of(const DescribedBuild& build,
                         const std::vector<std::string>& bundles,
                         const Rules& rules);
-/// The needs of variants. Errors: InvalidRequest for a name that isn't a variant for that host.
+/// The needs of variants. Errors: InvalidRequest for a name that is not the name of a variant for
+/// that host.
 Result<InstalledNeeds> needs_of(const std::vector<std::string>& variants,
                                 const Manifest& manifest,
                                 const Facts& host);

@@ -21,19 +21,20 @@
 
 namespace gpuprobe::inline policy {
 
-/// A target id.
+/// An AMD target id, in parts.
 struct GfxTarget {
-    std::string processor = {};                 ///< lower case; an X makes it a family
+    std::string processor = {};                 ///< lower case; a name with an X is a family
     std::map<std::string, bool> features = {};  ///< xnack, sramecc
     bool operator==(const GfxTarget&) const = default;
 };
-/// nullopt unless the text is a processor ("gfx" with hexadecimal digits or X, or one of LLVM's
-/// generic processors) followed by known features, each at most once and with a sign.
+/// Parses a target id: a processor ("gfx" with hexadecimal digits or X, or one of LLVM's generic
+/// processors), followed by known features, each at most once and with a sign. nullopt for any
+/// other text.
 std::optional<GfxTarget> parse_text(std::string_view text, std::type_identity<GfxTarget>);
 std::string text_of(const GfxTarget& target);
 
-/// Maps a family to its processors, from the rules. In a family that isn't listed, X matches one
-/// hexadecimal digit.
+/// Maps a family to its processors, from the rules. In a family that is not in the map, X matches
+/// one hexadecimal digit.
 using GfxFamilies = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 /// Whether code for `target` runs on `device`. Unknown if the code requires a feature setting that
@@ -59,7 +60,7 @@ struct ComputeCapability {
 std::optional<ComputeCapability> parse_text(std::string_view text,
                                             std::type_identity<ComputeCapability>);
 std::string text_of(const ComputeCapability& capability);
-/// The compute capability in a version "8.9".
+/// Converts a version such as "8.9" to a compute capability.
 constexpr ComputeCapability capability_of(const Version& version) {
     return {.major = version.parts[0], .minor = version.parts[1]};
 }
@@ -81,7 +82,7 @@ struct CudaKernels {
     Version toolkit = {};                                ///< zero if unknown
     std::optional<std::vector<KernelTarget>> sass = {};  ///< cubins
     std::optional<std::vector<KernelTarget>> ptx = {};
-    /// Whether kernels run only on exactly the capabilities they were compiled for.
+    /// Whether kernels run only on exactly the capabilities for which they were compiled.
     bool exact = false;
     bool operator==(const CudaKernels&) const = default;
 };
@@ -94,64 +95,69 @@ struct CudaDevice {
     bool operator==(const CudaDevice&) const = default;
 };
 
-/// Whether kernels run, or why not.
+/// Whether kernels run, or the reason why they do not run.
 enum class KernelFit {
     Runs,
-    NoCode,             ///< neither cubin nor PTX for this capability
-    PtxNeedsNewerCuda,  ///< only PTX, and the driver is too old to compile it
+    NoCode,             ///< the build has neither a cubin nor PTX for this capability
+    PtxNeedsNewerCuda,  ///< the build has only PTX, which the driver is too old to compile
     CapabilityUnknown,
-    CudaUnknown,  ///< only PTX, and the driver's CUDA version is unknown
-    NoCuda,       ///< not a CUDA device, or only PTX and no CUDA driver
+    CudaUnknown,  ///< the build has only PTX, and the driver's CUDA version is unknown
+    NoCuda,       ///< not a CUDA device, or the build has only PTX and there is no CUDA driver
 };
 
-/// Decides whether the build's kernels run on the device. A cubin runs on its own major capability
-/// from its minor one on. PTX runs on its capability and all later ones if the driver supports its
-/// ISA version or, if that is unknown, isn't older than the toolkit. A build without either list
-/// runs on every device that its toolkit can compile for.
+/// Decides whether the build's kernels run on the device. A cubin runs on devices with the same
+/// major capability and the same or a higher minor capability. PTX runs on devices with the same or
+/// a higher capability if the driver supports the ISA version of the PTX or, if that version is
+/// unknown, is not older than the toolkit. A build without either list runs on every device for
+/// which its toolkit can compile.
 KernelFit fit_of(const CudaKernels& code, const CudaDevice& device, const Rules& rules);
 /// True for Runs, unknown for the two unknown results, false otherwise.
 Truth truth_of(KernelFit fit);
 
-/// The PTX with the oldest ISA version among all PTX that the device could run; null if none
-/// exists.
+/// The PTX with the oldest ISA version among all PTX that the device could run; null if the device
+/// could not run any.
 const KernelTarget* nearest_ptx(const CudaKernels& code, const CudaDevice& device);
 
-/// NVIDIA GPUs whose names begin with the same text.
+/// A group of NVIDIA GPUs whose names begin with the same texts.
 struct NvidiaProducts {
-    std::string line = {};                 ///< "data-center", "workstation", "geforce" or "titan"
-    std::vector<std::string> names = {};   ///< beginnings of names, without "NVIDIA"
-    std::vector<std::string> brands = {};  ///< NVML's; which one depends on the driver's version
-    std::optional<bool> runs_compat = {};  ///< whether cuda-compat works on them; null if unknown
+    std::string line = {};                ///< "data-center", "workstation", "geforce" or "titan"
+    std::vector<std::string> names = {};  ///< beginnings of names, without "NVIDIA"
+    /// Brands that NVML reports; the brand depends on the driver's version.
+    std::vector<std::string> brands = {};
+    /// Whether cuda-compat works on these GPUs; null if unknown.
+    std::optional<bool> runs_compat = {};
 };
 RECORD_MEMBERS(NvidiaProducts, line, names, brands, runs_compat)
 
-/// Facts that apply to all manifests: the tables in data/rules, where each row names its source.
+/// Facts that apply to all manifests, from the tables in data/rules, where each row names its
+/// source.
 class Rules {
 public:
     /// The compiled-in tables. Errors: Malformed, which is a bug.
     static Result<Rules> builtin();
-    /// The tables in use; the compiled-in ones if those are malformed.
+    /// The tables in use. If these tables are malformed, the compiled-in tables are used.
     static const Rules& current();
-    /// Reads all tables. Errors: Malformed with the table and member at fault; NotFound for a
-    /// missing table.
+    /// Reads all tables. Errors: Malformed, with the wrong table and member; NotFound for a missing
+    /// table.
     static Result<Rules> from(std::span<const knowledge::BuiltinDocument> documents);
 
     /// The tables' serial number, raised with every change; compares like a version.
     [[nodiscard]] const std::string& serial() const { return serial_; }
     /// The oldest Linux driver that runs code from this CUDA toolkit, including minor-version
-    /// compatibility; nullopt if the toolkit isn't in the table.
+    /// compatibility; nullopt if the table does not contain the toolkit.
     [[nodiscard]] std::optional<Version> cuda_floor(const Version& toolkit) const;
-    /// The newest CUDA that a Linux driver supports by itself; nullopt below the first row.
+    /// The newest CUDA version that a Linux driver supports without cuda-compat; nullopt if the
+    /// driver is older than the first row.
     [[nodiscard]] std::optional<Version> cuda_of_driver(const Version& driver) const;
     /// The first driver branch that can JIT-compile code from this CUDA version: the lowest branch
     /// with the same CUDA version or a newer one. nullopt if the CUDA version is newer than the
     /// table.
     [[nodiscard]] std::optional<std::uint32_t> branch_of_cuda(const Version& cuda) const;
-    /// The first CUDA whose driver compiles this PTX ISA version; nullopt if it is newer than the
-    /// table.
+    /// The first CUDA version whose driver compiles this PTX ISA version; nullopt if the ISA
+    /// version is newer than the table.
     [[nodiscard]] std::optional<Version> cuda_of_ptx(const Version& isa) const;
-    /// Whether a driver with this CUDA compiles this PTX ISA version. Unknown if both are newer
-    /// than the table.
+    /// Whether a driver with this CUDA version compiles this PTX ISA version. Unknown if both
+    /// versions are newer than the table.
     [[nodiscard]] Truth runs_ptx(const Version& cuda, const Version& isa) const;
     /// The lowest compute capability that a toolkit compiles for; nullopt if the toolkit is unknown
     /// or zero.
@@ -160,17 +166,18 @@ public:
     [[nodiscard]] std::vector<std::uint32_t> driver_branches() const;
     /// All known compute capabilities.
     [[nodiscard]] const std::set<ComputeCapability>& capabilities() const { return capabilities_; }
-    /// Whether devices with this capability are NVIDIA's systems on a chip.
+    /// Whether devices with this capability are NVIDIA systems on a chip.
     [[nodiscard]] bool is_tegra(const ComputeCapability& capability) const;
-    /// The products that a GPU of this name belongs to; null if no row has it, and for a vGPU.
+    /// The group of products that a GPU with this name belongs to; null if no row matches the name,
+    /// and for a vGPU.
     [[nodiscard]] const NvidiaProducts* products_named(std::string_view name) const;
-    /// The Intel IP whose code also runs on this one; nullopt if none exists.
+    /// The older Intel IP whose code also runs on this IP; nullopt if there is no such IP.
     [[nodiscard]] std::optional<Version> intel_base(const Version& ip) const;
-    /// The Intel IPs that run code for this one, including itself.
+    /// The Intel IPs that run code for this IP, including this IP.
     [[nodiscard]] std::vector<Version> intel_ips_of(const Version& ip) const;
     /// The gfx families and their processors.
     [[nodiscard]] const GfxFamilies& gfx_families() const { return gfx_families_; }
-    /// Other spellings of processor features, and Linux's.
+    /// Maps other spellings of processor features to Linux's spelling.
     [[nodiscard]] const std::map<std::string, std::string, std::less<>>& cpu_aliases() const {
         return cpu_aliases_;
     }
@@ -193,20 +200,21 @@ private:
     Status read_index(std::string_view json);
 
     std::string serial_ = {};
-    /// By CUDA major version: the minimum driver.
+    /// The minimum driver, by CUDA major version.
     std::vector<std::pair<std::uint32_t, Version>> floors_by_major_ = {};
-    /// By exact toolkit: the minimum driver, which takes precedence over the major version's.
+    /// The minimum driver, by exact toolkit. This minimum takes precedence over the minimum for the
+    /// major version.
     std::map<Version, Version> floors_by_toolkit_ = {};
-    /// By driver branch: the newest CUDA that it supports.
+    /// The newest CUDA version that a driver branch supports, by branch.
     std::map<std::uint32_t, Version> cuda_by_branch_ = {};
     std::set<ComputeCapability> capabilities_ = {};
     std::set<ComputeCapability> tegra_ = {};
-    /// By capability: the first and (if any) the last toolkit that compiles for it.
+    /// The first and (if any) the last toolkit that compiles for a capability, by capability.
     std::map<ComputeCapability, VersionRange> toolkits_ = {};
-    /// By PTX ISA version: the first CUDA that compiles it.
+    /// The first CUDA version that compiles a PTX ISA version, by ISA version.
     std::map<Version, Version> cuda_by_ptx_ = {};
     std::vector<NvidiaProducts> nvidia_products_ = {};
-    /// By Intel IP: the IP whose code it also runs.
+    /// The IP whose code an Intel IP also runs, by Intel IP.
     std::map<Version, Version> intel_base_ = {};
     GfxFamilies gfx_families_ = {};
     std::map<std::string, std::string, std::less<>> cpu_aliases_ = {};
