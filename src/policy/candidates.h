@@ -18,15 +18,16 @@ namespace gpuprobe::inline policy {
 
 struct MachineFacts;
 
-/// The published variants for this platform. Borrows everything for one decision.
+/// The published variants for this platform. All members are borrowed for one decision.
 struct PublishedVariants {
     const VariantPlatform& platform;
     const MachineFacts& machine;
-    const RecommendRequest& request;  ///< what a rule or request says about variants
+    const RecommendRequest& request;  ///< the part of a rule or request that is about variants
     std::span<const FailedVariant> failed;
 };
 
-/// A profile and a request combined: every word is resolved to one of our backends or a GPU id.
+/// A profile and a request combined. Every word is resolved to one of gpuprobe's backends or to a
+/// GPU id.
 struct SelectQuestion {
     const Profile& profile;                   // borrowed for one decision
     std::vector<std::string> preferred = {};  ///< GPU backends that the request prefers
@@ -36,22 +37,24 @@ struct SelectQuestion {
     std::set<std::string> denied = {};
     std::set<std::string> denied_gpus = {};
     std::optional<std::vector<std::string>> gpus = {};  ///< ids, in the order of the request
-    /// The backends that `backend` requests. May be empty; ends with the CPU if that is acceptable
-    /// too.
+    /// The backends that `backend` requests. The list may be empty, and ends with the CPU if the
+    /// CPU is acceptable too.
     std::optional<std::vector<std::string>> forced = {};
-    std::string requested = "auto";   ///< the word of `backend` for the summary
-    bool is_unknown_request = false;  ///< the word is unknown, and the profile treats it as "auto"
+    std::string requested = "auto";  ///< the word of `backend` for the summary
+    /// Whether the word is unknown and the profile treats it as "auto".
+    bool is_unknown_request = false;
     bool any_vendor = false;
     bool ranks_by_measurement = false;
     bool requires_verified = false;
-    bool is_simulated = false;  ///< the report's GPUs are simulated and have no facts
+    bool is_simulated = false;  ///< whether the report's GPUs are simulated and have no facts
     std::vector<Predicate> require = {};
     /// The published variants, from which the choice is made; null if the request describes the
-    /// build, or if none is published for this platform.
+    /// build, or if no variant is published for this platform.
     const PublishedVariants* published = nullptr;
     /// The installed variant, if the request names exactly one.
     std::optional<std::string> variant = {};
-    /// Needs of the variants and the build that the request describes; each must be met.
+    /// The needs of the variants and of the build that the request describes. All needs must be
+    /// met.
     std::vector<InstalledNeeds> installed = {};
     bool strict = false;
     std::optional<Bytes> min_memory = {};
@@ -63,18 +66,19 @@ struct SelectQuestion {
 
     /// The application's name for a backend.
     [[nodiscard]] std::string word_for(const std::string& backend) const;
-    /// Whether the request asks for this backend; for the CPU, only if it asks for nothing else.
+    /// Whether the request asks for this backend. A request asks for the CPU only if it asks for no
+    /// other backend.
     [[nodiscard]] bool asks_for(std::string_view backend) const;
     /// The backends that are built in, under the application's names, in the profile's order.
     [[nodiscard]] std::vector<std::string> compiled() const;
-    /// The profile's backends for a vendor, in order of preference for one GPU.
+    /// The profile's backends for GPUs from a vendor, in order of preference for one GPU.
     [[nodiscard]] std::vector<std::string> backends_for(
         const std::optional<std::string>& vendor) const;
 };
 
-/// The profile's backend that a word names: by the application's name or, unless another backend
-/// has that name, by ours. The CPU can be named even if the profile forbids it: requesting it is
-/// valid, but it is rejected later.
+/// The profile's backend that a word names. The word is the application's name or, unless another
+/// backend has that name, gpuprobe's name. A request may name the CPU even if the profile forbids
+/// the CPU; the candidate is rejected later.
 std::optional<std::string> backend_named(const Profile& profile, const std::string& word);
 
 /// Combines profile and request. Errors: as select().
@@ -84,24 +88,27 @@ Result<SelectQuestion> question_from(const Profile& profile,
                                      const Experience& experience,
                                      const Manifest* manifest = nullptr);
 
-// The verdict on each candidate by itself, before candidates are compared. Reason codes:
+// The verdict on each single candidate, before candidates are compared. Reason codes:
 // docs/reasons.md.
 
-/// A candidate under our backend name, with its GPU (borrowed from the report; null for none).
+/// A candidate under gpuprobe's backend name, with its GPU, which is borrowed from the report and
+/// null if the candidate has no GPU.
 struct Judged {
     const Gpu* gpu = nullptr;
     Candidate candidate = {};
-    bool is_fallback = false;          ///< an integrated GPU, used only as a fallback
-    bool lacks_facts = false;          ///< a requirement is about an unknown fact
-    bool is_in_variant = true;         ///< the variant that the choice assumes can use it
-    std::optional<double> score = {};  ///< measured (report/trial_results.h)
+    /// Whether the GPU is an integrated GPU that is used only as a fallback.
+    bool is_fallback = false;
+    bool lacks_facts = false;  ///< whether a requirement is about an unknown fact
+    /// Whether the variant that the choice assumes can use the candidate.
+    bool is_in_variant = true;
+    std::optional<double> score = {};  ///< measured score (report/trial_results.h)
 
     /// Rejects the candidate and adds the reason.
     void reject(Reason reason);
 };
 
 bool is_accepted(const Judged& judged);
-/// Whether it is accepted and belongs to the variant that the choice assumes, if there is one.
+/// Whether the candidate is accepted and, if the choice assumes a variant, belongs to this variant.
 bool may_be_chosen(const Judged& judged);
 
 /// Judges one backend on one GPU.
@@ -110,47 +117,48 @@ Judged judge(const SelectQuestion& question,
              const Gpu& gpu,
              const Report& report);
 
-/// Judges a backend without a GPU: its software devices if no GPU of the machine can use it, and
-/// the state of its API if the machine has no GPU.
+/// Judges a backend without a GPU: the backend's software devices if no GPU of the machine can use
+/// the backend, and the state of its API if the machine has no GPU.
 std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
                                       const std::string& backend,
                                       const Report& report);
 
-/// A backend that wasn't examined because the request wants no GPU.
+/// The candidate for a backend that was not examined because the request wants no GPU.
 Judged judge_switched_off(const std::string& backend);
 
 /// Judges the CPU.
 Judged judge_cpu(const SelectQuestion& question, const Report& report);
 
-// The first half of a selection: each candidate is judged, then they are compared.
-// policy/select.cpp turns the choice into variables and answers.
+// The first half of a selection: each candidate is judged, then the candidates are compared.
+// policy/select.cpp derives the variables and answers from the choice.
 
 /// Every candidate with its final verdict.
 struct Attempt {
     std::vector<Judged> all = {};            ///< in order of preference
     std::vector<std::string> detected = {};  ///< the application's names
-    bool was_given_up = false;               ///< the requested backend isn't available
+    bool was_given_up = false;               ///< whether the requested backend is not available
     const Variant* assumed = nullptr;        ///< the published variant that the choice assumes
-    /// Why a published variant isn't the best one, or why it can't be used.
+    /// Reasons why a published variant is not the best variant, or why it cannot be used.
     std::optional<Reason> variant_warning = {};
     /// The recommended conditions of the assumed variant that do not hold, such as missing
     /// libraries.
     std::vector<Reason> variant_lacks = {};
 
     /// The choice: the fastest candidate if measurements count, otherwise the first accepted
-    /// candidate that isn't outdone on its GPU, otherwise the CPU. Null if none exists.
+    /// candidate that no other backend on the same GPU outranks, otherwise the CPU. Null if no
+    /// candidate can be chosen.
     [[nodiscard]] const Judged* best(const SelectQuestion& question) const;
 };
 
-/// Attempts the request. If it can't be met and the profile permits, attempts it again without the
-/// requested backend, unless it is strict.
+/// Attempts the request. If the request cannot be met, is not strict, and the profile permits
+/// another backend, attempts the request again without the requested backend.
 Attempt attempt_or_give_up(SelectQuestion& question,
                            const SelectRequest& request,
                            const Report& report);
 
 /// Limits the choice to the best published variant, and rejects candidates that no usable variant
-/// can use. If no variant is usable, the candidates stay as they are and a warning says so. `view`:
-/// the candidates as they are.
+/// can use. If no variant is usable, the candidates are not changed and a warning is added. `view`
+/// contains the unchanged candidates.
 void keep_to_variants(const SelectQuestion& question,
                       const Report& report,
                       const SelectionView& view,

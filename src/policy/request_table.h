@@ -11,13 +11,13 @@
 #include "base/text.h"
 #include "report/api_table.h"
 
-/// The keys that a request can contain. Each key is described once: requests and override rules are
-/// read with these tables, the command-line options are generated from them, and the documentation
-/// and the bus interface are tested against them.
+/// The keys that a request can contain. Each key is described once. Requests and override rules are
+/// read with these tables, the command-line options are generated from the tables, and the
+/// documentation and the bus interface are tested against the tables.
 
 namespace gpuprobe::inline policy {
 
-/// "cuda rocm … cpu none": the backends of the API table, and the word for no backend.
+/// The words "cuda rocm … cpu none": the backends in the API table, and the word for no backend.
 consteval auto backends_and_none() {
     RowsOf<char, 128> text;
     for (const auto& backend : gpu_backends()) {
@@ -39,7 +39,7 @@ enum class RequestType {
     Flag,       ///< a boolean
     Word,       ///< a string
     Size,       ///< bytes, or text like "8GiB"
-    Mebibytes,  ///< a whole number of MiB; its option takes a size
+    Mebibytes,  ///< a whole number of MiB; the option takes a size
     Pairs,      ///< names with their values
     Number,     ///< a whole number, or text like "32k"
 };
@@ -49,17 +49,18 @@ struct RequestKey {
     std::string_view key = {};
     RequestType type = RequestType::Names;
     std::string_view meaning = {};  ///< one line for the command line's help
-    std::string_view option = {};   ///< of the verbs that take requests: "--memory"
+    std::string_view option = {};   ///< option of the verbs that take requests: "--memory"
     std::string_view placeholder = {};
-    std::string_view offers = {};        ///< completions, separated by spaces
-    bool offers_gpus = false;            ///< also complete the machine's GPUs
-    bool offers_files = false;           ///< also complete file names
-    bool takes_others = true;            ///< accepts words that aren't in `offers`
-    bool keeps_empty = false;            ///< an empty list differs from an absent one
-    bool option_sets = true;             ///< the value that a flag's option sets
-    bool repeats = false;                ///< the option of a list may be given several times
-    std::string_view rule_option = {};   ///< option of `override set`; empty: not allowed in a rule
-    std::string_view rule_meaning = {};  ///< replaces `meaning` for rules, unless empty
+    std::string_view offers = {};  ///< completions, separated by spaces
+    bool offers_gpus = false;      ///< whether completions also offer the machine's GPUs
+    bool offers_files = false;     ///< whether completions also offer file names
+    bool takes_others = true;      ///< whether words that are not in `offers` are accepted
+    bool keeps_empty = false;      ///< whether an empty list differs from an absent list
+    bool option_sets = true;       ///< the value that a flag's option sets
+    bool repeats = false;          ///< whether the option of a list may be given several times
+    /// Option of `override set`; empty if a rule cannot contain the key.
+    std::string_view rule_option = {};
+    std::string_view rule_meaning = {};  ///< meaning in rules, if it differs from `meaning`
 };
 
 /// The keys of select and env in the order of the help (docs/applications.md, "The request").
@@ -68,7 +69,7 @@ std::span<const RequestKey> select_keys();
 std::span<const RequestKey> recommend_keys();
 // The keys of plan are in plan/plan_request.h.
 
-/// The key `assume` without its reader, and the reader.
+/// The key `assume` without its reader. The reader follows.
 inline constexpr RequestKey kAssumeKey = {
     .key = "assume",
     .meaning = "facts to assume if they are not known: glibc=2.39,driver=550",
@@ -87,7 +88,7 @@ struct ReadableKey {
     ReadProblem (*read)(const Value& value, Request& request) = nullptr;
 };
 
-/// "unknown key", with the known keys that resemble it.
+/// The text "unknown key", with the known keys that resemble the unknown key.
 template <class Request, std::size_t N>
 ReadProblem unknown_key(std::string_view given, const ReadableKey<Request> (&table)[N]) {
     std::vector<std::string> known;
@@ -97,7 +98,7 @@ ReadProblem unknown_key(std::string_view given, const ReadableKey<Request> (&tab
     return question.empty() ? std::string{"unknown key"} : "unknown key; " + question;
 }
 
-/// Reads one member with its row; unknown keys are an error.
+/// Reads one member with the row of its key; an unknown key is an error.
 template <class Request, std::size_t N>
 ReadProblem read_key(const Value::Member& member,
                      const ReadableKey<Request> (&table)[N],
@@ -108,8 +109,8 @@ ReadProblem read_key(const Value::Member& member,
     return unknown_key(member.key, table);
 }
 
-/// A request from its named values; null means an empty request. Errors: InvalidRequest with the
-/// key at fault.
+/// Reads a request from its named values; null means an empty request. Errors: InvalidRequest, with
+/// the wrong key.
 template <class Request, std::size_t N>
 Result<Request> request_from(const Value& object, const ReadableKey<Request> (&table)[N]) {
     Request request;
