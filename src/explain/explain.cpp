@@ -385,7 +385,7 @@ bool is_by_nature(const Reason& reason) {
 std::string software_sentence(const Report& report, std::string_view api) {
     for (const auto& software : report.software)
         if (software.api == api)
-            return phrase("only in software, on the CPU: {name}",
+            return phrase("works only in software, on the CPU: {name}",
                           {{"name", scrubbed(software.name.value_or("unnamed"))}});
     return "";
 }

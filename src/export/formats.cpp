@@ -160,11 +160,11 @@ namespace {
 /// Sources of the paths: the documentation of each orchestrator, see docs/fleet.md.
 const ExportFormat kFormats[] = {
     {.name = "json",
-     .summary = "the data from which all other formats are made",
+     .summary = "the data from which gpuprobe makes all other formats",
      .write = write_json,
      .suffix = ".json"},
     {.name = "prometheus",
-     .summary = "metrics for node_exporter's textfile collector",
+     .summary = "metrics that node_exporter's textfile collector reads",
      .write = write_prometheus,
      .suffix = ".prom",
      .usual = "/var/lib/prometheus/node-exporter/gpuprobe.prom",

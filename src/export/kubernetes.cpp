@@ -189,13 +189,15 @@ void add_memory(const GpuNeed& gpu, const std::string& target, NodeTerm& term, F
         return;
     const auto whole = (gpu.memory->count + gib(1).count - 1) / gib(1).count;
     if (gpu.memory->count % gib(1).count != 0)
-        query.stronger.push_back(asked_more("memory is compared in whole GiB"));
+        query.stronger.push_back(asked_more(
+            "machines whose memory is enough only before it is rounded down to whole GiB"));
     if (!target.empty())
         return term.at_least("memory." + target + ".min-gib", whole);
     term.at_least("gpu.discrete.memory.min-gib", whole);
     no_others({GpuKind::Discrete}, term);
     query.stronger.push_back(
-        asked_more("memory is compared only on machines on which all GPUs are discrete"));
+        asked_more("machines with a GPU that is not discrete, because labels contain the memory of "
+                   "discrete GPUs only"));
 }
 
 /// Adds the driver's version. Labels have only the major version, so a minor version rounds it up.
@@ -205,9 +207,9 @@ void add_driver(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
     const bool is_whole = *gpu.driver == Version{{gpu.driver->major()}};
     term.at_least("driver.nvidia.major", gpu.driver->major() + (is_whole ? 0 : 1));
     if (!is_whole)
-        query.stronger.push_back(asked_more("drivers of branch " +
-                                            std::to_string(gpu.driver->major()) +
-                                            ": only whole branches can be compared"));
+        query.stronger.push_back(
+            asked_more("drivers of branch " + std::to_string(gpu.driver->major()) +
+                       ", because labels contain only the number of the branch"));
 }
 
 /// Adds the versions of Vulkan up to 1.9; no version 2 exists.

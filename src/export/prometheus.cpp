@@ -197,7 +197,7 @@ GaugeText memory_of(const std::vector<ExportedGpu>& gpus) {
 /// Whether each API works on each GPU.
 GaugeText usable_of(const std::vector<ExportedGpu>& gpus) {
     GaugeText metric{"gpuprobe_gpu_usable",
-                     "1 if this API works on this GPU, 0 if not; absent if unknown."};
+                     "1 if this API works on this GPU, 0 if it does not work; absent if unknown."};
     for (const auto& gpu : gpus)
         for (const auto& [api, works] : gpu.apis)
             metric.add({{"gpu", gpu.place}, {"api", api}}, works ? 1 : 0);
@@ -207,7 +207,7 @@ GaugeText usable_of(const std::vector<ExportedGpu>& gpus) {
 /// The verdicts about all variants.
 GaugeText variants_of(const std::vector<Verdicts>& verdicts) {
     GaugeText metric{"gpuprobe_variant_supported",
-                     "1 if this machine can run this variant, 0 if not."};
+                     "1 if this machine can run this variant, 0 if it cannot."};
     for (const auto& application : verdicts) {
         for (const auto& variant : application.supported)
             metric.add({{"application", application.application}, {"variant", variant}}, 1);
@@ -220,7 +220,7 @@ GaugeText variants_of(const std::vector<Verdicts>& verdicts) {
 /// The best variant of each application.
 GaugeText best_of(const std::vector<Verdicts>& verdicts) {
     GaugeText metric{"gpuprobe_best_variant_info",
-                     "The variant of an application to install here."};
+                     "The variant of an application that should be installed on this machine."};
     for (const auto& application : verdicts)
         if (application.best)
             metric.add({{"application", application.application}, {"variant", *application.best}},
@@ -233,7 +233,7 @@ GaugeText best_of(const std::vector<Verdicts>& verdicts) {
 GaugeText findings_of(const Value& findings) {
     GaugeText found{
         "gpuprobe_finding",
-        "Number of GPUs with this finding of gpuprobectl doctor; 1 for the machine itself."};
+        "Number of GPUs with this finding of gpuprobectl doctor; 1 if it is about the machine."};
     std::map<std::pair<std::string, std::string>, std::size_t> gpus;
     for (const auto& finding : *findings.as_array())
         gpus[{*finding.at("id").as_string(), *finding.at("severity").as_string()}] +=

@@ -461,8 +461,9 @@ Words driver_words(const Version& floor,
     const bool is_whole = floor == Version{{floor.major()}};
     const Version branch{{floor.major() + (is_whole ? 0 : 1)}};
     if (!is_whole)
-        query.stronger.push_back(asked_more("drivers of branch " + std::to_string(floor.major()) +
-                                            ": features exist only for whole branches"));
+        query.stronger.push_back(
+            asked_more("drivers of branch " + std::to_string(floor.major()) +
+                       ", because a feature names only the number of the branch"));
     Words known;
     for (const auto number : rules.driver_branches())
         if (number >= branch.major())
@@ -535,8 +536,9 @@ Result<FleetQuery> slurm_query(const FleetNeed& need, const Rules& rules, const 
         return Error{ErrorCode::NoMatch, "no node of this cluster has the required features"};
     if (known.empty())
         query.stronger.push_back(
-            asked_more("Slurm rejects features that no node has: pass the existing features with "
-                       "--features=\"$(sinfo -h -o %f | paste -sd,)\""));
+            asked_more("all machines if no node has one of the features, because Slurm then "
+                       "rejects the query: pass the existing features with --features=\"$(sinfo -h "
+                       "-o %f | paste -sd,)\""));
     unite(query.weaker);
     unite(query.stronger);
     return query;
