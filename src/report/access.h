@@ -23,8 +23,8 @@ bool is_for_computing(const std::vector<DeviceNode>& nodes, std::string_view pat
 /// does not exist (`node-missing`).
 std::vector<Reason> node_findings(const std::vector<DeviceNode>& nodes, const Host& host);
 
-/// A `device-denied` finding for each node, of the GPU or shared, that an API's worker was not
-/// allowed to open.
+/// A `device-denied` finding for each node that an API's worker was not allowed to open, including
+/// nodes that several GPUs share.
 std::vector<Reason> denied_findings(const Gpu& gpu);
 
 /// The code of the most severe finding, or "ok". Findings without a severity in
@@ -46,12 +46,13 @@ struct Caller {
 /// control groups and namespaces are not considered. Source: acl(5), "Access check algorithm".
 std::optional<bool> may_open(const DeviceNode& node, const Caller& caller);
 
-/// A key that is equal for callers who can open the same nodes of this report, so that they can
-/// share answers. Empty if the caller can open exactly the nodes that the prober could.
+/// A key that is equal for callers who can open the same nodes in this report, so that these
+/// callers can share answers. Empty if the caller can open exactly the nodes that the prober could
+/// open.
 std::string access_class(const Report& report, const Caller& caller);
 
-/// The report for `caller` instead of the prober: with the caller's accessible nodes, the resulting
-/// findings and health, and the usable backends.
+/// The report for `caller` instead of the prober, with the nodes that the caller can open, the
+/// resulting findings and health, and the usable backends.
 ///
 /// A backend whose nodes are closed to the caller is not usable (`no-permission`), even if the
 /// driver worked for the prober. A backend that failed for the prober because of missing
@@ -62,11 +63,12 @@ std::string access_class(const Report& report, const Caller& caller);
 /// these are removed.
 Report as_seen_by(Report report, const Caller& caller);
 
-/// The report of a capture whose drivers answered although its nodes were closed to the prober, as
-/// in a capture that was assembled from several logs. The closed nodes then decide.
+/// The report of a capture whose drivers answered although the nodes were closed to the prober, as
+/// in a capture that was assembled from several logs. In such a report, the closed nodes decide
+/// about access.
 Report as_recorded(Report report);
 
-/// Whether a node that computing on this GPU needs is known to be closed.
+/// Whether it is known that the caller cannot open a node that computing on this GPU needs.
 bool is_closed(const Gpu& gpu);
 
 }  // namespace gpuprobe::inline report

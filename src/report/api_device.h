@@ -15,18 +15,20 @@ namespace gpuprobe::inline report {
 struct ApiDevice {
     const ProbeResult* probe = nullptr;
     const DeviceFacts* facts = nullptr;
-    std::optional<std::string> vendor = {};  ///< vendor name, perhaps implied by the API or driver
-    /// The address that the API reports; absent if it is all zero and no hardware is at that
+    std::optional<std::string> vendor = {};  ///< vendor name, which the API or driver may imply
+    /// The address that the API reports; absent if the address is all zero and no hardware has that
     /// address.
     std::optional<PciAddress> address = {};
     /// The address that AMD's and Intel's drivers encode in the UUID.
     std::optional<PciAddress> packed = {};
-    /// Only comparable within its driver family; absent if two devices of the probe share it.
+    /// The UUID, which is comparable only within its driver family; absent if two devices of the
+    /// probe share the UUID.
     std::optional<std::string> uuid = {};
     std::optional<std::string> luid = {};  ///< 16 hexadecimal digits, not all zero
 };
 
-/// Every device of every "query" probe, in an order that depends only on their content.
+/// Every device in every "query" probe, in an order that depends only on the content of the
+/// devices.
 std::vector<ApiDevice> listed_devices(const Machine& machine,
                                       const std::vector<const ProbeResult*>& probes);
 
@@ -34,8 +36,8 @@ std::vector<ApiDevice> listed_devices(const Machine& machine,
 /// the newest is kept.
 std::vector<const ProbeResult*> sorted_probes(const std::vector<ProbeResult>& probes);
 
-/// The words by which a driver is recognized: manifest file name, driver name and platform in lower
-/// case, separated by spaces. The device's name is never included.
+/// The words that identify a driver: manifest file name, driver name and platform in lower case,
+/// separated by spaces. The device's name is never included.
 std::string driver_words(const ApiDevice& device);
 
 // Device UUIDs: which drivers share a UUID for a device, and which data a UUID encodes. No drivers
@@ -66,12 +68,12 @@ std::optional<std::string> family_uuid(const HardwareDevice& device);
 struct KnownDriver {
     std::string_view prefix = {};  ///< prefix of the file name
     std::string_view vendor = {};  ///< vendor name as in report/hardware.h
-    /// Kernel drivers that it works with, separated by spaces.
+    /// Kernel drivers that the driver works with, separated by spaces.
     std::string_view kernel_drivers = {};
     bool is_software = false;
 };
 
-/// The entry for a probe's driver. Drivers of an API that only one vendor provides are known
+/// The entry for a probe's driver. If only one vendor provides an API, the API's driver is known
 /// without a manifest.
 KnownDriver known_driver(std::string_view api, std::string_view manifest);
 /// The entry for the driver that was probed.

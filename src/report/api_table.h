@@ -38,16 +38,17 @@ struct ApiTrust {
     std::uint8_t architecture = 0;  ///< architecture; the kernel's value comes first
 };
 
-/// Libraries that programs link with in order to compute through an API: sonames up to ".so",
-/// separated by spaces. Sources: the NEEDED entries of llama.cpp's, Ollama's, PyTorch's and ONNX
-/// Runtime's GPU builds; CUDA, ROCm and oneAPI release notes.
+/// Libraries that programs link with in order to compute through an API. Each library is given by
+/// its soname up to ".so"; spaces separate the libraries. Sources: the NEEDED entries of
+/// llama.cpp's, Ollama's, PyTorch's and ONNX Runtime's GPU builds; CUDA, ROCm and oneAPI release
+/// notes.
 struct ApiLibraries {
-    /// From the driver or its loader; never bundled with an application.
+    /// Libraries of the driver or its loader, which applications never bundle.
     std::string_view of_driver = {};
     std::string_view toolkit = {};  ///< libraries whose major version is the toolkit's version
     std::string_view others = {};
-    /// The subset that a host's list of libraries does not include: reports from earlier versions
-    /// would lack it even if it is installed.
+    /// The libraries above that a host's list of libraries does not include. Reports from earlier
+    /// versions of gpuprobe lack these libraries even if they are installed.
     std::string_view unlisted = {};
 };
 
@@ -56,13 +57,14 @@ struct ApiInfo {
     Api id = Api::Cuda;
     std::string_view word = {};   ///< name in reports, requests and manifests
     std::string_view label = {};  ///< name for users
-    /// Name of the backend on this API; empty if programs do not compute through it.
+    /// Name of the backend on this API; empty if programs do not compute through the API.
     std::string_view backend = {};
     std::string_view fleet_word = {};  ///< name in exports for fleets
-    std::string_view vendor = {};      ///< the only vendor that it supports; empty: any
+    std::string_view vendor = {};      ///< the only vendor that the API supports; empty: any
     /// Vendors whose runtimes offer the same API and report `vendor` as their vendor.
     std::string_view licensees = {};
-    std::string_view kernel_drivers = {};  ///< kernel drivers of that vendor that it works with
+    /// Kernel drivers of that vendor that the API works with.
+    std::string_view kernel_drivers = {};
     /// Kernel drivers that work with user-space drivers bundled with a program, if no vendor owns
     /// the API.
     std::string_view bundled_drivers = {};
@@ -72,20 +74,22 @@ struct ApiInfo {
     ApiLibraries linked = {};
     /// Prefixes of the names of kernel targets ("sm_86", "gfx90a") that only this API runs.
     std::string_view code = {};
-    /// The fact with the GPU architecture that builds are compiled for; empty if builds do not
-    /// depend on it.
+    /// The fact with the GPU architecture for which builds are compiled; empty if builds do not
+    /// depend on the architecture.
     std::string_view architecture = {};
-    std::string_view uuid_member = {};   ///< member for its UUID in a report's identity
-    std::string_view version_term = {};  ///< term for its version on a device in profiles
-    std::string_view parts = {};         ///< kind of partition, for partitions without a name
+    std::string_view uuid_member = {};   ///< member for the API's UUID in a report's identity
+    std::string_view version_term = {};  ///< term in profiles for the API's version on a device
+    std::string_view parts = {};  ///< prefix of the names of partitions that only this API lists
     /// Application backends on this API under names that gpuprobe does not use itself. Source: the
     /// backend folders of ggml, and the device names of PyTorch and ONNX Runtime.
     std::string_view other_backends = {};
-    bool has_manifests = false;         ///< drivers are found through manifests, not by one library
-    bool wakes = true;                  ///< probing it may wake a sleeping GPU
+    /// Whether the API finds drivers through manifests and not in one library.
+    bool has_manifests = false;
+    bool wakes = true;                  ///< whether a probe of the API may wake a sleeping GPU
     std::string_view ggml_option = {};  ///< option of ggml's build. Source: ggml's CMakeLists.txt
-    bool splits_models = false;         ///< llama.cpp can spread one model over several such GPUs
-    int tier = 0;  ///< tier of a tsuku variant that is named only after this API
+    /// Whether llama.cpp can distribute a model over several such GPUs.
+    bool splits_models = false;
+    int tier = 0;  ///< tier of a tsuku variant whose name contains only this API's name
     ApiTrust trust = {};
 };
 
@@ -245,7 +249,7 @@ constexpr std::size_t place_of(Api api) {
     return static_cast<std::size_t>(api);
 }
 
-/// The API's row. For a constant argument, an enumerator without a row does not compile.
+/// The API's row. With a constant argument, an enumerator without a row is a compile error.
 constexpr const ApiInfo& info_of(Api api) {
     return kApis.at(place_of(api));
 }
@@ -275,8 +279,9 @@ constexpr bool computes(std::string_view api) {
 /// WSL's kernel driver, which passes through the host's GPU of any vendor.
 inline constexpr std::string_view kTransport = "dxgkrnl";
 
-/// Whether an API that works with these kernel drivers works with that one, as far as known;
-/// nouveau, for example, has no CUDA. `drivers` is a list of words separated by spaces; empty: any.
+/// Whether an API that works with the kernel drivers in `drivers` works with `kernel_driver`, as
+/// far as known. For example, CUDA does not work with nouveau. `drivers` is a list of words
+/// separated by spaces; an empty list means any driver.
 constexpr bool works_with(std::string_view drivers, std::string_view kernel_driver) {
     return drivers.empty() || kernel_driver == kTransport || has_word(drivers, kernel_driver);
 }
@@ -304,8 +309,8 @@ constexpr ApiOrder by_trust(std::uint8_t ApiTrust::*fact) {
     return order;
 }
 
-/// The first API whose builds are compiled for the architecture in that fact. For a constant
-/// argument, an unknown fact does not compile.
+/// The first API whose builds are compiled for the architecture in that fact. With a constant
+/// argument, an unknown fact is a compile error.
 constexpr Api api_of_architecture(std::string_view fact) {
     return std::ranges::find(kApis, fact, &ApiInfo::architecture)->id;
 }
@@ -318,7 +323,7 @@ constexpr const ApiInfo* own_api_of(std::string_view vendor) {
     return vendor.empty() || found == kApis.end() ? nullptr : found;
 }
 
-/// The APIs that programs compute on GPUs through, sorted by name.
+/// The APIs through which programs compute on GPUs, sorted by name.
 constexpr ApiOrder computing_apis() {
     ApiOrder order;
     for (const auto& api : kApis)
@@ -375,17 +380,20 @@ constexpr std::string_view vendor_of_backend(std::string_view backend) {
 struct LibraryInfo {
     std::string_view stem = {};   ///< the part before ".so" in the soname
     std::optional<Api> api = {};  ///< the API that a program linked with it computes through
-    bool is_of_driver =
-        false;  ///< from the driver or its loader; never bundled with an application
-    bool has_toolkit_version = false;  ///< its major version is the version of CUDA
-    bool is_in_host_reports = false;   ///< Host::libraries lists it if it is installed
+    /// Whether the library belongs to the driver or its loader, so that applications never bundle
+    /// it.
+    bool is_of_driver = false;
+    /// Whether the major version of the library is the version of CUDA.
+    bool has_toolkit_version = false;
+    /// Whether Host::libraries lists the library if it is installed.
+    bool is_in_host_reports = false;
 };
 
 /// Information about a soname; nullopt if neither an API's row nor another list has it.
 std::optional<LibraryInfo> library_info(std::string_view soname);
 
-/// Whether Host::libraries lists this soname if it is installed. Machines have thousands of
-/// libraries; this list has those that GPU builds link with and do not bundle.
+/// Whether Host::libraries lists this soname if the library is installed. A machine has thousands
+/// of libraries, so the list contains only libraries that GPU builds link with and do not bundle.
 bool is_listed_library(std::string_view soname);
 
 /// The API of a kernel target ("sm_86", "gfx90a", "spirv") or of an API name; nullopt if the word

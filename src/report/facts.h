@@ -57,8 +57,8 @@ struct DeviceFacts {
     std::optional<DeviceType> type = {};
     std::optional<FactMemory> memory = {};
     Value extra = Value{Value::Object{}};  ///< an object without the keys of the named members
-    std::strong_ordering operator<=>(const DeviceFacts&) const =
-        default;  ///< compares by index first
+    /// Compares by index first.
+    std::strong_ordering operator<=>(const DeviceFacts&) const = default;
 };
 
 /// One flat object: the named members, then the members of `extra`.
@@ -79,7 +79,7 @@ struct ProbeResult {
     Outcome outcome = Outcome::Absent;
     std::vector<DeviceFacts> devices = {};  ///< includes devices that arrived before a crash
     Value runtime = {};  ///< facts about the API as a whole (loader version …), or null
-    std::optional<std::string> note = {};  ///< explanation, written by the driver or by gpuprobe
+    std::optional<std::string> note = {};  ///< explanation from the driver or from gpuprobe
     /// The step in which the worker ended without an answer: "dlopen", "instance", "enumerate",
     /// "query", "end" …
     std::optional<std::string> phase = {};
@@ -94,10 +94,10 @@ struct ProbeResult {
     std::strong_ordering operator<=>(const ProbeResult&) const = default;
 };
 
-/// The form of a probe in a capture (probes/<api>.json): outcome, devices, runtime, note and, if
-/// known, the other members.
+/// The form of a probe in a capture (probes/<api>.json), with the members outcome, devices, runtime
+/// and note, and all other members that are known.
 Value value_of(const ProbeResult& result);
-/// Reads the capture form. Errors: Malformed, naming the invalid member.
+/// Reads a probe in the form of a capture. Errors: Malformed, with the invalid member.
 Result<ProbeResult> probe_result_from(const Value& value);
 
 }  // namespace gpuprobe::inline report
