@@ -28,14 +28,14 @@ const knowledge::Chip* driver_row_of(const HardwareDevice& device);
 /// no such vendor.
 std::optional<std::string> vendor_word(std::string_view vendor_id);
 
-/// Whether that vendor makes GPUs, and not only displays or accelerators.
+/// Whether the vendor makes GPUs, and not only display devices or accelerators.
 bool makes_gpus(std::string_view vendor_id);
 
-/// Whether that vendor makes accelerators but not GPUs.
+/// Whether the vendor makes accelerators but not GPUs.
 bool makes_only_accelerators(std::string_view vendor_id);
 
-/// The vendor of a device by its PCI vendor id. On a bus without vendor ids: by the device tree's
-/// `compatible`, or else by the kernel driver.
+/// The vendor of a device, determined by the PCI vendor id. On a bus without vendor ids, the vendor
+/// is determined by the device tree's `compatible` or, if that is unknown, by the kernel driver.
 std::optional<std::string> vendor_of(const HardwareDevice& device);
 
 /// The only vendor whose devices an API lists ("cuda" → "nvidia"); nullopt if the API supports any.
@@ -44,9 +44,9 @@ std::optional<std::string> vendor_of_api(std::string_view api);
 /// The role of a device function for gpuprobe.
 enum class Role {
     Gpu,
-    DisplayOnly,  ///< only displays: a BMC, a firmware frame buffer
-    Accelerator,  ///< an NPU or the like
-    Dropped,      ///< neither: a second function of a GPU, a data mover, a display controller
+    DisplayOnly,  ///< a device that only drives displays: a BMC, a firmware frame buffer
+    Accelerator,  ///< an NPU or another accelerator
+    Dropped,  ///< any other device: a second function of a GPU, a data mover, a display controller
 };
 
 /// How a role or kind was determined.
@@ -81,11 +81,12 @@ Role role_of(const HardwareDevice& device);
 /// Whether a hypervisor emulates the GPU, with or without 3D: virtio-gpu, vmwgfx.
 bool is_virtual_gpu(const HardwareDevice& device);
 
-/// A gfx target without the features behind the colon: "gfx90a". nullopt if it is none.
+/// A gfx target without the features behind the colon: "gfx90a". nullopt if the text is not a gfx
+/// target.
 std::optional<std::string> without_features(std::string_view target);
 
-/// Whether the device is passed through to a virtual machine: the bound driver (vfio-pci) provides
-/// nothing to programs here.
+/// Whether the device is passed through to a virtual machine. The bound driver (vfio-pci) then
+/// provides nothing to programs on this machine.
 bool is_passed_through(const HardwareDevice& device);
 
 }  // namespace gpuprobe::inline report

@@ -24,13 +24,13 @@ struct Subject {
     std::string id = {};
     const HardwareDevice* hardware = nullptr;  ///< borrowed from the machine; null if hidden
     std::vector<Claim> claims = {};
-    /// Records that may be this device or a twin of it; the available facts cannot distinguish
-    /// them.
+    /// Records that may be about this device or about an identical device; the known facts cannot
+    /// distinguish the two.
     std::vector<ApiDevice> ambiguous = {};
 };
 
 struct Joined {
-    std::vector<Subject> subjects = {};  ///< hardware sorted by id, then the rest
+    std::vector<Subject> subjects = {};  ///< hardware sorted by id, then all other devices
     std::vector<ApiDevice> software = {};
     std::vector<Reason> notes = {};  ///< "conflict", "ambiguous", "device-error" …
 };
@@ -42,16 +42,16 @@ struct Joined {
 /// architecture, rules out a weak match.
 ///
 /// A record whose address or node belongs to a device of another vendor is left out with the note
-/// `conflict`. If its address and node belong to two GPUs, the address decides, and the same note
-/// is added. A record without any key that may be either of two devices is left out with the note
-/// `ambiguous`. The API "pci" describes hardware and never adds a device.
+/// `conflict`. If the address and the node of a record belong to two GPUs, the address decides, and
+/// the same note is added. A record that has no key and may be either of two devices is left out
+/// with the note `ambiguous`. The API "pci" describes hardware and never adds a device.
 ///
-/// On WSL, each GPU that only APIs report replaces one paravirtual function, because it is the host
-/// GPU behind that function.
+/// On WSL, each GPU that only APIs report replaces one paravirtual function, because the GPU is the
+/// host's GPU behind that function.
 ///
 /// Only the first most_devices_of_a_driver() devices of one driver count, so that a driver that
-/// lists devices without end spoils only its own answer. The partitions of one GPU, which share a
-/// PCI slot, count as one device. The note `too-many-devices` reports the rest.
+/// lists endless devices spoils only its own answer. The partitions of one GPU, which share a PCI
+/// slot, count as one device. The note `too-many-devices` reports the ignored devices.
 Joined join(const Machine& machine, const std::vector<const ProbeResult*>& probes);
 
 /// The maximum number of devices that one driver may list. `hardware` is the number of functions
@@ -71,11 +71,11 @@ bool differ(const std::optional<T>& left, const std::optional<T>& right) {
     return left && right && *left != *right;
 }
 
-/// The address that the API reports, else the one encoded in its UUID.
+/// The address that the API reports, otherwise the address that the UUID encodes.
 std::optional<PciAddress> address_of(const ApiDevice& device);
 
-/// Whether the record is for another vendor than the hardware. Always false for paravirtual GPUs,
-/// because they report the host GPU's ids.
+/// Whether the record is about another vendor's device than the hardware. Always false for
+/// paravirtual GPUs, because they report the host GPU's ids.
 bool contradicts(const ApiDevice& device, const HardwareDevice& hardware);
 
 /// Whether both have the same render node, or the same primary node.
@@ -91,8 +91,8 @@ bool memory_agrees(const ApiDevice& device, const Subject& subject);
 /// Whether both have a similar total size and the GPU has dedicated memory.
 bool has_size_of(const ApiDevice& device, const Subject& subject);
 
-/// Whether the record may be this subject. False only if the address, vendor, ids, architecture or
-/// the numbers in the model names contradict.
+/// Whether the record may be about this subject. False only if the address, vendor, ids,
+/// architecture or the numbers in the model names contradict each other.
 bool may_be(const ApiDevice& device, const Subject& subject);
 
 }  // namespace gpuprobe::inline report

@@ -6,12 +6,12 @@
 
 namespace gpuprobe::inline report {
 
-/// The role of a subject, including its API records: a function whose class does not decide is a
-/// GPU if a GPU API lists it by address.
+/// The role of a subject, judged by the hardware and the API records. If the class of a function
+/// does not decide the role, the function is a GPU if a GPU API lists its address.
 JudgedRole judge_role(const Subject& subject);
 Role role_of(const Subject& subject);
 
-/// Discrete, integrated or virtual, by the strongest evidence available:
+/// Whether a GPU is discrete, integrated or virtual, by the strongest available evidence:
 ///
 /// 1. the role, and devices of hypervisors;
 /// 2. the type from an API; Vulkan first, OpenCL last, because OpenCL only reports shared memory;
