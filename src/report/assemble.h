@@ -7,7 +7,8 @@
 
 namespace gpuprobe::inline report {
 
-/// Data about the report itself. assemble() looks nothing up, so equal inputs give equal reports.
+/// Data about the report itself. assemble() gets all its data through its parameters, so equal
+/// inputs give equal reports.
 struct ReportContext {
     std::uint64_t generation = 0;
     ReportState state = ReportState::Ready;

@@ -9,7 +9,7 @@
 
 namespace gpuprobe::inline report {
 
-/// The machine as compute programs see it: each partitioned GPU is replaced by its usable
+/// The machine as compute programs see it. Each partitioned GPU is replaced by its usable
 /// partitions. Each partition has the form of a GPU, with the partition's id, memory, identity and
 /// index in every API. All other GPUs are unchanged. Code that chooses, plans or exports uses this
 /// view.
@@ -33,23 +33,24 @@ const Partition* partition_of(const Gpu& gpu);
 /// are never used together. Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 bool stands_alone(const Gpu& gpu);
 
-/// Whether the API's driver lists the GPU only to a process that names it, because another GPU has
-/// MIG instances: `one-instance-listed`. A process names it by putting its UUID in
+/// Whether the API's driver lists the GPU only to a process that names the GPU, because another GPU
+/// has MIG instances: `one-instance-listed`. A process names a GPU by its UUID in
 /// CUDA_VISIBLE_DEVICES.
 bool is_listed_when_named(const ApiView& view);
-/// The name of such a GPU in a trial, "pci:0000:00:06.0"; nullopt if its address is unknown.
+/// The name of such a GPU in a trial, "pci:0000:00:06.0"; nullopt if the GPU's address is unknown.
 std::optional<std::string> key_by_address(const Gpu& gpu);
 
-/// Whether the id is the id of the GPU, or of the GPU that it is a partition of.
+/// Whether the id is the id of the GPU or, if the GPU represents a partition, of the partitioned
+/// GPU.
 bool goes_by(const Gpu& gpu, std::string_view id);
 
-/// The GPU's id for the id of a partition; a GPU's id is returned unchanged.
+/// Returns the id of the partitioned GPU for the id of a partition, and a GPU's id unchanged.
 std::string_view whole_id(std::string_view id);
 
 /// Normalizes an id in any case, or a PCI address in any spelling, for comparison.
 std::string plain_id(std::string_view word);
-/// The id as a view's report spells it: the id of a GPU, of a partition, or of a GPU that was
-/// replaced by its partitions. Errors: UnknownDevice.
+/// The id as a view's report spells the id. The id may be that of a GPU, a partition, or a GPU that
+/// was replaced by its partitions. Errors: UnknownDevice.
 Result<std::string> known_id(const Report& report, std::string_view word);
 /// The GPU with that id, or the partition in the form of a GPU. Borrows the view. Errors:
 /// UnknownDevice.

@@ -16,7 +16,7 @@
 /// Typed keys to read facts with, checked against the fact table at compile time.
 namespace gpuprobe::inline report {
 
-/// Whether a C++ type can hold a fact of that type. `Value` holds any.
+/// Whether a C++ type can hold a fact of that type. `Value` can hold a fact of any type.
 template <class T>
 constexpr bool holds(FactType type) {
     using enum FactType;
@@ -41,8 +41,8 @@ constexpr bool holds(FactType type) {
 /// Never defined. Calling it makes a FactKey without a matching row fail to compile.
 void no_row_declares_this_fact_with_this_type();
 
-/// A declared key and the C++ type of its facts. Compiles only if the fact table has the key, with
-/// a matching type in all of its rows.
+/// A declared key and the C++ type of its facts. The key compiles only if the fact table has the
+/// key, with a matching type in all rows for the key.
 template <class T, FactOf kOf = FactOf::Device>
 struct FactKey {
     std::string_view name = {};
@@ -60,10 +60,10 @@ struct FactKey {
     }
 };
 
-/// The member with that key as a T. A text, flag, number or size is an optional; it is empty if the
-/// member is missing, has another type or is an empty text. A list is a pointer, which is null in
-/// those cases. An object or a `Value` is a reference to the unchanged member, or to a null value.
-/// Reads a fact of a device as an API reported it.
+/// The member with that key as a T. A text, flag, number or size is returned as an optional, which
+/// is empty if the member is missing, has another type or is an empty text. A list is returned as a
+/// pointer, which is null in those cases. An object or a `Value` is returned as a reference to the
+/// unchanged member, or to a null value. Reads a fact of a device as an API reported it.
 template <class T>
 decltype(auto) fact_in(const Value& holder, std::string_view key) {
     const Value& value = holder.at(key);

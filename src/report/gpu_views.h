@@ -23,8 +23,8 @@ namespace gpuprobe::inline report {
 /// `driver-timed-out`, `driver-failed`, `loader-missing`, `driver-missing` or `not-listed` (each
 /// with driver and note), and the probe's own reasons (`asleep`, `quarantined`, `api-refused` …).
 /// If no driver could serve the GPU, the reason is `vendor-mismatch` or `driver-missing`.
-/// `ambiguous` means that the record may belong to a twin. `inconclusive` is added if the kernel
-/// driver is bound, so that the driver should have listed the GPU.
+/// `ambiguous` means that the record may belong to an identical GPU. `inconclusive` is added if the
+/// kernel driver is bound, so that the driver should have listed the GPU.
 std::map<std::string, ApiView> api_views(const Subject& subject,
                                          const std::vector<const ProbeResult*>& probes,
                                          WallTime now);
@@ -32,7 +32,8 @@ std::map<std::string, ApiView> api_views(const Subject& subject,
 /// The record that an API's view is based on; null if the API does not list the subject.
 const Claim* preferred_claim(const Subject& subject, std::string_view api);
 
-/// Whether the driver was never called: the worker could not be started, or was ended from outside.
+/// Whether the driver was never called, because the worker could not be started or something other
+/// than the driver ended the worker.
 bool was_never_heard(const ProbeResult& probe);
 
 /// Whether the API's driver was called, with any outcome. False if the probe was skipped or never
@@ -54,7 +55,8 @@ bool was_asked(const Gpu& gpu, std::string_view api);
 std::map<std::string, BackendView> backend_views(const Machine& machine, const Gpu& gpu);
 
 /// A `no-permission` reason with node, group and mode for each node that the backend opens and the
-/// prober cannot: nodes of the GPU, and nodes in `shared`, which belong to several devices.
+/// prober cannot open. The nodes are the nodes of the GPU and the nodes in `shared`, which belong
+/// to several devices.
 std::vector<Reason> shut_nodes(std::string_view backend,
                                const std::vector<DeviceNode>& shared,
                                const Gpu& gpu);

@@ -9,21 +9,22 @@
 
 namespace gpuprobe::inline report {
 
-/// Largest plausible reading. Zero and anything larger are driver errors: kept as evidence, but not
-/// used.
+/// The largest plausible reading. Zero and larger readings are driver errors, which are kept as
+/// evidence but not used.
 constexpr Bytes kMaxGpuMemory = gib(4096);
-/// Largest plausible reading as a multiple of the memory of the machine …
+/// The largest plausible reading as a multiple of the machine's memory.
 constexpr std::uint64_t kMaxTimesHost = 64;
-/// … and as a multiple of the size that the kernel reports for a GPU with dedicated memory.
+/// The largest plausible reading as a multiple of the size that the kernel reports for a GPU with
+/// dedicated memory.
 constexpr std::uint64_t kMaxTimesKernel = 2;
 
-/// The hardware's reading with that source and meaning, if it is plausible.
+/// The hardware's reading with that source and meaning, if the reading is plausible.
 std::optional<Bytes> reading_of(const HardwareDevice& hardware,
                                 std::string_view source,
                                 std::string_view what);
 
-/// The sizes, and findings about them: "memory-mismatch" for each source that contradicts a better
-/// one, and "implausible" for each reading that no GPU can have.
+/// The memory sizes, and findings about the sizes: "memory-mismatch" for each source that
+/// contradicts a better source, and "implausible" for each reading that no GPU can have.
 struct MemoryFindings {
     GpuMemory memory = {};
     std::vector<Reason> findings = {};

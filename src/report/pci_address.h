@@ -30,7 +30,7 @@ std::string text_of(const PciAddress& address);
 /// ("ffffffc1"). nullopt for anything else. An all-zero address is valid here; the caller decides
 /// whether the API meant it.
 std::optional<PciAddress> parse_text(std::string_view text, std::type_identity<PciAddress>);
-/// The form that text_of() writes.
+/// The form in which text_of() writes an address.
 constexpr std::string_view pattern_of(std::type_identity<PciAddress>) {
     return "^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-1][0-9a-f]\\.[0-7]$";
 }

@@ -11,36 +11,37 @@
 #include "report/report.h"
 #include "report/trial_results.h"
 
-/// Trials: results of computing on a device, as opposed to querying it. The stages "verify" and
-/// "measure" each probe one device.
+/// Trials, which are results of computing on a device and not of querying the device. The stages
+/// "verify" and "measure" each probe one device.
 
 namespace gpuprobe::inline report {
 
 constexpr std::string_view kQueryStage = "query";
 constexpr std::string_view kVerifyStage = "verify";
 constexpr std::string_view kMeasureStage = "measure";
-/// Name of the host processor among the APIs of these stages.
+/// The name of the host processor among the APIs of the stages "verify" and "measure".
 constexpr std::string_view kCpuApi = "cpu";
-/// Key of its only device, as from device_key().
+/// The key of the processor as a device, in the form of device_key().
 constexpr const char* kCpuDevice = "index:0";
 
 /// A request to probe drivers.
 struct ProbeRequest {
-    std::vector<std::string> apis = {};  ///< empty: all
+    std::vector<std::string> apis = {};  ///< names of APIs; all APIs if empty
     bool allow_wake = false;
     std::string stage = std::string{kQueryStage};  ///< "query", "verify" or "measure"
-    /// Ids of GPUs, for "verify" and "measure". Empty: all, the software implementations and the
-    /// processor.
+    /// Ids of GPUs for the stages "verify" and "measure". If empty, all GPUs, the software
+    /// implementations and the processor.
     std::vector<std::string> gpus = {};
-    /// Also measure devices that are in use, have little memory left or run on battery.
+    /// Whether to measure devices that are in use or have little free memory too, and machines that
+    /// run on battery.
     bool force = false;
 };
 
 /// The key of a device in a probe of one device: "pci:0000:00:06.0" if the API reports an address,
-/// else "index:2", its index in the API's order. nullopt if the API reports neither.
+/// otherwise the device's index in the API's order, "index:2". nullopt if the API reports neither.
 std::optional<std::string> device_key(const DeviceFacts& facts);
 
-/// The trials of one device of one API, and its score.
+/// The trials of one device through one API, and the score of the device.
 struct Trials {
     std::optional<Verification> verification = {};
     std::optional<Measurement> measurement = {};
@@ -52,9 +53,9 @@ Trials trials_of(const std::vector<const ProbeResult*>& probes,
                  std::string_view driver,
                  const std::optional<std::string>& device);
 
-/// Adds the trials to a backend of the API. A backend that computed wrong results is not usable,
-/// with the reason `miscomputed`. If the dispatch did not finish normally, the verdict stays, with
-/// the additional reason `not-computing` {api, result, note}.
+/// Adds the trials to a backend of the API. A backend that computed wrong results is not usable and
+/// gets the reason `miscomputed`. If the test computation did not finish normally, the verdict does
+/// not change, but the reason `not-computing` {api, result, note} is added.
 void add_trials(const Trials& trials, std::string_view api, BackendView& view);
 
 /// Peak rates of a GPU, computed from the clocks and widths that its driver reports.
