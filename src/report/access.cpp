@@ -63,7 +63,7 @@ std::vector<Reason> node_findings(const std::vector<DeviceNode>& nodes, const Ho
 
 std::vector<Reason> denied_findings(const Gpu& gpu) {
     std::vector<Reason> findings;
-    // Whether the node is the GPU's, or one that NVIDIA's or AMD's GPUs share.
+    // Whether the node belongs to the GPU, or is shared by all GPUs from NVIDIA or AMD.
     const auto concerns = [&gpu](const Value& node) {
         const auto* path = node.as_string();
         const bool is_own =
@@ -76,7 +76,7 @@ std::vector<Reason> denied_findings(const Gpu& gpu) {
             if (!reason.is("device-denied") || !concerns(node))
                 continue;
             auto finding = because("device-denied", {{"node", node}});
-            // Several APIs may be refused by the same node; report it once.
+            // Several APIs may be denied access to the same node, so report the node only once.
             if (std::ranges::find(findings, finding) == findings.end())
                 findings.push_back(std::move(finding));
         }
@@ -101,14 +101,14 @@ bool is_in(const Caller& caller, const std::optional<std::uint32_t>& group) {
     return group && std::ranges::find(*caller.groups, *group) != caller.groups->end();
 }
 
-/// The ACL mask, which limits all entries except owner and others.
+/// The ACL mask, which limits all entries except the entries for the owner and for others.
 std::uint32_t mask_of(const DeviceNode& node) {
     const auto mask = std::ranges::find(node.acl, "mask", &AclEntry::tag);
     return mask == node.acl.end() ? 7U : mask->mode;
 }
 
-/// Access through groups: nullopt if the caller is in none of them. As in the kernel, one matching
-/// entry that grants access suffices.
+/// Access through groups; nullopt if the caller is not in any of the groups. As in the kernel, one
+/// matching entry that grants access suffices.
 std::optional<bool> group_verdict(const DeviceNode& node, const Caller& caller) {
     if (node.acl.empty())
         return is_in(caller, node.gid) ? std::optional{grants(*node.mode >> 3)} : std::nullopt;
@@ -173,15 +173,15 @@ bool lists(const Gpu& gpu, std::string_view backend) {
            !found->second.device.is_null();
 }
 
-/// Adapts a backend's verdict. It stays if it is negative for a reason other than closed nodes, or
-/// if nodes are closed neither to the prober nor to the caller.
+/// Adapts a backend's verdict to the caller. The verdict does not change if it is negative for a
+/// reason other than closed nodes, or if no node is closed to the prober or to the caller.
 void look_at_backend(const std::vector<Reason>& shut, bool is_listed, BackendView& view) {
     const bool was_shut = std::ranges::any_of(view.reasons, is_about_a_node);
     const bool is_ruled_out = view.usable == false && !was_shut;
     if (is_ruled_out || (shut.empty() && !was_shut))
         return;
-    // Closed nodes for the prober are dropped if others are closed for the caller, else they become
-    // `prober-no-permission`.
+    // Reasons about nodes that were closed to the prober are dropped if other nodes are closed to
+    // the caller. Otherwise they become `prober-no-permission`.
     auto reasons = shut;
     for (auto& reason : view.reasons) {
         if (is_about_a_node(reason) && (!shut.empty() || is_listed))
@@ -240,7 +240,7 @@ std::optional<bool> may_open(const DeviceNode& node, const Caller& caller) {
 
 std::string access_class(const Report& report, const Caller& caller) {
     std::string marks;
-    // One mark for each node: '+' open, '-' closed, '?' unknown.
+    // The key has one character for each node: '+' for open, '-' for closed, '?' for unknown.
     bool is_as_probed = true;
     for_each_node(report, [&](const DeviceNode& node) {
         const auto seen = seen_access(node, caller);

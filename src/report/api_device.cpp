@@ -52,7 +52,7 @@ std::uint32_t little_endian(const UuidBytes& bytes, std::size_t at, std::size_t 
     return number;
 }
 
-/// An address, unless a number is out of range, in which case the UUID encodes something else.
+/// An address; nullopt if a number is out of range, because the UUID then encodes something else.
 std::optional<PciAddress> checked(std::uint32_t domain,
                                   std::uint32_t bus,
                                   std::uint32_t device,
@@ -136,7 +136,8 @@ std::optional<std::string> family_uuid(const HardwareDevice& device) {
 
 namespace {
 
-/// Manifest name prefix, vendor, kernel drivers, and whether it is a software implementation.
+/// The columns are the prefix of the manifest's name, the vendor, the kernel drivers, and whether
+/// the driver is a software implementation.
 constexpr std::array kManifests = std::to_array<KnownDriver>({
     {"amd", "amd", "amdgpu"},
     {"asahi", "apple", "asahi"},
@@ -242,7 +243,7 @@ int preference_of(const ApiDevice& device) {
 
 namespace {
 
-/// The vendor by PCI id, else by API or driver.
+/// The vendor by PCI id, otherwise by API or driver.
 std::optional<std::string> vendor_of(const ProbeResult& probe, const DeviceFacts& facts) {
     if (facts.vendor_id) {
         auto word = vendor_word(*facts.vendor_id);
@@ -311,8 +312,8 @@ std::vector<const DeviceFacts*> sorted_devices(const ProbeResult& probe) {
     return sorted;
 }
 
-/// Whether the left answer is older. For two answers with the same time, the content decides, so
-/// that their order in the list does not.
+/// Whether the left answer is older. If two answers have the same time, their content decides, so
+/// that their order in the list does not matter.
 bool is_older(const ProbeResult& left, const ProbeResult& right) {
     return std::tie(left.at, left) < std::tie(right.at, right);
 }

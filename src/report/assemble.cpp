@@ -26,8 +26,8 @@
 
 namespace gpuprobe::inline report {
 
-/// Each API on this machine. The outcome is the one of its best driver: answered, else failed,
-/// timed out, crashed, skipped or absent, in this order.
+/// Each API on this machine. The outcome is the outcome of the API's best driver, in this order:
+/// answered, failed, timed out, crashed, skipped, absent.
 std::map<std::string, RuntimeInfo> runtimes_of(const std::vector<const ProbeResult*>& probes);
 
 /// The mechanisms that confined all probed drivers; nullopt if no worker reported them.
@@ -39,8 +39,8 @@ std::vector<ProbeEntry> probe_entries(const std::vector<const ProbeResult*>& pro
 
 /// The implementations on the CPU, in the order of their probes. If the device is named after the
 /// processor, the name includes the implementation: "pocl (pthread-…)" or "Intel OpenCL (…)".
-/// llvmpipe and SwiftShader include it themselves. `device` keeps the driver's own name. Trials are
-/// in `probes`.
+/// llvmpipe and SwiftShader already include the implementation in the name. `device` contains the
+/// name that the driver reports. Trials are in `probes`.
 std::vector<SoftwareDevice> software_of(const std::vector<ApiDevice>& devices,
                                         const std::vector<const ProbeResult*>& probes);
 
@@ -137,9 +137,9 @@ std::vector<ProbeEntry> probe_entries(const std::vector<const ProbeResult*>& pro
 
 namespace {
 
-/// OpenCL runtimes for processors, by a word in their platform or manifest name. The first match
-/// wins. Source: CL_PLATFORM_NAME of pocl ("Portable Computing Language"), of Intel's CPU runtime
-/// ("Intel(R) OpenCL") and of AMD's old one ("AMD Accelerated Parallel Processing").
+/// OpenCL runtimes for processors, identified by a word in their platform or manifest name. The
+/// first match counts. Source: CL_PLATFORM_NAME of pocl ("Portable Computing Language"), of Intel's
+/// CPU runtime ("Intel(R) OpenCL") and of AMD's old one ("AMD Accelerated Parallel Processing").
 struct CpuRuntime {
     std::string_view word;
     std::string_view name;
@@ -206,14 +206,14 @@ std::optional<std::string> gfx_target(const Subject& subject) {
             return without_features(*target);
     if (const auto target = trusted_fact(subject, facts::kGfxTarget))
         return without_features(*target);
-    // Captures of ROCm's OpenCL may only have the target as the name.
+    // Captures of ROCm's OpenCL may contain the target only as the device's name.
     const auto* claim = preferred_claim(subject, "opencl");
     return claim && claim->device.facts->name ? without_features(*claim->device.facts->name)
                                               : std::nullopt;
 }
 
-/// The member for the architecture that an API's builds depend on; null if they do not depend on
-/// one.
+/// The member for the architecture that an API's builds depend on; null if the builds do not depend
+/// on an architecture.
 std::optional<std::string>* member_for(const ApiInfo& api, Architecture& architecture) {
     return api.architecture == facts::kComputeCapability.name
                ? &architecture.cuda_compute_capability
@@ -222,7 +222,8 @@ std::optional<std::string>* member_for(const ApiInfo& api, Architecture& archite
                                                         : nullptr;
 }
 
-/// Fills in the architecture from the chip table if no driver reported it. Returns whether it did.
+/// Fills in the architecture from the chip table if no driver reported an architecture. Returns
+/// whether the architecture was filled in.
 bool fill_from_table(const HardwareDevice& hardware, Architecture& architecture) {
     const auto* chip = chip_of(hardware);
     const auto* api = own_api_of(vendor_of(hardware).value_or(""));
@@ -240,8 +241,8 @@ struct JudgedArchitecture {
 
 /// CUDA's compute capability from CUDA or NVML; AMD's target from the KFD topology, HIP or ROCm's
 /// OpenCL ("gfx90a", without the features behind a colon); Intel's IP from its driver. If no driver
-/// reported it, it is from the chip table, so that an installer knows it on a machine without
-/// drivers.
+/// reported the architecture, the chip table provides it, so that an installer gets an architecture
+/// on a machine without drivers.
 JudgedArchitecture architecture_of(const Subject& subject) {
     JudgedArchitecture judged{.architecture = {.cuda_compute_capability =
                                                    trusted_fact(subject, facts::kComputeCapability),
@@ -284,7 +285,8 @@ std::optional<std::vector<std::string>> words_in(const Value& list) {
     return words;
 }
 
-/// Adds the slowdown reasons from the kernel driver, else from the first API that reports them.
+/// Adds the slowdown reasons from the kernel driver, otherwise from the first API that reports
+/// them.
 void add_slowdowns(const HardwareDevice* hardware, WallTime now, Gpu& gpu) {
     if (hardware && hardware->sensed_at) {
         gpu.power.slowdowns = words_in(fact(*hardware, kernel_facts::kSlowdowns));

@@ -84,8 +84,8 @@ Value device_at(const ApiView& view, std::uint32_t index) {
     return device;
 }
 
-/// An API's view of a partition. Facts of the model are the GPU's, unless the partition has its
-/// own.
+/// An API's view of a partition. Facts about the model are the facts of the GPU, unless the API
+/// reports facts about the partition.
 ApiView narrowed(const ApiView& view, const Partition& partition, std::string_view api) {
     auto narrow = view;
     if (is_listed_when_named(view))
@@ -130,7 +130,7 @@ void add_absence(const Partition& partition, std::string_view api, Gpu& gpu, Bac
     drop_trials(backend);
     if (backend.usable != true)
         return;
-    // CUDA shows one instance to a process. This one is usable in a process that names it.
+    // CUDA shows one instance to a process. A process that names this instance can use it.
     const bool shows_one = is_mig(partition) && (api == "cuda" || api == "opencl");
     if (shows_one) {
         backend.reasons.push_back(because("one-instance-listed"));

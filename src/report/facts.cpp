@@ -69,7 +69,8 @@ void forget_members(Value& value, std::string_view names) {
             forget_members(item, names);
 }
 
-/// Sets identifying facts to null. Unlike forget_the_moment_in(), it also removes undeclared facts.
+/// Sets identifying facts to null. Unlike forget_the_moment_in(), the function also removes
+/// undeclared facts.
 void hide_identity_in(Value& facts) {
     if (auto* members = facts.as_object())
         for (auto& member : *members)
@@ -273,8 +274,8 @@ Value extra_in(const Value::Object& members) {
     return Trimmer{}.copy(Value{std::move(extra)});
 }
 
-/// The members of a capture file, as written. Members that a hand-written file may omit are
-/// optional or containers.
+/// The members of a capture file. Members that a hand-written file may omit are optionals or
+/// containers.
 struct ProbeRecord {
     std::optional<std::string> api = {};
     std::optional<std::string> driver = {};
@@ -363,7 +364,7 @@ void add_todays(Value& facts, std::span<const OldKey> keys) {
             facts[key.today] = Value{value};
 }
 
-/// Converts [{"compute": true}] of old captures to [{"flags": ["compute"]}].
+/// Converts [{"compute": true}] in old captures to [{"flags": ["compute"]}].
 Value queues_from(const Value::Array& families) {
     Value::Array queues;
     for (const auto& family : families) {
@@ -388,7 +389,7 @@ Value in_todays_keys(Value device) {
     if (const auto* families = device.at("queue_families").as_array();
         families && device.at("queues").is_null())
         device["queues"] = queues_from(*families);
-    // Old captures have one object with the level and the missing features.
+    // Old captures contain one object with the level of WebGPU and the missing features.
     if (const auto webgpu = device.at("webgpu"); webgpu.is_object()) {
         device["webgpu_missing"] = webgpu.at("missing");
         device["webgpu"] = webgpu.at("level");
@@ -477,7 +478,8 @@ Result<ProbeResult> probe_result_from(const Value& value) {
                        .reasons = clean(record.reasons),
                        .at = record.at,
                        .confinement = clean(record.confinement)};
-    // Next to a manifest, `library` is the driver's library, so it must not become `loader`.
+    // If the runtime has a manifest, `library` is the driver's library and must not become
+    // `loader`.
     const std::span<const OldKey> keys{kOldRuntimeKeys};
     if (result.runtime.is_object())
         add_todays(result.runtime, result.driver.empty() ? keys : keys.first(keys.size() - 1));

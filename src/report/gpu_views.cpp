@@ -58,7 +58,8 @@ std::optional<std::string> driver_of(const ApiDevice& device) {
     return fact(*device.facts, facts::kDriverName);
 }
 
-/// The API version of the device. An API with one driver may only report it for the API as a whole.
+/// The API version of the device. An API with one driver may report the version only for the API as
+/// a whole.
 std::optional<std::string> version_of(const ApiDevice& device) {
     for (const auto key : {facts::kApiVersion, facts::kVersion})
         if (auto text = fact(*device.facts, key))
@@ -108,8 +109,8 @@ ReasonCode code_of(const ProbeResult& probe) {
     return "not-listed";
 }
 
-/// The view of an API that lists the GPU: facts of the preferred driver, the others as
-/// alternatives.
+/// The view of an API that lists the GPU: the facts from the preferred driver, and the facts from
+/// other drivers as alternatives.
 ApiView listed(const std::vector<const Claim*>& claims, WallTime now) {
     const auto& best = *claims.front();
     const auto& probe = *best.device.probe;
@@ -142,7 +143,7 @@ bool knows_word(std::string_view list, std::string_view word) {
 /// How certain it is that a driver should serve this GPU.
 enum class Service { Never, Perhaps, Named };
 
-/// Judged by the vendor and the kernel drivers that the manifest's name implies.
+/// Judges by the vendor and the kernel drivers that the manifest's name implies.
 Service service_of(const ProbeResult& probe, const Subject& subject) {
     const auto known = known_driver(probe);
     if (known.is_software)
@@ -161,8 +162,8 @@ Service service_of(const ProbeResult& probe, const Subject& subject) {
     return vendor && bound ? Service::Named : Service::Perhaps;
 }
 
-/// Rank of outcomes as explanations for an unlisted GPU, best first: a driver that should list the
-/// GPU and failed explains more than one that did not mention it.
+/// Rank of outcomes as explanations for an unlisted GPU, best first. A driver that should list the
+/// GPU and failed explains more than a driver that answered without the GPU.
 int weight_of(Outcome outcome) {
     switch (outcome) {
         case Outcome::Crashed:
@@ -240,8 +241,8 @@ bool lacks_graphics(const Subject& subject) {
            lacks_graphics(fact(*claim->device.facts, facts::kMigMode), partitions_of(subject));
 }
 
-/// Whether the driver lists a MIG instance. A process that sees one sees no other instance and no
-/// whole GPU. Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
+/// Whether the driver lists a MIG instance. A process that sees a MIG instance sees no other
+/// instance and no whole GPU. Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 bool shows_one_instance(const ProbeResult& probe) {
     return std::ranges::any_of(probe.devices, [](const DeviceFacts& device) {
         return device.uuid && device.uuid->starts_with("MIG-");
@@ -288,7 +289,7 @@ ApiView unlisted(const Subject& subject,
     } else {
         view.reasons.push_back(without_server(subject, api));
     }
-    // The API may have listed the GPU in a record that matches a twin as well.
+    // The API may have listed the GPU in a record that also matches an identical GPU.
     for (const auto& device : subject.ambiguous)
         if (device.probe->api == api)
             view.reasons.push_back(because("ambiguous", {{"driver", device.probe->driver}}));
@@ -395,8 +396,8 @@ bool lacks_compute_queue(const Value& device) {
            });
 }
 
-/// The reason why WebGPU does not work; nullopt if it works. The facts have a level and the missing
-/// features.
+/// The reason why WebGPU does not work; nullopt if WebGPU works. The facts contain a level and the
+/// missing features.
 std::optional<Reason> webgpu_shortfall(const Value& device) {
     const auto level = fact(device, facts::kWebgpu);
     if (!level)
@@ -426,13 +427,14 @@ BackendView listed(const Backend& backend, const Value& device, std::vector<Reas
     return verdict(true, std::move(reasons));
 }
 
-/// The verdict for a GPU that the API was probed for and does not list. A refusal settles the
-/// question. So does a closed node, unless the driver gave no answer at all.
+/// The verdict for a GPU that the probed API does not list. A refusal settles the question. A node
+/// that cannot be opened settles the question too, unless the driver gave no answer.
 BackendView unlisted(const std::vector<Reason>& why, std::vector<Reason> shut) {
     const bool is_answer = has_reason_with(why, ReasonTraits::Refusal) ||
                            (!shut.empty() && !has_reason_with(why, ReasonTraits::Silence));
     const bool is_open = std::ranges::any_of(why, leaves_open) && !is_answer;
-    // A closed node explains why a driver found nothing, so it comes first.
+    // A node that cannot be opened explains why a driver found no device, so this reason comes
+    // first.
     shut.insert(shut.end(), why.begin(), why.end());
     return verdict(is_open ? std::nullopt : std::optional{false}, std::move(shut));
 }
@@ -480,8 +482,8 @@ bool lacks_graphics(const Gpu& gpu) {
            lacks_graphics(fact(nvml->second.device, facts::kMigMode), gpu.partitions);
 }
 
-/// The checks are ordered: properties of the GPU, then the API's answer, then explanations for its
-/// absence. The first that applies decides.
+/// The order of the checks is: properties of the GPU, the API's answer, explanations for a missing
+/// answer. The first check that applies decides.
 BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gpu) {
     if (gpu.kind == GpuKind::DisplayOnly)
         return verdict(false, {because("display-only", {{"driver", to_value(gpu.driver.name)}})});
