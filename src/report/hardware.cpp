@@ -16,8 +16,8 @@ const knowledge::Chip* chip_of(const HardwareDevice& device) {
 
 namespace {
 
-/// Name of the driver of a device. A platform device that a driver creates for itself has no driver
-/// link, but its name is the driver's name, perhaps with a number: "platform:vgem",
+/// The name of a device's driver. A platform device that a driver creates for itself has no driver
+/// link, but the device's name is the driver's name, with or without a number: "platform:vgem",
 /// "platform:amdgpu_xcp_3".
 std::string_view driver_word(const HardwareDevice& device) {
     if (device.driver)
@@ -54,8 +54,8 @@ bool makes_only_accelerators(std::string_view vendor_id) {
 std::optional<std::string> vendor_of(const HardwareDevice& device) {
     if (device.vendor_id)
         return vendor_word(*device.vendor_id);
-    // No PCI vendor id, as for devices from the device tree. The chip's row is more specific than
-    // the driver's row.
+    // The device has no PCI vendor id, as devices from the device tree. The chip's row is more
+    // specific than the driver's row.
     for (const auto* row : {chip_of(device), driver_row_of(device)})
         if (row && row->vendor)
             return row->vendor;
@@ -88,20 +88,20 @@ bool is_driven_as_gpu(const HardwareDevice& device) {
     return device.drm.render || role_in(driver_row_of(device)) == ChipRole::Gpu;
 }
 
-/// Rule 3: no row decides, so judge by PCI class.
+/// Rule 3: if no row decides, the PCI class decides.
 Role role_by_class(const HardwareDevice& device) {
     const auto vendor = device.vendor_id.value_or("");
-    // A 3D controller shows nothing, so its driver is for computing.
+    // A 3D controller has no display outputs, so its driver is for computing.
     if (has_class(device, "0302") && device.driver && !is_passed_through(device))
         return Role::Gpu;
     if (has_class(device, "03"))
         return device.drm.render || makes_gpus(vendor) ? Role::Gpu : Role::DisplayOnly;
-    // Old class for a VGA-compatible device.
+    // The old PCI class of VGA-compatible devices.
     if (has_class(device, "0001"))
         return Role::DisplayOnly;
     if (is_driven_as_gpu(device))
         return Role::Gpu;
-    // Coprocessors (0b40) vary: Intel's compress data.
+    // Not all coprocessors (0b40) are accelerators: Intel's coprocessors compress data.
     const bool is_accelerator =
         has_class(device, "1200") || (has_class(device, "0b40") && makes_only_accelerators(vendor));
     return is_accelerator ? Role::Accelerator : Role::Dropped;
@@ -169,7 +169,7 @@ std::optional<std::string> without_features(std::string_view target) {
 }
 
 bool is_passed_through(const HardwareDevice& device) {
-    // The names of vfio-pci's variants end with it ("xe-vfio-pci").
+    // The names of the variants of vfio-pci end in "vfio-pci": "xe-vfio-pci".
     const std::string_view driver = device.driver ? *device.driver : std::string_view{};
     return role_in(driver_row_of(device)) == ChipRole::Passthrough ||
            driver.ends_with("vfio-pci") || driver.ends_with("vfio_pci");

@@ -26,7 +26,7 @@ const DeviceFacts* facts_of(const Subject& subject, std::string_view api) {
 
 constexpr std::size_t kSerialDigits = 16;
 
-/// The unchanged text, if it identifies a device and has that many digits.
+/// The unchanged text, if the text identifies a device and has that many digits.
 std::optional<std::string> naming(const std::optional<std::string>& text, std::size_t digits) {
     const auto found = text ? uuid_digits(*text) : std::nullopt;
     return found && found->size() == digits ? text : std::nullopt;
@@ -39,7 +39,7 @@ std::optional<std::string> uuid_by(const Subject& subject,
     return facts ? naming(facts->uuid, digits) : std::nullopt;
 }
 
-/// NVIDIA's UUID: from procfs of NVIDIA's driver, else from NVML, else from CUDA.
+/// NVIDIA's UUID from the driver's procfs, otherwise from NVML, otherwise from CUDA.
 std::optional<std::string> nvidia_uuid(const Subject& subject) {
     if (vendor_of(subject) != "nvidia")
         return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<std::string> nvidia_uuid(const Subject& subject) {
     return uuid ? uuid : uuid_by(subject, "cuda");
 }
 
-/// AMD's serial number: from sysfs, else from HIP.
+/// AMD's serial number from sysfs, otherwise from HIP.
 std::optional<std::string> hip_unique_id(const Subject& subject) {
     if (vendor_of(subject) != "amd")
         return std::nullopt;
@@ -60,7 +60,7 @@ std::optional<std::string> hip_unique_id(const Subject& subject) {
     return uuid_by(subject, "hip", kSerialDigits);
 }
 
-/// The kernel's DRM numbers, else the numbers from the first API that reports them.
+/// The kernel's DRM numbers, otherwise the numbers from the first API that reports them.
 DrmNodes drm_of(const Subject& subject) {
     if (subject.hardware && subject.hardware->is_drm)
         return subject.hardware->drm;
@@ -77,7 +77,7 @@ std::optional<std::string> luid_of(const Subject& subject) {
     return std::nullopt;
 }
 
-/// The KFD node: the kernel's number, else HSA's number if the topology is hidden.
+/// The KFD node: the kernel's number or, if the topology is hidden, HSA's number.
 std::optional<std::uint32_t> kfd_node_of(const Subject& subject) {
     auto number = subject.hardware ? fact(*subject.hardware, kernel_facts::kKfdNode)
                                    : std::optional<std::uint64_t>{};
@@ -97,7 +97,7 @@ std::optional<std::string> dashed(const std::optional<std::string>& uuid) {
     return digits;
 }
 
-/// NVIDIA's UUID, else the one from the most trusted API.
+/// NVIDIA's UUID, otherwise the UUID from the most trusted API.
 std::optional<std::string> canonical_uuid(const Identity& identity) {
     auto canonical = dashed(identity.nvidia_uuid);
     for (const auto* api : by_trust(&ApiTrust::uuid))
@@ -222,12 +222,12 @@ std::optional<std::string> name_by_apis(const Subject& subject, bool with_any_ra
     return std::nullopt;
 }
 
-/// The name from the kernel, libdrm's table or ours.
+/// The name from the kernel, from libdrm's table or from gpuprobe's table.
 std::optional<std::string> name_by_hardware(const HardwareDevice& hardware) {
     return hardware.model ? hardware.model : name_by_revision(hardware);
 }
 
-/// Whether a name of pci.ids has a marketing name in brackets, not only the chip's code name.
+/// Whether a name in pci.ids has a marketing name in brackets, and not only the chip's code name.
 bool has_brackets(const std::optional<std::string>& name) {
     return name && name->ends_with(']');
 }
@@ -313,7 +313,7 @@ std::optional<std::string> listed_vendor(const Gpu& gpu) {
                                     : fact(listed->second.device, facts::kVendorName);
 }
 
-/// The text in brackets at the end, or else the name without the vendor in front.
+/// The text in brackets at the end, otherwise the name without the vendor in front.
 std::string_view model_in(std::string_view name, const std::optional<std::string>& vendor) {
     if (vendor && name.starts_with(*vendor + " "))
         name.remove_prefix(vendor->size() + 1);
@@ -366,8 +366,8 @@ std::optional<std::string> implied_name(const Subject& subject, const Host& host
     return lists(subject, "hip") ? std::optional<std::string>{"amdgpu"} : std::nullopt;
 }
 
-/// NVML's record of the GPU, or of a possible twin. A twin's record suffices: one module serves all
-/// GPUs of a machine, so they share its version.
+/// NVML's record of the GPU, or of a GPU that may be identical. The record of another GPU suffices,
+/// because one kernel module serves all GPUs of a machine, so that they share its version.
 const ApiDevice* record_of_nvml(const Subject& subject) {
     if (const auto* claim = preferred_claim(subject, "nvml"))
         return &claim->device;
@@ -376,7 +376,7 @@ const ApiDevice* record_of_nvml(const Subject& subject) {
     return twin == subject.ambiguous.end() ? nullptr : &*twin;
 }
 
-/// The driver version from NVML, else from NVIDIA's Vulkan driver.
+/// The driver version from NVML, otherwise from NVIDIA's Vulkan driver.
 std::optional<std::string> nvidia_version(const Subject& subject) {
     if (const auto* device = record_of_nvml(subject))
         if (auto version = fact(*device->probe, runtime_facts::kDriverVersion))

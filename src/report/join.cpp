@@ -125,7 +125,7 @@ void Joiner::add_hardware(const Machine& machine) {
     subjects.erase(std::unique(subjects.begin(), subjects.end(), same), subjects.end());
 }
 
-/// Runs a step on all pending records and removes those that it has dealt with.
+/// Runs a step on all pending records and removes the records that the step has handled.
 void Joiner::each_pending(Step step) {
     std::vector<ApiDevice> left;
     for (const auto& device : pending_)
@@ -166,7 +166,8 @@ void Joiner::note_conflict(const ApiDevice& device, const Subject& subject, cons
     joined_.notes.push_back(because("conflict", std::move(detail)));
 }
 
-/// By PCI address and DRM node. The address decides if they belong to different GPUs.
+/// Joins by PCI address and DRM node. If the address and the node belong to different GPUs, the
+/// address decides.
 bool Joiner::by_address(const ApiDevice& device) {
     auto* by_place = device.address ? hardware_at(*device.address) : nullptr;
     auto* by_node = device.facts->drm ? hardware_with(*device.facts->drm) : nullptr;
@@ -228,8 +229,8 @@ bool Joiner::by_partition(const ApiDevice& device) {
     return false;
 }
 
-/// By the address encoded in the UUID, or by a UUID that exactly one subject has. A subject with a
-/// record from this probe is skipped, because a driver lists each device once.
+/// Joins by the address that the UUID encodes, or by a UUID that exactly one subject has. A subject
+/// with a record from this probe is skipped, because a driver lists each device once.
 bool Joiner::by_uuid(const ApiDevice& device) {
     if (!device.address && device.packed)
         if (auto* subject = hardware_at(*device.packed);
@@ -252,8 +253,8 @@ bool Joiner::by_uuid(const ApiDevice& device) {
     return true;
 }
 
-/// Drops records of libpci that were not joined by address: libpci sees the same functions as the
-/// inventory, so any others are not GPUs.
+/// Drops records from libpci that were not joined by address. libpci sees the same functions as the
+/// inventory, so any other record is not about a GPU.
 bool Joiner::described_hardware(const ApiDevice& device) {
     return device.probe->api == "pci";
 }
@@ -267,9 +268,9 @@ bool Joiner::has_twin(const ApiDevice& device, const Subject& subject) const {
     return std::ranges::count_if(twins_, may_be_it) > 1;
 }
 
-/// The subjects that the record may be. Hardware is a candidate even if the memory sizes differ,
-/// because it exists and the record may describe it. A subject from APIs and this record may just
-/// as well be two devices.
+/// The subjects that the record may describe. Hardware is a candidate even if the memory sizes
+/// differ, because the hardware exists and the record may describe it. If a subject comes only from
+/// APIs, the subject and this record may also be two devices.
 std::vector<Subject*> Joiner::candidates_for(const ApiDevice& device) {
     std::vector<Subject*> candidates;
     for (auto& subject : joined_.subjects)
@@ -334,7 +335,8 @@ bool Joiner::by_founder(const ApiDevice& device) {
     return false;
 }
 
-/// A unique id for a device that only APIs report: its address, else API and UUID or index.
+/// A unique id for a device that only APIs report: the device's address, otherwise the API with the
+/// UUID or index.
 std::string Joiner::new_id(const ApiDevice& device) const {
     const auto taken = [&](const std::string& id) {
         return std::ranges::any_of(joined_.subjects,
@@ -365,8 +367,8 @@ bool Joiner::remember_ambiguous(const ApiDevice& device, const std::vector<Subje
     return true;
 }
 
-/// Adds a record that no step has joined: to a device from another API, else as ambiguous, else as
-/// a new device.
+/// Handles a record that no step has joined. The record is added to a device from another API,
+/// otherwise as ambiguous, otherwise as a new device.
 bool Joiner::found(const ApiDevice& device) {
     if (by_founder(device))
         return true;
@@ -416,7 +418,7 @@ Joined Joiner::run() {
     each_pending(&Joiner::by_uuid);
     twins_ = pending_;
     each_pending(&Joiner::weakly);
-    // Records with an address first, because they give the better id.
+    // Records with an address come first, because their ids are better.
     std::stable_partition(pending_.begin(), pending_.end(),
                           [](const ApiDevice& device) { return address_of(device).has_value(); });
     each_pending(&Joiner::found);

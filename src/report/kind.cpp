@@ -54,7 +54,7 @@ std::optional<GpuKind> kind_by(const knowledge::Chip* chip) {
     return has_own ? GpuKind::Discrete : GpuKind::Integrated;
 }
 
-/// Evidence 5.
+/// Evidence 5: Intel's rule.
 GpuKind intel_kind(const Subject& subject) {
     constexpr PciAddress kIntegrated{.bus = 0, .device = 2};
     const auto pci = pci_of(subject);
@@ -92,7 +92,7 @@ std::optional<GpuKind> kind_by_amdgpu(const HardwareDevice& hardware) {
     return std::nullopt;
 }
 
-/// Evidence 6.
+/// Evidence 6: AMD's rules.
 GpuKind amd_kind(const HardwareDevice& hardware) {
     if (has_what_cards_have(hardware))
         return GpuKind::Discrete;
@@ -122,7 +122,7 @@ bool has_memory_by(const Subject& subject, std::string_view api) {
     });
 }
 
-/// Evidence 7.
+/// Evidence 7: NVIDIA's rules.
 GpuKind nvidia_kind(const Subject& subject) {
     if (names_a_system_on_chip(name_of(subject).value_or("")))
         return GpuKind::Integrated;
@@ -160,7 +160,7 @@ bool shares_all_memory(const HardwareDevice& hardware) {
 }
 
 JudgedRole judge_role(const Subject& subject) {
-    // Only APIs report it, so their device type decides.
+    // Only APIs report this GPU, so the device type from the APIs decides.
     if (!subject.hardware) {
         const bool is_npu = std::ranges::any_of(subject.claims, is_npu_claim);
         return {.role = is_npu ? Role::Accelerator : Role::Gpu, .basis = Basis::Driver};

@@ -33,7 +33,8 @@ std::optional<PciAddress> address_of(const Subject& subject) {
     return std::nullopt;
 }
 
-/// The total memory: the kernel's reading if there is one, else the first record's.
+/// The total memory: the kernel's reading or, if the kernel has none, the reading in the first
+/// record.
 std::optional<Bytes> total_of(const Subject& subject) {
     if (subject.hardware) {
         for (const auto& reading : subject.hardware->memory)
@@ -100,7 +101,7 @@ std::vector<std::string_view> numbers_in(std::string_view name) {
 }
 
 /// The marketing name without driver and chip in parentheses; in "Navi 23 [Radeon RX 6600]", the
-/// text in brackets. Outside the brackets, a list of PCI ids has names of chips and processors.
+/// text in brackets. Outside the brackets, pci.ids contains names of chips and processors.
 std::string_view model_in(std::string_view name, bool is_listed) {
     const auto open = name.find('[');
     if (open != std::string_view::npos)
@@ -215,7 +216,7 @@ bool has_size_of(const ApiDevice& device, const Subject& subject) {
 }
 
 bool may_be(const ApiDevice& device, const Subject& subject) {
-    // Displays and accelerators never get records by resemblance.
+    // Records are never matched to display devices and accelerators by resemblance.
     if (subject.hardware && role_of(*subject.hardware) != Role::Gpu)
         return false;
     if (is_claimed_by(subject, *device.probe) || differ(address_of(device), address_of(subject)))

@@ -22,7 +22,7 @@ struct Sample {
     std::optional<WallTime> at = {};
 };
 
-/// Stands for all kernel sources in Samples::from().
+/// Name that Samples::from() accepts for all kernel sources together.
 constexpr std::string_view kKernel = "kernel";
 
 /// Multiplies without overflow: no size above kMaxGpuMemory matters.
@@ -54,11 +54,11 @@ public:
     /// The sample from the most trusted API.
     [[nodiscard]] std::optional<Sample> first(std::uint8_t ApiTrust::*trust,
                                               std::string_view what) const;
-    /// The kernel's sample, else the one from the most trusted API.
+    /// The kernel's sample, otherwise the sample from the most trusted API.
     [[nodiscard]] std::optional<Sample> kernel_or(std::uint8_t ApiTrust::*trust,
                                                   std::string_view what) const;
     [[nodiscard]] std::optional<Bytes> kernel(std::string_view what) const;
-    /// The memory that the firmware set aside; KFD's banks do not count.
+    /// The memory that the firmware reserved; KFD's memory banks do not count.
     [[nodiscard]] std::optional<Bytes> carve_out() const;
     [[nodiscard]] const std::vector<Sample>& all() const { return samples_; }
     [[nodiscard]] std::vector<MemoryReading> evidence() const;
@@ -197,7 +197,7 @@ Bytes sum(Bytes left, Bytes right) {
     return Bytes{left.count + right.count};
 }
 
-/// Adds a free size if the kernel only reports how much is used.
+/// Adds a free size if the kernel reports only how much memory is used.
 void derive_kernel_free(Samples& samples, const Subject& subject, WallTime now) {
     if (!subject.hardware || samples.kernel("free"))
         return;
@@ -222,8 +222,8 @@ std::vector<Reason> mismatches(const Samples& samples, const MemoryReading& kept
     return findings;
 }
 
-/// The memory available to a process: CUDA's total, else NVML's total minus the reserved memory,
-/// else the total from the most trusted API.
+/// The memory available to a process: CUDA's total, otherwise NVML's total minus the reserved
+/// memory, otherwise the total from the most trusted API.
 std::optional<Bytes> dedicated_allocatable(const Samples& samples) {
     constexpr auto kCuda = info_of(Api::Cuda).word;
     constexpr auto kNvml = info_of(Api::Nvml).word;
@@ -344,7 +344,8 @@ std::optional<Bytes> free_in(const std::vector<Partition>& partitions,
 }
 
 /// Limits `allocatable` to the largest partition, because a program gets only one partition. `free`
-/// is the free memory of all partitions together, or the card's if it is unknown for one of them.
+/// is the free memory of all partitions together or, if it is unknown for a partition, the free
+/// memory of the card.
 void sum_up_partitions(const Subject& subject, MemoryFindings& result) {
     auto partitions = partitions_of(subject);
     std::erase_if(partitions, [](const Partition& one) { return !is_usable(one); });

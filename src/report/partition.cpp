@@ -49,7 +49,8 @@ std::optional<FactMemory> instance_memory(const Value& entry) {
     return FactMemory{.total = total, .free = free};
 }
 
-/// A number from NVML. A larger one is invalid: no GPU has that many of anything.
+/// A number from NVML. A number above 65535 is invalid, because no GPU has so many parts of any
+/// kind.
 std::optional<std::uint32_t> number_at(const Value& entry, std::string_view key) {
     constexpr std::uint64_t kMost = 65535;
     const auto number = entry.at(key).as_unsigned();
@@ -206,8 +207,8 @@ void add_places(const Claims& claims, std::vector<Partition*>& partitions) {
         taken.insert(*partition);
         take(*claim, **partition);
     }
-    // Some devices identified themselves. Assign the rest by order only if each partition has a
-    // device.
+    // Some devices identified themselves. Assign the other devices by order only if each partition
+    // has a device.
     if (!taken.empty() && claims.size() != partitions.size())
         return;
     auto next = left.begin();

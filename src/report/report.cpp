@@ -42,7 +42,8 @@ Result<Report> parse_report(std::string_view json) {
 
 namespace {
 
-/// 0 if a backend is usable, 1 if that is unknown for some backend, 2 otherwise.
+/// The sort key for usability: 0 if a backend is usable, 1 if it is unknown whether some backend is
+/// usable, 2 otherwise.
 int usability(const Gpu& gpu) {
     int best = 2;
     for (const auto& [name, view] : gpu.backends) {
@@ -54,7 +55,8 @@ int usability(const Gpu& gpu) {
     return best;
 }
 
-/// The size rounded to GiB: two cards with 24 GiB differ by the memory that their drivers reserve.
+/// The size rounded to GiB, because two cards with 24 GiB differ by the memory that their drivers
+/// reserve.
 std::uint64_t whole_gibibytes(Bytes size) {
     return (size.count + mib(512).count) / gib(1).count;
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxVerificationNote = 512;
 
-/// The result in the check, if the check's numbers agree with it.
+/// The result in the check, if the numbers in the check agree with this result.
 VerificationResult checked(const Value& check, const Verification& found) {
     const auto* word = check.at("result").as_string();
     const auto wrong = found.wrong_words.value_or(0);
@@ -68,10 +68,11 @@ Verification verification_from(const ProbeResult& probe) {
 namespace {
 
 constexpr std::size_t kMaxMeasurementNote = 512;
-/// Largest plausible rate: a hundred times the rate of the largest accelerator today.
+/// The largest plausible rate: a hundred times the rate of today's largest accelerator.
 constexpr double kMaxRate = 1e18;
 constexpr double kMaxSpread = 1000;
-/// Largest plausible context: with more, another process allocated memory at the same time.
+/// The largest plausible context. A larger value means that another process allocated memory at the
+/// same time.
 constexpr Bytes kMaxContext = gib(8);
 /// The constants in score_of()'s formula.
 constexpr double kWeightBytes = 4e9;
@@ -91,7 +92,7 @@ constexpr std::array<Rate, 7> kRates{{{"memory_read", &Measurement::memory_read}
                                       {"int8", &Measurement::int8}}};
 constexpr std::string_view kLaunch = "launch_usec";
 
-/// The number, if it is finite, positive and at most `limit`.
+/// The number, if the number is finite, positive and at most `limit`.
 std::optional<double> positive(const Value& value, double limit) {
     const auto number = value.as_double();
     if (!number || !std::isfinite(*number) || *number <= 0 || *number > limit)
@@ -287,7 +288,7 @@ void add_trials(const Trials& trials, std::string_view api, BackendView& view) {
     view.verification = trials.verification;
     view.measurement = trials.measurement;
     view.score = trials.score;
-    // Not tried: leave the verdict as it was.
+    // If no computation was tried, the verdict does not change.
     if (!view.verification || view.verification->result == VerificationResult::Skipped)
         return;
     view.verified = view.verification->result == VerificationResult::Verified;
