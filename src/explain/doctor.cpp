@@ -22,7 +22,8 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// A reason of an API, with the API, its driver and the output of its worker added to the detail.
+/// A reason from an API's view, with the API, its driver and the output of the worker added to the
+/// detail.
 Value api_reason(std::string_view api,
                  const Value& driver,
                  const Value& reasons,
@@ -37,8 +38,8 @@ Value api_reason(std::string_view api,
     return Value{Value::Object{{"code", reason.at("code")}, {"detail", std::move(detail)}}};
 }
 
-/// All reasons about a GPU: from its APIs and from failed verifications. Display-only GPUs and GPUs
-/// without a driver have nothing to report.
+/// All reasons about a GPU, from its APIs and from failed verifications. Display-only GPUs and GPUs
+/// without a driver have no such reasons.
 Value api_reasons_of(const Gpu& gpu, const Value& value) {
     Value all{Value::Array{}};
     if (gpu.kind == GpuKind::DisplayOnly || has_reason_with(gpu.findings, ReasonTraits::Unserved))
@@ -72,7 +73,8 @@ void add_shared_memory(const Gpu& gpu, const Host& host, Value& value) {
     const auto loaded = host.setup ? host.setup->loaded : std::nullopt;
     const std::string module =
         loaded && std::ranges::count(*loaded, "amdttm") > 0 ? "amdttm" : "ttm";
-    // Numbers that the sentences of causes show, computed here because terms can't calculate.
+    // Numbers that the sentences of causes show. They are computed here because terms cannot
+    // calculate.
     value["gtt"]["total"] = to_value(gtt->bytes);
     value["gtt"]["of_gib"] = Value{total / gib(1).count};
     value["gtt"]["percent"] = Value{gtt->bytes.count / (total / 100 + 1)};
@@ -88,7 +90,7 @@ void forget_the_past(const Power& power, WallTime now, Value& value) {
         value["power"]["slowdowns"] = Value{};
 }
 
-/// The words for the taint bits of the kernel that are relevant for a driver's state. Source:
+/// The words for the kernel's taint bits that are relevant to a driver's state. Source:
 /// torvalds/linux@v6.12, Documentation/admin-guide/tainted-kernels.rst.
 Value taints_of(std::uint64_t bits) {
     constexpr auto kTaints =
@@ -149,7 +151,7 @@ Value shown(const std::vector<Evidence>& proof) {
     return list;
 }
 
-/// The number of members that are known.
+/// The number of known members in the evidence.
 std::ptrdiff_t fullness(const Value& evidence) {
     return std::ranges::count_if(*evidence.as_object(),
                                  [](const auto& member) { return !member.value.is_null(); });
@@ -165,8 +167,8 @@ Value item_of(const Evidence& proof) {
     return item;
 }
 
-/// The device that causes are evaluated for. All members are unset for the machine itself, and
-/// `gpu` for an accelerator.
+/// The device for which causes are evaluated. All members are unset for the machine itself; `gpu`
+/// is unset for an accelerator.
 struct Device {
     std::optional<std::string> id = {};
     const Gpu* gpu = nullptr;
@@ -184,8 +186,8 @@ class Examination {
 public:
     Examination(const Report& report, const Surroundings& surroundings)
         : Examination{report, report, surroundings} {}
-    /// Examines `report`, whose fixes are for the GPUs of `machine`: usual fixes depend on few
-    /// facts, and making the values for the terms of a whole report takes long.
+    /// Examines `report`, but takes the GPUs for fixes from `machine`. Usual fixes depend on few
+    /// facts, and converting a whole report to values for the terms takes long.
     Examination(const Report& report, const Report& machine, const Surroundings& surroundings)
         : report_{report},
           machine_{machine},
@@ -193,8 +195,8 @@ public:
           roots_{examined(report, surroundings, place_)} {}
     Examination(const Report& report, const Surroundings&& surroundings) = delete;
 
-    /// The fix of a cause for given evidence on a GPU of which nothing but the id is known, "" for
-    /// any GPU.
+    /// The fix of a cause for given evidence on a GPU of which only the id is known. The id ""
+    /// means any GPU.
     [[nodiscard]] std::optional<Fix> fix_of(const Cause& cause,
                                             const Value& evidence,
                                             const std::string& gpu) const {
@@ -225,7 +227,8 @@ public:
     }
 
 private:
-    /// The evidence with the vendor of the GPU, unless it names one: fixes may depend on it.
+    /// The evidence with the GPU's vendor added, unless the evidence names a vendor, because fixes
+    /// may depend on the vendor.
     [[nodiscard]] Value with_vendor(Value evidence, const std::string& gpu) const {
         const auto found = std::ranges::find(machine_.gpus, gpu, &Gpu::id);
         if (found != machine_.gpus.end() && evidence.at("vendor").is_null())
@@ -239,8 +242,9 @@ private:
         const Facts facts{{.report = report_, .gpu = device.gpu}};
         const TermContext context{.roots = &roots_, .device = device.value, .facts = &facts};
         std::vector<Finding> own;
-        // A cause replaces the causes that it explains (`instead_of`), about the same API if it has
-        // one. Causes of the machine also replace causes of its devices.
+        // A cause replaces the causes that it explains (`instead_of`). If the cause is about an
+        // API, it replaces only causes about the same API. Causes of the machine also replace
+        // causes of its devices.
         auto explained = explained_;
         for (const auto& cause : Causes::current().all()) {
             // An `is_alone` cause is skipped if the device already has a warning or an error.
@@ -254,7 +258,7 @@ private:
             }
         }
         for (auto& finding : own)
-            // Only filter now: a cause may explain one that was evaluated before it.
+            // Filter only now, because a cause may explain a cause that was evaluated earlier.
             if (!explained.contains({finding.id, ""}) &&
                 !explained.contains({finding.id, api_of(finding)}))
                 add_or_join(std::move(finding));
@@ -290,7 +294,7 @@ private:
                     return holds(condition, context) == Truth::True;
                 }))
                 continue;
-            // Only keep the shown members of an item: the rest of it may be large.
+            // Keep only the shown members of an item, because the other members may be large.
             Value members = is_item(cause) ? Value{Value::Object{}} : evidence;
             for (const auto& [name, path] : cause.show)
                 members[name] = shown(met_by(path, context));
@@ -315,8 +319,8 @@ private:
         return steps.empty() || steps.back().name != "detail";
     }
 
-    /// The items that may be evidence: the values at the cause's paths, or an empty one without
-    /// paths.
+    /// The items that may be evidence: the values at the cause's paths, or one empty item if the
+    /// cause has no paths.
     static std::vector<Value> candidates(const Cause& cause, const TermContext& context) {
         std::vector<Value> all;
         for (const auto& from : cause.from)
@@ -332,7 +336,7 @@ private:
                         Value evidence,
                         const Device& device,
                         TermContext context) const {
-        // Fixes differ in containers, so texts and conditions need to know it.
+        // Fixes differ in containers, so texts and conditions need the container.
         if (device.id && report_.host.container)
             evidence["container"] = *report_.host.container;
         context.evidence = &evidence;
@@ -344,8 +348,8 @@ private:
             if (all_hold(conditions, context))
                 finding.severity = std::min(finding.severity,
                                             enum_from<Severity>(at_most).value_or(cause.severity));
-        // The first fix whose conditions hold and that is possible, or for which there is other
-        // advice. It may also have its own sentence.
+        // The first fix whose conditions hold and that is possible or has replacement advice. A fix
+        // may also have its own sentence.
         const auto id = device.id.value_or("");
         const auto is_possible = [&](const Remedy& each) {
             return place_.is_possible(each, *context.evidence, id);
@@ -359,7 +363,8 @@ private:
         if (is_helped && remedy->case_name)
             evidence["case"] = *remedy->case_name;
         finding.evidence = std::move(evidence);
-        // The fix's sentence has precedence over the cause's, and that over the reason's.
+        // The sentence of the fix has precedence over the sentence of the cause, which has
+        // precedence over the sentence of the reason.
         const auto& own = is_helped && remedy->text ? remedy->text : cause.text;
         finding.sentence = place_.sentence(own ? *own : sentence_of(cause.id), finding.evidence);
         if (has_other_advice)
@@ -397,8 +402,8 @@ private:
     const Report& machine_;
     Place place_;
     Value roots_;
-    /// Ids of causes that a cause of the machine explains, with the API that this is limited to
-    /// ("": any).
+    /// Ids of causes that a cause of the machine explains, each with the only API to which this
+    /// applies ("": any API).
     std::set<std::pair<std::string, std::string>> explained_ = {};
     std::vector<Finding> findings_ = {};
 };
@@ -439,7 +444,7 @@ std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place) {
             continue;
         if (is_certain(finding))
             return fix_in(finding);
-        // Two candidates with different fixes: it is unclear which one is meant.
+        // Two findings have different fixes, so it is unclear which finding matches.
         if (first && first->fix != finding.fix)
             return std::nullopt;
         first = &finding;
@@ -450,9 +455,9 @@ std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place) {
 std::optional<Fix> usual_fix(const Reason& reason, const ReasonPlace& place) {
     auto causes = Causes::current().resting_on(reason.code);
     if (place.findings)
-        // The doctor has evaluated the other causes and did not find them.
+        // The doctor has evaluated the other causes, and their conditions do not hold.
         std::erase_if(causes, [](const Cause* cause) { return cause->of != kOfAReason; });
-    // Only the cause that the reason names can have its fix.
+    // Only the cause that the reason names can provide the fix.
     if (const auto named = word_of(reason.detail.at("cause")); !named.empty())
         std::erase_if(causes, [&named](const Cause* cause) { return cause->id != named; });
     if (causes.empty())

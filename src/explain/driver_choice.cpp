@@ -20,7 +20,7 @@ using knowledge::PackageRole;
 
 constexpr std::string_view kNvidia = "nvidia";
 constexpr std::string_view kJetson = "l4t";
-/// Roles of packages with NVIDIA's driver, the most general first.
+/// Roles of packages that contain NVIDIA's driver, the most general role first.
 constexpr auto kRoles = std::to_array<std::string_view>(
     {"nvidia-driver", "nvidia-driver-open", "nvidia-driver-580", "nvidia-legacy"});
 
@@ -47,19 +47,20 @@ bool is_supported(const DriverSupport& support, std::uint32_t branch) {
            (!support.last || branch <= branch_of(*support.last));
 }
 
-/// Whether a package's driver supports the GPU. Nothing is known against a newer driver for a GPU
-/// whose limits are unknown.
+/// Whether a package's driver supports the GPU. If the limits of a GPU are unknown, the newest
+/// driver is assumed to support the GPU.
 bool serves(const PackageRole& role, const DriverSupport* support) {
     const auto branch = branch_of(role.branch.value_or(""));
     if (!support)
         return branch == 0;
-    // Packages without a flavour may contain either, so they do for GPUs that work with both.
+    // Packages without a flavour may contain either flavour, so they are suitable only for GPUs
+    // that work with both flavours.
     const bool has_flavour = !support->flavour || support->flavour == role.flavour;
     return has_flavour && is_supported(*support, branch);
 }
 
-/// Whether NVIDIA's driver serves the GPU now, which a driver of the wrong kind does not. If CUDA
-/// works on the GPU, the driver serves it, whatever the limits of its chip say.
+/// Whether NVIDIA's driver serves the GPU now. A driver of the wrong flavour does not. If CUDA
+/// works on the GPU, the driver serves the GPU, even if the limits of the chip exclude this driver.
 bool is_served(const Gpu& gpu, const DriverSupport* support) {
     const auto cuda = gpu.backends.find("cuda");
     // The kernel driver's name may be hidden.
@@ -156,8 +157,8 @@ std::string DriverChoice::without_role(std::string_view gpu) const {
 bool DriverChoice::may_update_to(std::string_view gpu, std::string_view version) const {
     const auto wanted = leading_version(version);
     const auto targets = selected(gpu);
-    // No driver of this machine works on a GPU that is passed through. For GPUs of other vendors,
-    // nothing is known.
+    // No driver on this machine works with a GPU that is passed through. The limits of GPUs from
+    // other vendors are unknown.
     if (targets.empty())
         return !is_passed_through(gpu);
     return std::ranges::any_of(targets, [&](const Served& one) {
