@@ -19,8 +19,8 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// The formatted value; for a list, its values separated by commas. nullopt if a value can't be a
-/// word of a command.
+/// The formatted value; for a list, the values separated by commas. nullopt if a value is not safe
+/// as a word of a command.
 std::optional<std::string> written(const Value& value, ValueForm form) {
     if (const auto* items = value.as_array()) {
         std::vector<std::string> texts;
@@ -36,7 +36,7 @@ std::optional<std::string> written(const Value& value, ValueForm form) {
     const auto whole = text ? *text : json_line(value);
     // Numbers and booleans are always safe in a command.
     const bool may_be_anything = text || value.is_object();
-    // In a command, a text that can't be a safe word makes the whole value unknown.
+    // In a command, a text that is not safe as a word makes the whole value unknown.
     if (form == ValueForm::CommandWord && may_be_anything)
         return command_word(whole);
     return scrubbed(whole);
@@ -60,7 +60,7 @@ const Wording* find_wording(std::string_view code) {
     return nullptr;
 }
 
-/// The place that a reason names: a GPU's id, a node …; "" if it names none.
+/// The place that a reason names, such as a GPU's id or a node; "" if the reason names no place.
 std::string where_of(const Reason& reason) {
     const auto* place = reason.detail.at("where").as_string();
     return place ? *place : std::string{};
@@ -81,7 +81,8 @@ bool is_vendor_mismatch_of_variant(const Reason& reason) {
     return reason.is("vendor-mismatch") && reason.detail.at("needs").is_null();
 }
 
-/// True for a reason of the report that leaves open if the API works: not probed, or no answer.
+/// True for a reason in the report that leaves open whether the API works, because the API was not
+/// probed or did not answer.
 bool is_silence(const Reason& reason) {
     const auto* row = find_reason(reason.code);
     return row && row->effect == ReasonEffect::LeavesOpen &&
@@ -100,16 +101,16 @@ bool is_unknown_of_gpu(const Reason& reason) {
            (reason.is("fact-unknown") && where_of(reason).find(':') != std::string::npos);
 }
 
-/// True if both reasons are about the same GPU, or the first is about all, and about the same
-/// alternative among the requirements.
+/// True if both reasons are about the same alternative among the requirements, and either about the
+/// same GPU or the first reason is about all GPUs.
 bool is_about_the_same(const Reason& other, const Reason& unknown) {
     const auto& route = other.detail.at("alternative");
     return (where_of(other).empty() || where_of(other) == where_of(unknown)) &&
            (route.is_null() || route == unknown.detail.at("alternative"));
 }
 
-/// True if the reason follows from another one: facts are unknown if the API gave no answer, and
-/// they don't matter if the GPU is ruled out anyway.
+/// True if the reason follows from another reason. Facts are unknown if the API gave no answer, and
+/// unknown facts do not matter if the GPU is ruled out anyway.
 bool follows(const Reason& reason, const std::vector<Reason>& reasons) {
     if (reason.is("unknown-not-chosen"))
         return std::ranges::any_of(reasons, is_silence);
@@ -119,8 +120,8 @@ bool follows(const Reason& reason, const std::vector<Reason>& reasons) {
            });
 }
 
-/// The reasons without redundant ones: one for each GPU from another vendor, and none that follows
-/// from another. All reasons if nothing would be left.
+/// The reasons without redundant reasons: one reason for each GPU from another vendor, and no
+/// reason that follows from another reason. If no reason would be left, all reasons.
 std::vector<Reason> worth_showing(const std::vector<Reason>& reasons) {
     const auto of_others = gpus_of_others(reasons);
     std::vector<Reason> kept;
@@ -152,8 +153,8 @@ bool is_final_for_all_gpus(const std::vector<Reason>& reasons) {
     return open.empty() && !closed.empty();
 }
 
-/// True if the manifest's note should be shown: it is a better advice on missing libraries than a
-/// list of sonames.
+/// True if the manifest's note should be shown, because a note is better advice on missing
+/// libraries than a list of sonames.
 bool note_helps(const VariantCandidate& candidate) {
     return candidate.note &&
            std::ranges::any_of(candidate.reasons, [&candidate](const Reason& reason) {
@@ -182,7 +183,8 @@ std::optional<std::string> explained_within(const Value& member,
     return why.fixes.empty() ? std::nullopt : std::optional{std::move(why.fixes.front())};
 }
 
-/// The context for the reasons inside a reason, which are about the GPU that it names.
+/// The context for the reasons inside a reason. These reasons are about the GPU that the outer
+/// reason names.
 ReasonPlace within(const Value& detail, ReasonPlace place) {
     if (const auto* gpu = detail.at("gpu").as_string(); gpu && place.gpu.empty())
         place.gpu = *gpu;
@@ -200,7 +202,7 @@ std::vector<std::string> commands_within(const Reason& reason, const ReasonPlace
     return {};
 }
 
-/// The fix that a wording gives; nullopt if it gives none. `text` is its filled text.
+/// The fix in a wording; nullopt if the wording has no fix. `text` is the filled text of the fix.
 std::optional<Fix> worded_fix(const Wording& wording,
                               std::string text,
                               const Reason& reason,
@@ -228,7 +230,8 @@ std::optional<std::string> detail_word(const Value& detail,
     const auto format = placeholder.substr(std::min(colon + 1, placeholder.size()));
     if (member.is_null())
         return std::nullopt;
-    // These texts are ours, and values in fixes are already formatted for commands.
+    // These texts are from gpuprobe's tables, and values in fixes are already formatted for
+    // commands.
     if (format == "fix")
         return explained_within(member, within(detail, place), true);
     if (format == "why" && form == ValueForm::Prose)
@@ -321,7 +324,7 @@ ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& p
         if (one.fix && is_worth_a_fix(reason, reasons))
             add_once(all.fixes, *one.fix);
     }
-    // A text about only some of the GPUs names them.
+    // A text about some of the GPUs, but not all, names the GPUs.
     for (auto& text : texts)
         if (const auto& named = gpus_of[text]; !named.empty() && named.size() < gpus.size())
             text = phrase(
@@ -416,8 +419,8 @@ std::string runtime_sentence(const Report& report, std::string_view api) {
 Obstacle general_obstacle(const Report& report, const std::string& backend) {
     Obstacle obstacle{.backend = backend};
     const auto vendor = vendor_of_backend(backend);
-    // The most basic reason first: no GPU of that vendor, then software only, then the probe's
-    // outcome.
+    // The most basic reason comes first: the machine has no GPU from that vendor, the backend works
+    // only in software, or the outcome of the probe.
     if (!vendor.empty() && !has_gpu_of(report, vendor))
         obstacle.text = phrase("no {vendor} GPU", {{"vendor", vendor_title(vendor)}});
     else
@@ -427,7 +430,7 @@ Obstacle general_obstacle(const Report& report, const std::string& backend) {
     return obstacle;
 }
 
-/// One obstacle for each GPU with a result that is worth a line.
+/// An obstacle for each GPU whose result deserves a line.
 std::vector<Obstacle> gpu_obstacles(const Report& report,
                                     const std::vector<Finding>& findings,
                                     const std::string& backend) {
@@ -452,8 +455,8 @@ std::vector<Obstacle> gpu_obstacles(const Report& report,
     return found;
 }
 
-/// Merges equal obstacles of several GPUs into one line. If all GPUs have it, the line names no
-/// GPU.
+/// Merges equal obstacles of several GPUs into one line. If all GPUs have the obstacle, the line
+/// names no GPU.
 std::vector<Obstacle> merged(const std::vector<Obstacle>& found, std::size_t gpus) {
     std::vector<Obstacle> lines;
     for (const auto& obstacle : found) {

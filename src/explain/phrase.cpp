@@ -11,7 +11,8 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// Fills a sentence. "{number}" is `number` if that has a value, else one of the words.
+/// Fills a sentence. "{number}" is replaced by `number` if it has a value, otherwise by one of the
+/// words.
 std::string filled_with(std::string_view sentence,
                         std::initializer_list<PhraseWord> words,
                         const std::optional<std::string>& number) {
@@ -69,7 +70,7 @@ std::string age_in(std::string_view sentence, std::int64_t number) {
     return phrase(sentence, {{"number", std::to_string(number)}});
 }
 
-/// The number with that many decimals, independent of the locale.
+/// The number with the given number of decimals, independent of the locale.
 std::string decimal(double number, int digits) {
     std::array<char, 64> text{};
     const auto end = std::to_chars(text.data(), text.data() + text.size(), number,
@@ -97,7 +98,7 @@ std::string duration_text(Duration duration, std::string_view micro) {
         return counted(count, micro) + "s";
     if (count < 1'000'000)
         return counted(count / 1'000, "ms");
-    // Seconds up to two minutes: "1 min" would be too coarse.
+    // Seconds are used up to two minutes, because "1 min" would be too coarse.
     if (count < 120'000'000)
         return with_one_digit(static_cast<std::uint64_t>(count), 1'000'000, "s");
     return counted(count / 60'000'000, "min");
@@ -118,7 +119,7 @@ std::string age_text(WallTime at, WallTime now) {
 }
 
 std::string time_text(WallTime at) {
-    // The time of the day: the rest after whole days.
+    // The time of day is the remainder after whole days.
     const std::chrono::hh_mm_ss time{at - std::chrono::floor<std::chrono::days>(at)};
     return day_text(at) + " " + zero_padded(time.hours().count(), 2) + ":" +
            zero_padded(time.minutes().count(), 2) + " UTC";
@@ -127,7 +128,7 @@ std::string time_text(WallTime at) {
 std::string rate_text(double rate, std::string_view unit) {
     constexpr std::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P"};
     const auto* prefix = std::begin(kPrefixes);
-    // Not 1000: 999.6 would be shown as 1000.
+    // The limit is not 1000, because 999.6 would be shown as 1000.
     while (rate >= 999.5 && prefix + 1 != std::end(kPrefixes)) {
         rate /= 1000;
         ++prefix;

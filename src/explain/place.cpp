@@ -15,7 +15,7 @@ namespace {
 using knowledge::Distribution;
 using knowledge::Places;
 
-/// For an unknown distribution, this one's packages are named as an example.
+/// If the distribution is unknown, the packages of this distribution are named as an example.
 constexpr std::string_view kExample = "debian";
 /// The placeholder in packages' names for the distribution's name of the processor.
 constexpr std::string_view kMachine = "{machine}";
@@ -38,7 +38,8 @@ std::string version_of(const Host& host) {
     return host.os_release ? host.os_release->version_id.value_or("") : "";
 }
 
-/// The names with the distribution's name of the host's processor; nullopt if there is none.
+/// The package names, with the distribution's name of the host's processor filled in; nullopt if
+/// the distribution has no name for the processor.
 std::optional<std::string> with_machine(const std::string& names,
                                         const Distribution& row,
                                         const Host& host) {
@@ -60,7 +61,7 @@ std::optional<std::string> package_of(const Distribution& row,
 }
 
 /// True for a kernel parameter that needs no quotes, even if it contains "!":
-/// "xe.force_probe=!e20b". Some tables put it in single quotes.
+/// "xe.force_probe=!e20b". Some tables put such a parameter in single quotes.
 bool is_kernel_word(std::string text) {
     std::erase(text, '!');
     return command_word(text) == text;
@@ -86,13 +87,14 @@ knowledge::PlaceMatch row_of(const Host& host) {
     return own.row ? own : places.find_kin(query, release.id_like);
 }
 
-/// The word after "NAME " in a text that starts with it, without what ends a command.
+/// The word after "NAME " in a text that starts with "NAME ", without the characters that end a
+/// command.
 std::string_view word_after(std::string_view text, std::string_view name) {
     text.remove_prefix(std::min(name.size(), text.size()));
     return text.substr(0, text.find_first_of(" ,;)"));
 }
 
-/// The members "need" and "want" of "driver-update:need|want", or the first one that is known.
+/// The first known member among the members in "driver-update:need|want", here "need" and "want".
 std::optional<std::string> first_known(const Value& evidence, std::string_view members) {
     for (const auto name : split(members, '|'))
         if (const auto word = word_of(evidence.at(name)); !word.empty())
@@ -159,7 +161,7 @@ std::optional<std::string> Place::suitable_role(const std::string& role,
 }
 
 bool Place::may_have_other_names(const std::string& role) const {
-    // The packages of a driver's branch come and go.
+    // Distributions add and remove packages for branches of a driver.
     const auto& places = Places::current();
     const auto* known = places.role(role);
     const bool is_of_branch =
@@ -191,7 +193,7 @@ std::optional<std::string> Place::install_command(const std::string& role) const
     const auto packages = package(role);
     if (!known || !packages || packages->empty() || is_elsewhere(*known) || !is_made_for(*known))
         return std::nullopt;
-    // An image and most sandboxes can't install packages while they run.
+    // In an image and in most sandboxes, packages cannot be installed at run time.
     if (may_have_other_names(role) || row_->image || (host_.sandbox && *host_.sandbox != "toolbox"))
         return std::nullopt;
     // Some roles have a special command.
@@ -220,7 +222,7 @@ std::string Place::install_words(const std::string& role) const {
     const auto noted = [&note](std::string words) {
         return phrase("{words}[ ({note})]", {{"words", std::move(words)}, {"note", note}});
     };
-    // Image-based system: the row has the advice, because packages can't be installed.
+    // On an image-based system, packages cannot be installed, so the row contains the advice.
     if (row_ && row_->image && !is_inside())
         return noted(with(*row_->image, packages && !packages->empty() ? *packages : name));
     if (const auto command = install_command(role))
@@ -248,7 +250,7 @@ std::optional<std::string> Place::engine(const std::string& name, std::string_vi
 std::string Place::update_words(std::string_view gpu,
                                 const std::optional<std::string>& version,
                                 const std::optional<std::string>& cuda) const {
-    // Other vendors' drivers for a container are in it, except for the kernel's.
+    // The drivers of other vendors are inside the container, except for the kernel drivers.
     const bool is_of_host = drivers_.is_about(gpu) || version || cuda;
     const std::string_view where = host_.wsl                   ? "in Windows, "
                                    : is_inside() && is_of_host ? "on the host, "
@@ -286,7 +288,7 @@ bool Place::loads_again(std::string_view text) const {
         return false;
     for (auto at = text.find(kLoad); at != std::string_view::npos; at = text.find(kLoad, at + 1)) {
         const auto module = word_after(text.substr(at), kLoad);
-        // Unless a command before it removes the module.
+        // A command before this command may remove the module.
         const auto before = text.substr(0, at);
         const bool is_removed = before.find("rmmod") != std::string_view::npos ||
                                 before.find("modprobe -r") != std::string_view::npos;
@@ -335,7 +337,7 @@ std::optional<std::string> Place::word(std::string_view placeholder,
         const auto role = suitable_role(of, gpu);
         if (name == "install" || !role)
             return role ? std::optional{install_words(*role)} : std::nullopt;
-        // Without a command, the words of "install" have the name.
+        // If no command installs the package, the words of "install" contain the name.
         const auto* known = Places::current().role(*role);
         return known && install_command(*role) ? std::optional{known->name} : std::nullopt;
     }
@@ -358,7 +360,7 @@ std::optional<std::string> Place::word(std::string_view placeholder,
         const auto parameter = word_of(evidence.at(of));
         return is_kernel_word(parameter) ? own_command(name, parameter) : std::nullopt;
     }
-    // "owner:node": the command that prints the package of a file.
+    // "owner:node" is the command that prints the package to which a file belongs.
     if (name == "owner")
         return object() ? own_command(name, *object()) : std::nullopt;
     return detail_word(evidence, placeholder, {}, form);

@@ -8,7 +8,8 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// The first member of the detail that is an absolute path, and not a sentence about one.
+/// The first member of the detail that is an absolute path, and not a sentence that begins with a
+/// path.
 std::optional<std::string> path_in(const Value& detail) {
     if (const auto* members = detail.as_object())
         for (const auto& member : *members)

@@ -19,7 +19,8 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// Backends of the GPU with that value of `usable`: ours in our order, then others by name.
+/// Backends of the GPU with the given value of `usable`: first gpuprobe's backends in the order of
+/// its table, then other backends, sorted by name.
 std::vector<std::string> backends_with(const Gpu& gpu, std::optional<bool> usable) {
     std::vector<std::string> names;
     for (const auto& backend : gpu_backends()) {
@@ -93,7 +94,7 @@ std::string size_or_unknown(const std::optional<Bytes>& size) {
 }
 
 std::string backend_title(std::string_view backend) {
-    // Backends that are not called like the API below them.
+    // Backends whose names differ from the name of their API.
     constexpr auto kOwnTitles = std::to_array<std::pair<std::string_view, std::string_view>>(
         {{"rocm", "ROCm"}, {"sycl", "SYCL"}, {"webgpu", "WebGPU"}});
     for (const auto& [name, title] : kOwnTitles)
@@ -116,7 +117,7 @@ std::vector<std::string> backend_names(const Report& report) {
     std::vector<std::string> names;
     for (const auto& backend : gpu_backends())
         names.emplace_back(backend.name);
-    // Then the backends that this version does not know, sorted by name.
+    // After these, add the backends that this version does not know, sorted by name.
     const auto ours = static_cast<std::ptrdiff_t>(names.size());
     for (const auto& gpu : report.gpus)
         for (const auto& [name, view] : gpu.backends)
@@ -189,7 +190,7 @@ std::string_view problem_wording(Outcome outcome) {
     }
 }
 
-/// A harm and its words, for one time and for several.
+/// A harm, and the words for one occurrence and for several occurrences.
 struct HarmWording {
     Harm harm;
     std::string_view once;
@@ -275,7 +276,8 @@ Tone tone_of(Outcome outcome) {
 std::string probe_table(const std::vector<ProbeEntry>& probes, const Screen& screen) {
     const bool has_devices = std::ranges::any_of(
         probes, [](const ProbeEntry& probe) { return probe.device.has_value(); });
-    // Probes of single devices (verify, measure) show the device; the others the driver's file.
+    // Probes of single devices (verify, measure) show the device; all other probes show the
+    // driver's file.
     Table table{{{.title = "API"},
                  {.title = has_devices ? "DEVICE" : "DRIVER", .may_shrink = true},
                  {.title = "OUTCOME"},

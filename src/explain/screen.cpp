@@ -63,7 +63,8 @@ std::size_t columns_of(const Utf8Character& character) {
     return is_double_width(*character.point) ? 2 : 1;
 }
 
-/// The length of the sequence for a color with which the text starts; 0 without one.
+/// The length of the color sequence with which the text starts; 0 if the text does not start with a
+/// color sequence.
 std::size_t colour_bytes(std::string_view text) {
     return text.starts_with("\x1b[") ? std::min(text.find('m'), text.size() - 1) + 1 : 0;
 }
@@ -228,7 +229,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
     std::vector<std::string> lines(1);
     for (const auto word : words(text)) {
         auto& line = lines.back();
-        // Start a new line, unless this one is still empty: a long word is never broken.
+        // Start a new line, unless the current line is empty, because a long word is never broken.
         if (!line.empty() && display_width(line) + 1 + display_width(word) > columns)
             lines.emplace_back(word);
         else
@@ -336,7 +337,7 @@ std::optional<std::vector<Table::Slot>> Table::layout(const Screen& screen,
     return shrink_columns(slots, screen, room) ? std::optional{slots} : std::nullopt;
 }
 
-/// Removes columns until the rest would fit if it were shrunk as far as allowed.
+/// Removes columns until the remaining columns would fit if they were shrunk as far as allowed.
 void Table::drop_columns(std::vector<Slot>& slots, const Screen& screen, std::size_t room) const {
     const auto least = [&] {
         std::size_t sum = kGap * (slots.size() - 1);
@@ -355,8 +356,8 @@ void Table::drop_columns(std::vector<Slot>& slots, const Screen& screen, std::si
     }
 }
 
-/// Takes one character at a time from the widest column, so that wide columns get equally wide.
-/// False if that does not suffice.
+/// Shrinks the widest column by one character at a time, so that wide columns become equally wide.
+/// Returns false if the columns cannot shrink enough.
 bool Table::shrink_columns(std::vector<Slot>& slots, const Screen& screen, std::size_t room) const {
     std::size_t taken = kGap * (slots.size() - 1);
     std::vector<std::size_t> least;
@@ -385,8 +386,8 @@ std::size_t Table::count_keys() const {
     return is_key_alone ? 1 : static_cast<std::size_t>(first - columns_.begin());
 }
 
-/// A row that is wider than the screen: its name on the first line, and the other cells with their
-/// titles below it.
+/// Prints a row that is wider than the screen: the name of the row is on the first line, and the
+/// other cells with their titles are on the lines below.
 std::string Table::lines_of(const std::vector<Cell>& row,
                             const Screen& screen,
                             std::size_t indent) const {
