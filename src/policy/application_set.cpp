@@ -30,7 +30,7 @@ Error malformed(std::string_view place, std::string_view problem) {
 /// Members of the root that a part must not repeat.
 constexpr std::string_view kSharedMembers[] = {"schema", "name", "description", "source"};
 
-/// Makes a part of a data file a complete data file. `shared` members come from the root.
+/// Converts a part of a data file to a complete data file. The `shared` members come from the root.
 ReadProblem read_whole(const Value& root,
                        std::string_view part,
                        Value schema,
@@ -49,7 +49,8 @@ ReadProblem read_whole(const Value& root,
     return {};
 }
 
-/// A problem of a complete part, seen from the root, which has the shared members.
+/// Converts a problem in a complete part to a problem in the root, which contains the shared
+/// members.
 ReadProblem in_root(ReadProblem problem, std::string_view part) {
     const auto first = std::string_view{problem.path}.substr(0, problem.path.find_first_of(".["));
     return std::ranges::find(kSharedMembers, first) != std::end(kSharedMembers) || problem.empty()
@@ -58,7 +59,7 @@ ReadProblem in_root(ReadProblem problem, std::string_view part) {
 }
 
 /// The lowest requirements among a manifest's variants. A minimum in the selection can refer to
-/// them with the word "manifest" instead of repeating them.
+/// these requirements by the word "manifest" instead of repeating them.
 class LeastNeeds {
 public:
     explicit LeastNeeds(const Manifest& manifest) {
@@ -69,8 +70,8 @@ public:
                         add(term);
     }
 
-    /// Replaces the word in a predicate: "driver>=manifest or unknown" gets the driver version.
-    /// nullopt if no variant has such a requirement.
+    /// Replaces the word "manifest" in a predicate: "driver>=manifest or unknown" gets the driver
+    /// version. nullopt if no variant has such a requirement.
     [[nodiscard]] std::optional<std::string> in(std::string predicate) const {
         std::string gfx;
         for (const auto& [size, target] : gfx_)
@@ -182,13 +183,13 @@ ReadProblem read_parts(const Value& root, Application& out, UnknownWords unknown
     return in_root(std::move(problem), kSelection);
 }
 
-/// The format of a data file, which its schema names.
+/// The format of a data file, according to the `schema` in the file.
 enum class DataFormat { Application, Profile, Manifest };
 
 DataFormat format_of(const Value& root) {
     if (root.at("schema") == Value{kApplicationSchema})
         return DataFormat::Application;
-    // A profile has a number, and anything else is a manifest.
+    // The schema of a profile is a number; any other file is a manifest.
     return root.at("schema").as_int() ? DataFormat::Profile : DataFormat::Manifest;
 }
 

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kMaxShown = 64;
 
-/// The value of a term as a fact of the row's type. A term about a set of words gives the whole
-/// set.
+/// The value of a term as a fact of the row's type. If the term is about a set of words, the value
+/// is the whole set.
 AnyFact fact_of(const Term& term, std::string_view text, FactForm type) {
     switch (type) {
         case FactForm::Version: {
@@ -54,7 +54,7 @@ Error contradiction(const std::string& assumption, std::string_view whose, const
                                            (have.empty() ? "none" : scrubbed(have, kMaxShown))};
 }
 
-/// Checks the assumption against what is known about the host.
+/// Checks whether the assumption contradicts a known fact about the host.
 Status check_host(const std::string& assumption, const Term& term, const Report& report) {
     const Facts host{{.report = report}};
     const auto& fact = host.at(term.fact);
@@ -63,8 +63,8 @@ Status check_host(const std::string& assumption, const Term& term, const Report&
     return Done{};
 }
 
-/// The same for every GPU. GPUs of other vendors may lack the fact, but at least one GPU must be
-/// able to have it.
+/// Checks whether the assumption contradicts a known fact about a GPU. GPUs from other vendors may
+/// lack the fact, but at least one GPU must be able to have it.
 Status check_gpus(const std::string& assumption, const Term& term, const Report& report) {
     bool is_possible = false;
     for (const auto& gpu : report.gpus) {

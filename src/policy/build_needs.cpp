@@ -12,7 +12,8 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// The computing API that a family is named after, by its own word or its backend's.
+/// The computing API after which a family is named, by the API's word or by the word of its
+/// backend.
 std::optional<Api> api_called(std::string_view family) {
     for (const auto* api : computing_apis())
         if (family == api->word || family == api->backend)
@@ -20,7 +21,7 @@ std::optional<Api> api_called(std::string_view family) {
     return std::nullopt;
 }
 
-/// The result of the last checked dispatch on the backend; null if none was made.
+/// The result of the last verification of the backend; null if the backend was not verified.
 Value result_on(const Gpu& gpu, Api api) {
     const auto view = gpu.backends.find(std::string{info_of(api).backend});
     if (view == gpu.backends.end() || !view->second.verification)
@@ -28,7 +29,8 @@ Value result_on(const Gpu& gpu, Api api) {
     return to_value(view->second.verification->result);
 }
 
-/// `not-verified` for a backend and the result of its last dispatch; both may be null.
+/// The reason `not-verified` for a backend, with the result of the last verification. Backend and
+/// result may be null.
 Reason not_verified(const Facts& gpu, Value backend, Value result) {
     return because("not-verified", {{"where", gpu.gpu()->id},
                                     {"predicate", "require-verified"},
@@ -80,7 +82,8 @@ std::vector<Reason> unverified(const Variant& variant,
     if (apis.empty())
         reasons.push_back(not_verified(gpu, {}, {}));
     for (const auto api : apis)
-        // An unusable backend has its own reasons; an unknown one may still be verified.
+        // An unusable backend has its own reasons. A backend with an unknown state may still be
+        // verified.
         if (!gpu.verified(api) && gpu.usable(api) != false)
             reasons.push_back(
                 not_verified(gpu, Value{info_of(api).backend}, result_on(*gpu.gpu(), api)));
@@ -181,10 +184,10 @@ public:
                                 : api == Api::Hip && (!gfx_.empty() || takes_any_gfx_);
     }
 
-    /// The needs of the part for an API, or for the CPU if none exists.
+    /// The needs of the part for an API, or for the CPU if `api` is nullopt.
     [[nodiscard]] BuildNeeds needs(std::optional<Api> api) const {
         BuildNeeds needs{.build = name_};
-        // Without an API only predicates about the host apply.
+        // Without an API, only predicates about the host apply.
         std::ranges::copy_if(terms_, std::back_inserter(needs.terms),
                              [api](const Term& term) { return api || is_about_host(term); });
         for (const auto& [owner, soname] : libraries_)
@@ -207,7 +210,7 @@ public:
     }
 
 private:
-    /// The driver must support the newest toolkit that was seen.
+    /// The driver must support the newest toolkit that the libraries imply.
     void raise_toolkit(const Version& toolkit) { toolkit_ = std::max(toolkit_, toolkit); }
 
     /// Records the API of a library, and the toolkit that its version implies.
@@ -286,7 +289,7 @@ void add(const std::optional<Api>& api, const BuildNeeds& needs, InstalledNeeds&
             out[std::string{backend.name}].push_back(needs);
 }
 
-/// The APIs that an alternative of a variant computes with; all of them if unknown.
+/// The APIs that an alternative of a variant computes with; all APIs if unknown.
 std::vector<Api> apis_of(const Variant& variant, const Conjunction& alternative) {
     auto apis = apis_used(variant, alternative);
     if (apis.empty())
@@ -305,7 +308,8 @@ void add_variant(const Variant& variant, InstalledNeeds& out) {
     for (const auto& alternative : variant.needs.devices)
         for (const auto api : apis_of(variant, alternative)) {
             auto on_device = needs;
-            // Usability of the API is tested for every candidate, so it isn't a need here.
+            // The usability of the API is tested for every candidate, so it is not one of the needs
+            // here.
             std::ranges::copy_if(alternative, std::back_inserter(on_device.terms),
                                  [](const Term& term) { return term.fact != FactId::Usable; });
             add(api, on_device, out);
@@ -374,7 +378,8 @@ InstalledNeeds needs_of(const DescribedBuild& build,
                 add(api->id, part.needs(api->id), needs);
         }
         for (const auto api : part.apis()) {
-            // If one part has kernels, a part without any is only a helper library of it.
+            // If one part has kernels, a part without kernels is only a helper library for that
+            // part.
             const bool is_helper =
                 !part.has_kernels(api) && std::ranges::any_of(parts, [api](const Part& other) {
                     return other.has_kernels(api);

@@ -12,8 +12,8 @@ namespace {
 
 using knowledge::ListForm;
 
-/// The input for the checks below: one GPU as one API reports it, the caller's variables, and our
-/// answer.
+/// The input for the checks below: a GPU as an API reports it, the caller's variables, and
+/// gpuprobe's answer.
 struct CallerScene {
     const Gpu& gpu;
     const ApiView& view;
@@ -135,7 +135,7 @@ bool by_rank(const std::string& value, const CallerScene& scene) {
         // "0.1" selects a sub-device of device 0.
         const auto place = item.substr(0, item.find('.'));
         const auto number = parse_number<std::uint64_t>(place);
-        // In unknown order, any valid index may be this GPU.
+        // If the order is unknown, any valid index may mean this GPU.
         return is_in_pci_order ? place == *rank : number && *number < ranked.count;
     });
 }
@@ -189,7 +189,7 @@ bool by_ggml(const std::string& value, const CallerScene& scene) {
     const auto items = items_of(value, ',');
     if (items.empty() || !parse_number<std::uint64_t>(items.front()))
         return true;
-    // Our answer replaces the list, or the number of visible devices is unknown.
+    // gpuprobe's answer replaces the list, or the number of visible devices is unknown.
     if (scene.answer.contains("GGML_VK_VISIBLE_DEVICES") || !leaves_only_selected(scene))
         return false;
     return std::ranges::any_of(items, [&scene](const std::string& item) {
@@ -204,7 +204,7 @@ bool is_driver_left_out(const std::string& paths, const CallerScene& scene) {
     if (paths.empty() || !driver || !driver->starts_with('/'))
         return false;
     return std::ranges::none_of(items_of(paths, ':'), [&driver](std::string path) {
-        // Trailing slashes don't matter.
+        // Slashes at the end of a path do not matter.
         while (path.size() > 1 && path.ends_with('/'))
             path.pop_back();
         return *driver == path || driver->substr(0, driver->rfind('/')) == path;
@@ -305,12 +305,12 @@ bool by_device_ids(const std::string& value, const CallerScene& scene) {
                const auto ends = split(item, ':');
                const auto first = c_number(ends.front());
                const auto last = c_number(ends.back());
-               // A filter that we can't read may show this GPU.
+               // A filter that gpuprobe cannot parse may show this GPU.
                return !first || !last || (*first <= *own && *own <= *last);
            });
 }
 
-/// How a form of list hides GPUs.
+/// A form of list, with the function that decides whether such a list hides a GPU.
 struct Hiding {
     ListForm form = ListForm::CudaIds;
     bool (*hides)(const std::string& value, const CallerScene& scene) = nullptr;
@@ -367,7 +367,8 @@ void hide_additions(const Access& access, const Variables& callers, Variables& e
 }
 
 std::vector<std::string_view> hiding_variables() {
-    // It does not hide GPUs, but it changes the meaning of the indices in CUDA_VISIBLE_DEVICES.
+    // CUDA_DEVICE_ORDER does not hide GPUs, but it changes the meaning of the indices in
+    // CUDA_VISIBLE_DEVICES.
     std::vector<std::string_view> names{"CUDA_DEVICE_ORDER"};
     for (const auto& reader : knowledge::Selectors::current().readers()) {
         for (const auto& [variable, form] : reader.lists)
@@ -394,7 +395,8 @@ std::vector<Reason> hidden_by(const Variables& callers,
         if (reader.api != api)
             continue;
         for (const auto& [variable, form] : reader.lists) {
-            // Report a variable only if it is set, read and hides the GPU.
+            // Report a variable only if the caller has set it, the application reads it, and it
+            // hides the GPU.
             const auto set = callers.find(variable);
             const auto& row = kHidings[static_cast<std::size_t>(form)];
             if (set == callers.end() || !is_read(variable, access) ||

@@ -39,7 +39,8 @@ bool uses(const Variant& variant, Api api) {
     });
 }
 
-/// The judged variants of a platform, and the reasons against them where a candidate needs them.
+/// The judged variants of a platform, and the reasons against these variants for the candidates
+/// that need reasons.
 class VariantsOnGpus {
 public:
     VariantsOnGpus(const PublishedVariants& published,
@@ -53,14 +54,14 @@ public:
                            published.failed,
                            selection)} {}
 
-    /// The variant that recommend() chooses; null if there is none.
+    /// The variant that recommend() chooses; null if it chooses no variant.
     [[nodiscard]] const Variant* best() const {
         if (!judged_.empty() && is_usable(judged_.front()))
             return judged_.front().variant;
         return default_variant(published_.platform, published_.request);
     }
 
-    /// The best usable variant that uses the API on the GPU; null if there is none.
+    /// The best usable variant that uses the API on the GPU; null if no variant does.
     [[nodiscard]] const JudgedVariant* for_gpu(Api api, const Gpu& gpu) const {
         const auto found = std::ranges::find_if(judged_, [&](const JudgedVariant& judged) {
             return is_usable(judged) && covers(judged, api, gpu);
@@ -74,8 +75,8 @@ public:
         return found == judged_.end() ? std::vector<Reason>{} : warnings_for(*found, context_);
     }
 
-    /// The variant for the CPU: the first usable one that needs no GPU. If there is none, the
-    /// assumed one, because programs that use GPUs also run on the CPU.
+    /// The variant for the CPU: the first usable variant that needs no GPU. If every usable variant
+    /// needs a GPU, the assumed variant, because programs that use GPUs also run on the CPU.
     [[nodiscard]] const Variant& for_cpu(const Variant& assumed) const {
         const auto found = std::ranges::find_if(judged_, [](const JudgedVariant& judged) {
             return is_usable(judged) && judged.variant->needs.devices.empty();
@@ -201,7 +202,7 @@ void keep_to_variants(const SelectQuestion& question,
             add_obstacle(std::move(reason), candidate.reasons);
 }
 
-/// The index of the candidate that would be chosen without regard to variants; nullopt if that
+/// The index of the candidate that would be chosen if variants did not matter; nullopt if that
 /// candidate has no GPU, or if measurements decide.
 std::optional<std::size_t> preferred_without_variants(const SelectQuestion& question,
                                                       const SelectionView& selection,

@@ -13,14 +13,15 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// Whether the GPU displaces integrated GPUs: a discrete one, or one that counts as discrete.
+/// Whether the GPU is preferred to integrated GPUs, because it is discrete or counts as discrete.
 bool is_discrete(const Judged& judged) {
     const bool was_lifted =
         judged.gpu && judged.gpu->kind == GpuKind::Integrated && !judged.is_fallback;
     return judged.gpu && (judged.gpu->kind == GpuKind::Discrete || was_lifted);
 }
 
-/// The GPUs in order, best first; GPUs that the request names come first, in its order.
+/// The GPUs in order: first the GPUs that the request names, in the order of the request, then all
+/// other GPUs, best first.
 std::vector<const Gpu*> gpus_in_order(const SelectQuestion& question, const Report& report) {
     auto gpus = in_order(report);
     if (question.gpus)
@@ -31,7 +32,7 @@ std::vector<const Gpu*> gpus_in_order(const SelectQuestion& question, const Repo
     return gpus;
 }
 
-/// The position in the order; its size if the word is missing.
+/// The position of the word in the order; the size of the order if the word is missing.
 std::size_t place_in(const std::vector<std::string>& order, const std::string& word) {
     return static_cast<std::size_t>(std::ranges::find(order, word) - order.begin());
 }
@@ -55,8 +56,8 @@ void remark_known_bad(const Report& report, std::vector<Judged>& all) {
                               std::back_inserter(judged.candidate.reasons));
 }
 
-/// Judges all candidates: by backend in order of preference and then by GPU (or the reverse if the
-/// profile has that order), followed by candidates without a GPU.
+/// Judges all candidates. They are sorted by backend in order of preference and then by GPU, or in
+/// the reverse way if the profile has that order. Candidates without a GPU come last.
 std::vector<Judged> judge_all(const SelectQuestion& question, const Report& report) {
     const auto gpus = gpus_in_order(question, report);
     std::vector<Judged> all;
@@ -95,8 +96,8 @@ std::vector<std::string> detected(const SelectQuestion& question, const std::vec
     return words;
 }
 
-/// Whether the request's word includes this backend. A CPU after other backends is their fallback,
-/// which only counts if one of those backends was built in. Otherwise a request for a GPU would
+/// Whether the request's word includes this backend. A CPU after other backends is the fallback for
+/// these backends, and counts only if one of them was built in. Otherwise a request for a GPU would
 /// silently get the CPU.
 bool is_meant(const SelectQuestion& question, const std::string& backend) {
     const auto& forced = *question.forced;
@@ -160,17 +161,17 @@ void keep_cpu_out(const SelectQuestion& question, std::vector<Judged>& all) {
             judged.reject(because("strict"));
 }
 
-/// Explains in the trace that candidates with unknown facts aren't chosen.
+/// Adds a reason to candidates with unknown facts: they are not chosen.
 void mark_unknown(std::vector<Judged>& all) {
     for (auto& judged : all)
         if (judged.candidate.verdict == Verdict::Unknown)
             judged.candidate.reasons.push_back(because("unknown-not-chosen"));
 }
 
-// Order by measurement (Judged::score; higher is better).
+// Functions that order candidates by measurement (Judged::score; higher is better).
 
-/// Scores within this fraction of the better one count as equal, because repeated runs differ by as
-/// much.
+/// Scores that differ by at most this fraction of the better score count as equal, because repeated
+/// measurements differ by as much.
 constexpr double kSameSpeed = 0.05;
 
 bool is_cpu(const Judged& judged) {
@@ -219,8 +220,8 @@ const Judged* first_on_an_unmeasured_gpu(const std::vector<Judged>& all) {
     return found == all.end() ? nullptr : &*found;
 }
 
-/// Whether the candidate was measured slower than the CPU, and a user may wonder why it wasn't
-/// chosen: it was accepted, or has no GPU.
+/// Whether the candidate was slower than the CPU in a measurement and a user may wonder why the
+/// candidate was not chosen, because it was accepted or has no GPU.
 bool is_slower(const Judged& judged, const Judged& cpu) {
     return !is_cpu(judged) && (is_accepted(judged) || !judged.gpu) && judged.score &&
            !is_as_fast(*judged.score, *cpu.score);
@@ -239,7 +240,8 @@ const Judged* fastest_of(const std::vector<Judged>& all) {
     const auto* cpu = measured_cpu(all);
     if (!fastest || !cpu || !is_slower(*fastest, *cpu))
         return fastest;
-    // The CPU is faster than every measured GPU, but an unmeasured GPU may be faster still.
+    // The CPU is faster than every measured GPU, but a GPU that was not measured may be faster than
+    // the CPU.
     const auto* unmeasured = first_on_an_unmeasured_gpu(all);
     return unmeasured ? unmeasured : cpu;
 }
@@ -281,9 +283,10 @@ const Judged* best_of(const SelectQuestion& question, const std::vector<Judged>&
     return nullptr;
 }
 
-/// The accepted and possible choices in groups: the choice itself, then candidates that aren't
-/// outdone by another backend on their GPU, then those that are, then integrated GPUs rejected in
-/// favor of a discrete one. Within a group the order of the candidates is kept.
+/// The accepted and possible choices in groups: first the choice itself, then candidates that no
+/// other backend on their GPU outranks, then candidates that another backend outranks, then
+/// integrated GPUs that were rejected in favor of a discrete GPU. Within a group, the order of the
+/// candidates is kept.
 std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const std::vector<Judged>& all) {
     const auto* best = best_of(question, all);
     const auto rank = [&](const Judged& judged) {
@@ -314,7 +317,8 @@ SelectionView view_of(const SelectQuestion& question, std::vector<Judged> all) {
     SelectionView view;
     for (const auto& judged : all) {
         const auto& [backend, gpu, verdict, reasons, environment, why, variant] = judged.candidate;
-        // Without a GPU only the CPU matters; software devices run no variant.
+        // Among candidates without a GPU, only the CPU matters, because no variant runs on software
+        // devices.
         if (!judged.gpu && backend != kCpu)
             continue;
         if (verdict == Verdict::Rejected || judged.lacks_facts)
@@ -322,7 +326,7 @@ SelectionView view_of(const SelectQuestion& question, std::vector<Judged> all) {
         else if (verdict == Verdict::Unknown)
             view.unknown[backend].emplace(gpu.value_or(""), reasons);
     }
-    // The order of the GPUs does not reject any of them.
+    // The order of the GPUs does not reject any GPU.
     prefer_discrete(question, all);
     if (question.ranks_by_measurement)
         mark_measured(all);
