@@ -28,7 +28,7 @@ Result<PathStep> step_from(std::string_view text) {
         return step;
     if (!text.ends_with(']'))
         return Error{ErrorCode::InvalidRequest, scrubbed(text, 64) + ": a bracket is not closed"};
-    // The filter's path starts at the filtered item, which the leading dot expresses.
+    // The path in a filter starts at the filtered item, so a dot is put in front of the path.
     const auto inside = "." + std::string{text.substr(open + 1, text.size() - open - 2)};
     step.filter.push_back(TRY(term_from(term_text(inside))));
     return step;
@@ -137,7 +137,7 @@ bool is_something(const Evidence& proof) {
     return proof.value->is_object() || (!word.empty() && word != "false" && word != "0");
 }
 
-/// Equality is a case-insensitive glob match; other relations compare versions.
+/// Equality means a case-insensitive glob match. Other relations compare versions.
 bool compares(const std::string& have, const std::string& want, Relation relation) {
     if (relation == Relation::Equals || relation == Relation::Differs)
         return fnmatch(want.c_str(), have.c_str(), FNM_NOESCAPE | FNM_CASEFOLD) == 0;
@@ -208,7 +208,7 @@ std::vector<Evidence> met_by(const Path& path, const TermContext& context) {
                        : is_device       ? context.device
                                          : &context.roots->at(path.root);
     std::vector<Evidence> proof;
-    // A literal is a path to itself.
+    // A literal is stored as a path that yields the literal.
     if (!path.text.is_null())
         proof.push_back({.value = &path.text});
     else if (root)
@@ -329,7 +329,7 @@ std::vector<const Cause*> Causes::resting_on(const std::string& code) const {
     if (const auto indices = by_code_.find(code); indices != by_code_.end())
         for (const auto index : indices->second)
             found.push_back(&causes_[index]);
-    // Then add the causes that replace one of those found.
+    // Then add the causes that replace one of the causes found so far.
     const auto resting = found.size();
     for (const auto& cause : causes_)
         for (std::size_t i = 0; i < resting; ++i)

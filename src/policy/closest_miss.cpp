@@ -22,8 +22,8 @@ bool is_of_device(const Reason& reason) {
     return find_reason(reason.code)->subject == ReasonSubject::Device;
 }
 
-/// Whether the device has too little of something, which no user can change. `backend-not-usable`
-/// is excluded: its causes are listed separately.
+/// Whether the device has too little of a resource, which users cannot change. `backend-not-usable`
+/// is excluded, because its causes are listed separately.
 bool is_limit(const Reason& reason) {
     return ends(reason) && is_of_device(reason) && !reason.is("backend-not-usable");
 }
@@ -40,14 +40,15 @@ bool is_of_floor(const Reason& reason) {
     });
 }
 
-/// The required minimum of a reason, which is `need` or `want` depending on the reason's place.
+/// The required minimum in a reason. The member is `need` or `want`, depending on the reason's
+/// place.
 const Value& floor_of(const Reason& reason) {
     const auto& need = reason.detail.at("need");
     return need.is_null() ? reason.detail.at("want") : need;
 }
 
-/// Whether every value that reaches `floor` also reaches `other`; false if they aren't numbers or
-/// versions.
+/// Whether every value that reaches `floor` also reaches `other`; false if `floor` and `other` are
+/// not numbers or versions.
 bool is_as_high(const Value& floor, const Value& other) {
     const auto size = floor.as_unsigned();
     const auto other_size = other.as_unsigned();
@@ -76,7 +77,8 @@ bool outbids(const Reason& reason, const Reason& other) {
            is_as_high(floor_of(reason), floor_of(other));
 }
 
-/// Whether a minimum in `others` is strictly higher than one in `reasons`.
+/// Whether a minimum in `others` is strictly higher than the minimum for the same fact in
+/// `reasons`.
 bool is_outbid(const std::vector<Reason>& reasons, const std::vector<Reason>& others) {
     return std::ranges::any_of(reasons, [&others](const Reason& low) {
         return std::ranges::any_of(others, [&low](const Reason& high) {
@@ -85,7 +87,7 @@ bool is_outbid(const std::vector<Reason>& reasons, const std::vector<Reason>& ot
     });
 }
 
-/// Whether the GPU is a real one that can compute. On WSL, a physical GPU appears as a virtual
+/// Whether the GPU is a real GPU that can compute. On WSL, a physical GPU appears as a virtual
 /// device until a driver has answered.
 bool may_be_missed(const Gpu& gpu) {
     return gpu.kind != GpuKind::DisplayOnly &&
@@ -99,8 +101,8 @@ ClosestMiss closest_miss_of(const std::vector<Reason>& reasons) {
         return ClosestMiss::ForOthers;
     if (has_reason_with(reasons, ReasonTraits::ByBuild))
         return ClosestMiss::OtherBuild;
-    // Only changeable causes may be present: a driver update does not help a device that is too
-    // small.
+    // All causes must be changeable, because a driver update does not help if the device is also
+    // too small.
     const bool can_change =
         std::ranges::any_of(reasons, is_cause) && std::ranges::none_of(reasons, is_limit);
     return can_change ? ClosestMiss::CanChange : ClosestMiss::NoCause;
@@ -115,7 +117,7 @@ bool wants_less(const std::vector<Reason>& reasons, const std::vector<Reason>& o
 }
 
 bool is_nearer(const Route& route, const Route& other) {
-    // Possibly usable alternatives come first, then the nearer ones.
+    // Possibly usable alternatives come first, then alternatives with a closer miss.
     const auto place = [](const Route& one) {
         return std::tuple{one.is_open, closest_miss_of(one.reasons)};
     };
@@ -158,8 +160,8 @@ void UnusedGpu::add(const Gpu& gpu, std::string_view by, std::vector<Reason> rea
         entry.is_wished = true;
         return;
     }
-    // Keep only the closest miss. Among equals the first one stays, unless the new one asks for
-    // less.
+    // Keep only the closest miss. Among equally close misses, keep the first miss, unless the new
+    // miss has lower minimums.
     const bool is_as_near =
         entry.closest_miss == closest_miss && wants_less(reasons, entry.reasons);
     if (entry.closest_miss && closest_miss <= *entry.closest_miss && !is_as_near)

@@ -24,9 +24,10 @@ constexpr std::size_t kMaxShownProblem = 512;
 /// What was changed in the copy of a document, so that paths in the copy can be translated into
 /// paths in the file.
 struct Changes {
-    /// By the path of a list: the removed items, by their index in the file.
+    /// The removed items of a list, by the path of the list. An item is given by its index in the
+    /// file.
     std::map<std::string, std::set<std::size_t>> removed = {};
-    /// By the path of a member that was renamed: its key in the copy, and its key in the file.
+    /// The keys of a renamed member in the copy and in the file, by the path of the member.
     std::map<std::string, std::string> renamed = {};
     std::set<std::string> gone = {};    ///< paths that were removed
     std::set<std::string> shrunk = {};  ///< paths of objects and lists that lost something
@@ -51,8 +52,8 @@ struct DocumentPlace {
     }
 };
 
-/// The length of the path's first step if it names the member; 0 otherwise. Readers write a key as
-/// it is or as path_part() does.
+/// The length of the path's first step if that step names the member; 0 otherwise. Readers write a
+/// key unchanged or in the form of path_part().
 std::size_t step_length(std::string_view path, const std::string& key) {
     std::size_t length = 0;
     for (const auto& text : {key, path_part(key), scrubbed(key, kMaxShownWord)}) {
@@ -65,7 +66,7 @@ std::size_t step_length(std::string_view path, const std::string& key) {
     return length;
 }
 
-/// Takes the index at the beginning of a path, such as "[3]".
+/// Removes the index at the beginning of a path, such as "[3]", and returns it.
 std::optional<std::size_t> take_index(std::string_view& path) {
     const auto end = path.find(']');
     if (!path.starts_with('[') || end == std::string_view::npos)
@@ -76,8 +77,8 @@ std::optional<std::size_t> take_index(std::string_view& path) {
     return index;
 }
 
-/// Takes the step to a member. The longest key wins, because keys may contain dots. A key that no
-/// member has is missing, which only the last step may be.
+/// Removes the step to a member from the path. The longest matching key counts, because keys may
+/// contain dots. Only the last step may be a key that no member has.
 std::string take_key(const Value::Object& members, std::string_view& path) {
     std::size_t longest = 0;
     std::string key;
@@ -112,7 +113,7 @@ std::string path_of(const Changes& changes, const std::string& object, const std
                : object + (object.empty() ? "" : ".") + path_part(renamed->second);
 }
 
-/// Follows one step of the path. Returns false if it names nothing.
+/// Follows one step of the path. Returns false if the step does not name a member or an item.
 bool take_step(std::string_view& rest, const Changes& changes, DocumentPlace& place) {
     if (rest.starts_with('.'))
         rest.remove_prefix(1);
@@ -239,7 +240,7 @@ constexpr OtherName kOtherNames[] = {
     {"require", "requires"},
 };
 
-/// A known word and the object that it belongs to, if that is not the object at fault.
+/// A known word and the object that contains this word, if that is not the object with the mistake.
 struct Suggestion {
     std::string word = {};
     std::optional<std::string> place = {};
@@ -262,8 +263,8 @@ std::optional<Suggestion> elsewhere(Test test) {
     return std::nullopt;
 }
 
-/// The known word that the author meant: the correct spelling, the same word of another object, or
-/// our word for another project's word.
+/// The known word that the author probably meant: the correct spelling, the same word in another
+/// object, or gpuprobe's word for another project's word.
 std::optional<Suggestion> suggestion_for(const std::string& word,
                                          const ReadProblem& problem,
                                          bool is_member) {
@@ -304,8 +305,8 @@ std::optional<std::string> word_of(const ReadProblem& problem, const DocumentPla
 
 // The check ---------------------------------------------------------------------------------------
 
-/// Finds one problem after the other: the part at fault is corrected or removed in a copy of the
-/// document, and the copy is read again with the same reader that programs use.
+/// Finds one problem after the other. The wrong part is corrected or removed in a copy of the
+/// document, and the copy is read again with the reader that programs use.
 class Checker {
 public:
     explicit Checker(Value root) : root_{std::move(root)} {}
@@ -329,8 +330,8 @@ public:
     }
 
 private:
-    /// Reports the problem unless it follows from an earlier one, and corrects it in the copy.
-    /// Returns false if that is not possible.
+    /// Reports the problem unless it follows from an earlier problem, and corrects the copy.
+    /// Returns false if the copy cannot be corrected.
     bool handle(const ReadProblem& problem) {
         const auto place = place_of(root_, problem.path, changes_);
         const auto word = word_of(problem, place);
@@ -353,7 +354,7 @@ private:
         return true;
     }
 
-    /// Whether the problem is only that a part is missing that an earlier finding reported.
+    /// Whether the problem is only a missing part that an earlier finding has reported.
     [[nodiscard]] bool follows(const DocumentPlace& place) const {
         return (!place.value() && changes_.gone.contains(place.path)) ||
                changes_.shrunk.contains(place.path);
@@ -372,7 +373,7 @@ private:
         return false;
     }
 
-    /// A known word that the list does not have yet, because a list may not repeat words.
+    /// A known word that is not in the list yet, because a list must not contain a word twice.
     static std::string unused_word(const ReadProblem& problem, const DocumentPlace& place) {
         const auto* items = place.parent->as_array();
         for (const auto& word : problem.known)

@@ -15,8 +15,8 @@ namespace {
 
 constexpr char kAnswerMark = '=';  // "{=capability}"
 
-/// The rule with its facts; nullopt if one is unknown, since a rule applies completely or not at
-/// all.
+/// The rule with its facts filled in; nullopt if a fact is unknown, because a rule applies
+/// completely or not at all.
 template <class Lookup>
 std::optional<Variables> filled_by(const EnvironmentRule& rule, const Lookup& fact) {
     Variables variables;
@@ -104,7 +104,7 @@ void use(std::string_view api,
             return;
         auto selects = filled(row.variables, selection);
         auto beside = filled(row.environment, selection);
-        // A fact is unknown for this selection, or a variable is in use: try the next row.
+        // If a fact is unknown for this selection, or a variable is already set, try the next row.
         if (!selects || !beside || sets_any_of(environment, *beside))
             continue;
         environment.merge(*selects);
@@ -272,8 +272,8 @@ bool is_open(const Gpu& gpu, const std::string& api) {
     return !is_shown(gpu, api) && backend != gpu.backends.end() && !backend->second.usable;
 }
 
-/// Whether the API lists, or may list, devices of this machine but not this GPU. If it may list
-/// this GPU too, the other devices must be known.
+/// Whether the API lists, or may list, devices of this machine but not this GPU. If the API may
+/// list this GPU too, the other devices must be known.
 bool shows_only_others(const Report& report, const Gpu& gpu, const std::string& api) {
     const bool is_certain = !is_open(gpu, api);
     return !is_shown(gpu, api) && std::ranges::any_of(report.gpus, [&](const Gpu& other) {
@@ -357,7 +357,7 @@ std::map<std::string, std::string> environment_for(const Report& report, const G
         used.insert(selector->api);
         variables.merge(needs_of(*selector));
     }
-    // Hiding other GPUs is pointless, and even harmful, if this GPU can't be selected.
+    // If this GPU cannot be selected, hiding the other GPUs is useless and even harmful.
     if (variables.empty())
         return variables;
     for (const auto& reader : knowledge::Selectors::current().readers())

@@ -82,13 +82,14 @@ std::vector<GpuMask> answers_to(const VariantIndex& index,
     return answers;
 }
 
-/// The board's memory in GiB, rounded; 0 if unknown.
+/// The memory on the board, rounded to GiB; 0 if unknown.
 std::uint64_t whole_gib(const Facts& gpu) {
     const auto& memory = gpu.get<Bytes>(FactId::PhysicalMemory).value;
     return memory ? (memory->count + gib(1).count / 2) / gib(1).count : 0;
 }
 
-/// Whether any device node is inaccessible. If not, the check for each variant is skipped.
+/// Whether any device node is inaccessible. If all nodes are accessible, the check for each variant
+/// is skipped.
 bool has_closed_nodes(const Report& report) {
     const auto is_shut = [](const DeviceNode& node) { return node.accessible == false; };
     return std::ranges::any_of(report.nodes, is_shut) ||
@@ -111,7 +112,7 @@ std::uint64_t gpus_allowed(const RecommendRequest& request, const MachineFacts& 
     return allowed;
 }
 
-/// By API: the GPUs for which there are reasons about its backend.
+/// For each API, the GPUs that have reasons about the API's backend.
 std::map<Api, std::uint64_t> gpus_in(const Refusals& refusals, const MachineFacts& machine) {
     std::map<Api, std::uint64_t> refused;
     for (const auto& [backend, gpus] : refusals)
@@ -122,7 +123,8 @@ std::map<Api, std::uint64_t> gpus_in(const Refusals& refusals, const MachineFact
     return refused;
 }
 
-/// By API: the GPUs on which the application uses bundled libraries instead of host libraries.
+/// For each API, the GPUs on which the application uses bundled libraries instead of the host's
+/// libraries.
 std::map<Api, std::uint64_t> served_gpus(const std::vector<BackendOnGpu>& order,
                                          const MachineFacts& machine) {
     std::map<Api, std::uint64_t> served;
@@ -134,7 +136,7 @@ std::map<Api, std::uint64_t> served_gpus(const std::vector<BackendOnGpu>& order,
     return served;
 }
 
-/// By API and GPU: the best position in the order of a selection.
+/// For each API and GPU, the best position in the order of a selection.
 using Places = std::map<Api, std::vector<std::size_t>>;
 constexpr auto kNoPlace = static_cast<std::size_t>(-1);
 
@@ -224,8 +226,8 @@ public:
     }
 
 private:
-    /// Assumes that APIs with bundled libraries are usable, and resolves unknown terms about them
-    /// as true. Known facts that speak against the GPU still count.
+    /// Assumes that APIs with bundled libraries are usable, and treats unknown terms about these
+    /// APIs as true. Known facts against the GPU still count.
     void serve(const std::map<Api, std::uint64_t>& served) {
         for (std::size_t i = 0; i < answers_.size(); ++i) {
             const auto& term = platform_.index.terms[i];
@@ -233,7 +235,8 @@ private:
             const auto found = api ? served.find(*api) : served.end();
             if (found == served.end())
                 continue;
-            // Usability depends on the host's libraries, so even a known "unusable" is ignored.
+            // Usability depends on the host's libraries, so it is ignored even if the API is known
+            // to be unusable.
             const auto open = term.fact == FactId::Usable ? ~0ULL : answers_[i].maybe;
             answers_[i].yes |= found->second & open;
             answers_[i].maybe |= found->second & open;
@@ -255,7 +258,7 @@ private:
         return has_failed ? Exclusion::ReportedFailed : Exclusion::None;
     }
 
-    /// The GPUs on which the variant failed according to the application.
+    /// The GPUs on which the application reported a failure of the variant.
     std::uint64_t failed_gpus(const Variant& variant) const {
         std::uint64_t gpus = 0;
         for (const auto& failed : failed_)
@@ -265,8 +268,8 @@ private:
         return gpus;
     }
 
-    /// Removes the GPUs on which the variant failed. It is only excluded if too few GPUs are left
-    /// or it needs all GPUs.
+    /// Removes the GPUs on which the variant failed. The variant is excluded only if too few GPUs
+    /// are left or the variant needs all GPUs.
     void take_back(const Requirements& needs, JudgedVariant& judged) const {
         const auto failed = judged.covered & failed_gpus(*judged.variant);
         judged.covered &= ~failed;
@@ -282,8 +285,8 @@ private:
         return static_cast<std::size_t>(found - request_.prefer.begin());
     }
 
-    /// The best position among the GPUs on which the variant runs, or among those on which it may
-    /// run if it is known to run on none.
+    /// The best position among the GPUs on which the variant runs. If the variant is not known to
+    /// run on any GPU, the best position among the GPUs on which it may run.
     [[nodiscard]] std::size_t place_of(const JudgedVariant& judged) const {
         const auto gpus = judged.covered != 0 ? judged.covered : judged.possible;
         auto first = kNoPlace;
@@ -296,7 +299,7 @@ private:
         return first;
     }
 
-    /// Combines `mask` with the answers to `count` terms, starting at an index in the term list.
+    /// Combines `mask` with the results of `count` terms, starting at an index in the term list.
     [[nodiscard]] GpuMask all_of(std::size_t first, std::size_t count, GpuMask mask) const {
         for (std::size_t i = first; i < first + count; ++i)
             mask.narrow(answers_[platform_.index.words[i]]);
@@ -512,7 +515,7 @@ std::vector<std::string> vendors_of(const Requirements& requirements) {
     std::vector<std::string> vendors;
     for (const auto& alternative : requirements.devices) {
         const auto more = vendors_of(alternative);
-        // One alternative for any vendor makes the variant usable with any.
+        // If one alternative supports any vendor, the variant supports any vendor.
         if (more.empty() || std::ranges::find(more, "other") != more.end())
             return {};
         vendors.insert(vendors.end(), more.begin(), more.end());

@@ -125,7 +125,7 @@ std::optional<std::string> processor_of(const Facts& gpu) {
     return target ? std::optional{target->substr(0, target->find(':'))} : std::nullopt;
 }
 
-/// The newest CUDA that the first GPU's driver supports.
+/// The newest CUDA version that the first GPU's driver supports.
 std::optional<Version> cuda_of(const std::vector<const Facts*>& gpus) {
     return gpus.empty() ? std::nullopt : gpus.front()->version(FactId::Cuda).value;
 }
@@ -206,7 +206,8 @@ void add_amd(const MachineFacts& machine, Settings& variables) {
                                major_minor(*rocm) + "." + std::to_string(rocm->parts[2]));
 }
 
-/// Adds a device as an argument that docker and podman both accept, once.
+/// Adds a device as an argument that both docker and podman accept, unless the argument is already
+/// in the list.
 void add_node(const std::string& path, std::vector<std::string>& arguments) {
     const auto argument = "--device=" + path;
     if (std::ranges::find(arguments, argument) == arguments.end())
@@ -257,7 +258,7 @@ Settings conda_variables(const Report& report, const Rules& rules) {
     const auto& glibc = machine.host.version(FactId::Glibc).value;
     const auto& level = machine.host.version(FactId::CpuLevel).value;
     Settings variables{{"CONDA_OVERRIDE_CUDA", cuda ? major_minor(*cuda) : ""},
-                       // The lowest capability, so that a package runs on every GPU.
+                       // Use the lowest capability, so that a package runs on every GPU.
                        {"CONDA_OVERRIDE_CUDA_ARCH", found.empty() ? "" : text_of(*found.begin())}};
     add_conda_amd(report, variables);
     if (glibc)
@@ -297,7 +298,7 @@ Settings wheel_variables(const Report& report, const Rules& rules) {
     if (const auto cuda = cuda_of(gpus))
         variables.emplace_back("NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION", major_minor(*cuda));
     if (!found.empty())
-        // Providers take the highest capability.
+        // Providers use the highest capability.
         variables.emplace_back("NV_VARIANT_PROVIDER_FORCE_SM_ARCH", text_of(*found.rbegin()));
     add_amd(machine, variables);
     add_intel(machine, variables);
