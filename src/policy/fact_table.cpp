@@ -11,12 +11,13 @@ namespace {
 using Word = Fact<std::string>;
 using KnownWords = Fact<WordSet>;
 
-/// A word in lower case; unknown without a text.
+/// The text as a word in lower case; unknown if there is no text.
 Word word(const std::optional<std::string>& text) {
     return text ? Word::known(lower_case(*text)) : Word::unknown();
 }
 
-/// The leading version of a text, which keeps the text; unknown if it does not begin with one.
+/// The version at the beginning of a text, together with the text; unknown if the text does not
+/// begin with a version.
 Fact<Version> version(const std::optional<std::string>& text) {
     if (!text)
         return Fact<Version>::unknown();
@@ -26,7 +27,7 @@ Fact<Version> version(const std::optional<std::string>& text) {
     return fact;
 }
 
-/// A complete set of words: every word that isn't in it is absent.
+/// A complete set of words: every word that is not in the set is absent.
 KnownWords known_words(std::vector<std::string> items) {
     for (auto& item : items)
         item = lower_case(item);
@@ -110,7 +111,7 @@ const ApiView* any_view_of(const Gpu& gpu, std::string_view api) {
     return found == gpu.apis.end() ? nullptr : &found->second;
 }
 
-/// The device properties that an API reports; null if none exist.
+/// The device properties that an API reports; null if the API reports none.
 const Value* device_of(const Gpu& gpu, std::string_view api) {
     const auto* view = any_view_of(gpu, api);
     return view && view->device.is_object() ? &view->device : nullptr;
@@ -200,8 +201,8 @@ bool is_jetson_release(const Gpu& gpu, const Fact<Version>& version) {
            version.value && version.value->major() < kFirstNumber;
 }
 
-/// The driver's version; absent if there is no driver, if the driver is not the vendor's, or if the
-/// vendor's driver has no version number.
+/// The driver's version; absent if no driver is bound, if the driver is not from the GPU's vendor,
+/// or if the vendor's driver has no version number.
 Fact<Version> driver(const Gpu& gpu) {
     const bool has_none =
         std::ranges::find(gpu.findings, "no-driver", &Reason::code) != gpu.findings.end();
@@ -218,12 +219,12 @@ Fact<Version> driver(const Gpu& gpu) {
     return Fact<Version>::unknown();
 }
 
-/// The memory of the board.
+/// The memory on the board.
 Fact<Bytes> physical_memory(const Gpu& gpu) {
     return Fact<Bytes>::from(offered_memory(gpu.memory));
 }
 
-/// The GPU's form. NVIDIA's systems on a chip are a separate form, "tegra", because CUDA guarantees
+/// The GPU's kind. NVIDIA's systems on a chip are a separate kind, "tegra", because CUDA guarantees
 /// no binary compatibility between them and other GPUs.
 AnyFact form(const Facts& facts) {
     if (!facts.gpu())
@@ -261,8 +262,8 @@ Fact<Version> runtime_version(const Report& report,
     return runtime.outcome == Outcome::Absent ? Fact<Version>::absent() : Fact<Version>::unknown();
 }
 
-/// The newest CUDA version that the driver supports: as its library reports it, otherwise derived
-/// from the kernel driver's version.
+/// The newest CUDA version that the driver supports: the version that the driver's library reports,
+/// otherwise the version that follows from the kernel driver's version.
 AnyFact cuda(const Facts& facts) {
     if (!facts.gpu() || !is_of(*facts.gpu(), info_of(Api::Cuda).vendor))
         return Fact<Version>::absent();
@@ -276,7 +277,7 @@ AnyFact cuda(const Facts& facts) {
 }
 
 /// The CUDA version of a forward-compatibility package (cuda-compat) on an older kernel driver;
-/// absent if CUDA is no newer than the kernel driver's own or does not work.
+/// absent if CUDA does not work or its version is not newer than the kernel driver's CUDA version.
 AnyFact cuda_compat(const Facts& facts) {
     const auto& cuda = facts.version(FactId::Cuda).value;
     const auto& driver = facts.version(FactId::Driver).value;
@@ -299,10 +300,11 @@ struct ApiDevice {
     bool is_known = false;
 };
 
-/// Looks up the device; without one it is known not to exist if the API serves only other vendors.
+/// Looks up the device. If no device is found, the device is known not to exist if the API supports
+/// only other vendors.
 ApiDevice device_in(const Facts& facts, std::string_view api) {
     if (!facts.gpu())
-        // Without a GPU there is nothing to describe.
+        // If the subject has no GPU, no device can be described.
         return {.is_known = true};
     const auto* view = any_view_of(*facts.gpu(), api);
     if (view && !view->device.is_null())
@@ -353,7 +355,7 @@ constexpr auto kFeatureProperties = std::to_array<VulkanFeature>({
     {"cooperativeMatrix", "cooperative_matrix"},
 });
 
-/// Vulkan's features: the complete list of supported ones; or an object of flags in which null
+/// Vulkan's features: the complete list of supported features, or an object of flags in which null
 /// means unknown, with the properties that have the same meaning.
 KnownWords vulkan_features(const Gpu& gpu) {
     if (auto listed = words_at(gpu, "features"); listed.value)
@@ -471,7 +473,7 @@ constexpr auto kHost = FactScope::Host;
 constexpr auto kGpu = FactScope::Gpu;
 constexpr auto kBackend = FactScope::Backend;
 
-// Formatted by hand: each row reads as one unit.
+// Formatted by hand, so that each row is easy to read.
 // clang-format off
 constexpr auto kOwnRows = std::to_array<FactRow>({
     {.id = FactId::Libc, .key = "libc", .type = FactForm::Word, .scope = kHost,
@@ -587,7 +589,7 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
     {.id = FactId::Backend, .key = "backend", .type = FactForm::Word, .scope = kBackend,
      .read = [](F f) -> AnyFact { return word(f.subject().backend_word); }},
     {.id = FactId::Variant, .key = "variant", .type = FactForm::Word, .scope = kBackend,
-     // Known to be absent if the build is not a published variant.
+     // The fact is known to be absent if the build is not a published variant.
      .read = [](F f) -> AnyFact {
          return f.subject().variant ? word(f.subject().variant) : Word::absent();
      }},
@@ -622,7 +624,7 @@ consteval auto with_versions(std::index_sequence<kPlace...>) {
 }
 constexpr auto kFactRows = with_versions(std::make_index_sequence<kApiCount>{});
 static_assert(kFactRows.size() == static_cast<std::size_t>(FactId::Verified) + 1);
-/// Whether the code is empty or a known reason code.
+/// Whether the text is empty or a known reason code.
 constexpr bool is_reason(std::string_view code) {
     return code.empty() ||
            std::ranges::binary_search(reason_rows::kRows, code, {}, &ReasonInfo::code);
@@ -654,8 +656,8 @@ const FactRow& row_of(FactId id) {
 }
 
 Fact<Bytes> memory_for_use(const GpuMemory& memory) {
-    // The board's size is only a fallback: a process may get less of it, or more if memory is
-    // shared.
+    // The memory on the board is only a fallback, because a process may get less memory, or more
+    // memory if memory is shared.
     return Fact<Bytes>::from(memory.allocatable ? memory.allocatable : offered_memory(memory));
 }
 

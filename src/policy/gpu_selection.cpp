@@ -35,7 +35,7 @@ std::vector<const Gpu*> in_order(const Report& report) {
 const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen) {
     const auto gpus = in_order(report);
     const auto found = std::ranges::find_if(gpus, [&chosen](const Gpu* gpu) {
-        // Without a choice, any GPU that can compute is a default.
+        // If nothing was chosen, any GPU that can compute may be the default.
         return chosen.empty() ? gpu->kind != GpuKind::DisplayOnly
                               : gpu->id == whole_id(chosen.front());
     });
@@ -62,7 +62,7 @@ bool is_alike(const Gpu& left, const Gpu& right) {
     const auto& other = architecture_of(right);
     if (architecture && other)
         return architecture == other;
-    // Same model: the fallback if an architecture is unknown.
+    // If an architecture is unknown, GPUs of the same model count as equivalent.
     return left.pci && right.pci && left.pci->device_id &&
            left.pci->device_id == right.pci->device_id;
 }
@@ -71,7 +71,7 @@ namespace {
 
 using Text = std::optional<std::string>;
 
-/// Maximum length of a fact in bytes; longer ones are treated as unknown.
+/// Maximum length of a fact in bytes; longer facts are treated as unknown.
 constexpr std::size_t kMaxFact = 1024;
 constexpr std::string_view kHexadecimal = "0123456789abcdefABCDEF";
 
@@ -85,8 +85,8 @@ const ApiView* certain_view_of(const Gpu& gpu, std::string_view api) {
     return is_certain && view.device.is_object() ? &view : nullptr;
 }
 
-/// Joins the values of `one(gpu)` for all GPUs, without duplicates. nullopt if a GPU has none, if a
-/// value contains the separator, or if the list is too long.
+/// Joins the values of `one(gpu)` for all GPUs, without duplicates. nullopt if a GPU has no value,
+/// if a value contains the separator, or if the list is too long.
 template <class One>
 Text each(const Selection& selection, char separator, One one) {
     std::vector<std::string> texts;
@@ -158,9 +158,9 @@ Text index_in(const Gpu& gpu, std::string_view api) {
     return view && view->index ? Text{std::to_string(*view->index)} : std::nullopt;
 }
 
-/// The position in the order of KFD nodes, which is ROCm's order. Only for partitions, which have
-/// no other name, and only if ROCm itself wasn't probed. Source: ROCR-Runtime, BuildTopology in
-/// amd_topology.cpp.
+/// The position in the order of KFD nodes, which is ROCm's order. The position is used only for
+/// partitions, which have no other name, and only if ROCm itself was not probed. Source:
+/// ROCR-Runtime, BuildTopology in amd_topology.cpp.
 Text kfd_rank(const Gpu& gpu, const Report& report) {
     if (!partition_of(gpu) || !gpu.identity.kfd_node || was_asked(gpu, "hip"))
         return std::nullopt;
@@ -214,8 +214,8 @@ Text pci_ranks(const Selection& selection, std::string_view api, std::string_vie
     });
 }
 
-/// The manifest of the Vulkan driver for the GPU. nullopt if it only worked in the probe, behind
-/// another library.
+/// The manifest of the Vulkan driver for the GPU. nullopt if the driver worked only in the probe,
+/// through another library.
 Text manifest_of(const Gpu& gpu) {
     const auto* view = certain_view_of(gpu, "vulkan");
     if (!view || !view->driver || !view->driver->starts_with('/') ||
@@ -263,8 +263,8 @@ bool is_in_order_of(std::string_view api, const Selection& selection) {
 }
 
 /// Indices within the one manifest that all of the GPUs use. nullopt if the manifest lists exactly
-/// these GPUs in this order: given indices, ggml skips its own choice, so they are omitted if not
-/// needed.
+/// these GPUs in this order. If ggml is given indices, it skips its own choice of devices, so
+/// unnecessary indices are omitted.
 Text vulkan_indices(const Selection& selection) {
     const auto manifest = vulkan_manifests(selection);
     if (!manifest || manifest->find(':') != std::string::npos)
@@ -276,7 +276,8 @@ Text vulkan_indices(const Selection& selection) {
     return each_its_own(selection, [](const Gpu& gpu) { return index_in(gpu, "vulkan"); });
 }
 
-/// The manifests that list only these GPUs. A loader that loads only them shows no other device.
+/// The manifests that list only these GPUs. A loader that loads only these manifests shows no other
+/// device.
 Text vulkan_own_manifest(const Selection& selection) {
     const auto manifests = vulkan_manifests(selection);
     if (!manifests)
@@ -419,7 +420,8 @@ Text opencl_platform(const Selection& selection) {
     return each(selection, '\n', [](const Gpu& gpu) { return opencl_fact(gpu, "platform_name"); });
 }
 
-/// The device name. ggml takes the first device whose name contains it, so no other device may.
+/// The device name. ggml uses the first device whose name contains this name, so no other device's
+/// name may contain it.
 Text opencl_device(const Selection& selection) {
     if (selection.gpus.size() != 1)
         return std::nullopt;
@@ -441,7 +443,7 @@ Text opencl_vendor(const Selection& selection) {
     if (!driver || !driver->starts_with('/') || !driver->ends_with(".icd"))
         return std::nullopt;
     const auto& platform = view->device.at("platform_name");
-    // The same driver with a second platform.
+    // The OpenCL driver has a second platform.
     const auto is_elsewhere = [&](const Text& other, const Value& device) {
         return other == driver && device.at("platform_name") != platform;
     };
@@ -478,7 +480,7 @@ Text pci_addresses(const Selection& selection) {
     });
 }
 
-/// Sizes in MiB. Does not use each(), because two GPUs of equal size need two entries.
+/// Sizes in MiB. The function does not use each(), because two GPUs of equal size need two entries.
 Text memory_mib(const Selection& selection) {
     std::string list;
     for (const auto* gpu : selection.gpus) {
@@ -497,7 +499,8 @@ Text only_gpu(const Selection& selection) {
     return is_only ? Text{"0"} : std::nullopt;
 }
 
-/// The API in "cuda_pci_ranks", which must serve only one vendor's GPUs. Null for other facts.
+/// The API in the name of a fact such as "cuda_pci_ranks". The API must support only one vendor's
+/// GPUs. Null for other facts.
 const ApiInfo* ranked_api(std::string_view name) {
     constexpr std::string_view kEnd = "_pci_ranks";
     if (!name.ends_with(kEnd))

@@ -15,7 +15,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// Collects reasons. The most severe one determines the verdict.
+/// Collects reasons. The most severe reason determines the verdict.
 class Judgement {
 public:
     Judgement(const std::string& backend, const Gpu* gpu) : judged_{.gpu = gpu} {
@@ -25,20 +25,22 @@ public:
         judged_.candidate.verdict = Verdict::Accepted;
     }
     void reject(Reason reason) { judged_.reject(std::move(reason)); }
-    /// Makes the verdict unknown unless the candidate is already rejected: a requirement of the
-    /// profile, the request or the build is about an unknown fact and does not accept that.
+    /// Makes the verdict unknown unless the candidate is already rejected. Used if a requirement of
+    /// the profile, the request or the build is about an unknown fact and does not accept unknown
+    /// facts.
     void doubt(Reason reason) {
         judged_.lacks_facts = true;
         doubt_usability(std::move(reason));
     }
-    /// Makes the verdict unknown unless the candidate is already rejected: no driver has shown yet
-    /// that the backend works.
+    /// Makes the verdict unknown unless the candidate is already rejected. Used if no driver has
+    /// shown yet that the backend works.
     void doubt_usability(Reason reason) {
         if (is_accepted(judged_))
             judged_.candidate.verdict = Verdict::Unknown;
         judged_.candidate.reasons.push_back(std::move(reason));
     }
-    /// Makes an accepted candidate uncertain: a requirement accepts that its fact is unknown.
+    /// Makes an accepted candidate uncertain. Used if a requirement accepts that its fact is
+    /// unknown.
     void accept_unknown(Reason reason) {
         if (judged_.candidate.verdict == Verdict::Accepted)
             judged_.candidate.verdict = Verdict::Uncertain;
@@ -47,7 +49,7 @@ public:
     /// Adds a reason that does not change the verdict.
     void remark(Reason reason) { judged_.candidate.reasons.push_back(std::move(reason)); }
     [[nodiscard]] Judged end() && {
-        // For a candidate that cannot be chosen, only the reasons against it matter.
+        // If a candidate cannot be chosen, only the reasons against the candidate matter.
         if (judged_.candidate.verdict == Verdict::Uncertain)
             std::ranges::move(accepted_, std::back_inserter(judged_.candidate.reasons));
         return std::move(judged_);
@@ -92,15 +94,15 @@ bool lacks_libraries(const BackendView& view) {
     return view.usable != true && std::ranges::any_of(view.reasons, is_of_libraries);
 }
 
-/// Judges a GPU by the kernel only, for an application that bundles its user-space libraries and if
-/// the host's libraries report nothing. It needs the vendor's kernel driver and accessible device
-/// nodes.
+/// Judges a GPU only by the kernel's data. This applies if the application bundles its user-space
+/// libraries and the host's libraries report nothing. The backend then needs the vendor's kernel
+/// driver and accessible device nodes.
 void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement& judgement) {
     const auto& gpu = *facts.gpu();
     judgement.remark(because("bundled", {{"api", info_of(api).word}}));
     for (const auto& why : view.reasons) {
         const auto* info = find_reason(why.code);
-        // Missing host libraries don't matter here.
+        // Missing host libraries do not matter for this judgement.
         if (why.is("loader-missing") || why.is("not-probed"))
             continue;
         if (info && info->effect == ReasonEffect::Ends)
@@ -124,7 +126,7 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement&
     else if (!works_with(drivers, *gpu.driver.name))
         judgement.reject(because("kernel-driver-unfit",
                                  {{"driver", *gpu.driver.name}, {"api", info_of(api).word}}));
-    // ROCm also needs /dev/kfd. It is only known to be missing if the report knows any nodes, and
+    // ROCm also needs /dev/kfd. The node is known to be missing only if the report lists any nodes.
     // WSL uses another node.
     const auto& shared = facts.report().nodes;
     const auto is_known = [](const DeviceNode& node) { return node.accessible || node.mode; };
@@ -153,7 +155,7 @@ void try_facts(const SelectQuestion& question,
         return judgement.doubt_usability(because("not-probed", {{"api", api_below(backend)}}));
     const auto& view = found->second;
     const auto api = api_of_backend(backend);
-    // The host's libraries don't matter if the application bundles its own.
+    // The host's libraries do not matter if the application bundles its own libraries.
     if (api && lacks_libraries(view) && bundles_driver(question, *api, gpu))
         return try_kernel(view, *api, facts, judgement);
     for (const auto& why : view.reasons)
@@ -172,7 +174,8 @@ void try_facts(const SelectQuestion& question,
         judgement.remark(because("unhealthy", {{"health", gpu.health}}));
 }
 
-/// Requires a verified dispatch if the request does. Unusable backends already have reasons.
+/// Requires a verified result if the request requires verified results. Unusable backends already
+/// have reasons.
 void try_verified(const SelectQuestion& question,
                   const std::string& backend,
                   const Gpu& gpu,
@@ -188,14 +191,14 @@ void try_verified(const SelectQuestion& question,
                 {{"result", view.verification ? to_value(view.verification->result) : Value{}}}));
 }
 
-/// Whether the backend supports the GPU's vendor. If not, no further reason is worth adding.
+/// Whether the backend supports the GPU's vendor. If it does not, no further reason is added.
 bool is_served(const Gpu& gpu, std::string_view backend) {
     const auto view = gpu.backends.find(std::string{backend});
     return view == gpu.backends.end() || !has_reason(view->second.reasons, "vendor-mismatch");
 }
 
-/// Applies the profile's vendor rule. It also holds for a backend that lacks a library here, so
-/// that nobody installs the library for an application that would not use it.
+/// Applies the profile's vendor rule. The rule also applies to a backend that lacks a library on
+/// this machine, so that users do not install a library for an application that would not use it.
 void try_vendor(const SelectQuestion& question,
                 const std::string& backend,
                 const Gpu& gpu,
@@ -208,8 +211,9 @@ void try_vendor(const SelectQuestion& question,
                                  {{"vendor", gpu.vendor ? Value{*gpu.vendor} : Value{}}}));
 }
 
-/// Adds the result of a predicate. An unknown predicate makes the candidate unknown, so it is never
-/// chosen; one that accepts unknown facts makes it uncertain.
+/// Adds the result of a predicate. An unknown predicate makes the candidate unknown, so that the
+/// candidate is never chosen. An unknown predicate that accepts unknown facts makes the candidate
+/// uncertain.
 void weigh(Tested tested, Judgement& judgement) {
     if (!tested.why)
         return;
@@ -229,8 +233,9 @@ const std::vector<Predicate>& rules_for(const std::map<std::string, std::vector<
     return found == rules.end() ? kNone : found->second;
 }
 
-/// Whether a predicate about libraries is superseded: the profile's are about published builds, but
-/// the request lists which libraries the installed build needs and bundles.
+/// Whether the request supersedes a predicate about libraries. The profile's predicates are about
+/// published builds, but the request lists the libraries that the installed build needs and
+/// bundles.
 bool is_replaced(const SelectQuestion& question, const Predicate& predicate) {
     return !question.installed.empty() && predicate.alternatives.front().fact == FactId::Library;
 }
@@ -278,7 +283,7 @@ void weigh(const BuildNeeds& needs, const Facts& facts, Judgement& judgement) {
         else
             judgement.doubt(std::move(reason));
     }
-    // Libraries that no scan looks for can't be checked, so mention them.
+    // Libraries that gpuprobe does not search for cannot be checked, so mention them in a reason.
     for (const auto& library : needs.unlisted)
         judgement.remark(
             because("library-not-listed", {{"library", library}, {"build", needs.build}}));
@@ -313,7 +318,8 @@ bool is_lifted(const Profile& profile, const Facts& facts) {
            std::ranges::any_of(rules_for(profile.as_discrete, facts.subject().backend), holds);
 }
 
-/// The reason for not using integrated GPUs: never supported, or not enabled by a variable.
+/// The reason why an integrated GPU is not used: the application never supports integrated GPUs, or
+/// no variable enables them.
 Reason integrated_refusal(const Profile& profile) {
     if (profile.integrated_by.empty())
         return because("integrated-not-allowed");
@@ -389,14 +395,15 @@ std::vector<const SoftwareDevice*> software_for(std::string_view api, const Repo
     return devices;
 }
 
-/// The reason why an API has no device; nullopt if it simply has none.
+/// The reason why an API has no device; nullopt if the API works but has no device.
 std::optional<ReasonCode> code_of(const RuntimeInfo& runtime) {
     const auto some = [](ReasonCode code) { return std::optional{code}; };
     switch (runtime.outcome) {
         case Outcome::Answered:
             break;
         case Outcome::Absent:
-            // With a loader, the API merely has no device. Without one it isn't installed.
+            // If a loader is installed, the API only lacks a device. If no loader is installed, the
+            // API is not installed.
             return runtime.loader ? std::nullopt : some("loader-missing");
         case Outcome::Failed:
             return some("driver-failed");
@@ -478,7 +485,7 @@ std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
                                       const std::string& backend,
                                       const Report& report) {
     const auto uses = [&backend](const Gpu& gpu) { return can_use(gpu, backend); };
-    // Software devices are only worth mentioning if no GPU can use the backend.
+    // Mention software devices only if no GPU can use the backend.
     if (std::ranges::any_of(report.gpus, uses))
         return {};
     std::vector<Judged> candidates;
