@@ -56,7 +56,7 @@ std::vector<std::string> targets() {
     return words;
 }
 
-/// Whether the word ends in `wild`, and a known word begins with what is before it.
+/// Whether the word ends in `wild`, and a known word begins with the part before `wild`.
 bool matches_one(std::string_view word, char wild, const std::vector<std::string>& known) {
     if (!word.ends_with(wild))
         return false;

@@ -13,8 +13,8 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// Visitor that hashes the need of a term. Equal needs have equal hashes; members that rarely
-/// differ are omitted.
+/// A visitor that hashes the need of a term. Equal needs have equal hashes. Members that rarely
+/// differ are not hashed.
 struct NeedHash {
     std::size_t value = 0;
 
@@ -326,7 +326,7 @@ private:
             return is_tsuku_ && is_label(key) && !key.starts_with("linux")
                        ? ReadProblem{}
                        : ReadProblem{"not a platform such as linux-x86_64 or linux-arm64-musl"};
-        // Without `variants`, tsuku's platform is a single artifact.
+        // A platform without `variants` is a single artifact in tsuku's format.
         const bool is_flat = is_tsuku_ && value.is_object() && !value.find("variants");
         auto problem = is_flat ? read_flat_platform(value, platform, unknown_)
                                : read_platform(value, platform, unknown_);
@@ -386,7 +386,7 @@ std::optional<WallTime> instant_from(std::string_view text) {
     const auto fits = [](char c, char form) {
         return form == '0' ? c >= '0' && c <= '9' : c == form;
     };
-    // Every digit and separator must be in its place.
+    // Every digit and separator must be at its position.
     if (!std::ranges::equal(text, kForm, fits))
         return std::nullopt;
     const auto number = [text](std::size_t from, std::size_t count) {
@@ -395,7 +395,7 @@ std::optional<WallTime> instant_from(std::string_view text) {
     const std::chrono::year_month_day day{std::chrono::year{static_cast<int>(number(0, 4))},
                                           std::chrono::month{number(5, 2)},
                                           std::chrono::day{number(8, 2)}};
-    // A leap second is valid.
+    // The value 60 is valid, because it is a leap second.
     if (!day.ok() || number(11, 2) > 23 || number(14, 2) > 59 || number(17, 2) > 60)
         return std::nullopt;
     return WallTime{std::chrono::sys_days{day}.time_since_epoch() +
@@ -427,7 +427,8 @@ const VariantPlatform* platform_for(const Manifest& manifest, const Facts& host)
     const auto word = [&host](FactId id) { return host.get<std::string>(id).value; };
     const VariantPlatform* found = nullptr;
     for (const auto& platform : manifest.platforms) {
-        // An exact match of the C library wins; a key without one is the fallback.
+        // A key with the machine's C library takes precedence. A key without a C library is the
+        // fallback.
         if (word(FactId::Os) != "linux" || platform.arch != word(FactId::Arch))
             continue;
         if (platform.libc && platform.libc == word(FactId::Libc))

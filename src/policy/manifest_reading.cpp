@@ -205,7 +205,7 @@ ReadProblem check_signature(const Value& value) {
     });
 }
 
-/// The parts of a driver that an image can include, so that the host need not have them.
+/// The parts of a driver that an image can include, so that the host does not need them.
 constexpr auto kBundled = std::to_array<std::string_view>({"cuda-compat", "mesa", "rocm"});
 
 ReadProblem check_bundles(const Value& value) {
@@ -240,7 +240,7 @@ ReadProblem check_image(const Value& value) {
     });
 }
 
-/// Adds what is known about the container image to the alternatives that use CUDA.
+/// Adds the known properties of the container image to the alternatives that use CUDA.
 void add_image(const Value& image, Requirements& needs) {
     std::string condition;
     if (const auto* required = image.find("requires"))
@@ -287,14 +287,14 @@ ReadProblem needs_member(const Value& artifact, const char* key) {
     return artifact.find(key) ? ReadProblem{} : ReadProblem{"missing"}.in(key);
 }
 
-/// Whether a member has content: members of a record that was read before may be empty.
+/// Whether a member has content, because members of a record that was read earlier may be empty.
 bool describes_image(const Value& image) {
     const auto* bundles = image.at("bundles").as_object();
     const auto* conditions = image.at("requires").as_array();
     return (bundles && !bundles->empty()) || (conditions && !conditions->empty());
 }
 
-/// Checks that the members are present that are needed to find and verify the artifact.
+/// Checks that the artifact has the members that are needed to find and verify it.
 ReadProblem check_whole(const Value& artifact) {
     auto problem = needs_member(artifact, "type");
     const auto* type = artifact.at("type").as_string();
@@ -362,7 +362,7 @@ struct VariantReading {
     UnknownWords unknown = UnknownWords::Lose;
 };
 
-/// Reads an artifact. A variant with an unknown type of artifact is rejected, not an error.
+/// Reads an artifact. An unknown type of artifact is not an error, but rejects the variant.
 ReadProblem read_artifact_of(const Value& value, VariantReading& out) {
     auto problem = read_artifact(value, out.variant.artifact);
     const auto* type = value.at("type").as_string();
@@ -457,8 +457,8 @@ ReadProblem read_on_unknown(const Value& value, Variant& out) {
     return {};
 }
 
-/// The API that a tsuku variant's name or family implies, or the CPU; null if it implies none.
-/// Names of our backends are recognized, and "hip" is accepted for ROCm.
+/// The API, or the CPU, that a tsuku variant's name or family implies; null if it implies neither.
+/// Names of gpuprobe's backends are recognized, and "hip" is accepted for ROCm.
 const ApiInfo* implied_by(const Variant& variant) {
     const auto is_named = [&variant](std::string_view name) {
         return !name.empty() && (name == variant.name || name == variant.family);
@@ -529,7 +529,7 @@ ReadProblem read_variant(std::string name, const Value& value, Variant& out, Unk
         add_image(out.artifact.at("image"), out.needs);
     if (out.family.empty())
         out.family = out.name;
-    // Only variants without explicit requirements get the implied ones.
+    // Only variants without explicit requirements get the implied requirements.
     if (!value.find("requires") && !value.find("tier"))
         imply(out);
     if (const auto* accepted = value.find("on_unknown"); accepted && problem.empty()) {

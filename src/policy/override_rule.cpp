@@ -22,7 +22,7 @@ bool may_be_in_a_rule(std::string_view key) {
     });
 }
 
-/// Adds the names that aren't yet in the list.
+/// Adds the names that are not in the list yet.
 void add_missing(Names& names, const Names& more) {
     for (const auto& name : more)
         if (!contains(names, name))
@@ -39,7 +39,7 @@ void narrow(std::optional<Names>& names, const std::optional<Names>& limit) {
         std::erase_if(*names, [&](const std::string& name) { return !contains(*limit, name); });
 }
 
-/// The words under our backend names; unknown words stay unchanged.
+/// The words as gpuprobe's backend names; unknown words stay unchanged.
 std::optional<Names> backends_in_our_words(const Profile& profile, std::optional<Names> words) {
     if (words)
         for (auto& word : *words)
@@ -206,7 +206,7 @@ Status check_rule(const OverrideRule& rule,
                              ": no such backend" +
                              suggestion(*rule.request.backend, profile->backends)};
     } else if (!(rule.request == SelectRequest{})) {
-        // Without a profile only the rule's variants can be valid.
+        // If the application has no profile, only the rule's variants can be valid.
         return Error{ErrorCode::InvalidRequest,
                      "rule: the application has no rules for choosing a backend, so only variants "
                      "can be set"};

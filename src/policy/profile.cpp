@@ -21,7 +21,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-// Limits of docs/data-files.md: sizes are in bytes, the rest are numbers of entries.
+// The limits in docs/data-files.md. Sizes are in bytes; all other limits are numbers of entries.
 constexpr std::size_t kMaxProfileWord = 64;
 constexpr std::size_t kMaxBundles = 32;
 constexpr std::size_t kMaxDescription = 1024;
@@ -35,7 +35,7 @@ constexpr std::size_t kMaxProfilePlatforms = 32;
 constexpr std::size_t kMaxAnswers = 32;
 constexpr std::size_t kMaxMessages = 128;
 constexpr std::size_t kMaxStatuses = 16;
-// Higher ones are reserved by the shell and by programs that run others.
+// Higher exit statuses are reserved by the shell and by programs that run other programs.
 constexpr int kMaxStatus = 125;
 
 constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
@@ -78,14 +78,15 @@ std::vector<std::string> every_backend() {
     return backends;
 }
 
-/// The problem with a member that should be one of the profile's backends.
+/// The problem with a member that must name one of the profile's backends.
 ReadProblem no_backend_of(const Profile& profile, const std::string& member) {
     auto problem = unknown_word("not a backend of this profile", profile.backends);
     problem.word = member;
     return std::move(problem).in(scrubbed(member, kMaxProfileWord));
 }
 
-/// The error in a list of backends: unknown, duplicate, or not in `allowed` (null: any).
+/// The error in a list of backends: a backend is unknown, listed twice, or not in `allowed`. If
+/// `allowed` is null, any backend is allowed.
 ReadProblem backends_problem(const std::vector<std::string>& words,
                              const std::vector<std::string>* allowed) {
     std::set<std::string_view> seen;
@@ -159,7 +160,7 @@ ReadProblem translate_problem(const Profile& profile) {
     return {};
 }
 
-/// `reach`: the variables that the rule may set; null if the profile does not declare its
+/// `reach` contains the variables that the rule may set; null if the profile does not declare its
 /// variables.
 ReadProblem rule_problem(const EnvironmentRule& rule,
                          const Profile& profile,
@@ -186,7 +187,8 @@ ReadProblem rule_problem(const EnvironmentRule& rule,
     return {};
 }
 
-/// Checks the readers and variables that the program reads, and the variables it forwards.
+/// Checks the readers and variables that the program reads, and the variables that the program
+/// forwards.
 ReadProblem reads_problem(const Profile& profile) {
     const auto reads = profile.reads.value_or(std::vector<std::string>{});
     if (reads.size() > kMaxReads || profile.forwards.size() > kMaxReads)
@@ -213,7 +215,7 @@ ReadProblem reads_problem(const Profile& profile) {
 
 ReadProblem environment_problem(const Profile& profile) {
     const auto access = access_of(profile);
-    // Only check against declared variables if the profile declares any.
+    // Compare with the declared variables only if the profile declares variables.
     const bool declares_variables = profile.reads || !profile.forwards.empty();
     for (const auto& [backend, rules] : profile.environment) {
         if (!contains(profile.backends, backend))
@@ -256,7 +258,8 @@ ReadProblem as_discrete_problem(const Profile& profile) {
     return rules_problem(profile, profile.as_discrete).in("as_discrete");
 }
 
-/// Only for programs whose policy is "never", with variables that the program reads.
+/// Only programs whose policy is "never" may have this member, with variables that the program
+/// reads.
 ReadProblem integrated_by_problem(const Profile& profile) {
     if (profile.integrated_by.empty())
         return {};
@@ -431,8 +434,8 @@ ReadProblem newer_word(const Profile& profile) {
     return {};
 }
 
-/// Backends that aren't in our API table. Source: the backend folders of ggml and the device names
-/// of PyTorch, ONNX Runtime and wgpu.
+/// Backends that are not in gpuprobe's API table. Source: the backend folders of ggml and the
+/// device names of PyTorch, ONNX Runtime and wgpu.
 constexpr std::string_view kForeign =
     "amx blas cann directml hexagon kompute metal mlx mps musa npu onednn openvino qnn rpc tpu "
     "xnnpack zendnn";

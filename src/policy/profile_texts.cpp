@@ -43,7 +43,7 @@ std::optional<std::string> answer_from(const std::vector<AnswerRule>& rules,
     for (const auto& rule : rules)
         for (const auto& [text, predicates] : rule) {
             const auto truth = test_all(predicates, facts);
-            // A later rule must not win while an earlier one might hold.
+            // A later rule must not be used while an earlier rule might hold.
             if (truth == Truth::Unknown)
                 return std::nullopt;
             if (truth == Truth::True)
@@ -77,7 +77,7 @@ namespace {
 /// Maximum length of a message text in bytes.
 constexpr std::size_t kMaxMessage = 1024;
 
-/// The situations of docs/data-files.md.
+/// The situations in docs/data-files.md.
 constexpr auto kSituations = std::to_array<std::string_view>(
     {"disabled", "simulated", "fake-ignored", "fake-forbidden", "unknown-backend", "not-built",
      "not-available", "fell-back", "reported-failed", "granted", "selected", "nothing-built",
@@ -114,7 +114,7 @@ bool is_compute_gpu(const Gpu& gpu) {
     return gpu.kind != GpuKind::DisplayOnly;
 }
 
-/// Looks up the facts of a message, including the reported failure it is about.
+/// Looks up the facts of a message, including the reported failure that the message is about.
 class MessageFacts {
 public:
     explicit MessageFacts(const MessageContext& context, const ReportedFailure* failure = nullptr)
@@ -231,7 +231,8 @@ void write_choice(const MessageContext& context, MessageWriter& writer) {
         writer.write("selected", word);
 }
 
-/// Messages if nothing was chosen: the first of these causes that the profile has a text for.
+/// Messages if nothing was chosen. The message is about the first of these causes for which the
+/// profile has a text.
 void write_none(const MessageContext& context, MessageWriter& writer) {
     if (context.question.built && context.question.built->empty() && writer.write("nothing-built"))
         return;

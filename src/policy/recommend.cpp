@@ -138,8 +138,8 @@ Result<RecommendRequest> recommend_request_from(const Value& object) {
 
 namespace {
 
-/// The ids of the GPUs on which the variant runs. For an uncertain variant without such GPUs: those
-/// on which it may run.
+/// The ids of the GPUs on which the variant runs. If an uncertain variant has no such GPUs, the ids
+/// of the GPUs on which it may run.
 std::vector<std::string> covered_ids(const JudgedVariant& judged, const MachineFacts& machine) {
     const auto gpus = judged.verdict == Verdict::Uncertain && judged.covered == 0 ? judged.possible
                                                                                   : judged.covered;
@@ -150,7 +150,7 @@ std::vector<std::string> covered_ids(const JudgedVariant& judged, const MachineF
     return ids;
 }
 
-/// The candidate as the answer shows it.
+/// The candidate in the form that the answer contains.
 VariantCandidate candidate_from(const JudgedVariant& judged, const ExplanationContext& context) {
     const auto& variant = *judged.variant;
     VariantCandidate candidate{.variant = variant.name,
@@ -179,7 +179,7 @@ void take(const Variant& variant, Recommendation& answer) {
     answer.environment = variant.environment;
 }
 
-/// Takes the best variant and lists the other usable ones as fallbacks.
+/// Chooses the best variant and lists the other usable variants as fallbacks.
 void take_chain(const std::vector<JudgedVariant>& judged, Recommendation& answer) {
     for (const auto& entry : judged) {
         // Rejected variants are sorted last.
@@ -256,7 +256,8 @@ std::vector<FailedVariant> failed_variants(const Experience& experience, const P
 
 namespace {
 
-/// Handles the case that no variant fits: takes the manifest's default if it has one, and its hint.
+/// Handles the case that no variant fits. The answer is the manifest's default, if the manifest has
+/// one, and contains the manifest's hint.
 void take_default(const VariantPlatform& platform,
                   const RecommendRequest& request,
                   Recommendation& answer) {
@@ -297,7 +298,7 @@ struct FamilyOnGpu {
     }
 };
 
-/// Adds a miss, or replaces the family's if it is closer.
+/// Adds a miss. If the family already has a miss, the closer miss is kept.
 void add_to_family(FamilyOnGpu own, std::vector<FamilyOnGpu>& families) {
     const auto known = std::ranges::find_if(families, [&own](const FamilyOnGpu& family) {
         return family.is_of(*own.gpu, *own.variant);
@@ -308,7 +309,7 @@ void add_to_family(FamilyOnGpu own, std::vector<FamilyOnGpu>& families) {
         *known = std::move(own);
 }
 
-/// Adds the reasons against a variant, for each GPU. Variants that the caller excluded aren't
+/// Adds the reasons against a variant, for each GPU. Variants that the caller excluded are not
 /// alternatives.
 void add_variant(const JudgedVariant& judged,
                  const ExplanationContext& context,
@@ -331,7 +332,8 @@ void add_variant(const JudgedVariant& judged,
     }
 }
 
-/// The warning if a variant without GPU is recommended although the caller did not ask for that.
+/// The warning that a variant that uses no GPU is recommended, although the caller did not ask for
+/// such a variant.
 std::optional<Reason> unused_by_variants(const std::vector<JudgedVariant>& judged,
                                          const ExplanationContext& context) {
     UnusedGpu unused;
@@ -422,7 +424,7 @@ Recommendation recommend(const Manifest& manifest,
                           .manifest_sha256 = manifest.sha256,
                           .rules = rules.serial(),
                           .generation = report.generation};
-    // Nothing else can be answered without a platform.
+    // Without a platform, the answer has no other members.
     const auto* platform = platform_for(manifest, machine.host);
     if (!platform) {
         answer.warnings.push_back(other_platform(manifest, machine.host));
