@@ -34,7 +34,8 @@ ReadProblem add_name(std::string_view text, std::vector<std::string>& out) {
     return add_as_it_is(lower_case(text), out);
 }
 
-/// Adds a predicate. Its case is kept because sizes contain capitals: "memory>=8GiB".
+/// Adds a predicate without changing its case, because sizes contain capital letters:
+/// "memory>=8GiB".
 ReadProblem add_predicate(std::string_view text, std::vector<std::string>& out) {
     auto problem = add_as_it_is(text, out);
     if (!problem.empty())
@@ -44,7 +45,8 @@ ReadProblem add_predicate(std::string_view text, std::vector<std::string>& out) 
     return {};
 }
 
-/// Adds an assumption. A later one about the same fact would contradict it.
+/// Adds an assumption. A second assumption about the same fact is an error, because it would
+/// contradict the first.
 ReadProblem add_assumption(std::string_view text, std::vector<std::string>& out) {
     auto problem = add_as_it_is(text, out);
     if (!problem.empty())
@@ -56,7 +58,7 @@ ReadProblem add_assumption(std::string_view text, std::vector<std::string>& out)
                : ReadProblem{scrubbed(out.back(), 64) + ": the same fact twice"};
 }
 
-/// Adds a word about a build if `problem` finds no error in it.
+/// Adds a word about a build if `problem` finds no error in the word.
 template <std::optional<std::string> (*problem)(std::string_view)>
 ReadProblem add_build_word(std::string_view text, std::vector<std::string>& out) {
     const auto word = trimmed(text);
@@ -94,7 +96,7 @@ ReadProblem read_list(const Value& value, std::vector<std::string>& out, Add add
     return {};
 }
 
-/// Reads words about a whole build, or an object with words about each part of it.
+/// Reads words about a whole build, or an object with words about each part of the build.
 ReadProblem read_parts(const Value& value, PartWords& out, Add add) {
     out.clear();
     const auto* parts = value.as_object();
@@ -114,8 +116,8 @@ ReadProblem read_names(const Value& value, std::vector<std::string>& out) {
     return read_list(value, out, add_name);
 }
 
-/// Reads a list that restricts. An empty list is an error, because a script with an empty variable
-/// would otherwise remove the restriction.
+/// Reads a list that restricts the choice. An empty list is an error, because a script with an
+/// empty variable would otherwise remove the restriction.
 ReadProblem read_some_names(const Value& value, std::optional<std::vector<std::string>>& out) {
     auto problem = read_names(value, out.emplace());
     if (problem.empty() && out->empty())

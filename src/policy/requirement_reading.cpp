@@ -13,14 +13,14 @@ constexpr std::size_t kMaxWord = 128;
 constexpr std::uint64_t kMaxMib = 1ULL << 40;
 constexpr std::string_view kRequirementMembers = "host device scope gpus_min";
 
-/// The same problem, about a word that may be from a newer manifest.
+/// Marks the problem as a problem with a word that may be from a newer manifest.
 ReadProblem newer_word(ReadProblem problem) {
     problem.may_be_newer = true;
     return problem;
 }
 
-/// The first word that is not in the list of known words for the fact, if there is a list. A report
-/// may still have it, so only authors are told.
+/// The first word that is not in the list of known words for the fact, if the fact has such a list.
+/// A report may still contain the word, so the problem is only shown to authors.
 ReadProblem unlisted_word(FactId fact, const std::vector<std::string>& need) {
     for (std::size_t i = 0; i < need.size(); ++i)
         if (!is_known_word(fact, need[i]))
@@ -29,7 +29,7 @@ ReadProblem unlisted_word(FactId fact, const std::vector<std::string>& need) {
     return {};
 }
 
-/// The same for targets of AMD GPUs.
+/// The first target of AMD GPUs that is not known.
 ReadProblem unlisted_target(const std::vector<GfxTarget>& need) {
     std::vector<std::string> targets;
     for (const auto& target : need)
@@ -37,7 +37,7 @@ ReadProblem unlisted_target(const std::vector<GfxTarget>& need) {
     return unlisted_word(FactId::GfxTarget, targets);
 }
 
-/// The terms that the predicates of an object become.
+/// The terms to which the predicates of an object are converted.
 struct Predicates {
     Conjunction& terms;
     UnknownWords unknown = UnknownWords::Lose;
@@ -49,7 +49,7 @@ struct PredicateReader {
     ReadProblem (*read)(const Value& value, Predicates& out);
 };
 
-/// Replaces a general reason with a more specific one.
+/// Replaces a general reason with a more specific reason.
 ReadProblem named(ReadProblem problem, const char* reason) {
     if (problem.reason == "malformed" || problem.reason == "unknown word")
         problem.reason = reason;
@@ -62,7 +62,8 @@ void add_unsupported(const std::string& name, Predicates& out) {
     out.terms.push_back({.relation = Relation::Never, .name = scrubbed(name, kMaxWord)});
 }
 
-/// Adds such a term for an unknown member, or refuses it. `known` has the members of the object.
+/// Adds a term that is always false for an unknown member, or refuses the member. `known` contains
+/// the known members of the object.
 ReadProblem add_unknown_member(std::string_view object,
                                const std::string& key,
                                std::vector<std::string> known,
@@ -73,8 +74,8 @@ ReadProblem add_unknown_member(std::string_view object,
     return {};
 }
 
-/// Does the same for an unknown word of a predicate. A word that isn't a label is an error. `rule`
-/// describes the known words.
+/// Adds a term that is always false for an unknown word in a predicate, or refuses the word. A word
+/// that is not a label is an error. `rule` describes the known words.
 ReadProblem lose_for(std::string_view key,
                      const std::string& word,
                      const std::string& rule,
@@ -139,7 +140,8 @@ ReadProblem read_mib(const Value& value, Bytes& out) {
     return problem;
 }
 
-/// Reads a minimum version. The three templates below differ in the type of the need.
+/// Reads a minimum version. This template and the two templates below differ in the type of the
+/// need.
 template <FactId fact>
 ReadProblem version_need(const char* name, const Value& value, Predicates& out) {
     Version need;
@@ -166,8 +168,8 @@ ReadProblem mib_need(const char* name, const Value& value, Predicates& out) {
     return problem;
 }
 
-/// Why a predicate cannot be a requirement of a variant. A variant is not tied to one backend, so
-/// it cannot require a fact about a backend on a GPU.
+/// The reason why a predicate cannot be a requirement of a variant. A variant may have several
+/// backends, so it cannot require a fact about one backend on a GPU.
 ReadProblem where_problem(const Predicate& predicate, FactScope scope) {
     if (scope == FactScope::Host && !is_about_host(predicate))
         return "expected a requirement about the host";
@@ -179,7 +181,7 @@ ReadProblem where_problem(const Predicate& predicate, FactScope scope) {
                          : ReadProblem{};
 }
 
-/// Adds a predicate. A newer manifest can name facts that are unknown here.
+/// Adds a predicate. A newer manifest can name facts that this version does not know.
 ReadProblem add_where(const std::string& text, FactScope scope, Predicates& out) {
     auto predicate = parse_predicate(text);
     if (!predicate) {
@@ -332,8 +334,8 @@ ReadProblem read_one_of(const Value& value,
     std::erase_if(need, is_unknown);
     if (need.empty() && !unknown.empty())
         add_unsupported(std::string{key} + "=" + unknown, out);
-    // Add the term even if its list is empty now: otherwise a variant for unknown kinds would fit
-    // all GPUs.
+    // Add the term even if no known word is left in its list, because a variant for unknown kinds
+    // would otherwise fit all GPUs.
     add(key, fact, Relation::Is, std::move(need), out);
     return {};
 }
@@ -406,7 +408,7 @@ ReadProblem read_cuda(const Value& value, Predicates& out) {
     if (!need.toolkit)
         return ReadProblem{"missing"}.in("toolkit");
     need.code.toolkit = *need.toolkit;
-    // The predicate becomes two terms: one about the driver, and one about the kernels.
+    // The predicate is converted to a term about the driver and a term about the kernels.
     add("cuda.driver", FactId::Driver, Relation::DriverOf,
         CudaDriverNeed{.toolkit = *need.toolkit, .min_driver = need.min_driver}, out);
     add("cuda.code", FactId::ComputeCapability, Relation::Runs, std::move(need.code), out);
@@ -414,7 +416,8 @@ ReadProblem read_cuda(const Value& value, Predicates& out) {
     return {};
 }
 
-/// Reads a range with `min` and one upper bound, whose key determines whether it is inclusive.
+/// Reads a range with `min` and an upper bound. The key of the upper bound determines whether the
+/// bound is inclusive.
 ReadProblem read_range(const Value& value,
                        const std::string& name,
                        const std::string& upper_key,
@@ -520,8 +523,8 @@ void sort_terms(Conjunction& terms) {
     });
 }
 
-/// Splits `advises` from the predicates of a device. It applies only to this alternative, so it
-/// cannot contain alternatives.
+/// Separates `advises` from the predicates of a device. `advises` applies only to this alternative,
+/// so it cannot contain alternatives.
 ReadProblem read_advice(const Value& value,
                         Value& predicates,
                         Requirements& advice,
@@ -551,7 +554,7 @@ ReadProblem read_device(const Value& value, Requirements& out, UnknownWords unkn
     if (!problem.empty())
         return problem;
     if (has_advice || !out.advice.empty()) {
-        // Alternatives before this one had none.
+        // The alternatives before this alternative had no recommended conditions.
         out.advice.resize(out.devices.size());
         out.advice.push_back(std::move(advice));
     }
@@ -586,7 +589,7 @@ ReadProblem read_scope(const Value& value, Requirements& out, UnknownWords unkno
     std::string word;
     if (auto problem = read_value(value, word); !problem.empty())
         return problem;
-    // A word that is a label may be a scope of a newer manifest, so it only rejects the variant.
+    // A label may be a scope from a newer manifest, so an unknown label only rejects the variant.
     if (read_value(value, out.scope).empty())
         return {};
     if (!is_label(word))

@@ -26,7 +26,7 @@ bool is_generic(std::string_view processor) {
     return !family.empty() && family.find_first_not_of("0123456789-") == std::string_view::npos;
 }
 
-/// The processor in lower case, except for an X, which matches any digit.
+/// The processor in lower case, except for an X, which represents any digit.
 std::optional<std::string> processor_from(std::string_view text) {
     if (is_generic(text) && text.size() <= kMaxProcessor)
         return std::string{text};
@@ -52,7 +52,7 @@ bool is_in_family(std::string_view family, std::string_view processor) {
 bool names(const GfxTarget& target, const std::string& processor, const GfxFamilies& families) {
     if (target.processor == processor)
         return true;
-    // Only families and generic processors can match other names.
+    // Only a family or a generic processor can match a processor with another name.
     if (target.processor.find('X') == std::string::npos && !is_generic(target.processor))
         return false;
     const auto listed = families.find(target.processor);
@@ -93,7 +93,7 @@ Truth runs_on(const GfxTarget& target, const GfxTarget& device, const GfxFamilie
     if (!names(target, device.processor, families))
         return Truth::False;
     auto result = Truth::True;
-    // Code that does not mention a feature runs with either setting.
+    // Code that does not mention a feature runs with both settings of the feature.
     for (const auto& [feature, is_on] : target.features) {
         const auto found = device.features.find(feature);
         result = both(result, found == device.features.end() ? Truth::Unknown
@@ -108,7 +108,7 @@ bool is_exactly(const KernelTarget& target, const ComputeCapability& device) {
     return target.capability == device;
 }
 
-/// The rule for cubins, and for PTX that is family-specific.
+/// The rule for cubins and for family-specific PTX.
 bool is_same_major(const KernelTarget& target, const ComputeCapability& device) {
     return target.capability.major == device.major && target.capability.minor <= device.minor;
 }
@@ -135,7 +135,7 @@ Truth is_known_to_driver(const KernelTarget& ptx,
                          const Rules& rules) {
     if (ptx.isa && cuda.value)
         return rules.runs_ptx(*cuda.value, *ptx.isa);
-    // PTX without an ISA version: compare the driver with the toolkit that produced it.
+    // If the PTX has no ISA version, compare the driver with the toolkit that produced the PTX.
     return when_known(cuda, [&code](const Version& have) { return have >= code.toolkit; });
 }
 
@@ -208,7 +208,7 @@ std::string text_of(const KernelTarget& target) {
 
 KernelFit fit_of(const CudaKernels& code, const CudaDevice& device, const Rules& rules) {
     const auto oldest = rules.oldest_capability(code.toolkit);
-    // Neither lists nor a toolkit: nothing is known that would rule the device out.
+    // The build has neither lists nor a toolkit, so no known fact excludes the device.
     if (!code.sass && !code.ptx && !oldest)
         return KernelFit::Runs;
     if (!device.capability.value)
@@ -369,7 +369,8 @@ Status Rules::read_cuda_driver(std::string_view json) {
     const auto table = TRY(table_from<CudaDriverTable>(json));
     for (const auto& floor : table.majors) {
         floors_by_major_.emplace_back(floor.major, floor.driver);
-        // Exceptions are toolkits whose minimum differs from the major version's.
+        // The exceptions are toolkits whose minimum differs from the minimum for their major
+        // version.
         for (const auto& [toolkit, driver] : floor.exceptions)
             if (const auto version = parse_text(toolkit, std::type_identity<Version>{}))
                 floors_by_toolkit_.emplace(*version, driver);
@@ -446,8 +447,7 @@ const Rules& Rules::current() {
         for (const auto& [name, table] : tables)
             documents.push_back({.name = name, .json = table->json});
         auto read = from(documents);
-        // If a table in use is malformed, use all of the compiled-in ones instead of mixing
-        // versions.
+        // If a table in use is malformed, use all compiled-in tables instead of mixing versions.
         if (!read)
             read = builtin();
         return std::move(read).value_or({});
@@ -492,7 +492,7 @@ std::optional<std::uint32_t> Rules::branch_of_cuda(const Version& cuda) const {
 }
 
 std::optional<Version> Rules::cuda_of_ptx(const Version& isa) const {
-    // The first row with this ISA version or a newer one.
+    // The first row with this ISA version or a newer ISA version.
     const auto found = cuda_by_ptx_.lower_bound(isa);
     return found == cuda_by_ptx_.end() ? std::nullopt : std::optional{found->second};
 }
@@ -500,7 +500,7 @@ std::optional<Version> Rules::cuda_of_ptx(const Version& isa) const {
 Truth Rules::runs_ptx(const Version& cuda, const Version& isa) const {
     if (const auto first = cuda_of_ptx(isa))
         return truth_of(cuda >= *first);
-    // The ISA version is newer than the table: a driver known to the table can't compile it.
+    // The ISA version is newer than the table, so a driver in the table cannot compile the PTX.
     const bool is_in_table = !cuda_by_ptx_.empty() && cuda <= cuda_by_ptx_.rbegin()->second;
     return is_in_table ? Truth::False : Truth::Unknown;
 }
@@ -537,7 +537,7 @@ std::optional<Version> Rules::cuda_floor(const Version& toolkit) const {
     if (may_have_row)
         if (const auto found = floors_by_toolkit_.find(release); found != floors_by_toolkit_.end())
             return found->second;
-    // No row for the toolkit: minor-version compatibility sets the minimum.
+    // The table has no row for the toolkit, so minor-version compatibility determines the minimum.
     for (const auto& [major, driver] : floors_by_major_)
         if (major == toolkit.major())
             return driver;
@@ -545,7 +545,7 @@ std::optional<Version> Rules::cuda_floor(const Version& toolkit) const {
 }
 
 std::optional<Version> Rules::cuda_of_driver(const Version& driver) const {
-    // The row of the newest branch that isn't above the driver's.
+    // The row of the newest branch that is not newer than the driver's branch.
     const auto next = cuda_by_branch_.upper_bound(driver.major());
     return next == cuda_by_branch_.begin() ? std::nullopt : std::optional{std::prev(next)->second};
 }
@@ -556,7 +556,7 @@ bool Rules::is_tegra(const ComputeCapability& capability) const {
 
 namespace {
 
-/// Whether the name is one of a vGPU: "A10-24Q", "GRID T4-16C".
+/// Whether the name is the name of a vGPU: "A10-24Q", "GRID T4-16C".
 bool is_of_vgpu(std::string_view name) {
     const auto profile = name.substr(name.rfind('-') + 1);
     return profile.size() > 1 && std::string_view{"ABCQ"}.find(profile.back()) != profile.npos &&

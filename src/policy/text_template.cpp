@@ -36,7 +36,8 @@ Filled filled_text(std::string_view text, const WordLookup& lookup) {
     return filled;
 }
 
-/// Fills "A|B": the first alternative whose placeholders are all known, else "".
+/// Fills "A|B" with the first alternative whose placeholders are all known; "" if no alternative
+/// has only known placeholders.
 std::string first_complete(std::string_view alternatives, const WordLookup& lookup) {
     while (true) {
         const auto bar = std::min(alternatives.find('|'), alternatives.size());

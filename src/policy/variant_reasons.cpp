@@ -10,7 +10,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// The value of `where` and, if there are several alternatives, the index of one.
+/// The value of `where` and, if there are several alternatives, the index of the alternative.
 struct Place {
     std::string where = {};
     std::optional<std::size_t> alternative = {};
@@ -67,7 +67,7 @@ ReasonCode code_for(const Term& term, Truth result, const Facts& facts) {
     return shortfall_code(term);
 }
 
-/// A reason with its common members; `want` and `have` are filled in by the caller.
+/// A reason with its common members. The caller fills in `want` and `have`.
 Reason reason_for(const Term& term, const Place& place, ReasonCode code, Truth result) {
     auto reason = because(code);
     reason.detail["where"] = place.where;
@@ -114,7 +114,8 @@ void add_toolkit(const std::vector<Conjunction>& condition, Reason& reason) {
 
 Reason unmet(const Term& term, const Facts& facts, const Place& place, Truth result);
 
-/// The reason for the alternative that is closest to being met, about the whole term.
+/// The reason for a term with alternatives: the reason for the alternative that is closest to being
+/// met.
 Reason nearest_unmet(const Term& term,
                      const std::vector<Term>& alternatives,
                      const Facts& facts,
@@ -146,7 +147,7 @@ Reason unmet(const Term& term, const Facts& facts, const Place& place, Truth res
     reason.detail["have"] = reason.is("vendor-mismatch")
                                 ? to_value(facts.get<std::string>(FactId::Vendor).value)
                                 : have_of(term, facts);
-    // Report the C library instead of the version that it lacks.
+    // Report the wrong C library instead of a missing glibc version.
     if (reason.is("other-libc") && term.fact == FactId::Glibc) {
         reason.detail["want"] = Value{Value::Array{Value{"glibc"}}};
         reason.detail["have"] = to_value(facts.get<std::string>(FactId::Libc).value);
@@ -179,8 +180,8 @@ bool covers(const Reason& known, const Reason& reason) {
            });
 }
 
-/// Whether at most an updatable driver version keeps the alternative from running. Only then are
-/// further obstacles worth reporting.
+/// Whether the alternative runs, or would run with an updated driver. Only then are further
+/// obstacles reported.
 bool may_run(const Conjunction& alternative, const Facts& gpu) {
     return std::ranges::all_of(alternative, [&gpu](const Term& term) {
         return holds(term, gpu) != Truth::False ||
@@ -192,7 +193,7 @@ bool may_run(const Conjunction& alternative, const Facts& gpu) {
 /// Collects the reasons of one variant.
 class Explainer {
 public:
-    /// `variant` is null for recommended conditions, which are explained by their terms only.
+    /// `variant` is null for recommended conditions, which only their terms explain.
     Explainer(const Requirements& needs, const Variant* variant, const ExplanationContext& context)
         : needs_{needs},
           variant_{variant},
@@ -256,7 +257,8 @@ private:
         for (const auto& term : alternative)
             route.is_open = both(route.is_open, explain(term, gpu, place, route.reasons));
         const auto of_terms = route.reasons.size();
-        // The terms don't cover inaccessible nodes and the application's own rules, so add those.
+        // The terms do not cover inaccessible nodes and the application's rules, so add their
+        // reasons.
         if (variant_ && is_meant) {
             for (auto& reason : closed_nodes(*variant_, alternative, gpu))
                 add_once(std::move(reason), route.reasons);
@@ -266,7 +268,7 @@ private:
         if (variant_ && context_.request.require_verified)
             std::ranges::move(unverified(*variant_, alternative, gpu),
                               std::back_inserter(route.reasons));
-        // Obstacles apart from terms always rule the alternative out.
+        // Obstacles that are not terms always rule the alternative out.
         if (route.reasons.size() > of_terms)
             route.is_open = Truth::False;
         else if (variant_ && is_meant && route.is_open == Truth::True)
@@ -428,13 +430,14 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
     explainer.explain_host();
     const auto vendors = vendors_of(needs);
     const auto& gpus = context.machine.gpus;
-    // If the host rules the variant out, reasons about GPUs would not help.
+    // If the host rules the variant out, reasons about GPUs would not help users.
     const bool depends_on_gpus = !needs.devices.empty() && !explainer.is_for_other_hosts();
     for (std::size_t i = 0; i < gpus.size() && depends_on_gpus; ++i) {
         const auto& vendor = gpus[i].get<std::string>(FactId::Vendor).value;
         const bool is_meant =
             vendors.empty() || !vendor || std::ranges::find(vendors, *vendor) != vendors.end();
-        // Skip GPUs on which it runs, and GPUs of other vendors if it runs somewhere.
+        // Skip GPUs on which the variant runs. If the variant runs on any GPU, skip GPUs from other
+        // vendors too.
         if (is_covered(judged, i) || (!is_meant && judged.covered != 0))
             continue;
         explainer.explain_gpu(gpus[i], is_meant);
@@ -474,7 +477,8 @@ std::vector<Reason> warnings_for(const JudgedVariant& judged, const ExplanationC
                 covered.push_back(&gpus[i]);
         add_advice(*variant.advice, covered, context, warnings);
     }
-    // The advice of an alternative is for the GPUs on which the variant uses that alternative.
+    // The recommended conditions of an alternative apply to the GPUs on which the variant uses that
+    // alternative.
     for (std::size_t i = 0; i < gpus.size() && !variant.needs.advice.empty(); ++i)
         if (const auto used =
                 is_covered(judged, i) ? used_alternative(variant.needs, gpus[i]) : std::nullopt;
