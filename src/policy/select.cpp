@@ -18,7 +18,7 @@
 #include "report/compute_view.h"
 #include "report/report.h"
 
-/// Decisions about machines that aren't probed: simulated GPUs, and other platforms.
+/// Decisions about machines that are not probed: machines with simulated GPUs, and other platforms.
 
 namespace gpuprobe::inline policy {
 
@@ -31,9 +31,9 @@ Report simulated_report(const Profile& profile,
                         const std::vector<std::string>& backends,
                         const Report& report);
 
-/// The choice on a platform that the profile lists; on any other platform no choice, with
-/// `platform-not-in-profile`. Backend names in the request must be the application's, since they
-/// aren't translated.
+/// The choice on a platform that the profile lists. On any other platform, nothing is chosen, and
+/// the reason is `platform-not-in-profile`. Backend names in the request must be the application's
+/// names, because they are not translated.
 Decision decision_for_platform(const Profile& profile,
                                const SelectRequest& request,
                                const std::string& platform);
@@ -65,7 +65,7 @@ Gpu made_up_gpu(const Profile& profile, const std::string& backend) {
     return gpu;
 }
 
-/// A candidate with the reasons against it that follow from the request.
+/// A candidate, with the reasons against the candidate that follow from the request.
 Candidate candidate_on(const std::string& word, const SelectRequest& request) {
     Candidate candidate{.backend = word, .verdict = Verdict::Accepted};
     const auto reject = [&candidate](Reason why) {
@@ -74,7 +74,8 @@ Candidate candidate_on(const std::string& word, const SelectRequest& request) {
     };
     const auto requested =
         request.backend ? std::optional{std::vector{*request.backend}} : request.only;
-    // With acceleration switched off only the CPU remains, and the requested backends are ignored.
+    // If acceleration is switched off, only the CPU remains, and the requested backends are
+    // ignored.
     if (is_switched_off(request) && word != kCpu)
         reject(because("switched-off"));
     else if (!is_switched_off(request) && requested && !contains(*requested, word))
@@ -106,7 +107,7 @@ Report simulated_report(const Profile& profile,
     Report simulated{.generation = report.generation, .state = report.state};
     simulated.host = report.host;
     for (const auto& backend : profile.backends) {
-        // Accept the application's name for a backend as well as ours.
+        // Accept both the application's name and gpuprobe's name for a backend.
         const bool is_named = contains(backends, "gpu") || contains(backends, backend) ||
                               contains(backends, word_for(profile, backend));
         if (is_named && backend != kCpu)
@@ -122,7 +123,7 @@ Decision decision_for_platform(const Profile& profile,
     const auto found = profile.platforms.find(platform);
     std::string accepted;
     if (found == profile.platforms.end()) {
-        // Without a list for the platform every backend is rejected.
+        // If the profile has no list for the platform, every backend is rejected.
         for (const auto& backend : profile.backends)
             decision.candidates.push_back(
                 {.backend = word_for(profile, backend),
@@ -159,13 +160,14 @@ Decision decision_for_platform(const Profile& profile,
 
 namespace {
 
-/// Whether a program that uses the best GPU should also use the other: a GPU like it, or one that
-/// the request also names.
+/// Whether a program that uses the best GPU should also use the other GPU, because the GPUs are
+/// equivalent or the request also names the other GPU.
 bool goes_with(const Gpu& best, const Gpu& other, bool is_named) {
     return is_alike(best, other) || (is_named && !stands_alone(best) && !stands_alone(other));
 }
 
-/// The accepted GPUs of the chosen backend that go with the best GPU, with the best one first.
+/// The accepted GPUs of the chosen backend that a program should use together with the best GPU;
+/// the best GPU comes first.
 std::vector<const Gpu*> group_of(const SelectQuestion& question,
                                  const Judged& best,
                                  const std::vector<Judged>& all) {
@@ -180,7 +182,8 @@ std::vector<const Gpu*> group_of(const SelectQuestion& question,
     return gpus;
 }
 
-/// The facts about the first selected GPU through the backend of a candidate; null for no choice.
+/// The facts about the first selected GPU through the backend of a candidate; null if nothing was
+/// chosen.
 Facts facts_on(const SelectQuestion& question,
                const Candidate* candidate,
                const Selection& selection) {
@@ -201,8 +204,8 @@ Variables answers_on(const SelectQuestion& question,
     return answers_of(question.profile, facts_on(question, candidate, selection), selection);
 }
 
-/// The variables that restrict the application to this selection, and those that enable integrated
-/// GPUs if needed.
+/// The variables that restrict the application to this selection and, if needed, the variables that
+/// enable integrated GPUs.
 Variables environment_on(const SelectQuestion& question,
                          const Judged& judged,
                          const Selection& selection,
@@ -235,8 +238,8 @@ struct SelectingValues {
     auto operator<=>(const SelectingValues&) const = default;
 };
 
-/// The variables and answers that select a candidate's GPU. Variables that only prefer it are left
-/// out, because the program sees the other GPUs too.
+/// The variables and answers that select a candidate's GPU. Variables that only prefer the GPU are
+/// left out, because with them the program also sees the other GPUs.
 SelectingValues values_on(const SelectQuestion& question,
                           const Judged& judged,
                           const Selection& selection) {
@@ -252,12 +255,12 @@ SelectingValues values_on(const SelectQuestion& question,
 class EquivalentGpus {
 public:
     explicit EquivalentGpus(const Access& access) : reads_variables_{!access.variables.empty()} {}
-    /// Groups the candidate with those that are selected by the same values.
+    /// Groups the candidate with the candidates that the same values select.
     void add(Judged& judged, SelectingValues values) {
         if (may_be_seen(judged) && (reads_variables_ || !values.environment.empty()))
             named_[std::move(values)].push_back(&judged);
     }
-    /// Marks the accepted candidates in groups of several.
+    /// Marks the accepted candidates in groups with several candidates.
     void mark() const {
         for (const auto& [values, alike] : named_)
             for (auto* judged : alike)
@@ -281,7 +284,7 @@ private:
 };
 
 /// Gives each accepted candidate its environment. Adds a reason to candidates that the caller's
-/// variables hide, and to those that can't be distinguished from others.
+/// variables hide, and to candidates that cannot be distinguished from others.
 void add_environments(const SelectQuestion& question,
                       const Report& report,
                       std::vector<Judged>& all) {
@@ -294,12 +297,12 @@ void add_environments(const SelectQuestion& question,
             alone.gpus.push_back(judged.gpu);
         if (is_accepted(judged))
             candidate.environment = environment_on(question, judged, alone);
-        // Rejected GPUs matter too: the program may still see them under the same name.
+        // Rejected GPUs matter too, because the program may still see them under the same name.
         if (may_be_seen(judged))
             names.add(judged, values_on(question, judged, alone));
         if (!judged.gpu || candidate.verdict == Verdict::Rejected)
             continue;
-        // Report variables that hide an accepted candidate or one with an unknown verdict.
+        // Report variables that hide a candidate that is accepted or whose verdict is unknown.
         for (auto& reason : hidden_by(question.callers_environment, access, candidate.backend,
                                       *judged.gpu, alone, candidate.environment))
             candidate.reasons.push_back(std::move(reason));
@@ -307,7 +310,7 @@ void add_environments(const SelectQuestion& question,
     names.mark();
 }
 
-/// The decision in one line, for logs.
+/// The decision as one line for logs.
 std::string summary_of(const SelectQuestion& question,
                        const std::vector<std::string>& available,
                        const std::optional<std::string>& chosen) {
@@ -340,13 +343,13 @@ bool shows_others(const Reason& reason, const std::vector<std::string>& chosen) 
            });
 }
 
-/// Whether a reason of the chosen candidate is also a warning of the decision. Limits of memory
-/// only matter for a plan.
+/// Whether a reason on the chosen candidate is also a warning of the decision. Memory limits matter
+/// only for a plan.
 bool is_warned_of(const Reason& reason) {
     return reason.is("known-bad") && reason.detail.at("fault") != to_value(Fault::Memory);
 }
 
-/// The warnings that the choice may not be the one that is used, or is known to be bad.
+/// The warnings that the program may not use the chosen GPU, or that the choice is known to be bad.
 std::vector<Reason> warnings_of(const SelectQuestion& question,
                                 const Judged& best,
                                 const Selection& selection,
@@ -398,7 +401,7 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
         subject.backend_word = decision.backend;
         subject.variant = best->candidate.variant ? best->candidate.variant : question.variant;
     } else {
-        // Without a choice the environment hides every GPU.
+        // If nothing was chosen, the environment hides every GPU.
         decision.environment = environment_of(question.profile, kCpu, selection,
                                               answers_on(question, nullptr, selection));
         hide_additions(access_of(question.profile), question.callers_environment,
@@ -416,16 +419,16 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
     return decision;
 }
 
-/// Whether the request says which build it is for.
+/// Whether the request describes a build.
 bool describes_build(const SelectRequest& request) {
     return request.own_build || request.built || !request.variants.empty() ||
            !(request.installed == DescribedBuild{});
 }
 
-/// The published variants of an application on one machine, with everything that their judge needs.
+/// The published variants of an application on one machine, with all data for judging them.
 class VariantsHere {
 public:
-    /// `request` is an administrator's rule about variants; null for none.
+    /// `request` is an administrator's rule about variants; null if there is no such rule.
     VariantsHere(const Profile& profile,
                  const Manifest& manifest,
                  const Report& report,
@@ -439,16 +442,17 @@ public:
             here_.emplace(PublishedVariants{*platform, machine_, request_, failed_});
     }
 
-    /// The variants for this platform; null if there are none.
+    /// The variants for this platform; null if the manifest has no variants for it.
     [[nodiscard]] const PublishedVariants* here() const { return here_ ? &*here_ : nullptr; }
 
-    /// Adds to the decision which variant it is for, or why it is for none.
+    /// Adds the variant that the decision assumes, or the reason why the decision assumes no
+    /// variant.
     void note(const Attempt& made, Decision& decision) const {
         if (made.assumed)
             decision.assumes = AssumedVariant{
                 .variant = made.assumed->name,
                 .version = made.assumed->version ? made.assumed->version : manifest_.version};
-        // On the CPU, the choice does not use what the variant needs for GPUs.
+        // If the choice is the CPU, the variant's requirements of GPUs do not matter.
         if (!decision.gpus.empty())
             std::ranges::copy(made.variant_lacks, std::back_inserter(decision.warnings));
         // The warning about an unused GPU has the same reasons.
@@ -477,7 +481,7 @@ struct Background {
     const RecommendRequest* variants = nullptr;  ///< an administrator's rule about variants
 };
 
-/// Decides for `report`, which is the machine's or a simulated one.
+/// Makes a decision for `report`, which is the machine's report or a simulated report.
 Result<Decision> decided(const Profile& profile,
                          const SelectRequest& request,
                          const Report& report,
@@ -508,7 +512,7 @@ Result<Decision> decided(const Profile& profile,
     return decision;
 }
 
-/// The request with a variant's name in `backend` understood as the installed variant.
+/// The request, in which a variant's name in `backend` is interpreted as the installed variant.
 SelectRequest with_named_variant(const Profile& profile,
                                  SelectRequest request,
                                  const Report& report,
@@ -560,7 +564,7 @@ Result<Decision> select(const Profile& profile,
                         const RecommendRequest* variants) {
     if (request.fake && request.forbid_fake)
         return fake_forbidden(profile);
-    // Another platform can't be probed, so decide by the profile only.
+    // Another platform cannot be probed, so only the profile decides.
     if (request.platform && request.platform != platform_of(report.host)) {
         auto decision = decision_for_platform(profile, request, *request.platform);
         decision.generation = report.generation;

@@ -105,7 +105,8 @@ std::optional<std::vector<std::string>> backends_asked_for(const Profile& profil
     return found == profile.requests->end() ? std::nullopt : std::optional{found->second};
 }
 
-/// The error for an unknown backend, in the profile's own words if it has a message.
+/// The error for an unknown backend. If the profile has a message for this error, the text is that
+/// message.
 Error unknown_backend(const Profile& profile, const std::string& word) {
     const auto known = known_requests(profile);
     if (auto text = message_for(profile, "unknown-backend", word,
@@ -123,7 +124,7 @@ Status force(const SelectRequest& request, SelectQuestion& question) {
     const auto& profile = question.profile;
     question.forced = backends_asked_for(profile, *request.backend);
     question.requested = scrubbed(*request.backend, 64);
-    // The summary shows the application's name even if the request used ours.
+    // The summary shows the application's name, even if the request contained gpuprobe's name.
     if (question.forced && !profile.requests)
         question.requested = question.word_for(question.forced->front());
     if (question.forced)
@@ -194,8 +195,8 @@ Status note_installed(const SelectRequest& request,
     return Done{};
 }
 
-/// The reported failures under our backend names. Reports about backends that the profile no longer
-/// has are dropped.
+/// The reported failures under gpuprobe's backend names. Reports about backends that the profile no
+/// longer contains are dropped.
 std::vector<ReportedFailure> failures_for(const Profile& profile, const Experience& experience) {
     std::vector<ReportedFailure> failures;
     for (auto failure : experience.failures)
@@ -206,7 +207,7 @@ std::vector<ReportedFailure> failures_for(const Profile& profile, const Experien
     return failures;
 }
 
-/// Moves the preferred backends that are in the list to its front.
+/// Moves the preferred backends to the front of the list.
 std::vector<std::string> preferred_first(const SelectQuestion& question,
                                          std::vector<std::string> backends) {
     auto next = backends.begin();
@@ -238,7 +239,7 @@ std::map<std::string, std::string> switched_by(const Profile& profile,
 }  // namespace
 
 std::optional<std::string> backend_named(const Profile& profile, const std::string& word) {
-    // A translated name takes precedence over ours.
+    // A translated name takes precedence over gpuprobe's name.
     for (const auto& [backend, translation] : profile.translate)
         if (translation == word)
             return backend;
@@ -264,8 +265,8 @@ std::vector<std::string> SelectQuestion::compiled() const {
     return words;
 }
 
-/// Vendor rules only guide the automatic choice, so a backend requested by name is permitted on
-/// every vendor.
+/// Vendor rules affect only the automatic choice, so a backend that the request names is permitted
+/// on GPUs from every vendor.
 std::vector<std::string> SelectQuestion::backends_for(
     const std::optional<std::string>& vendor) const {
     if (profile.vendors.empty())
@@ -287,7 +288,7 @@ Result<SelectQuestion> question_from(const Profile& profile,
                                      const Manifest* manifest) {
     SelectQuestion question{.profile = profile};
     question.built = TRY(backends_from(profile, "built", request.built));
-    // Uses `built`, which shows whether the request lists the backends.
+    // This call uses `built`, which shows whether the request lists the backends.
     TRY(note_installed(request, report, manifest, question));
     question.only = TRY(backends_from(profile, "only", request.only));
     question.strict = request.strict.value_or(profile.strict);
@@ -305,7 +306,7 @@ Result<SelectQuestion> question_from(const Profile& profile,
     TRY(require(request, question));
     TRY(force(request, question));
     TRY(prefer(request, question));
-    // Uses the backends that prefer() stored.
+    // This call uses the backends that prefer() stored.
     question.backends = preferred_first(question, profile.backends);
     std::erase(question.backends, kCpu);
     return question;

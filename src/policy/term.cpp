@@ -40,7 +40,7 @@ bool is_vendor(std::string_view have, const Words& wanted) {
     return is_one_of(have, wanted) || (!is_named && is_one_of("other", wanted));
 }
 
-/// Is and IsNot over a single word.
+/// Evaluates Is and IsNot on a fact that is a single word.
 Truth word_is(const Term& term, const Fact<std::string>& fact) {
     const auto& wanted = std::get<Words>(term.need);
     return when_known(fact, [&](const std::string& have) {
@@ -50,7 +50,8 @@ Truth word_is(const Term& term, const Fact<std::string>& fact) {
     });
 }
 
-/// Is and IsNot over a list: Is holds if any listed word matches. An empty list fails both.
+/// Evaluates Is and IsNot on a fact that is a list. Is holds if any word in the list matches. With
+/// an empty list, both are false.
 Truth some_word_is(const Term& term, const Fact<WordSet>& fact) {
     const auto& wanted = std::get<Words>(term.need);
     return when_known(fact, [&](const WordSet& have) {
@@ -73,7 +74,7 @@ Truth has_word(const Term& term, const std::string& word, const WordSet& have) {
     return may_be_there ? Truth::Unknown : found;
 }
 
-/// Whether the set has every word that the term needs.
+/// Whether the set contains every word that the term requires.
 Truth has_all(const Term& term, const Facts& facts) {
     const auto& fact = facts.get<WordSet>(term.fact);
     if (!fact.value)
@@ -114,8 +115,8 @@ Truth is_usable(const Term& term, const Facts& facts) {
     return usable ? truth_of(*usable) : Truth::Unknown;
 }
 
-/// Whether NVIDIA's driver has at least this version. If its version is unknown, the CUDA version
-/// that it reported (cuDriverGetVersion) shows the branch that it is at least from.
+/// Whether NVIDIA's driver has at least this version. If the driver's version is unknown, the CUDA
+/// version that it reported (cuDriverGetVersion) determines the oldest possible driver branch.
 Truth driver_reaches(const Version& floor, const Facts& facts) {
     const auto& driver = facts.version(FactId::Driver);
     const auto& cuda = facts.version(FactId::Cuda).value;
@@ -145,7 +146,7 @@ Truth runs_compat(const Facts& facts) {
 /// of its version.
 Truth host_driver_runs(const CudaDriverNeed& need, const Facts& facts) {
     const auto& vendor = facts.get<std::string>(FactId::Vendor);
-    // An unknown vendor may still be NVIDIA.
+    // If the vendor is unknown, it may be NVIDIA.
     if (vendor.value ? *vendor.value != info_of(Api::Cuda).vendor : vendor.is_probed)
         return Truth::False;
     // A cuda-compat package supplies a newer user-space driver for the installed kernel driver.
@@ -155,8 +156,7 @@ Truth host_driver_runs(const CudaDriverNeed& need, const Facts& facts) {
     const auto floor = need.min_driver ? need.min_driver : facts.rules().cuda_floor(need.toolkit);
     if (floor)
         return driver_reaches(*floor, facts);
-    // The table lacks this toolkit: accept a driver with the same CUDA major version or a later
-    // one.
+    // The table lacks this toolkit, so accept a driver with the same or a later CUDA major version.
     return when_known(facts.version(FactId::Cuda), [&need](const Version& have) {
         return have.major() >= need.toolkit.major();
     });
@@ -229,7 +229,8 @@ Truth admits(const std::vector<Conjunction>& alternatives,
     return result;
 }
 
-/// The same for every brand that the GPU may have: unknown if it depends on the brand.
+/// Whether an alternative holds for every brand that the GPU may have; unknown if the result
+/// depends on the brand.
 Truth admits(const std::vector<Conjunction>& alternatives, const Facts& facts) {
     const auto* products = products_of(facts);
     if (!products)
@@ -318,7 +319,7 @@ struct NeedText {
         return floor ? Value{text_of(*floor)} : Value{};
     }
     Value operator()(const CudaKernels& code) const {
-        // Without lists the contents of the build are unknown.
+        // If the build has no lists, its kernels are unknown.
         const bool has_lists = code.sass || code.ptx;
         return has_lists ? Value{text_of(code)} : Value{};
     }
@@ -360,8 +361,8 @@ Value shown(const AnyFact& fact) {
     return words.size() == 1 ? Value{words.front()} : to_value(words);
 }
 
-/// The right-hand side of a term. Sizes are numbers of bytes, everything else is the text after the
-/// sign.
+/// The right-hand side of a term: a number of bytes for sizes, and the text after the sign for all
+/// other facts.
 Value need_of(const Term& term) {
     if (const auto* size = std::get_if<Bytes>(&term.need))
         return to_value(*size);
@@ -412,8 +413,8 @@ std::string_view last_lead(std::string_view text) {
     return before == std::string_view::npos ? lead : lead.substr(before + kOr.size());
 }
 
-/// Joins two terms with "or". The second omits its fact and sign if they repeat: "driver=550 or
-/// 560".
+/// Joins two terms with "or". The second term omits its fact and sign if they are the same as in
+/// the first term: "driver=550 or 560".
 std::string either_of(std::string_view text, std::string_view term) {
     const auto lead = last_lead(text);
     return std::string{text}.append(kOr).append(
@@ -494,7 +495,7 @@ Truth holds(const Term& term, const Facts& facts) {
             return admits(std::get<std::vector<Conjunction>>(term.need), facts);
         case Relation::HasAll:
             return has_all(term, facts);
-        // The remaining relations compare, and the overload follows from the fact's type.
+        // The remaining relations compare values. The type of the fact determines the overload.
         default:
             return std::visit([&term](const auto& fact) { return compares(term, fact); },
                               facts.at(term.fact));
@@ -527,7 +528,7 @@ std::optional<Api> api_of(const Term& term) {
 }
 
 ReasonCode shortfall_code(const Term& term) {
-    // An unknown word of a newer manifest.
+    // An unknown word in a newer manifest.
     if (term.relation == Relation::Never)
         return "unsupported-predicate";
     const auto& row = row_of(term.fact);
@@ -551,7 +552,7 @@ Value have_of(const Term& term, const Facts& facts) {
         return {};
     if (term.fact == FactId::Usable)
         return to_value(facts.usable(std::get<Api>(term.need)));
-    // The condition of an image begins with the driver's CUDA.
+    // The condition of an image begins with the driver's CUDA version.
     const auto& fact = facts.at(term.relation == Relation::Admits ? FactId::Cuda : term.fact);
     // Levels are stored as versions; show them in their usual spelling.
     if (const auto* level = std::get_if<Fact<Version>>(&fact);
@@ -571,7 +572,7 @@ Value missing_of(const Term& term, const Facts& facts) {
     for (const auto& word : *wanted)
         if (const auto found = spelled(term, word, facts); fact.value->holds(found) == Truth::False)
             missing.emplace_back(found);
-    // An incomplete set can lack a word without being known to lack it.
+    // In an incomplete set, a missing word may still be present on the machine.
     const bool is_inconclusive = missing.empty() && !fact.value->is_complete;
     return is_inconclusive ? Value{} : Value{std::move(missing)};
 }
@@ -636,7 +637,7 @@ Error refused(std::string text) {
     return Error{ErrorCode::InvalidRequest, std::move(text)};
 }
 
-/// Reads words separated by `|`. Only listed libraries are accepted, since others aren't scanned.
+/// Reads words separated by `|`. Only libraries that gpuprobe searches for are accepted.
 Result<TermNeed> words_from(const TermText& text) {
     std::vector<std::string> words;
     for (const auto alternative : split(text.value, '|')) {
@@ -745,7 +746,8 @@ Result<Term> fact_term(const TermText& text) {
 
 namespace {
 
-/// A part of an image's condition. `brand` is NVML's word, which admits() compares.
+/// A part of an image's condition. The value of `brand` is a word from NVML, which admits()
+/// compares.
 Result<Term> condition_part(std::string_view text) {
     auto part = term_text(text);
     if (part.name == "brand") {
