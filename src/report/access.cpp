@@ -155,7 +155,7 @@ bool is_about_a_node(const Reason& reason) {
     return reason.is("no-permission") && !reason.detail.at("node").is_null();
 }
 
-/// Replaces the findings about nodes with those for the caller.
+/// Replaces the findings about nodes with the findings for the caller.
 template <class Device>
 void look_at_findings(const Host& host, Device& device) {
     std::erase_if(device.findings, [](const Reason& finding) {
@@ -230,7 +230,7 @@ std::optional<bool> may_open(const DeviceNode& node, const Caller& caller) {
     for (const auto& entry : node.acl)
         if (entry.tag == "user" && entry.id == caller.uid)
             return grants(entry.mode & mask_of(node));
-    // Without groups, only a mode that is the same for group and others decides.
+    // If the groups are unknown, the mode decides only if it is the same for group and others.
     if (!caller.groups) {
         const bool all_agree = node.acl.empty() && grants(*node.mode) == grants(*node.mode >> 3);
         return all_agree ? std::optional{grants(*node.mode)} : std::nullopt;

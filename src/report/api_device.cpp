@@ -165,7 +165,7 @@ struct Preference {
     std::string_view word;
     int rank;
 };
-// The first match wins: the words of a layered driver can also name the driver below it.
+// The first match counts, because the words of a layered driver can also name the driver below it.
 constexpr std::array kPreferences = std::to_array<Preference>({
     {"dozen", 100},
     {"dzn", 100},

@@ -359,7 +359,8 @@ constexpr std::string_view api_below(std::string_view backend) {
     return api && *api != Api::Cpu ? info_of(*api).word : std::string_view{};
 }
 
-/// The backends that compute on GPUs: first those for one vendor, then those for any GPU.
+/// The backends that compute on GPUs: first the backends for one vendor, then the backends for any
+/// GPU.
 constexpr auto gpu_backends() {
     RowsOf<BackendInfo, kApiCount + kFurtherBackends.size()> all;
     for (const auto& api : kApis)

@@ -401,7 +401,7 @@ Gpu gpu_of(const Subject& subject,
     return gpu;
 }
 
-/// The kind in the chip's row, else in the kernel driver's row.
+/// The kind in the chip's row, otherwise in the kernel driver's row.
 std::optional<std::string> accelerator_kind(const HardwareDevice& hardware) {
     for (const auto* row : {chip_of(hardware), driver_row_of(hardware)})
         if (row && row->kind)

@@ -24,7 +24,7 @@ std::optional<std::string> with_part(const std::optional<std::string>& name,
     return *name + " MIG" + (partition.profile ? " " + *partition.profile : "");
 }
 
-/// The GPU's nodes without those that belong to other partitions only.
+/// The GPU's nodes without the nodes that belong only to other partitions.
 std::vector<DeviceNode> nodes_of(const Gpu& gpu, const Partition& partition) {
     const auto has = [](const Partition& one, const DeviceNode& node) {
         return std::ranges::find(one.nodes, node.path) != one.nodes.end();
@@ -266,8 +266,8 @@ std::string_view whole_id(std::string_view id) {
 }
 
 std::string plain_id(std::string_view word) {
-    // The part before the slash may be a PCI address in any spelling; the rest is a partition's
-    // name.
+    // The part before the slash may be a PCI address in any spelling; the part after it is a
+    // partition's name.
     const auto whole = whole_id(word);
     const auto address = parse_text(whole, std::type_identity<PciAddress>{});
     const auto partition = lower_case(word.substr(whole.size()));

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxFactKey = 128;
 enum class FactOf {
     EveryDevice,  ///< the named members of DeviceFacts
     Device,       ///< DeviceFacts::extra; a report merges both into ApiView::device
-    View,         ///< added to ApiView::device by the report; no API may send it
+    View,         ///< a fact that the report adds to ApiView::device; no API may send such a fact
     WholeGpu,     ///< derived from all information about a GPU: a member of Gpu
     Runtime,      ///< ProbeResult::runtime: about the API as a whole
     Hardware,     ///< HardwareDevice::extra: reported by the kernel
@@ -43,11 +43,11 @@ constexpr std::array<EnumName<FactType>, 10> names_of(FactType) {
              {FactType::Object, "object"}}};
 }
 
-/// How specific a fact is to one device or one moment. Each row has to set it.
+/// How specific a fact is to one device or one moment. Each row must set this value.
 enum class FactSpecificity {
     Unset,     ///< not set; a table with such a row does not compile
-    Model,     ///< the same for all devices of one model under one driver
-    Own,       ///< location or setup of this device; does not identify it elsewhere
+    Model,     ///< the fact is the same for all devices of one model under one driver
+    Own,       ///< location or setup of the device, which does not identify the device elsewhere
     Identity,  ///< unique to the device; hidden from callers who may not open the device
     Moment,    ///< changes by itself; a change does not start a new report generation
 };

@@ -67,11 +67,12 @@ struct JudgedRole {
 
 /// Judges the role by these rules, in this order:
 ///
-/// 1. kernel drivers for displays, accelerators, and drivers that are not for devices;
+/// 1. the bound kernel driver, if it is a driver for displays or accelerators, or not for devices;
 /// 2. the device's row in the chip table. A display or a paravirtual device counts as a GPU if a
-///    GPU driver is bound; a device that the table calls neither counts as a GPU if it has a render
+///    GPU driver is bound. A device with the role `neither` counts as a GPU if it has a render
 ///    node;
-/// 3. rules by class. A display function is a GPU if its vendor makes GPUs or it has a render node.
+/// 3. rules for PCI classes. A display function is a GPU if its vendor makes GPUs or the function
+///    has a render node.
 ///
 /// Sources: data/knowledge/chips.json; class codes of pci.ids; node-feature-discovery's device
 /// classes. AMD Instinct cards have class 0380 or 1200.

@@ -44,7 +44,7 @@ std::optional<std::string> vendor_of(const Subject& subject);
 /// The bound driver. A GPU without hardware gets `nvidia` if NVML or CUDA lists it as a discrete
 /// GPU (Jetsons use nvgpu), and `amdgpu` if HIP lists it; null on WSL, which has neither. The
 /// version of NVIDIA's driver may also come from NVML or from its Vulkan driver, because both
-/// refuse to work with a module of another version. (On WSL it is the version of the Windows
+/// refuse to work with a module of another version. (On WSL, this is the version of the Windows
 /// driver.)
 DriverInfo driver_of(const Subject& subject, const Host& host);
 

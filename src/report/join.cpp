@@ -21,8 +21,8 @@ Value::Object origin_of(const ApiDevice& device) {
         {"api", device.probe->api}, {"driver", device.probe->driver}, {"index", index_of(device)}};
 }
 
-/// Holds the state of one join. Each step takes the pending records and joins those that it can;
-/// run() has the order of the steps. A step returns true if it has dealt with the record.
+/// The state of one join. Each step joins the pending records that it can join; run() has the order
+/// of the steps. A step returns true if it has dealt with the record.
 class Joiner {
 public:
     Joiner(const Machine& machine, const std::vector<const ProbeResult*>& probes);
@@ -279,8 +279,8 @@ std::vector<Subject*> Joiner::candidates_for(const ApiDevice& device) {
     return candidates;
 }
 
-/// Reduces several candidates to the one with the same memory size, if the memory sizes of all
-/// others contradict.
+/// Reduces several candidates to the candidate with the same memory size, if the memory sizes of
+/// all other candidates contradict the record.
 void keep_by_memory(const ApiDevice& device, std::vector<Subject*>& candidates) {
     const auto is_as_large = [&](const Subject* one) { return has_size_of(device, *one); };
     const auto may_be_it = [&](const Subject* one) { return memory_agrees(device, *one); };

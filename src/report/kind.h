@@ -13,19 +13,21 @@ Role role_of(const Subject& subject);
 
 /// Whether a GPU is discrete, integrated or virtual, by the strongest available evidence:
 ///
-/// 1. the role, and devices of hypervisors;
-/// 2. the type from an API; Vulkan first, OpenCL last, because OpenCL only reports shared memory;
+/// 1. the role, and the list of devices that hypervisors emulate;
+/// 2. the type from an API. Vulkan comes first and OpenCL last, because OpenCL reports only whether
+///    memory is shared;
 /// 3. properties that amdgpu shows: a KFD node with CPU cores and SIMDs is an APU, and so is a
-///    device with the sensor vddnb; a device with other sensors only, or with board information, is
+///    device with the sensor vddnb. A device with only other sensors, or with board information, is
 ///    a card;
 /// 4. the chip table;
-/// 5. Intel: the GPU at 0000:00:02.0 is integrated, any other is discrete;
-/// 6. AMD: classes 0302 and 1200 are cards, and so is a device with a known memory vendor. At most
+/// 5. Intel's rule: the GPU at 0000:00:02.0 is integrated, any other GPU is discrete;
+/// 6. AMD's rules: classes 0302 and 1200 are cards, and so is a device with a known memory vendor.
+/// At most
 ///    4 GiB of VRAM, with at least 8 GiB of GTT and at least four times as much GTT, is an APU.
 ///    Other VRAM, and class 0380, is a card;
-/// 7. NVIDIA: names of systems on a chip are integrated, other PCI functions are discrete. If the
-///    hardware is hidden, memory that NVML reports belongs to a card, because NVML reports none for
-///    such systems;
+/// 7. NVIDIA's rules: a GPU with the name of a system on a chip is integrated, other PCI functions
+///    are discrete. If the hardware is hidden, a GPU whose memory NVML reports is a card, because
+///    NVML reports no memory for systems on a chip;
 /// 8. devices from the device tree are integrated.
 ///
 /// Sources: Vulkan VkPhysicalDeviceType; data/knowledge/chips.json; fastfetch and nvtop for Intel's

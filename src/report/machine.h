@@ -69,7 +69,8 @@ struct KernelSetup {
     /// are left out.
     std::optional<std::vector<std::string>> parameters = {};
     std::optional<bool> secure_boot = {};
-    std::optional<std::string> lockdown = {};  ///< "none", "integrity" or "confidentiality"
+    /// Mode of the kernel lockdown: "none", "integrity" or "confidentiality".
+    std::optional<std::string> lockdown = {};
     /// The number in /proc/sys/kernel/tainted, a set of bits.
     std::optional<std::uint64_t> tainted = {};
     /// Graphics driver modules that modprobe.d or the command line prevents from loading, sorted.
@@ -189,8 +190,8 @@ struct HardwarePartition {
     /// Address of the virtual function, if the partition is one.
     std::optional<PciAddress> pci = {};
     std::optional<std::uint32_t> gpu_instance = {};  ///< number of the GPU instance; MIG only
-    std::optional<std::uint32_t> compute_instance =
-        {};  ///< number within the GPU instance; MIG only
+    /// Number within the GPU instance; MIG only.
+    std::optional<std::uint32_t> compute_instance = {};
     /// Render node that belongs only to this partition: "/dev/dri/renderD129".
     std::optional<std::string> node = {};
     std::vector<std::string> nodes = {};  ///< all device nodes that belong only to this partition

@@ -53,8 +53,8 @@ bool vendors_differ(const ApiDevice& device, const Subject& subject) {
 }
 
 /// The part of an architecture that identifies its generation: "11" in gfx1100 and "20" in Intel's
-/// 20.4.4, because overrides can change the rest. A compute capability is returned whole, because
-/// nothing can override it.
+/// 20.4.4, because overrides can change the other parts. A compute capability is returned whole,
+/// because nothing can override it.
 std::string_view generation_of(std::string_view architecture, bool is_capability) {
     constexpr std::string_view kGfx = "gfx";
     if (is_capability)

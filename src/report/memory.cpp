@@ -253,7 +253,7 @@ MemoryFindings dedicated(Samples& samples) {
         result.findings = mismatches(samples, physical->reading);
     }
     result.memory.allocatable = dedicated_allocatable(samples);
-    // NVML's and other APIs' free sizes come after those from the kernel.
+    // The kernel's free size is preferred to the free sizes from NVML and other APIs.
     auto free = samples.from("kernel-derived", "free");
     set_free(result.memory, free ? free : samples.kernel_or(&ApiTrust::free, "free"));
     return result;

@@ -32,17 +32,20 @@ struct MemoryFindings {
 
 /// The memory of a GPU by kind.
 ///
-/// - Discrete and virtual (`dedicated`): `physical` is the kernel's value, else the one from the
-///   API ranked first by ApiTrust::physical. `allocatable` (available to a process) is the one from
-///   the API ranked first by its own rank, or NVML's total minus its reserved memory. `free` is the
-///   kernel's value, else the one from the API ranked first. A BAR is only evidence, because it
-///   does not show how much memory is behind it.
-/// - Integrated AMD (`carveout`): `physical` is the carve-out, `allocatable` the sum of carve-out
-///   and GTT. `free` is the free part of both, but for the GTT at most the host's available memory.
-///   KFD's banks do not count as a carve-out: for small APUs, newer kernels include the GTT there.
-/// - Other integrated (`unified`): `allocatable` is the value from an API. `free` is the host's
-///   available memory; for Intel nine tenths of it, which is the budget of its Vulkan driver.
-/// - Unknown: same as dedicated, without a kind. Display-only: no sizes.
+/// - Discrete and virtual GPUs (`dedicated`): `physical` is the kernel's value, otherwise the value
+///   from the most trusted API by ApiTrust::physical. `allocatable` (available to a process) is the
+///   value from the most trusted API by ApiTrust::allocatable, or NVML's total minus its reserved
+///   memory. `free` is the kernel's value, otherwise the value from the most trusted API. A BAR is
+///   only evidence, because the size of a BAR does not show how much memory the GPU has.
+/// - Integrated AMD GPUs (`carveout`): `physical` is the carve-out, and `allocatable` is the sum of
+///   carve-out and GTT. `free` is the free part of both, where the free part of the GTT is at most
+///   the host's available memory. KFD's memory banks do not count as a carve-out, because newer
+///   kernels include the GTT in the banks of small APUs.
+/// - Other integrated GPUs (`unified`): `allocatable` is the value from an API. `free` is the
+///   host's available memory. For Intel GPUs, it is nine tenths of the available memory, because
+///   this is the budget of Intel's Vulkan driver.
+/// - GPUs of unknown kind have the sizes of `dedicated`, without a kind. Display-only GPUs have no
+///   sizes.
 ///
 /// `physical` is null, not zero, if all memory belongs to the host. Free memory from OpenCL and
 /// from unprivileged i915 is never used. The order that GpuMemory guarantees holds for the known

@@ -53,7 +53,7 @@ RECORD_MEMBERS(ReasonTarget, gpu, api, path)
 /// The texts of a reason for users. explain/reason_words.h writes these texts for the calling user
 /// and this machine.
 struct ReasonWords {
-    /// One clause, without a capital letter at the beginning and a full stop at the end.
+    /// One clause, without a capital letter at the beginning or a full stop at the end.
     std::string text = {};
     std::optional<std::string> fix = {};     ///< null if nothing helps
     std::vector<std::string> commands = {};  ///< the commands in `fix`, for a shell
@@ -62,7 +62,7 @@ struct ReasonWords {
 RECORD_MEMBERS(ReasonWords, text, fix, commands, subject)
 
 /// The explanation of a result: a stable code and the facts that led to the result. In answers to
-/// requests, but not in the report, it also has texts for users.
+/// requests, but not in the report, a reason also has texts for users.
 struct Reason {
     std::string code = {};  ///< listed in docs/reasons.md; newer versions may add codes
     Value detail = Value{Value::Object{}};  ///< an object

@@ -359,7 +359,7 @@ struct RuntimeDriver {
 };
 RECORD_MEMBERS(RuntimeDriver, manifest, library, outcome, note)
 
-/// One API on this machine, independent of its devices.
+/// An API on this machine, independent of the API's devices.
 struct RuntimeInfo {
     Outcome outcome = Outcome::Absent;
     std::optional<std::string> loader = {};  ///< soname or path of the loaded library
