@@ -201,7 +201,7 @@ public:
                                             const Value& evidence,
                                             const std::string& gpu) const {
         const Facts facts{{.report = report_}};
-        // The scene has no device: conditions can only use the roots and the evidence.
+        // No device is set here, so conditions can use only the roots and the evidence.
         const auto known = with_vendor(evidence, gpu);
         const TermContext context{.roots = &roots_, .facts = &facts, .evidence = &known};
         if (!all_hold(cause.when, context))
@@ -284,7 +284,7 @@ private:
     }
 
     /// The evidence for which the conditions of a cause hold, without duplicates. If several have
-    /// the same value in the cause's `once`, the one with the most known members is kept.
+    /// the same value in the cause's `once`, the evidence with the most known members is kept.
     static std::vector<Value> evidence_of(const Cause& cause, TermContext context) {
         std::vector<Value> found;
         for (auto& evidence : candidates(cause, context)) {

@@ -26,7 +26,7 @@ struct Finding {
     std::optional<std::string> gpu = {};
     std::vector<std::string> gpus = {};  ///< ids of all GPUs and accelerators with this finding
     Value evidence = Value{Value::Object{}};  ///< the facts that the finding is based on; an object
-    /// One clause, without a capital letter at the beginning and a full stop at the end.
+    /// One clause, without a capital letter at the beginning or a full stop at the end.
     std::string sentence = {};
     std::optional<std::string> fix = {};     ///< the fix for this machine; absent if nothing helps
     std::vector<std::string> commands = {};  ///< the commands in `fix`, for a shell

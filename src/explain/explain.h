@@ -35,7 +35,7 @@ struct Fix {
     std::vector<std::string> commands = {};
 };
 
-/// A reason as text: one clause, without a capital letter at the beginning and a full stop at the
+/// A reason as text: one clause, without a capital letter at the beginning or a full stop at the
 /// end.
 struct Explained {
     std::string text = {};

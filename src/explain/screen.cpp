@@ -212,7 +212,7 @@ std::string cut_to(std::string_view text, std::size_t columns, std::string_view 
     if (mark_width > columns)
         return std::string{text.substr(0, fitting_bytes(text, columns))};
     auto start = text.substr(0, fitting_bytes(text, columns - mark_width));
-    // No space before the mark.
+    // The mark follows the text without a space.
     while (start.ends_with(' '))
         start.remove_suffix(1);
     return std::string{start} + std::string{mark};

@@ -58,7 +58,7 @@ struct SelectQuestion {
     std::vector<InstalledNeeds> installed = {};
     bool strict = false;
     std::optional<Bytes> min_memory = {};
-    std::vector<ReportedFailure> failures = {};  ///< under our backend names
+    std::vector<ReportedFailure> failures = {};  ///< failures under gpuprobe's backend names
     std::map<std::string, std::string> callers_environment = {};
     IntegratedPolicy integrated = IntegratedPolicy::Fallback;
     /// The caller's variables that make the program use integrated GPUs.

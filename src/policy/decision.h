@@ -113,7 +113,7 @@ RECORD_MEMBERS(VariantCandidate,
 enum class RecommendStatus {
     Ok,
     None,               ///< no variant fits
-    DefaultUnverified,  ///< no variant fits, but the manifest specifies its default anyway
+    DefaultUnverified,  ///< no variant fits, but the manifest has a default for this case
     NoPlatform,         ///< the manifest does not support the known part of the platform
 };
 constexpr std::array<EnumName<RecommendStatus>, 4> names_of(RecommendStatus) {

@@ -262,9 +262,9 @@ bool is_in_order_of(std::string_view api, const Selection& selection) {
     return places.size() == selection.gpus.size() && std::ranges::is_sorted(places);
 }
 
-/// Indices within the one manifest that all of the GPUs use. nullopt if the manifest lists exactly
-/// these GPUs in this order. If ggml is given indices, it skips its own choice of devices, so
-/// unnecessary indices are omitted.
+/// Indices within the manifest, if all GPUs use the same manifest. nullopt if the manifest lists
+/// exactly these GPUs in this order. If ggml is given indices, it skips its own choice of devices,
+/// so unnecessary indices are omitted.
 Text vulkan_indices(const Selection& selection) {
     const auto manifest = vulkan_manifests(selection);
     if (!manifest || manifest->find(':') != std::string::npos)

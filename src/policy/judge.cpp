@@ -225,7 +225,7 @@ void weigh(Tested tested, Judgement& judgement) {
         judgement.accept_unknown(*std::move(tested.why));
 }
 
-/// The predicates for a backend; empty if none exist.
+/// The predicates for a backend; empty if the backend has no predicates.
 const std::vector<Predicate>& rules_for(const std::map<std::string, std::vector<Predicate>>& rules,
                                         std::string_view backend) {
     static const std::vector<Predicate> kNone;

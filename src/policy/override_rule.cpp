@@ -139,7 +139,7 @@ Names marked(const std::set<std::string>& backends) {
     return words;
 }
 
-/// The backends in both lists, or those in the only list that is set.
+/// The backends that both lists contain or, if only one list is set, the backends in that list.
 std::optional<std::set<std::string>> meant_backends(const SelectQuestion& question) {
     auto meant = question.only;
     if (!question.forced)

@@ -11,7 +11,8 @@ namespace gpuprobe::inline policy {
 /// candidates or restricts them, but cannot make a rejected candidate acceptable.
 struct OverrideRule {
     SelectRequest request = {};
-    /// The same for its variants, as an argument of RecommendVariant; null: no rule.
+    /// The application's rule for variants, in the form of an argument of RecommendVariant; null if
+    /// the application has no such rule.
     Value variants = {};
 };
 

@@ -380,8 +380,8 @@ ReadProblem dates_problem(const Profile& profile) {
     return {};
 }
 
-/// The first error in a profile, with the member at fault: violations of the words and limits in
-/// docs/data-files.md, and contradictions. Empty if it is valid.
+/// The first error in a profile, with the wrong member. Errors are violations of the words and
+/// limits in docs/data-files.md, and contradictions. Empty if it is valid.
 ReadProblem profile_problem(const Profile& profile) {
     if (profile.schema != 1)
         return ReadProblem{"expected 1"}.in("schema");

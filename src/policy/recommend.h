@@ -51,7 +51,7 @@ RecommendRequest under_rule(RecommendRequest request, const RecommendRequest& ru
 /// A variant or a family of variants that failed on this machine.
 struct FailedVariant {
     std::string word = {};                ///< a word as in a request, or "variant:NAME"
-    std::optional<std::string> gpu = {};  ///< id; nullopt for every GPU
+    std::optional<std::string> gpu = {};  ///< id of the GPU; nullopt means every GPU
     Value detail = Value{Value::Object{}};
 };
 
@@ -85,8 +85,8 @@ Recommendation recommend(const Manifest& manifest,
 std::optional<Reason> staleness(const Manifest& manifest, WallTime now);
 std::optional<Reason> staleness(const Profile& profile, WallTime now);
 
-/// The warning "superseded-document" if a newer version of the application is known than the one
-/// that a manifest or profile describes.
+/// The warning "superseded-document" if a version of the application is known that is newer than
+/// the version in a manifest or profile.
 std::optional<Reason> supersession(const Manifest& manifest);
 std::optional<Reason> supersession(const Profile& profile);
 

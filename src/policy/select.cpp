@@ -25,8 +25,8 @@ namespace gpuprobe::inline policy {
 RECORD_DEFINE_CONVERSIONS(Decision)
 
 /// The report's machine with its GPUs replaced by one simulated GPU for each of `backends`, which
-/// are the application's names or ours. "gpu" means every GPU backend of the profile. "none" and
-/// backends that aren't in the profile add no GPU.
+/// are the application's names or gpuprobe's names. "gpu" means every GPU backend of the profile.
+/// "none" and backends that aren't in the profile add no GPU.
 Report simulated_report(const Profile& profile,
                         const std::vector<std::string>& backends,
                         const Report& report);

@@ -92,7 +92,7 @@ bool rests_on_profile_alone(const Profile& profile, const SelectRequest& request
 /// manifest has no such variant on this platform.
 ///
 /// If the request does not describe the build, the decision is for the variant that recommend()
-/// chooses under `variants` (an administrator's rule; null for none), and names it in `assumes`: a
+/// chooses under `variants` (an administrator's rule, or null), and names it in `assumes`: a
 /// backend is rejected on a GPU if no usable variant can use it there. If no variant is usable, the
 /// decision is for a build that the user makes, with the warning `no-published-variant`.
 Result<Decision> select(const Profile& profile,

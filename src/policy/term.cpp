@@ -333,7 +333,7 @@ struct NeedText {
     }
 };
 
-/// value_of(): the fact's value as answers show it; null if it has none.
+/// value_of(): the fact's value as answers show it; null if the fact has no value.
 Value value_of(const Fact<std::string>& fact) {
     return to_value(fact.value);
 }
@@ -441,7 +441,7 @@ CudaDevice cuda_device(const Term& term, const Facts& facts) {
     device.capability.is_probed = capability.is_probed;
     if (capability.value)
         device.capability.value = capability_of(*capability.value);
-    // The image's libraries replace those of an older driver.
+    // The libraries in the image replace the libraries of an older driver.
     const auto& own = device.cuda.value;
     if (term.image_cuda && own && *own < *term.image_cuda && runs_compat(facts) == Truth::True)
         device.cuda = Fact<Version>::known(*term.image_cuda);

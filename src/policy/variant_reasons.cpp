@@ -393,7 +393,7 @@ bool is_covered(const JudgedVariant& judged, std::size_t gpu) {
     return (judged.covered >> gpu & 1U) != 0;
 }
 
-/// The first alternative that holds on the GPU; nullopt if none is known to hold.
+/// The first alternative that holds on the GPU; nullopt if no alternative is known to hold.
 std::optional<std::size_t> used_alternative(const Requirements& needs, const Facts& gpu) {
     for (std::size_t i = 0; i < needs.devices.size(); ++i)
         if (all_hold(needs.devices[i], gpu) == Truth::True)
