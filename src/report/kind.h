@@ -22,9 +22,8 @@ Role role_of(const Subject& subject);
 /// 4. the chip table;
 /// 5. Intel's rule: the GPU at 0000:00:02.0 is integrated, any other GPU is discrete;
 /// 6. AMD's rules: classes 0302 and 1200 are cards, and so is a device with a known memory vendor.
-/// At most
-///    4 GiB of VRAM, with at least 8 GiB of GTT and at least four times as much GTT, is an APU.
-///    Other VRAM, and class 0380, is a card;
+///    A GPU with at most 4 GiB of VRAM, at least 8 GiB of GTT and at least four times as much GTT
+///    as VRAM is an APU. A GPU with other VRAM, or with class 0380, is a card;
 /// 7. NVIDIA's rules: a GPU with the name of a system on a chip is integrated, other PCI functions
 ///    are discrete. If the hardware is hidden, a GPU whose memory NVML reports is a card, because
 ///    NVML reports no memory for systems on a chip;
