@@ -462,7 +462,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"state-not-kept", Report, Remarks, OnReport,
      "a state file cannot be written, so its changes are lost at the next start", "what, problem"},
     {"strict", Request, Ends, OnCandidate,
-     "the request does not ask for the CPU, so the CPU is not chosen"},
+     "the request is strict and does not ask for the CPU, so the CPU is not chosen"},
     {"stub-library", Driver, Ends, OnView,
      "a toolkit's stub library was loaded instead of the driver library", "call, code",
      Refusal | ViewCause},
