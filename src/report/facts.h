@@ -70,7 +70,7 @@ Result<DeviceFacts> facts_from(const Value& value);
 
 /// The complete result of one probe: the worker's answer and how the worker ended.
 struct ProbeResult {
-    std::string api = {};     ///< "vulkan"
+    std::string api = {};     ///< name of the API, such as "vulkan"
     std::string driver = {};  ///< manifest path, or "" if the API has one driver
     std::string stage = "query";
     /// The probed device, for stages that probe a single one (report/trials.h); nullopt for

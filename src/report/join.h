@@ -15,7 +15,8 @@ namespace gpuprobe::inline report {
 /// An API's device record that was joined to a subject.
 struct Claim {
     ApiDevice device = {};
-    std::optional<std::string> joined_by = {};  ///< "pci", "drm", "uuid", "luid" or "weak"
+    /// The matching key: "pci", "drm", "uuid", "luid" or "weak".
+    std::optional<std::string> joined_by = {};
     std::vector<Reason> reasons = {};
 };
 
@@ -32,7 +33,7 @@ struct Subject {
 struct Joined {
     std::vector<Subject> subjects = {};  ///< hardware sorted by id, then all other devices
     std::vector<ApiDevice> software = {};
-    std::vector<Reason> notes = {};  ///< "conflict", "ambiguous", "device-error" …
+    std::vector<Reason> notes = {};  ///< notes such as "conflict", "ambiguous" or "device-error"
 };
 
 /// Joins by these keys in turn: PCI address, DRM device number, the key of a partition (KFD node,

@@ -16,8 +16,8 @@
 namespace gpuprobe::inline report {
 
 struct Libc {
-    std::optional<std::string> name = {};     ///< "glibc" or "musl"
-    std::optional<std::string> version = {};  ///< "2.36"
+    std::optional<std::string> name = {};     ///< name of the C library: "glibc" or "musl"
+    std::optional<std::string> version = {};  ///< version, such as "2.36"
     bool operator==(const Libc&) const = default;
 };
 RECORD_MEMBERS(Libc, name, version)
@@ -50,11 +50,11 @@ RECORD_MEMBERS(HostMemory, total, available)
 
 /// The distribution installed in this process's root. Source: os-release(5).
 struct OsRelease {
-    std::optional<std::string> id = {};  ///< "debian"
+    std::optional<std::string> id = {};  ///< id of the distribution, such as "debian"
     /// The distributions that this distribution derives from, closest first.
     std::vector<std::string> id_like = {};
-    std::optional<std::string> version_id = {};  ///< "12"
-    std::optional<std::string> variant_id = {};  ///< "silverblue"
+    std::optional<std::string> version_id = {};  ///< release, such as "12"
+    std::optional<std::string> variant_id = {};  ///< edition, such as "silverblue"
     /// Codenames of this release and of the releases that this release derives from: "wilma",
     /// "noble".
     std::vector<std::string> codenames = {};
@@ -96,7 +96,7 @@ RECORD_MEMBERS(KernelSetup,
                iommu)
 
 struct Host {
-    std::optional<std::string> os = {};  ///< "linux"
+    std::optional<std::string> os = {};  ///< operating system, such as "linux"
     /// The processor architecture that uname -m prints: "x86_64".
     std::optional<std::string> arch = {};
     std::optional<std::string> kernel = {};  ///< the kernel release that uname -r prints
@@ -139,7 +139,7 @@ RECORD_DECLARE_CONVERSIONS(Host)
 
 /// One entry of an access control list beyond owner, owning group and others. Source: acl(5).
 struct AclEntry {
-    std::string tag = {};                  ///< "user", "group", "mask"; "owning-group"
+    std::string tag = {};  ///< kind of entry: "user", "group", "mask" or "owning-group"
     std::optional<std::uint32_t> id = {};  ///< user or group id
     std::uint32_t mode = 0;                ///< sum of the permissions: 4 read, 2 write, 1 execute
     bool operator==(const AclEntry&) const = default;
@@ -263,7 +263,7 @@ struct HardwareDevice {
 /// The result of stage 0, the inventory: everything that is known without loading a driver.
 struct Machine {
     Host host = {};
-    std::vector<HardwareDevice> devices = {};  ///< sorted by id
+    std::vector<HardwareDevice> devices = {};  ///< all devices, sorted by id
     /// Nodes that several devices share: /dev/kfd, /dev/nvidiactl, /dev/dxg.
     std::vector<DeviceNode> shared_nodes = {};
     std::vector<std::string> notes = {};  ///< files that could not be read, each as "path: reason"

@@ -14,8 +14,8 @@ namespace gpuprobe::inline report {
 struct PciAddress {
     std::uint32_t domain = 0;
     std::uint8_t bus = 0;
-    std::uint8_t device = 0;    ///< 0–31
-    std::uint8_t function = 0;  ///< 0–7
+    std::uint8_t device = 0;    ///< device number, 0–31
+    std::uint8_t function = 0;  ///< function number, 0–7
     auto operator<=>(const PciAddress&) const = default;
 };
 

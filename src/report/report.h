@@ -162,8 +162,9 @@ constexpr auto forms_of(std::type_identity<Identity>) {
 }
 
 struct Architecture {
-    std::optional<std::string> cuda_compute_capability = {};  ///< "9.0"
-    std::optional<std::string> gfx_target = {};               ///< "gfx90a"
+    /// CUDA compute capability, such as "9.0".
+    std::optional<std::string> cuda_compute_capability = {};
+    std::optional<std::string> gfx_target = {};  ///< AMD gfx target, such as "gfx90a"
     std::optional<std::string> intel_ip = {};
     bool operator==(const Architecture&) const = default;
 };
@@ -193,8 +194,9 @@ struct ApiView {
     Outcome outcome = Outcome::Absent;
     std::optional<std::string> version = {};  ///< API version that the device supports
     std::optional<std::uint32_t> index = {};
-    std::optional<std::string> driver = {};     ///< manifest path or driver name
-    std::optional<std::string> joined_by = {};  ///< "pci", "drm", "uuid" or "weak"
+    std::optional<std::string> driver = {};  ///< manifest path or driver name
+    /// The key that matched the device: "pci", "drm", "uuid" or "weak".
+    std::optional<std::string> joined_by = {};
     Value device = {};                 ///< the facts that the API reports; null without a device
     std::optional<Duration> age = {};  ///< age of the facts when the report was made
     std::vector<Reason> reasons = {};
@@ -236,8 +238,9 @@ RECORD_MEMBERS(GpuBasis, role, kind, architecture)
 struct Gpu {
     std::string id = {};
     GpuKind kind = GpuKind::Unknown;
-    std::optional<GpuBasis> basis = {};      ///< null if unknown
-    std::optional<std::string> vendor = {};  ///< "nvidia", "amd", "intel" …
+    /// How role, kind and architecture were determined; null if unknown.
+    std::optional<GpuBasis> basis = {};
+    std::optional<std::string> vendor = {};  ///< vendor, such as "nvidia", "amd" or "intel"
     std::optional<std::string> name = {};
     std::optional<std::string> title = {};  ///< short name for screens and menus
     std::optional<PciInfo> pci = {};

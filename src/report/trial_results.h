@@ -46,14 +46,21 @@ Verification verification_from(const ProbeResult& probe);
 /// outcome is not "answered".
 struct Measurement {
     Outcome outcome = Outcome::Answered;
-    std::optional<std::uint64_t> memory_read = {};  ///< bytes per second
-    std::optional<std::uint64_t> memory_copy = {};  ///< bytes per second, counting reads and writes
-    std::optional<std::uint64_t> host_to_device = {};  ///< bytes per second
-    std::optional<std::uint64_t> device_to_host = {};  ///< bytes per second
-    std::optional<std::uint64_t> fp32 = {};  ///< operations per second; an FMA counts as two
-    std::optional<std::uint64_t> fp16 = {};  ///< operations per second; an FMA counts as two
-    std::optional<std::uint64_t> int8 = {};  ///< operations per second; an FMA counts as two
-    std::optional<double> launch = {};       ///< microseconds that an empty test computation takes
+    /// Read bandwidth of the memory, in bytes per second.
+    std::optional<std::uint64_t> memory_read = {};
+    /// Copy bandwidth, counting reads and writes, in bytes per second.
+    std::optional<std::uint64_t> memory_copy = {};
+    /// Transfer rate to the device, in bytes per second.
+    std::optional<std::uint64_t> host_to_device = {};
+    /// Transfer rate from the device, in bytes per second.
+    std::optional<std::uint64_t> device_to_host = {};
+    /// Arithmetic operations per second; an FMA counts as two.
+    std::optional<std::uint64_t> fp32 = {};
+    /// Arithmetic operations per second; an FMA counts as two.
+    std::optional<std::uint64_t> fp16 = {};
+    /// Arithmetic operations per second; an FMA counts as two.
+    std::optional<std::uint64_t> int8 = {};
+    std::optional<double> launch = {};  ///< microseconds that an empty test computation takes
     /// Device memory that a context uses before its first buffer.
     std::optional<Bytes> context = {};
     /// For each figure, by its JSON key: (largest - smallest) / median of the samples.

@@ -28,7 +28,8 @@ constexpr const char* kCpuDevice = "index:0";
 struct ProbeRequest {
     std::vector<std::string> apis = {};  ///< names of APIs; all APIs if empty
     bool allow_wake = false;
-    std::string stage = std::string{kQueryStage};  ///< "query", "verify" or "measure"
+    /// Stage of the probe: "query", "verify" or "measure".
+    std::string stage = std::string{kQueryStage};
     /// Ids of GPUs for the stages "verify" and "measure". If empty, all GPUs, the software
     /// implementations and the processor.
     std::vector<std::string> gpus = {};
