@@ -93,7 +93,7 @@ RECORD_MEMBERS(RecommendParameters, application, manifest, request)
 struct PlanParameters {
     std::optional<Bytes> need = {};    ///< number of bytes that must fit, instead of a model
     std::optional<Bytes> margin = {};  ///< number of bytes that must stay free on each GPU
-    std::optional<std::vector<std::string>> gpus = {};  ///< ids; all GPUs if omitted
+    std::optional<std::vector<std::string>> gpus = {};  ///< ids of GPUs; all GPUs if omitted
     PlanRequestValue request = {};                      ///< how a program will run the model
     std::optional<std::string> model = {};              ///< the text of a gpuprobe.model/1 document
 };
@@ -107,7 +107,7 @@ RECORD_MEMBERS(DiagnoseParameters, environment)
 
 struct QueryParameters {
     std::vector<std::string> terms = {};                ///< at most 32 terms, such as "driver>=550"
-    std::optional<std::vector<std::string>> gpus = {};  ///< ids; all GPUs if omitted
+    std::optional<std::vector<std::string>> gpus = {};  ///< ids of GPUs; all GPUs if omitted
 };
 RECORD_MEMBERS(QueryParameters, terms, gpus)
 
@@ -123,7 +123,7 @@ struct MemoryParameters {
 RECORD_MEMBERS(MemoryParameters, gpu, partition)
 
 struct ProbeParameters {
-    std::optional<std::vector<std::string>> gpus = {};  ///< ids; all GPUs if omitted
+    std::optional<std::vector<std::string>> gpus = {};  ///< ids of GPUs; all GPUs if omitted
     std::optional<std::vector<std::string>> apis = {};  ///< names of APIs; all APIs if omitted
     /// "query" (the default) gets the devices from the drivers; "verify" also runs a test
     /// computation on each device; "measure" also measures bandwidth and arithmetic rate

@@ -38,7 +38,7 @@ inline constexpr std::string_view kInterface = "org.gpuprobe";
 
 /// A method call and its caller.
 struct MethodCall {
-    std::string method = {};  ///< "org.gpuprobe.Select"
+    std::string method = {};  ///< name of the method, such as "org.gpuprobe.Select"
     Value parameters = Value{Value::Object{}};
     /// Whether the caller also wants the answers before the last answer (Varlink's "more").
     bool wants_more = false;
@@ -84,9 +84,8 @@ using HearAnswer = std::function<void(const MethodAnswer&)>;
 /// How long a server may send the same answer again.
 enum class Keeping {
     Never,
-    UntilReport,  ///< the answer stays valid until the report changes, for all callers who see the
-                  ///< same report
-    ASecond,      ///< the answer stays valid for a second, for the same caller
+    UntilReport,  ///< until the report changes, the answer is valid for callers with this report
+    ASecond,      ///< the answer is valid for a second, for the same caller
 };
 constexpr std::array<EnumName<Keeping>, 3> names_of(Keeping) {
     return {{{Keeping::Never, "never"},
@@ -129,7 +128,7 @@ MethodAnswer refusal_of(const Error& error);
 /// An argument in `out` is the member of that name in the answer. "json" is the whole answer as
 /// JSON, in a text or a sealed memory file, and "answer" is the whole answer as a dictionary.
 struct BusForm {
-    std::string_view member = {};  ///< "SelectBackend"
+    std::string_view member = {};  ///< name on D-Bus, such as "SelectBackend"
     std::string_view in = {};
     std::string_view out = {};
     /// Members of the answer that are left out when they are empty.
@@ -142,7 +141,7 @@ struct BusForm {
 
 /// A method as D-Bus serves it.
 struct BusMethodRow {
-    std::string method = {};  ///< "org.gpuprobe.Select"
+    std::string method = {};  ///< name of the method, such as "org.gpuprobe.Select"
     BusForm form = {};
     std::vector<TypedMember> (*parameters)(TypeTable& types) = nullptr;
     std::vector<TypedMember> (*result)(TypeTable& types) = nullptr;

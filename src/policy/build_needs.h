@@ -48,7 +48,8 @@ using PartWords = std::map<std::string, std::vector<std::string>>;
 struct DescribedBuild {
     PartWords needs = {};    ///< sonames and predicates
     PartWords bundles = {};  ///< bundled sonames
-    PartWords kernels = {};  ///< "sm_86", "compute_90@9.1", "gfx1100", "spirv", an API's word
+    /// Kernels: "sm_86", "compute_90@9.1", "gfx1100", "spirv", an API's word.
+    PartWords kernels = {};
     bool operator==(const DescribedBuild&) const = default;
 };
 

@@ -153,7 +153,8 @@ constexpr std::array<EnumName<Fault>, 6> names_of(Fault) {
 /// A cause of a finding. docs/internals/extending.md explains the members.
 struct Cause {
     std::string id = {};
-    std::string of = {};  ///< "machine", "gpu", "accelerator", "device" (both) or kOfAReason
+    /// Subject: "machine", "gpu", "accelerator", "device" (both) or kOfAReason.
+    std::string of = {};
     /// Paths to the evidence; if empty, the cause has at most one finding.
     std::vector<Path> from = {};
     /// The member of the evidence that differs between findings.

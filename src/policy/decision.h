@@ -125,7 +125,7 @@ constexpr std::array<EnumName<RecommendStatus>, 4> names_of(RecommendStatus) {
 
 /// The signature of an artifact. Every member may be missing.
 struct ArtifactSignature {
-    std::string type = {};  ///< "minisign", "sigstore-bundle" or "gpg"
+    std::string type = {};  ///< kind of signature: "minisign", "sigstore-bundle" or "gpg"
     std::string url = {};
     std::string key_id = {};
 };
@@ -139,9 +139,9 @@ constexpr auto forms_of(std::type_identity<ArtifactSignature>) {
 /// A file or package that must be installed together with an artifact. Either `urls` or `ref` is
 /// set.
 struct CompanionFile {
-    std::vector<std::string> urls = {};  ///< https or http
+    std::vector<std::string> urls = {};  ///< URLs with https or http
     std::string sha256 = {};             ///< hash of the file, in hexadecimal
-    std::uint64_t size = 0;              ///< in bytes
+    std::uint64_t size = 0;              ///< size of the file, in bytes
     std::string ref = {};                ///< name of a package
 };
 RECORD_MEMBERS(CompanionFile, urls, sha256, size, ref)
@@ -170,10 +170,11 @@ constexpr auto forms_of(std::type_identity<ArtifactImage>) {
 
 /// The download of a variant, with the members that the manifest sets.
 struct Artifact {
-    std::string type = {};               ///< "file", "oci", "index", "wheel", "dir" or "package"
-    std::vector<std::string> urls = {};  ///< https or http
+    /// Kind of artifact: "file", "oci", "index", "wheel", "dir" or "package".
+    std::string type = {};
+    std::vector<std::string> urls = {};  ///< URLs with https or http
     std::string sha256 = {};             ///< hash of the file, in hexadecimal
-    std::uint64_t size = 0;              ///< in bytes
+    std::uint64_t size = 0;              ///< size of the file, in bytes
     std::string ref = {};                ///< reference of an OCI image
     std::string digest = {};             ///< digest of an OCI image: "sha256:…"
     std::string media_type = {};

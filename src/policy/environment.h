@@ -75,7 +75,8 @@ using knowledge::SelectorKind;
 
 /// A way to make a runtime use one GPU and no other GPU.
 struct GpuSelector {
-    std::string api = {};  ///< "cuda", "hip", "opencl" …, "opengl", "container", "ggml"
+    /// The runtime: an API such as "cuda", or "opengl", "container" or "ggml".
+    std::string api = {};
     SelectorKind kind = SelectorKind::Stable;
     /// The selected partition of the GPU, if only a partition is selected.
     std::optional<std::string> partition = {};

@@ -119,7 +119,7 @@ struct Manifest {
 
 constexpr std::string_view kManifestSchema = "gpuprobe.variants/1";
 constexpr Bytes kMaxManifest = mib(1);
-constexpr std::size_t kMaxVariants = 512;  ///< per platform
+constexpr std::size_t kMaxVariants = 512;  ///< maximum number of variants per platform
 constexpr std::size_t kMaxAlternatives = 16;
 
 /// Reads a manifest from its value: gpuprobe.variants/1, or one of tsuku's formats (two levels or

@@ -26,8 +26,8 @@ struct RecommendRequest {
     std::vector<std::string> exclude = {};
     /// Permitted variants as in `allowed`, but given by the backends of a variant: "backend:cuda".
     std::optional<std::vector<std::string>> allowed_backends = {};
-    std::optional<std::vector<std::string>> gpus = {};  ///< ids; absent: any
-    std::vector<std::string> denied_gpus = {};          ///< ids
+    std::optional<std::vector<std::string>> gpus = {};  ///< ids of permitted GPUs; absent: any
+    std::vector<std::string> denied_gpus = {};          ///< ids of excluded GPUs
     /// Minimum memory on every GPU that a variant uses; in requests, a whole number of MiB.
     std::optional<Bytes> need = {};
     /// Whether only GPUs with a checked, correct result may be used.

@@ -24,7 +24,7 @@ namespace gpuprobe::inline policy {
 /// An AMD target id, in parts.
 struct GfxTarget {
     std::string processor = {};                 ///< lower case; a name with an X is a family
-    std::map<std::string, bool> features = {};  ///< xnack, sramecc
+    std::map<std::string, bool> features = {};  ///< settings of xnack and sramecc
     bool operator==(const GfxTarget&) const = default;
 };
 /// Parses a target id: a processor ("gfx" with hexadecimal digits or X, or one of LLVM's generic
@@ -120,7 +120,7 @@ const KernelTarget* nearest_ptx(const CudaKernels& code, const CudaDevice& devic
 
 /// A group of NVIDIA GPUs whose names begin with the same texts.
 struct NvidiaProducts {
-    std::string line = {};                ///< "data-center", "workstation", "geforce" or "titan"
+    std::string line = {};  ///< product line: "data-center", "workstation", "geforce" or "titan"
     std::vector<std::string> names = {};  ///< beginnings of names, without "NVIDIA"
     /// Brands that NVML reports; the brand depends on the driver's version.
     std::vector<std::string> brands = {};

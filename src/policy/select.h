@@ -49,7 +49,7 @@ struct SelectRequest {
     std::optional<Bytes> min_memory = {};  ///< minimum memory per GPU, compared with `allocatable`
     std::vector<std::string> prefer = {};  ///< GPU backends to prefer to all others
     std::optional<std::vector<std::string>> only = {};  ///< permitted backends; absent: any
-    std::optional<std::vector<std::string>> gpus = {};  ///< ids; absent: any
+    std::optional<std::vector<std::string>> gpus = {};  ///< ids of permitted GPUs; absent: any
     /// The caller's environment variables. Only variables that select or hide GPUs matter.
     std::map<std::string, std::string> environment = {};
     std::vector<std::string> assume = {};  ///< facts that hold if they are unknown: "glibc=2.39"

@@ -117,7 +117,7 @@ constexpr std::size_t kMaxPredicates = 32;  ///< maximum number of predicates in
 struct TermText {
     std::string_view text = {};
     std::string_view name = {};
-    std::string_view sign = {};  ///< "=", ">=" …; empty if the term is only a name
+    std::string_view sign = {};  ///< sign such as "=" or ">="; empty if the term is only a name
     std::string_view value = {};
 };
 TermText term_text(std::string_view text);
