@@ -204,8 +204,8 @@ TEST(Wording, ExplainsAPermissionWithItsFix) {
         explanation.fix,
         "add your account to the group, then log in again: sudo usermod -aG render \"$USER\"");
     EXPECT_EQ(explained({.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}})}).fix,
-              "assign the node to the group render with a udev rule, as systemd's own rules do: "
-              "udevadm info /dev/kfd");
+              "assign the node to the group render with a udev rule, as systemd's own rules do; to "
+              "show the node's properties: udevadm info /dev/kfd");
 }
 
 TEST(Wording, TellsReasonsInsideAReasonWithWhatHelps) {
