@@ -13,8 +13,9 @@
 #include "policy/causes.h"
 #include "report/report.h"
 
-/// read_documents KIND: the program's own reader on documents of one kind, one on each line of
-/// standard input. Prints a line for each: empty where it is taken, else what is wrong with it.
+/// read_documents KIND: passes documents of one kind, one per line of standard input, to gpuprobe's
+/// reader. Prints one line per document: empty if the reader accepts the document, otherwise the
+/// error.
 namespace {
 
 using Read = std::function<std::string(const std::string&)>;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Changes each kind of document at each place that its schema describes, and compares the verdicts of the schema
-and of the program's reader.
+"""Changes documents of each kind at every place that the schema of that kind describes, and checks that the schema and
+gpuprobe's reader accept and reject the same changed documents.
 
 schemas_and_readers.py READ_DOCUMENTS [KIND]
 """
@@ -18,7 +18,7 @@ import jsonschema
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 READ_DOCUMENTS = None
 
-# Kind → its documents.
+# The files with documents of each kind.
 DOCUMENTS = {
     "application": ["data/knowledge/applications/*.json"],
     "profile": ["data/knowledge/applications/*.json"],  # the part that is one by itself
@@ -28,7 +28,8 @@ DOCUMENTS = {
     "distributions": ["data/knowledge/distributions.json"],
     "model": ["tests/fuzz/seeds/model/*.json"],
 }
-# What only the reader can say, by what it says: it knows the facts, and how members belong together.
+# Errors that only the reader can report, because a schema does not know the names of facts or how members depend on
+# each other.
 ABOUT_VARIABLES = ["a data file may not name this variable", "this variable loads files"]  # it depends on the application's name
 ABOUT_PROFILES = [*ABOUT_VARIABLES, "no such fact", "expected a version", "not a reader or a variable", "and \"forwards\"$",
                   "not a backend or a GPU library"]
@@ -36,35 +37,38 @@ BEYOND_SCHEMA = {
     "application": [*ABOUT_PROFILES, "default: does not name a variant", "not the name of a requirement$", "the application does not report this fact about its build$"],
     "profile": ABOUT_PROFILES,
     "variants": [*ABOUT_VARIABLES, "default: does not name a variant", "not the name of a requirement$"],
-    "report": ["expected (non-negative )?integer, found number"],  # of more than 64 bits
+    "report": ["expected (non-negative )?integer, found number"],  # for a number of more than 64 bits
     "causes": ["no such fact$", "no path begins with that name$", "a bracket is not closed$"],
     "distributions": [],
-    # It knows ggml's types, what a planned model has and which of its keys are numbers; a name's letters; numbers of
-    # more than 64 bits.
+    # The reader checks ggml's types, the members that a model needs, which keys are numbers, the characters of names, and
+    # that numbers have at most 64 bits.
     "model": ["that gpuprobe can plan for$", "block_count is [0-9]+, not 1 to [0-9]+$", "has an unknown type$",
               "head_count is 0 in every layer$", "(is not a|has no) non-negative integer( for layer [0-9]+)?$",
               "rows that end within a block of", "a tensor name is not text", "expected non-negative integer, found number"],
 }
-# A word of a newer release loses the variant that has it, and not the document: places by their own path.
+# If a newer release has added a value at one of these paths, the reader skips the variant with that value instead of
+# rejecting the document.
 NEW_WORDS = ["/artifact/type$", "/scope$", "/host/(libc|cpu_level_min)$", "/device(/[0-9]+)?/(backend|(vendor|kinds)/[0-9]+)$"]
-# Where the schema is the author's and the reader takes more: places, as patterns of "member/member/*".
+# Places at which the schema is stricter than the reader, because the schema is for authors. Patterns of
+# "member/member/*".
 LENIENT = {
     "application": ["^source"],
     "profile": ["^source"],  # nothing is decided by it
     "variants": ["^schema$"],  # a recipe of tsuku has none
-    # Theirs is what an author keeps to. The program reads those of older and newer ones as well, which lack members
-    # or have more: that all which keeps to the schema is read is what counts.
+    # The schema describes what the current version writes. The reader also accepts documents from older and newer
+    # versions, in which members are missing or added. So the test only checks that the reader accepts every document
+    # that the schema accepts.
     "report": [""],
     "causes": [""],
     "distributions": [""],
     "model": [],
 }
 VALUES = (None, True, 0, -1, 1.5, 2**64, "", "x", "\u0000", "x" * 5000, [], {}, [None], {"": None})
-KEPT = 2  # documents changed at one place
+KEPT = 2  # at each place, the test changes this many documents
 
 
 def members_of(schema):
-    """Every word that the schema has for a member."""
+    """The names of all members in the schema."""
     if isinstance(schema, dict):
         yield from schema.get("properties", {})
         for part in schema.values():
@@ -75,7 +79,7 @@ def members_of(schema):
 
 
 def places(value, path=()):
-    """Each place of a document, with its path."""
+    """The path and the value of each place in a document."""
     yield path, value
     if isinstance(value, dict):
         for key, item in value.items():
@@ -86,7 +90,7 @@ def places(value, path=()):
 
 
 def changed(document, path, change):
-    """A copy with `change(holder, key)` made; None where it cannot be."""
+    """A copy of the document, changed by `change(holder, key)` at the path."""
     root = [copy.deepcopy(document)]
     holder, key = root, 0
     for step in path:
@@ -96,7 +100,7 @@ def changed(document, path, change):
 
 
 def changes(value):
-    """What is done at one place: a word for it, and how."""
+    """The changes at one place: a name and a function for each."""
     def put(new):
         return lambda holder, key: holder.__setitem__(key, new)
     for new in VALUES:
@@ -115,7 +119,7 @@ def changes(value):
 
 
 def pieces(document):
-    """The document, or one for each item of its lists where they are long: less to read for each change."""
+    """The document itself or, if it has long lists, one document per list item: small documents are read faster."""
     lists = [key for key, value in document.items() if isinstance(value, list) and len(value) > 8]
     if not lists:
         return [document]
@@ -134,7 +138,7 @@ def documents(kind, path):
 
 
 def spoiled(kind, schema):
-    """(place, change, document): each kind of place, a few times. "*" stands for items and keys of maps."""
+    """Yields (place, change, document) for KEPT places of each kind. In a place, "*" stands for list items and map keys."""
     seen, words = {}, set(members_of(schema))
     for pattern in DOCUMENTS[kind]:
         for path in sorted(ROOT.glob(pattern)):
@@ -161,7 +165,7 @@ def matches(patterns, text):
 
 
 def differences(kind):
-    """(too lenient, too strict): what the reader takes and the schema does not, and the other way round."""
+    """The number of documents, those that only the reader accepts, and those that only the schema accepts."""
     folders = (ROOT / "data/schema", pathlib.Path(READ_DOCUMENTS).parents[2] / "generated/interface")
     store = {path.name: json.loads(path.read_text(encoding="utf-8")) for folder in folders for path in folder.glob("*.schema.json")}
     schema = store[f"{kind}.schema.json"]
@@ -186,8 +190,8 @@ class SchemasAndReaders(unittest.TestCase):
             with self.subTest(kind):
                 count, lenient, strict = differences(kind)
                 self.assertGreater(count, 100)
-                self.assertEqual(lenient, [], "the schema refuses, and the reader takes")
-                self.assertEqual(strict, [], "the reader refuses, and the schema takes")
+                self.assertEqual(lenient, [], "the reader accepts a document that the schema rejects")
+                self.assertEqual(strict, [], "the schema accepts a document that the reader rejects")
 
     def test_would_see_a_difference(self):
         (profile,) = documents("profile", ROOT / "data/knowledge/applications/default.json")
@@ -200,7 +204,7 @@ if __name__ == "__main__":
     if len(sys.argv) == 2 and sys.argv[1] in DOCUMENTS:
         count, lenient, strict = differences(sys.argv[1])
         print(count, "documents")
-        for title, found in (("TAKEN BY THE READER ALONE", lenient), ("REFUSED BY THE READER ALONE", strict)):
+        for title, found in (("ACCEPTED ONLY BY THE READER", lenient), ("REJECTED ONLY BY THE READER", strict)):
             print(f"{title}: {len(found)}")
             print("\n".join(found))
     else:
