@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon that replays a recorded machine, asked over D-Bus and over its socket.
+"""Starts a daemon that replays a recorded machine, and calls it over D-Bus and over the socket.
 
-The questions of the two interfaces are in questions.json:
-  "socket": [METHOD, PARAMETERS]        a method of org.gpuprobe
-  "bus":    [METHOD, ARGUMENTS]         a method of the Manager, its arguments in GVariant's text form
-  "gpu":    [METHOD, ARGUMENTS]         a method of each Gpu object
-The properties of every object are asked as well.
+questions.json contains the calls:
+  "socket": [METHOD, PARAMETERS]        calls a method of org.gpuprobe on the socket
+  "bus":    [METHOD, ARGUMENTS]         calls a D-Bus method of the Manager; the arguments are in GVariant's text format
+  "gpu":    [METHOD, ARGUMENTS]         calls a D-Bus method of each Gpu object
+The answers also include the properties of all objects.
 """
 import os
 import pathlib
@@ -49,7 +49,7 @@ class ReplayingDaemon:
         return self
 
     def is_ready(self):
-        """Whether the report is complete: the answers of a young daemon depend on the moment."""
+        """Whether the report is complete. Before that, the answers depend on the time of the call."""
         try:
             self.connection = self.bus.connect()
             return self.call_bus(ROOT, PROPERTIES, "Get", f"('{MANAGER}', 'State')") == "ready"
@@ -77,7 +77,7 @@ class ReplayingDaemon:
             return {"error": Gio.DBusError.get_remote_error(error), "message": error.message}
 
     def answers(self, questions):
-        """(question, answer) of each question on both interfaces."""
+        """Yields (question, answer) for each question on D-Bus and on the socket."""
         with Client(self.socket) as client:
             for method, parameters in questions["socket"]:
                 try:

@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The answers of gpuprobectl, and of a replaying daemon over D-Bus and its socket, for every recorded machine, frozen in
-answers.json.xz, so that a change of the code shows each answer that it changes.
+"""Compares the answers of gpuprobe on every recorded machine with the expected answers in answers.json.xz, so that
+developers see each answer that a change of the code affects. The answers are those of gpuprobectl, and those of a replaying
+daemon over D-Bus and over the socket.
 
-Usage: golden.py check [PART/PARTS]   compares; prints "machine, question, path: before -> after" and ends with 1
-       golden.py accept               freezes the answers as they are now
-       golden.py show MACHINE [WORD]  prints the frozen answers of a machine whose question has the word
-The program is the one of GPUPROBE_BIN (build/test/src without it).
+Usage: golden.py check [PART/PARTS]   prints "machine, question, path: before -> after" for each difference; the exit status is 1
+                                      if there is a difference
+       golden.py accept               makes the current answers the expected answers
+       golden.py show MACHINE [WORD]  prints the expected answers for a machine to the questions that contain the word
+GPUPROBE_BIN is the folder of the programs; without this variable, build/test/src is used.
 """
 import concurrent.futures
 import json
@@ -24,8 +26,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 MACHINES = SOURCE / "tests/data/machines"
 FROZEN = HERE / "answers.json.xz"
-SHOWN = 60  # differences printed of one part
-# Dates, ages and the count of reports depend on the run and not on the machine. D-Bus keys are in camel case.
+SHOWN = 60  # number of differences that are printed for each part
+# Members whose values depend on the time of the run: dates, ages, and the number of the report. D-Bus has the same keys in
+# camel case.
 MOMENTS = {"created_usec", "age_usec", "free_at_usec", "at_usec", "issued", "generated", "generation"}
 
 
@@ -72,14 +75,14 @@ def answer(machine, question, home):
 
 
 def daemon_answers(machine):
-    """{question: answer} of both of the daemon's interfaces. Documents inside of strings are read."""
+    """{question: answer} for D-Bus and the socket. An answer that is a string is parsed as JSON."""
     with daemon.ReplayingDaemon(MACHINES / machine) as asked:
         return {question: parsed(given) if isinstance(given, str) else without_moments(given)
                 for question, given in asked.answers(questions())}
 
 
 def ask(names):
-    """{machine: {question: answer}}"""
+    """Runs all questions on these machines, and returns {machine: {question: answer}}."""
     asked = [(name, question) for name in names for question in questions()["gpuprobectl"]]
     with tempfile.TemporaryDirectory() as home, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         daemons = pool.map(daemon_answers, names)
@@ -95,7 +98,7 @@ def frozen():
 
 
 def differences(before, after, path=""):
-    """("gpus[0].name", before, after) for each leaf that differs."""
+    """Yields (path, before, after) for each value that differs; a path looks like "gpus[0].name"."""
     if before == after:
         return
     if isinstance(before, dict) and isinstance(after, dict):
