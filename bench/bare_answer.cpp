@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Answers as SelectBackend does about a machine with one GPU, and does nothing else: what sd-bus
-/// and the bus themselves need for an answer of that shape. bench/run starts it on its own bus, at
-/// DBUS_BENCH_ADDRESS, as the reference beside Peer.Ping, whose answer is empty.
+/// Sends a constant answer of the same shape as SelectBackend's answer for a machine with one GPU.
+/// A call of this program therefore measures the time that sd-bus and the bus need. bench/run
+/// starts this program on a separate bus, DBUS_BENCH_ADDRESS, as a second reference: the answer to
+/// Peer.Ping, the first reference, is empty.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

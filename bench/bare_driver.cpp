@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One driver's bare initialisation, as a program that needs nothing else would do it: load,
-// initialise, count the devices, end. The reference for a cold query of all APIs.
+// Loads one driver, initializes the driver, counts the devices and exits. The time of this program
+// is the reference for a cold query of all APIs.
 //
-// Usage: bench_bare_driver cuda|nvml|vulkan|opencl [VARIABLE=VALUE…]    1: the library is not there
+// Usage: bench_bare_driver cuda|nvml|vulkan|opencl [VARIABLE=VALUE…]    exit status 1: the library
+// is missing
 //
 // Sources: CUDA Driver API reference, cuInit and cuDeviceGetCount; NVML API reference, nvmlInit_v2;
 // Vulkan 1.3 specification, vkCreateInstance and vkEnumeratePhysicalDevices; OpenCL 3.0 API
@@ -90,7 +91,7 @@ int main(int argc, char** argv) {
         if (library == nullptr)
             return 1;
         std::printf("%d\n", driver.count(library));
-        std::fflush(stdout);  // the answer is there before the driver has left
+        std::fflush(stdout);  // prints the count before the driver's exit handlers run
         return 0;
     }
     return 2;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Round trips to a daemon that is already running at DBUS_BENCH_ADDRESS: Peer.Ping, which sd-bus
-/// answers without our code, against the cached answers; and to bench_bare_answer, if it runs
-/// there. The same question goes to the daemon's socket at GPUPROBE_SOCKET, by system calls alone
-/// and by the library. bench/run prints the ratios.
+/// Measures round trips to a running daemon on the bus DBUS_BENCH_ADDRESS: calls that the daemon
+/// answers from its cache, and Peer.Ping, which sd-bus answers without the daemon's code. If
+/// bench_bare_answer runs on the same bus, the program also measures calls to it. The same calls
+/// are sent to the daemon's socket, GPUPROBE_SOCKET, with system calls and with the library.
+/// bench/run prints the ratios.
 #include <array>
 #include <cstdlib>
 #include <cstring>

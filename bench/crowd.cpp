@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Many clients of the daemon's socket at GPUPROBE_SOCKET, each of which asks again as soon as it
-/// is answered. Prints the median and the 99th percentile of what one waits for, in seconds.
+/// Runs many clients of the daemon's socket, GPUPROBE_SOCKET. Each client sends its next call as
+/// soon as it has an answer. Prints the median and the 99th percentile of the latency in seconds.
 ///
 /// Usage: bench_crowd CLIENTS QUESTIONS
 #include <algorithm>
@@ -50,7 +50,7 @@ void ask(Client& client) {
         std::abort();
 }
 
-/// Whether the answer is whole.
+/// Whether the answer is complete.
 bool read_answer(const Client& client) {
     static std::array<char, 65536> block;
     const auto got = ::recv(client.descriptor, block.data(), block.size(), 0);
