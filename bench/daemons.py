@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon on a bus of its own, and what it costs."""
+"""Starts a daemon on a private bus, and measures the daemon."""
 import contextlib
 import json
 import os
@@ -16,11 +16,12 @@ CALL = ["org.gpuprobe.GpuProbe1", "/org/gpuprobe/GpuProbe1", "org.gpuprobe.GpuPr
 
 @contextlib.contextmanager
 def undisturbed():
-    """What is started in here has real-time priority, where we may give that: it waits for nobody else's turn."""
+    """Gives real-time priority to programs that are started in this context, so that other programs do not delay them. Without
+    the permission to do this, prints a warning."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     except PermissionError:
-        print("round trips: without real-time priority, and as disturbed as this machine is", file=sys.stderr)
+        print("round trips: measured without real-time priority, so other programs may slow them down", file=sys.stderr)
         yield
         return
     try:
@@ -42,7 +43,7 @@ def private_bus(folder):
 
 
 def socket_beside(address):
-    """The daemon's, in the folder of its bus."""
+    """The path of the daemon's socket, which is next to the socket of the bus."""
     return address.removeprefix("unix:path=").split(",")[0] + ".socket"
 
 
@@ -80,9 +81,9 @@ def round_trips(bench, address, which="."):
     environment = {**os.environ, "DBUS_BENCH_ADDRESS": address, "GPUPROBE_SOCKET": socket_beside(address)}
     bare = subprocess.Popen([f"{bench}/bench_bare_answer"], env=environment, stdout=subprocess.PIPE)
     try:
-        bare.stdout.readline()  # it has its name then
+        bare.stdout.readline()  # the program prints a line when it owns its name on the bus
         output = subprocess.run(
-            # Interleaved, so that what else the machine does hits the reference as often as the rest.
+            # The repetitions are interleaved, so that other programs slow down all measurements equally.
             [f"{bench}/bench_bus_round_trip", "--benchmark_format=json", "--benchmark_repetitions=25",
              "--benchmark_enable_random_interleaving=true", "--benchmark_report_aggregates_only=true",
              "--benchmark_min_time=0.02", f"--benchmark_filter={which}"],
@@ -95,7 +96,7 @@ def round_trips(bench, address, which="."):
 
 
 def crowd(bench, address, clients=500):
-    """Median and 99th percentile of what so many clients wait for, each of 100 answers."""
+    """The median and the 99th percentile of the latency, when each of that many clients makes 100 calls."""
     environment = {**os.environ, "GPUPROBE_SOCKET": socket_beside(address)}
     told = subprocess.run([f"{bench}/bench_crowd", str(clients), "100"], check=True, capture_output=True, text=True, env=environment)
     return [float(word) for word in told.stdout.split()]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine with any number of GPUs, all like the recorded H200: its drivers are a program that says what was recorded, and what they
-said is in a cache, as after the first start on a real machine."""
+"""Simulates a machine with any number of GPUs, all copies of the recorded H200. A program replaces the worker and prints the
+recorded answers of the drivers. The daemon has these answers in its cache, as after the first start on a real machine."""
 import json
 import pathlib
 import sys
@@ -26,8 +26,8 @@ def devices(api, count):
 
 
 def options(binaries, folder, address, count):
-    """The options of a daemon that knows `count` GPUs from its cache."""
-    pathlib.Path(folder).chmod(0o755)  # workers read it
+    """The options for a daemon that has `count` GPUs in its cache."""
+    pathlib.Path(folder).chmod(0o755)  # workers have to read the folder
     folder = pathlib.Path(folder, f"{count}-gpus")
     for name, file, text in (("vulkan", "nvidia_icd.json", '{"ICD":{"library_path":"libGLX_nvidia.so.0"}}'),
                              ("opencl", "nvidia.icd", "libnvidia-opencl.so.1")):
@@ -40,7 +40,7 @@ def options(binaries, folder, address, count):
         late = time.monotonic() + GIVE_UP
         while client.describe()["state"] != "ready" and time.monotonic() < late:
             time.sleep(0.1)
-        time.sleep(1)  # what is kept is written a little later
+        time.sleep(1)  # the daemon writes its cache a little later
     with daemon(binaries, address, *given), gpuprobe.Client(socket_beside(address), daemon_only=True) as client:
         report = client.describe()
         if report["source"] != "cache" or len(report["gpus"]) < count:  # the machine's own GPUs are listed too
@@ -49,7 +49,7 @@ def options(binaries, folder, address, count):
 
 
 def use(address):
-    """Asks everything once."""
+    """Calls each method once."""
     with gpuprobe.Client(socket_beside(address), daemon_only=True) as client:
         gpus = [gpu["id"] for gpu in client.gpus()["gpus"]]
         for application in client.call("ListApplications")["applications"]:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures and their references as bars, and what grows as lines, in SVG."""
+"""Draws SVG pictures: figures and their references as bars, and growth as lines."""
 import math
 from xml.sax.saxutils import escape
 
 BAR, GAP, LEFT, WIDTH, RIGHT = 16, 14, 250, 420, 150
-# One meaning each, in every picture.
+# Each color has the same meaning in all pictures.
 OURS, OURS_P99, OTHERS, OTHERS_TEXT, LIMIT = "#2f6f4f", "#4a6fa5", "#b9bec4", "#6c7379", "#a8443a"
 CHART = 150  # the height of one with lines
 LINE = 14  # the height of a line of text
 
 
 def amount(value, unit):
-    """1234 µs is 1.23 ms."""
+    """The value with three digits and a suitable unit: 0.001234 s is "1.23 ms"."""
     if unit == "s":
         for scale, name in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
             if value * scale >= 1:
@@ -25,7 +25,7 @@ def text(x, y, content, more=""):
 
 
 def group(row, top):
-    """The bars of one row, as long as their share of the longest."""
+    """The bars of one row; the longest bar fills the width."""
     bars = [("gpuprobe", row.value, OURS)] + [(name, value, OTHERS) for name, value in row.references]
     longest = max([value for _, value, _ in bars] + ([row.limit] if row.limit else []))
     parts = [text(0, top + 12, row.what, 'font-weight="bold"')]
@@ -44,7 +44,8 @@ def group(row, top):
 
 
 def chart(growth, top):
-    """Lines over counts that double, all on one scale from 0; `growth` has what, unit, of, counts and series: (name, values, colour)."""
+    """Lines on one scale that begins at 0. The horizontal axis is logarithmic. `growth` has the members what, unit, of, counts and
+    series, a list of (name, values, colour)."""
     longest = max(value for _, values, _ in growth.series for value in values)
     first, last = math.log2(growth.counts[0]), math.log2(growth.counts[-1])
 
@@ -67,7 +68,7 @@ def chart(growth, top):
 
 
 def svg(rows, title, about, draw=group):
-    """`about`: the machine, and the day; `draw`: group for figures with their references, chart for what grows."""
+    """`about`: the machine and the date. `draw`: `group` for figures with references, `chart` for growth."""
     parts, y = [text(0, 16, title, 'font-size="14" font-weight="bold"'), text(0, 34, about, 'fill="#5c6166"')], 56
     for row in rows:
         drawn, y = draw(row, y)
