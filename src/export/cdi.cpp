@@ -6,15 +6,16 @@
 #include "export/formats.h"
 #include "export/subject.h"
 
-/// Exports a spec of the Container Device Interface, for GPUs without a vendor's tool. Version
-/// 0.5.0 is the newest that podman 4.3 of Debian 12 reads, and the oldest in which device names may
-/// begin with a digit. Source: Container Device Interface, SPEC.md.
+/// Exports a spec of the Container Device Interface (CDI), for GPUs whose vendor has no tool for
+/// this purpose. The spec has version 0.5.0, which is the newest version that podman 4.3 in Debian
+/// 12 reads, and the oldest version in which device names may begin with a digit. Source: Container
+/// Device Interface, SPEC.md.
 namespace gpuprobe::inline exports {
 namespace {
 
 constexpr const char* kKind = "gpuprobe/gpu";
 
-/// "0000-c5-00.0": device names can't contain a colon.
+/// The name of a device, such as "0000-c5-00.0". Device names cannot contain a colon.
 std::string device_name(const std::string& place) {
     std::string name;
     for (const char character : place) {
@@ -39,7 +40,8 @@ bool has_kfd(const Report& report) {
     });
 }
 
-/// "GPUPROBE_GPU_0000_C5_00_0=amd:gfx1100", from which programs in the container know their GPU.
+/// An environment variable that describes the GPU to programs in the container:
+/// "GPUPROBE_GPU_0000_C5_00_0=amd:gfx1100".
 std::string variable_of(const ExportedGpu& gpu) {
     auto name = identifier_of(gpu.place);
     for (auto& character : name)

@@ -18,13 +18,13 @@ void add_counts(std::string_view start,
         labels.push_back({.name = std::string{start} + word, .value = std::to_string(count)});
 }
 
-/// "discrete.count" for a discrete GPU.
+/// The last part of a label's name for the kind of GPU: "discrete.count" for a discrete GPU.
 std::optional<std::string> kind_word(const ExportedGpu& gpu) {
     return std::string{name_of(gpu.gpu->kind)} + ".count";
 }
 
-/// The smallest memory of the GPUs that `counts` selects, in whole GiB. nullopt if the size for one
-/// of them is unknown, because it may be smaller than the others.
+/// The smallest memory of the GPUs that `counts` selects, in whole GiB. nullopt if the memory of
+/// one of these GPUs is unknown, because that GPU may have the smallest memory.
 template <class Counts>
 std::optional<std::uint64_t> least_gib(const std::vector<ExportedGpu>& gpus, Counts counts) {
     std::optional<std::uint64_t> least;
@@ -53,7 +53,7 @@ void add_memory(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& l
                 {.name = "memory." + target + ".min-gib", .value = std::to_string(*least)});
 }
 
-/// The lowest version of an API as "13.0", or "true" if it has none.
+/// The lowest version of an API, such as "13.0"; "true" if the API has no known version.
 std::string version_text(const std::vector<ExportedGpu>& gpus, Api api) {
     const bool has_version = api == Api::Cuda || api == Api::Hip || api == Api::Vulkan;
     const auto version = has_version ? least_version(gpus, api) : std::nullopt;
@@ -80,7 +80,7 @@ void add_api(const std::vector<ExportedGpu>& gpus, Api api, std::vector<FleetLab
                labels);
 }
 
-/// Adds the major version of NVIDIA's driver: the oldest if there are several.
+/// Adds the lowest major version of NVIDIA's driver.
 void add_driver(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& labels) {
     std::optional<Version> least;
     for (const auto& gpu : gpus)
@@ -172,7 +172,7 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
     return facts;
 }
 
-// Exports the labels for schedulers that read them from a configuration file.
+// Exports labels for schedulers that read labels from a configuration file.
 
 namespace {
 
@@ -188,8 +188,8 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-/// Values are strings. Keys must be identifiers, because jobs read them as ${meta.KEY}. Source:
-/// Nomad, "client" block, meta.
+/// Exports labels for Nomad. Values are strings. Keys must be identifiers, because jobs read them
+/// as ${meta.KEY}. Source: Nomad, "client" block, meta.
 Exported write_nomad_meta(const ExportSubject& subject) {
     Exported result;
     std::map<std::string, std::string> meanings;
@@ -207,7 +207,8 @@ Exported write_nomad_meta(const ExportSubject& subject) {
     return result;
 }
 
-/// Flat YAML, with the syntax of Kubernetes' labels. Source: Ray, "Use labels to control
+/// Exports labels for Ray as YAML without nesting. Labels have the syntax of Kubernetes' labels.
+/// Source: Ray, "Use labels to control
 /// scheduling".
 Exported write_ray_labels(const ExportSubject& subject) {
     Exported result;

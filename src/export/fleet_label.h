@@ -9,8 +9,9 @@
 
 namespace gpuprobe::inline exports {
 
-/// A label of a machine. Labels are few, change rarely and have closed vocabularies. If a machine
-/// may have several of a kind, the kind is in the name and the value is a count.
+/// A label of a machine. A machine has few labels, labels rarely change, and the words in names and
+/// values are limited to fixed sets. If a machine may have several things of one kind, the label's
+/// name contains the kind and the value is their number.
 struct FleetLabel {
     std::string name = {};  ///< "gpu.arch.sm_90"
     std::string value = {};
@@ -19,35 +20,42 @@ struct FleetLabel {
 
 /// Labels for hardware, drivers and working APIs:
 ///
-///     gpu.count, gpu.discrete.count, gpu.integrated.count, gpu.virtual.count
-///     gpu.vendor.<vendor>, gpu.arch.<arch>        number of GPUs
-///     gpu.partition.<kind>                             number of partitions of that kind
-///     gpu.discrete.memory.min-gib                 the smallest of the discrete GPUs
-///     api.<api>                                   "13.0", the lowest version, or "true"
-///     api.<api>.<target>                          number of GPUs of that target on which it works
-///     memory.<target>.min-gib                     the smallest memory of these GPUs
-///     api.cuda.major, driver.nvidia.major         for comparisons of integers
-///     host.libc, host.glibc.minor, host.cpu.level of the host, for comparisons as well
+///     gpu.count                         the number of all GPUs
+///     gpu.discrete.count, gpu.integrated.count, gpu.virtual.count,
+///     gpu.vendor.<vendor>, gpu.arch.<arch>
+///                                       the number of GPUs of this kind, vendor or architecture
+///     gpu.partition.<kind>              the number of partitions of this kind
+///     gpu.discrete.memory.min-gib       the memory of the discrete GPU with the least memory
+///     api.<api>                         the lowest version, such as "13.0"; otherwise "true"
+///     api.<api>.<target>                the number of GPUs with this target on which the API works
+///     memory.<target>.min-gib           the least memory of all GPUs with this target
+///     api.cuda.major                    the major number of the CUDA version
+///     driver.nvidia.major               the branch of NVIDIA's driver
+///     host.libc, host.glibc.minor, host.cpu.level
+///                                       the C library and the CPU of the host
 ///
-/// The version of Vulkan is the one that programs can use: at most the loader's.
+/// Numbers have their own labels, because orchestrators can only compare integers. The Vulkan
+/// version is the version that programs can use: at most the loader's version.
 std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
                                     const std::vector<ExportedGpu>& gpus);
 
 /// The labels variant.<application>.<variant> = "true" for variants that can run, and
-/// best.<application>.
+/// best.<application> with the name of the variant to install.
 std::vector<FleetLabel> verdict_labels(const std::vector<Verdicts>& verdicts);
 
 /// True if Kubernetes accepts the text as a label's value, or as the part of a key after the slash.
 /// Source: Kubernetes, "Labels and Selectors", Syntax and character set.
 bool is_label_value(std::string_view text);
 
-/// The facts and as many verdicts as fit into `limit` labels; verdicts that don't fit are reported
-/// in `left_out`. Empty if the facts themselves don't fit.
+/// At most `limit` labels: all labels about facts, then as many labels about verdicts as possible.
+/// The number of omitted verdicts is reported in `left_out`. Empty if there are more than `limit`
+/// labels about facts.
 std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
                                       const std::vector<FleetLabel>& verdicts,
                                       std::size_t limit,
                                       std::vector<ExportRemark>& left_out);
-/// More labels would be a burden for all watchers of nodes.
+/// The limit for labels of a node, because Kubernetes sends all labels to each client that watches
+/// the node.
 constexpr std::size_t kMaxFleetLabels = 24;
 
 }  // namespace gpuprobe::inline exports

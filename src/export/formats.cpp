@@ -9,8 +9,8 @@
 #include "export/subject.h"
 #include "policy/fact.h"
 
-/// Exports facts as a JSON document. All users may read it, so it contains neither UUIDs nor serial
-/// numbers.
+/// Exports facts as a JSON document. All users may read the document, so it contains neither UUIDs
+/// nor serial numbers.
 
 namespace gpuprobe::inline exports {
 namespace {
@@ -54,7 +54,7 @@ Value api_document(const ExportedGpu& gpu, const ApiInfo& api) {
     return document;
 }
 
-/// The same with details that only programs need.
+/// The facts about a GPU that all JSON formats have, with details that only programs need.
 Value full_gpu_document(const ExportedGpu& gpu) {
     auto document = gpu_document(gpu);
     Value apis{Value::Object{}};
@@ -79,8 +79,8 @@ Value host_document(const ExportedHost& host) {
     return document;
 }
 
-/// The members that all JSON formats begin with. Times are texts, which both Ansible and Facter
-/// read.
+/// The first members of all JSON formats. Times are texts, because both Ansible and Facter can read
+/// texts.
 Value header(const ExportSubject& subject) {
     Value document{Value::Object{}};
     document["schema"] = 1;
@@ -110,7 +110,7 @@ Value facts_document(const ExportSubject& subject, std::vector<ExportRemark>& le
     return document;
 }
 
-/// The verdicts by application, for the format json.
+/// The verdicts about the variants of each application, for the format json.
 Value applications_document(const ExportSubject& subject, std::vector<ExportRemark>& left_out) {
     Value applications{Value::Object{}};
     for (const auto& verdicts : verdicts_of(subject, left_out)) {
@@ -216,7 +216,8 @@ const ExportFormat kFormats[] = {
      .suffix = ".yaml"},
 };
 
-/// True for a line of any format that contains a time or a reading of that moment.
+/// True for a line that contains a time, or a value that was measured at the time of the export.
+/// Works for lines of all formats.
 bool is_dated(std::string_view line) {
     constexpr auto kStarts = std::to_array<std::string_view>(
         {"# +expiry-time=", "gpuprobe_last_probe_timestamp_seconds ",

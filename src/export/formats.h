@@ -39,9 +39,9 @@ struct ExportRemark {
 
 /// The result of an export.
 struct Exported {
-    std::optional<std::string> text = {};     ///< absent: refused
+    std::optional<std::string> text = {};     ///< absent if the export was refused
     std::vector<ExportRemark> left_out = {};  ///< missing parts, or the reasons for the refusal
-    std::vector<ExportRemark> notes = {};     ///< good to know
+    std::vector<ExportRemark> notes = {};     ///< advice for the administrator
 
     /// An export that was refused.
     static Exported refused(std::string code, std::string text) {
@@ -51,9 +51,11 @@ struct Exported {
 
 /// The first path of a new file, before it is renamed to its final name.
 enum class WrittenFirst {
-    Beside,       ///< in the same folder, under a name that readers ignore
-    FolderAbove,  ///< in the folder above: the reader handles only one event, for any new name
-    NoFile,       ///< not written: an administrator installs it, as a change may disrupt a machine
+    Beside,  ///< in the same folder, under a name that readers ignore
+    /// In the parent folder, so that the reader gets only one event: the reader reacts to each new
+    /// name in the folder.
+    FolderAbove,
+    NoFile,  ///< no file: an administrator installs it, because a change may disrupt the machine
 };
 
 /// True for a name of lower-case letters, digits, '.', '_' and '-' that begins and ends with a
@@ -68,10 +70,10 @@ struct ExportFormat {
     std::string_view summary = {};
     Exported (*write)(const ExportSubject& subject) = nullptr;
     WrittenFirst written_first = WrittenFirst::Beside;
-    std::string_view suffix = {};  ///< required by readers; empty: any
+    std::string_view suffix = {};  ///< the suffix that readers require; empty: any suffix
     std::string_view usual = {};   ///< the usual path
-    /// A text that each file of this format contains. Two such files with the same suffix in one
-    /// folder would make both useless. Empty if that does no harm.
+    /// A text that each file of this format contains, if two such files with the same suffix in one
+    /// folder would make both files useless. Otherwise empty.
     std::string_view marker = {};
 };
 
@@ -95,8 +97,8 @@ Exported write_ray_labels(const ExportSubject& subject);
 /// The feature of Slurm nodes on which a variant runs: "var_llamacpp_cuda13".
 std::string slurm_verdict_word(std::string_view application, std::string_view variant);
 
-/// True if two exports differ only in the times at which they were made and expire, and in readings
-/// of that moment.
+/// True if two exports differ only in the times at which they were made and expire, and in values
+/// that were measured at the time of the export.
 bool is_same_export(std::string_view left, std::string_view right);
 
 /// The lines of `before` that are missing in `after`, ignoring dates.

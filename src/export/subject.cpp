@@ -61,7 +61,7 @@ std::optional<std::string> gfx_word(const std::string& text) {
     return target ? std::optional{target->processor} : std::nullopt;
 }
 
-/// The target of kernels, only for vendors whose compilers build for single GPUs.
+/// The target of kernels. Only NVIDIA, AMD and Intel have compilers that build for a single target.
 std::optional<std::string> target_of(const ExportedGpu& gpu) {
     if (const auto& ip = gpu.facts.version(FactId::IntelIp).value; gpu.vendor == "intel" && ip)
         return text_of(*ip);
@@ -73,7 +73,7 @@ std::string closed_vendor(const std::optional<std::string>& vendor) {
     return vendor && own_api_of(*vendor) ? *vendor : "other";
 }
 
-/// False for APIs of other vendors, which can't work anyway.
+/// False if the API is from another vendor and therefore cannot work on the GPU.
 bool is_meant(const ApiInfo& api, const std::string& vendor) {
     return api.vendor.empty() || vendor == api.vendor;
 }
@@ -92,7 +92,8 @@ std::optional<std::string> card_of(const Gpu& gpu) {
     return cards.empty() ? std::nullopt : std::optional{cards.front().substr(kFolder.size())};
 }
 
-/// The place of a GPU; for a partition, its GPU's place, a slash and its name.
+/// The place of a GPU. For a partition: the place of the GPU, a slash and the name of the
+/// partition.
 std::string place_of(const Gpu& gpu) {
     if (!gpu.pci || !gpu.pci->address)
         return gpu.id;
@@ -207,7 +208,7 @@ bool is_letter_or_digit(char character) {
     return (character >= 'a' && character <= 'z') || (character >= '0' && character <= '9');
 }
 
-/// The remark about an invalid name.
+/// Makes the remark about an invalid name.
 ExportRemark unfit(const std::string& what) {
     return {.code = "unfit-name",
             .text = what + " left out: a label may have up to " + std::to_string(kMaxFleetName) +

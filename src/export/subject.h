@@ -19,16 +19,18 @@ namespace gpuprobe::inline exports {
 /// A time as "2026-11-20T23:06:40Z": RFC 3339 in UTC, whole seconds.
 std::string instant_text(WallTime instant);
 
-/// A GPU in closed vocabularies, so that a fleet has few labels, each with one meaning.
+/// A GPU, described with words from fixed sets, so that a fleet has few labels and each label has
+/// one meaning.
 struct ExportedGpu {
     const Gpu* gpu = nullptr;  // borrowed from the report
     Facts facts;
-    std::string place = {};                 ///< "0000:18:00.0"; the id if not on PCI
-    std::optional<std::string> model = {};  ///< its title; without one, its name
+    std::string place = {};                 ///< "0000:18:00.0"; the id if the GPU is not on PCI
+    std::optional<std::string> model = {};  ///< the GPU's title or, if there is none, its name
     std::string vendor = {};                ///< a vendor with its own API, or "other"
     std::optional<std::string> arch = {};   ///< see arch_word()
     std::optional<std::string> card = {};   ///< "card1"
-    std::map<std::string, bool> apis = {};  ///< whether each API works, if that is known
+    std::map<std::string, bool> apis =
+        {};  ///< whether each API works; APIs about which this is unknown are missing
     /// The target of kernels for the vendor's API: "sm_90", "gfx942", "20.4.4".
     std::optional<std::string> target = {};
 };
@@ -51,17 +53,18 @@ std::optional<std::string> partition_word(const ExportedGpu& gpu);
 /// The memory that a variant can rely on; nullopt if it is unknown.
 std::optional<Bytes> memory_of(const ExportedGpu& gpu);
 
-/// All GPUs that can compute, sorted by id. If there are more than kMaxVariantGpus, the rest is
-/// reported in `left_out`.
+/// All GPUs that can compute, sorted by id. If there are more than kMaxVariantGpus GPUs, the
+/// omitted GPUs are reported in `left_out`.
 std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
                                        std::vector<ExportRemark>& left_out);
 
-/// The fleet word of the API for this vendor's GPUs only; empty for other vendors.
+/// The fleet word of the vendor's own API, such as "cuda" for NVIDIA; empty if the vendor has no
+/// own API.
 std::string_view own_api(std::string_view vendor);
 
-/// The compiler's name for a GPU: "sm_90", "gfx942"; for Intel the family of its graphics IP,
-/// "xe2". nullopt if unknown. Sources: nvcc's -arch; LLVM's AMDGPU processors;
-/// drivers/gpu/drm/xe/xe_pci.c.
+/// The name that compilers use for a GPU, such as "sm_90" or "gfx942". For Intel, the family of the
+/// graphics IP, such as "xe2". nullopt if the name is unknown. Sources: nvcc's -arch; LLVM's AMDGPU
+/// processors; drivers/gpu/drm/xe/xe_pci.c.
 std::optional<std::string> arch_word(const Architecture& architecture);
 
 /// The number of GPUs for each word. Skips GPUs without a word.
@@ -91,11 +94,11 @@ struct Verdicts {
     std::string application = {};
     std::vector<std::string> supported = {};    ///< in the order in which to try them
     std::vector<std::string> unsupported = {};  ///< sorted by name
-    std::optional<std::string> best = {};       ///< the choice of recommend, if its name is valid
+    std::optional<std::string> best = {};       ///< the variant to install, if its name is valid
 };
 
-/// The verdicts in the order of the answers. Applications and variants with names that no
-/// orchestrator accepts are skipped and reported in `left_out`.
+/// The verdicts about all applications, in the order of subject.answers. Applications and variants
+/// whose names no orchestrator accepts are skipped and reported in `left_out`.
 std::vector<Verdicts> verdicts_of(const ExportSubject& subject,
                                   std::vector<ExportRemark>& left_out);
 
