@@ -15,16 +15,17 @@ namespace {
 /// The namespace of our labels, which NFD's defaults allow. Source: Node Feature Discovery,
 /// "Customization guide", Local feature source and Label naming.
 constexpr std::string_view kNamespace = "gpuprobe.feature.node.kubernetes.io/";
-/// The size limit for a file: NFD ignores all of a larger one. Source: source/local/local.go,
+/// The size limit for a file. NFD ignores a larger file completely. Source: source/local/local.go,
 /// MaxFeatureFileSize.
 constexpr std::size_t kMaxFeatureFile = 65536;
 
-/// A feature for NodeFeatureRule that does not become a label: it may be any text and change often.
+/// A feature that NodeFeatureRule can use and that does not become a label. Unlike a label, the
+/// feature can have any text and can change often.
 std::string raw_feature(std::string_view name, std::string_view value) {
     return "# +no-label\ngpuprobe." + std::string{name} + "=" + scrubbed(value, 128) + "\n";
 }
 
-/// Schema, rules, drivers, models and places as raw features.
+/// The features that do not become labels: schema, rules, drivers, models and places.
 std::string raw_features(const ExportSubject& subject, const std::vector<ExportedGpu>& gpus) {
     auto text = raw_feature("schema", "1") + raw_feature("rules", subject.rules.serial());
     std::map<std::string, std::string> drivers;
@@ -54,8 +55,8 @@ Exported write_nfd(const ExportSubject& subject) {
                                       kMaxFleetLabels, result.left_out);
     if (labels.empty())
         return result;
-    // "# +" begins a directive, and NFD treats an unknown directive as an error: so a plain
-    // comment.
+    // A comment must not begin with "# +", which begins a directive: NFD treats an unknown
+    // directive as an error.
     std::string text = "# gpuprobe " + subject.version + "\n";
     if (subject.expires)
         text += "# +expiry-time=" + instant_text(*subject.expires) + "\n";
@@ -75,8 +76,9 @@ Exported write_nfd(const ExportSubject& subject) {
     return result;
 }
 
-// Queries for Kubernetes' node affinity: In, Exists, DoesNotExist and Gt over labels. A node
-// matches if all expressions of any term hold. Source: Kubernetes, NodeSelectorRequirement.
+// Queries for Kubernetes' node affinity. An expression compares a label with the operator In,
+// Exists, DoesNotExist or Gt. A node matches if all expressions of at least one term are true.
+// Source: Kubernetes, NodeSelectorRequirement.
 
 namespace {
 
@@ -99,7 +101,8 @@ public:
               std::vector<std::string> values = {}) {
         add(std::string{kOurs} + name, operation, std::move(values));
     }
-    /// The label's value is an integer >= `floor`. Kubernetes only has "greater than".
+    /// Requires that the label's value is an integer >= `floor`. Kubernetes only has the operator
+    /// "greater than".
     void at_least(const std::string& name, std::uint64_t floor) {
         if (floor > 0)
             ours(name, "Gt", {std::to_string(floor - 1)});
@@ -156,8 +159,8 @@ void add_host(const HostNeed& host, NodeTerm& term, FleetQuery& query) {
     }
 }
 
-/// Excludes machines with other kinds of GPUs. Labels describe machines, so only without other
-/// kinds is it certain that all conditions hold for the same GPU.
+/// Excludes machines with other kinds of GPUs. Labels describe machines and not single GPUs. If a
+/// machine had other kinds of GPUs, different GPUs might satisfy different conditions.
 void no_others(const std::set<GpuKind>& kinds, NodeTerm& term) {
     for (const auto kind :
          {GpuKind::Discrete, GpuKind::Integrated, GpuKind::Virtual, GpuKind::Unknown})
@@ -200,7 +203,8 @@ void add_memory(const GpuNeed& gpu, const std::string& target, NodeTerm& term, F
                    "discrete GPUs only"));
 }
 
-/// Adds the driver's version. Labels have only the major version, so a minor version rounds it up.
+/// Adds the minimum version of the driver. Labels contain only the major version, so a minimum such
+/// as 550.54 is rounded up to 551.
 void add_driver(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
     if (!gpu.driver)
         return;
@@ -212,7 +216,7 @@ void add_driver(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
                        ", because labels contain only the number of the branch"));
 }
 
-/// Adds the versions of Vulkan up to 1.9; no version 2 exists.
+/// Adds all Vulkan versions from the minimum up to 1.9. Vulkan 2 does not exist.
 void add_vulkan(const GpuNeed& gpu, NodeTerm& term) {
     if (!gpu.vulkan)
         return;
@@ -250,7 +254,7 @@ Result<FleetQuery> nfd_query(const FleetNeed& need,
     auto query = query_for(need);
     Value::Array terms;
     for (const auto& gpu : need.gpus) {
-        // A term for each target: expressions of one term can't be alternatives.
+        // Each target needs a separate term, because all expressions of a term must be true.
         const auto targets = gpu.targets.value_or(std::set<std::string>{""});
         for (const auto& target : targets)
             terms.push_back(term_for(need, gpu, target, query));

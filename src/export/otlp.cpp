@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kCumulative = 2;  ///< AGGREGATION_TEMPORALITY_CUMULATIVE
 constexpr auto kStates = std::to_array<std::string_view>({"ok", "degraded", "failed"});
 
-/// Makes an object of members in that order.
+/// Makes an object from members, and keeps their order.
 Value object(std::initializer_list<std::pair<std::string_view, Value>> members) {
     Value made{Value::Object{}};
     for (const auto& [key, value] : members)
@@ -26,7 +26,7 @@ Value object(std::initializer_list<std::pair<std::string_view, Value>> members) 
     return made;
 }
 
-/// Adds an attribute, unless its text is missing or empty.
+/// Adds an attribute, unless the text is missing or empty.
 void add_attribute(Value::Array& attributes,
                    std::string_view key,
                    const std::optional<std::string>& text) {
@@ -119,7 +119,7 @@ Exported write_otlp(const ExportSubject& subject) {
         const auto& physical = gpu.gpu->memory.physical;
         if (const auto size = physical ? physical : memory_of(gpu))
             limit.add(gpu_attributes(gpu), size->count);
-        // hw.status has a series for each state, with 1 for the current one.
+        // hw.status has a series for each state: 1 for the current state, 0 for all other states.
         for (const auto state : kStates) {
             auto attributes = gpu_attributes(gpu);
             add_attribute(attributes, "hw.state", std::string{state});

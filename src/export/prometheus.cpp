@@ -9,7 +9,8 @@
 #include "report/compute_view.h"
 
 /// Exports metrics in Prometheus' text format, with names and units that pass promtool's lint.
-/// The identity of a GPU is only in gpuprobe_gpu_info; other metrics are joined with it by `gpu`.
+/// Only gpuprobe_gpu_info contains the identity of a GPU. Queries join it with other metrics by the
+/// label `gpu`.
 /// Source: Prometheus, "Exposition formats", text-based format.
 namespace gpuprobe::inline exports {
 namespace {
@@ -111,7 +112,7 @@ GaugeText partitions_of(const std::vector<ExportedGpu>& gpus) {
     return metric;
 }
 
-/// The PCI address, else the id.
+/// The PCI address; the id if there is no PCI address.
 std::string accelerator_place(const Accelerator& accelerator) {
     const auto has_address = accelerator.pci && accelerator.pci->address;
     return has_address ? text_of(*accelerator.pci->address) : accelerator.id;
@@ -273,7 +274,7 @@ Exported write_prometheus(const ExportSubject& subject) {
                 findings_of(subject.findings).text();
     const auto verdicts = verdicts_of(subject, result.left_out);
     const auto variants = variants_of(verdicts);
-    // All or none: a part of the verdicts would look like the whole.
+    // Export all verdicts or none, because readers could not detect that some verdicts are missing.
     if (variants.count() > kMaxVerdictSeries)
         result.left_out.push_back(
             {.code = "over-budget",

@@ -33,7 +33,7 @@ void narrow(std::optional<std::set<std::string>>& targets, std::set<std::string>
     targets = std::move(words);
 }
 
-/// Whether exports can express the term: they have minimums, ranges and lists.
+/// Whether exports can express the term, which must be a minimum, a range or a list.
 bool is_exported(const Term& term) {
     constexpr auto kExported =
         std::to_array({Relation::Is, Relation::AtLeast, Relation::Within, Relation::Runs,
@@ -50,8 +50,8 @@ class GpuReading {
 public:
     GpuReading(const Rules& rules, Words& beyond) : rules_{rules}, beyond_{beyond} {}
 
-    /// The needs that satisfy all terms: several if newer drivers support further GPUs. Errors:
-    /// NoMatch.
+    /// The alternatives that satisfy all terms. There are several alternatives if newer drivers
+    /// support additional GPUs. Errors: NoMatch.
     Result<std::vector<GpuNeed>> read(const Conjunction& terms) {
         needs_ = {GpuNeed{}};
         for (const auto& term : terms)
@@ -96,7 +96,7 @@ private:
         }
     }
 
-    /// Terms that are distinguished by their type.
+    /// Adds a term about kernels or drivers, which is recognized by the type of its value.
     void add_code_or_driver(const Term& term) {
         if (const auto* driver = std::get_if<CudaDriverNeed>(&term.need))
             return add_cuda_driver(*driver);
@@ -116,13 +116,13 @@ private:
         std::ranges::for_each(needs_, change);
     }
 
-    /// Notes a requirement that no export can check.
+    /// Records a requirement that no export can check.
     void leave(std::string text) {
         if (std::ranges::find(beyond_, text) == beyond_.end())
             beyond_.push_back(std::move(text));
     }
 
-    /// Exports have one word for all vendors without their own API: "other".
+    /// Adds the vendors. For all vendors without their own API, exports use the word "other".
     void add_vendors(const Words& names) {
         Words vendors;
         for (const auto& name : names) {
@@ -136,7 +136,7 @@ private:
         each([&](GpuNeed& need) { need.vendors = vendors; });
     }
 
-    /// Tegra's integrated GPU is exported as integrated, like any other.
+    /// Adds the kinds of GPUs. Exports do not distinguish Tegra GPUs from other integrated GPUs.
     void add_forms(const Words& forms) {
         const auto has = [&](std::string_view form) {
             return std::ranges::find(forms, form) != forms.end();
@@ -154,7 +154,8 @@ private:
         each([&](GpuNeed& need) { need.kinds = words; });
     }
 
-    /// Only versions of NVIDIA's driver are exported in a comparable form.
+    /// Adds the minimum version of the driver. Exports contain comparable versions only for
+    /// NVIDIA's driver.
     void add_driver(const Version& floor, const std::string& name) {
         const bool is_nvidia = std::ranges::all_of(needs_, [](const GpuNeed& need) {
             return need.api == "cuda" || need.vendors == Words{"nvidia"};
@@ -202,7 +203,7 @@ private:
         needs_.insert(needs_.end(), newer.begin(), newer.end());
     }
 
-    /// Adds AMD's targets: all processors of a family, or a single one.
+    /// Adds AMD's targets. A target can be a single processor, or a family of processors.
     void add_gfx(const std::vector<GfxTarget>& wanted) {
         std::set<std::string> words;
         for (const auto& target : wanted) {
@@ -218,7 +219,8 @@ private:
         each([&](GpuNeed& need) { narrow(need.targets, words); });
     }
 
-    /// Adds Intel's targets: all IP versions that run kernels for one of these.
+    /// Adds Intel's targets: all IP versions that can run kernels for one of the wanted IP
+    /// versions.
     void add_ips(const std::vector<Version>& wanted) {
         std::set<std::string> words;
         for (const auto& ip : wanted)
@@ -283,14 +285,14 @@ Result<FleetNeed> fleet_need_of(const VariantPlatform& platform,
         add_host(term, need);
     for (const auto& alternative : variant.needs.devices) {
         auto gpus = GpuReading{rules, need.beyond}.read(alternative);
-        // One of several alternatives may fail if another one remains.
+        // If another alternative remains, an alternative that fails is skipped.
         if (!gpus && variant.needs.devices.size() == 1)
             return std::move(gpus).error();
         if (gpus)
             need.gpus.insert(need.gpus.end(), gpus->begin(), gpus->end());
     }
     std::ranges::for_each(need.gpus, complete);
-    // Exports are about single GPUs: that all GPUs fit can't be queried.
+    // Queries can only find machines on which one GPU fits, and not machines on which all GPUs fit.
     if (variant.needs.scope == VariantScope::All)
         need.beyond.emplace_back("scope: all GPUs");
     return need;

@@ -17,7 +17,7 @@ namespace gpuprobe::inline exports {
 
 /// The requirements of a variant for one GPU, in the words of exports.
 struct GpuNeed {
-    std::optional<std::string> api = {};  ///< works; a fleet_word of report/api_table.h
+    std::optional<std::string> api = {};  ///< an API that works: a fleet_word of report/api_table.h
     std::optional<std::set<std::string>> targets = {};  ///< one of these targets of ExportedGpu
     std::vector<std::string> vendors = {};              ///< one of these; empty: any
     std::optional<std::set<GpuKind>> kinds = {};        ///< one of these; nullopt: any
@@ -27,7 +27,7 @@ struct GpuNeed {
     bool operator==(const GpuNeed&) const = default;
 };
 
-/// The requirements of a variant for the host. Versions and level are minima.
+/// The requirements of a variant for the host. Versions and the CPU level are minimums.
 struct HostNeed {
     std::string arch = {};  ///< as in uname -m
     std::optional<std::string> libc = {};
@@ -42,8 +42,8 @@ struct HostNeed {
 struct FleetNeed {
     HostNeed host = {};
     std::vector<GpuNeed> gpus = {};  ///< alternatives, each for a single GPU; empty: no GPU
-    /// Names and values of predicates about facts that no export contains. A query without them
-    /// also finds machines on which the variant can't run.
+    /// Names and values of predicates about facts that no export contains. Queries cannot check
+    /// these predicates, and therefore also find machines on which the variant cannot run.
     std::vector<std::string> beyond = {};
 };
 
@@ -56,11 +56,10 @@ Result<FleetNeed> fleet_need_of(const VariantPlatform& platform,
 /// A query for an orchestrator that finds machines, or GPUs.
 struct FleetQuery {
     std::string text = {};  ///< with a final newline
-    /// Requirements that the query does not check: it also finds machines on which the variant
-    /// can't run.
+    /// Requirements that the query does not check, so that the query also finds machines on which
+    /// the variant cannot run.
     std::vector<ExportRemark> weaker = {};
-    /// Conditions beyond the requirements: the query misses machines on which the variant would
-    /// run.
+    /// Machines that the query does not find, although the variant would run on them.
     std::vector<ExportRemark> stronger = {};
 };
 
@@ -82,8 +81,9 @@ std::span<const Orchestrator> orchestrators();
 /// The orchestrator with that name; null if it is unknown.
 const Orchestrator* orchestrator(std::string_view name);
 
-// `known`: the words that the fleet has, for an orchestrator that rejects other words; empty:
-// unknown. Errors of all functions: NoMatch if the orchestrator has no word for the GPUs.
+// `known`: the words that exist in the fleet, for orchestrators that reject queries with other
+// words; empty if these words are unknown. Errors of all functions: NoMatch if the orchestrator has
+// no word for the GPUs.
 Result<FleetQuery> nfd_query(const FleetNeed& need,
                              const Rules& rules,
                              const std::vector<std::string>& known);
