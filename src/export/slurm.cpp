@@ -17,7 +17,8 @@
 namespace gpuprobe::inline exports {
 namespace {
 
-/// The limit in bytes: longer lists would be a burden on the controller and on the output of sinfo.
+/// The limit for the list of features in bytes. A longer list would be a burden for the controller,
+/// and for people who read the output of sinfo.
 constexpr std::size_t kMaxFeatures = 2048;
 
 /// A line of gres.conf.
@@ -28,8 +29,9 @@ struct Gres {
     std::string vendor = {};
 };
 
-/// The type of a GPU: "nvidia_h200", as Slurm's detection names it; for other vendors the
-/// architecture, because their product names are less specific.
+/// The type of a GPU. For NVIDIA, the type is the name that Slurm's detection uses, such as
+/// "nvidia_h200"; for other vendors, it is the architecture, because their product names are less
+/// specific.
 std::string type_of(const ExportedGpu& gpu) {
     const auto* partition = partition_of(*gpu.gpu);
     std::string name = gpu.vendor + "_" + gpu.arch.value_or("gpu");
@@ -70,8 +72,8 @@ std::string file_option(const ExportedGpu& gpu) {
     return text;
 }
 
-/// Order of lines: shorter file names first, so that nvidia2 is before nvidia10, as CUDA numbers
-/// them.
+/// The order of lines. Shorter file names are first, so that nvidia2 is before nvidia10, in the
+/// order in which CUDA numbers GPUs.
 bool comes_before(const Gres& left, const Gres& right) {
     return std::tuple{left.name, left.file.size(), left.file} <
            std::tuple{right.name, right.file.size(), right.file};
@@ -80,8 +82,8 @@ bool comes_before(const Gres& left, const Gres& right) {
 /// The reason why a GPU is left out; empty if it can be used.
 std::string obstacle(const ExportedGpu& gpu) {
     const auto* partition = partition_of(*gpu.gpu);
-    // A MIG instance needs the nodes of two capabilities. A GPU that is divided but not exported as
-    // its partitions can't be offered as a whole.
+    // A MIG instance needs the nodes of two capabilities. A partitioned GPU cannot be offered as a
+    // whole GPU.
     if (partition ? stands_alone(*gpu.gpu) && partition->nodes.size() < 2
                   : !gpu.gpu->partitions.empty())
         return gpu.place + " is partitioned: use Slurm's AutoDetect, which detects its partitions";
@@ -101,7 +103,7 @@ std::vector<Gres> gres_of(const std::vector<ExportedGpu>& gpus,
             left_out.push_back({.code = "no-gres", .text = problem});
             continue;
         }
-        // A job that requests a "gpu" must not get the integrated GPU instead of a card.
+        // A job that requests a "gpu" must not get the integrated GPU instead of a discrete GPU.
         const bool is_second = has_cards && gpu.gpu->kind == GpuKind::Integrated;
         all.push_back({.name = is_second ? "igpu" : "gpu",
                        .type = type_of(gpu),
@@ -124,9 +126,9 @@ std::set<std::string> vendors_of_cards(const std::vector<Gres>& all) {
 /// The vendors for which Slurm has a flag. Source: the manual page of gres.conf, "Flags".
 constexpr auto kVendorsOfFlags = std::to_array<std::string_view>({"amd", "intel", "nvidia"});
 
-/// The flags of a line. Slurm uses one set of flags for all lines of a name, although the manual
-/// promises one for each type: with two vendors it exits, or counts one vendor's GPUs for the
-/// other. Source: src/interfaces/gres.c.
+/// The flags of a line. According to the manual, flags apply to one type, but Slurm uses the same
+/// flags for all lines with the same name: with GPUs from two vendors, Slurm exits or counts the
+/// GPUs of one vendor as GPUs of the other vendor. Source: src/interfaces/gres.c.
 std::string flags_of(const Gres& gres, const std::set<std::string>& vendors) {
     if (gres.name != "gpu")
         return "";
@@ -186,7 +188,8 @@ void add_host_features(const ExportedHost& host, std::vector<std::string>& featu
         features.push_back("x86-64-v" + std::to_string(*host.cpu_level));
 }
 
-/// Adds features for machines with only these kinds of GPUs: constraints have no "not".
+/// Adds the features "gpus-physical" and "gpus-discrete" to machines that have no other kinds of
+/// GPUs. A constraint cannot exclude the other kinds, because constraints have no "not".
 void add_kinds(const std::vector<ExportedGpu>& gpus, std::vector<std::string>& features) {
     const auto all_are = [&gpus](std::initializer_list<GpuKind> kinds) {
         return !gpus.empty() && std::ranges::all_of(gpus, [kinds](const ExportedGpu& gpu) {
@@ -199,7 +202,8 @@ void add_kinds(const std::vector<ExportedGpu>& gpus, std::vector<std::string>& f
         features.emplace_back("gpus-discrete");
 }
 
-/// All features about hardware and host. Slurm can't compare numbers, so each version is a word.
+/// All features about the hardware and the host. Slurm cannot compare numbers, so each version is a
+/// separate word.
 std::vector<std::string> fact_features(const ExportSubject& subject,
                                        const std::vector<ExportedGpu>& gpus) {
     const auto targets = target_features(gpus);
@@ -222,14 +226,14 @@ std::vector<std::string> fact_features(const ExportSubject& subject,
     return features;
 }
 
-/// The features of a node, or the reason for refusing the export: two verdicts with the same word
-/// can't be distinguished.
+/// The features of a node, or the reason for refusing the export, which is that two verdicts would
+/// have the same word.
 struct Features {
     std::vector<std::string> words = {};
     std::optional<ExportRemark> refusal = {};
 };
 
-/// All facts, then as many verdicts as fit into kMaxFeatures.
+/// The features for all facts, then for as many verdicts as fit into kMaxFeatures.
 Features features_of(const ExportSubject& subject,
                      const std::vector<ExportedGpu>& gpus,
                      std::vector<ExportRemark>& left_out) {
@@ -278,7 +282,7 @@ std::string node_line(const ExportSubject& subject,
     return line + "\n";
 }
 
-/// The parts of both formats.
+/// The parts that the formats slurm-gres and slurm-node need.
 struct SlurmNode {
     std::vector<Gres> gres = {};
     std::string line = {};
@@ -333,7 +337,7 @@ Exported write_slurm_gres(const ExportSubject& subject) {
     if (!node->gres.empty())
         text += "#   GresTypes=" + gres_types(node->gres) + "\n";
     text += "#   " + node->line;
-    // The lines below name all GPUs, so Slurm must not detect any.
+    // The lines below name all GPUs, so Slurm must not detect GPUs itself.
     text += "NodeName=" + subject.node + " AutoDetect=off\n";
     const auto vendors = vendors_of_cards(node->gres);
     for (const auto& gres : node->gres)
@@ -351,23 +355,25 @@ Exported write_slurm_node(const ExportSubject& subject) {
 }
 
 // Queries for Slurm: words joined by & and |, with one level of parentheses. Slurm rejects a query
-// with a word that no node of the cluster has, so the cluster's words matter. Source: srun(1),
+// with a word that no node of the cluster has, so queries use only words that the cluster has.
+// Source: srun(1),
 // --constraint.
 
 namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr std::uint32_t kLastGlibc = 50;  ///< last one to list if the cluster's words are unknown
+constexpr std::uint32_t kLastGlibc =
+    50;  ///< the last minor version to list if the cluster's words are unknown
 constexpr std::uint32_t kLastVulkan = 9;
 constexpr int kLastCpuLevel = 4;
 
-/// The cluster's words; if they are unknown, all possible words.
+/// The words that exist in the cluster; all possible words if the cluster's words are unknown.
 class Vocabulary {
 public:
     explicit Vocabulary(const Words& known) : known_{known} {}
 
-    /// The words that the cluster has.
+    /// Returns those of the words that exist in the cluster.
     [[nodiscard]] Words among(Words words) const {
         if (!known_.empty())
             std::erase_if(words, [this](const auto& word) {
@@ -396,7 +402,7 @@ private:
     const Words& known_;
 };
 
-/// Alternatives joined by &. The constraint is impossible if any alternative has no words.
+/// Groups of alternative words, joined by &. If a group is empty, no node can match.
 class Constraint {
 public:
     /// Adds a group of words, of which a node must have one.
@@ -415,7 +421,7 @@ private:
     bool is_possible_ = true;
 };
 
-/// "vulkan1.2", "vulkan1.3" …
+/// The words for a range of minor versions: "vulkan1.2", "vulkan1.3" …
 Words versions(const std::string& start, std::uint32_t first, std::uint32_t last) {
     Words words;
     for (auto minor = first; minor <= last; ++minor)
@@ -441,7 +447,7 @@ void add_host(const HostNeed& host, const Vocabulary& there, Constraint& constra
         constraint.any_of(there.among(levels));
 }
 
-/// "cuda_sm90" for the target "sm_90".
+/// The words for the targets of a GPU: "cuda_sm90" for the target "sm_90".
 Words target_words(const GpuNeed& gpu) {
     Words words;
     for (auto target : *gpu.targets) {
@@ -452,8 +458,8 @@ Words target_words(const GpuNeed& gpu) {
     return words;
 }
 
-/// The words for drivers of that version or newer. Only whole branches have a word, so a minor
-/// version rounds up.
+/// The words for drivers with at least this version. Each word is for a whole branch, so a version
+/// such as 550.54 is rounded up to the next branch.
 Words driver_words(const Version& floor,
                    const Vocabulary& there,
                    const Rules& rules,
@@ -478,7 +484,7 @@ std::string kind_word(const std::set<GpuKind>& kinds) {
     return kinds == std::set{GpuKind::Discrete} ? "gpus-discrete" : "";
 }
 
-/// Notes the requirements that no word expresses.
+/// Records the requirements that no word expresses.
 void add_weaker(const GpuNeed& gpu, FleetQuery& query) {
     const bool is_implied = gpu.vendors.size() == 1 && gpu.api == own_api(gpu.vendors.front());
     if (!gpu.vendors.empty() && !is_implied)
@@ -490,8 +496,8 @@ void add_weaker(const GpuNeed& gpu, FleetQuery& query) {
             not_asked("vram_min_mib: " + std::to_string(gpu.memory->count / mib(1).count)));
 }
 
-/// The options for one alternative; "" if no node can match. Each alternative needs its own line,
-/// because parentheses can't be nested.
+/// The options for one alternative; empty if no node can match. Each alternative needs its own
+/// line, because parentheses cannot be nested.
 std::string line_for(const FleetNeed& need,
                      const GpuNeed* gpu,
                      const Vocabulary& there,
