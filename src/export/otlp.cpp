@@ -65,7 +65,7 @@ public:
     /// Adds a data point. The time comes first, because a collector recognizes a file by its first
     /// 1,000 bytes and skips a file whose beginning it has seen. Source:
     /// open-telemetry/opentelemetry-collector-contrib @ 000d4c7c,
-    /// pkg/stanza/fileapplication/design.md, "Fingerprints".
+    /// pkg/stanza/fileconsumer/design.md, "Fingerprints".
     void add(Value::Array attributes, std::uint64_t value) {
         Value point{Value::Object{}};
         if (!time_.empty())
