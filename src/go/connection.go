@@ -26,7 +26,7 @@ var (
 // connection is a connection to the daemon.
 type connection struct {
 	socket *net.UnixConn
-	limit  *io.LimitedReader // of the next message
+	limit  *io.LimitedReader // limits the size of the next message
 	reader *bufio.Reader
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxAnswer = 64 << 20 // bytes; a report has some hundred thousand
+	maxAnswer = 64 << 20 // bytes; a usual report has several hundred thousand bytes
 	maxValues = 1 << 20  // values in an answer
 	maxLevels = 64
 )

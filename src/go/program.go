@@ -15,7 +15,7 @@ import (
 // Source: memfd_create(2) and the kernel's tables of system calls; package syscall lacks some of the numbers.
 const (
 	closeOnExec = 1
-	mayRun      = 0x10 // since Linux 6.3; older kernels refuse it
+	mayRun      = 0x10 // since Linux 6.3; older kernels reject this flag
 )
 
 var memoryFileCall = map[string]uintptr{"amd64": 319, "arm64": 279}

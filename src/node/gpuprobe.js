@@ -8,7 +8,7 @@ import { createConnection } from "node:net";
 
 export const SOCKET = "/run/gpuprobe/org.gpuprobe";
 const PROGRAM = "gpuprobectl";
-const MAX_ANSWER = 64 << 20; // bytes; a report has some hundred thousand
+const MAX_ANSWER = 64 << 20; // bytes; a usual report has several hundred thousand bytes
 const MAX_VALUES = 1 << 20; // values in an answer
 const MAX_LEVELS = 64;
 const USUAL_TIMEOUT = 25_000; // milliseconds
@@ -306,7 +306,7 @@ function answerFromProgram(method, parameters, signal) {
         done(answerOfProgram(output.whole[0]));
       }),
     );
-    child.stdin.on("error", () => {}); // it ended before it had read everything: its answer has the reason
+    child.stdin.on("error", () => {}); // the program ended before it read all input: its answer has the reason
     child.stdin.end(JSON.stringify(parameters ?? {}));
   });
 }

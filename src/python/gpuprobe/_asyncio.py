@@ -142,7 +142,7 @@ class AsyncClient(Questions):
             try:
                 await connection.send(text)
             except BrokenPipeError:
-                pass  # a daemon may refuse, with a reason, before it has read everything
+                pass  # the daemon may refuse a call, with a reason, before it has read the whole call
             reply = await connection.receive()
             if not connection.is_empty():
                 raise Failure("the answer is not valid: something follows it")

@@ -110,7 +110,7 @@ class Client(Questions):
     def _connect(self, deadline: Optional[float]) -> "_Connection":
         try:
             return _Connection(self._path, deadline)
-        except TimedOut:  # it is an OSError too, so it must not reach the next clause
+        except TimedOut:  # TimedOut is also an OSError, but must not reach the next clause
             raise
         except OSError as problem:
             raise Unavailable(f"{self._path}: {problem.strerror or problem}") from problem
@@ -141,7 +141,7 @@ class Client(Questions):
             try:
                 connection.send(text, deadline)
             except BrokenPipeError:
-                pass  # a daemon may refuse, with a reason, before it has read everything
+                pass  # the daemon may refuse a call, with a reason, before it has read the whole call
             reply = connection.receive(deadline)
             if not connection.is_empty():
                 raise Failure("the answer is not valid: something follows it")
@@ -153,7 +153,7 @@ class Client(Questions):
             raise
 
     def _run(self, method: str, parameters: Optional[Mapping[str, Any]], timeout: Optional[float]) -> Any:
-        import subprocess  # only clients without a daemon need it
+        import subprocess  # only clients without a daemon need this module
         try:
             done = subprocess.run(program_words(method), input=json.dumps(dict(parameters or {})).encode(),
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=timeout, check=False)

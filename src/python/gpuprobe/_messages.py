@@ -41,7 +41,7 @@ else:
 
 SOCKET = "/run/gpuprobe/org.gpuprobe"
 PROGRAM = "gpuprobectl"
-MAX_ANSWER = 64 << 20  # bytes; a report has some hundred thousand
+MAX_ANSWER = 64 << 20  # bytes; a usual report has several hundred thousand bytes
 MAX_VALUES = 1 << 20  # values in an answer
 MAX_LEVELS = 64
 MAX_DIGITS = 32  # digits of a whole number
@@ -130,7 +130,7 @@ class Messages:
     """Splits a stream of blocks into messages that end with a NUL."""
 
     def __init__(self) -> None:
-        self._blocks: List[bytes] = []  # of the incomplete message
+        self._blocks: List[bytes] = []  # the blocks of the incomplete message
         self._size = 0
         self._whole: Deque[bytes] = deque()
 
@@ -201,11 +201,11 @@ _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 def _check_levels(text: bytes, document: Answer) -> None:
     """Raises ValueError for too many levels of objects and lists."""
     brackets = text.translate(None, _NO_BRACKETS)
-    for _ in range(MAX_LEVELS):  # one level each time, the innermost first
+    for _ in range(MAX_LEVELS):  # each iteration removes one level, the innermost level first
         if not brackets:
             return
         brackets = brackets.replace(b"{}", b"").replace(b"[]", b"")
-    level: List[Any] = [document]  # a text of the document may have brackets too
+    level: List[Any] = [document]  # texts in the document may also contain brackets
     for _ in range(MAX_LEVELS):
         level = [inner for each in level for inner in (each.values() if isinstance(each, dict) else each)
                  if isinstance(inner, (dict, list))]

@@ -8,7 +8,7 @@ use serde_json::{json, Value};
 
 use crate::{Candidate, ErrorName};
 
-pub const MAX_ANSWER: u64 = 64 << 20; // bytes; a report has some hundred thousand
+pub const MAX_ANSWER: u64 = 64 << 20; // bytes; a usual report has several hundred thousand bytes
 const MAX_VALUES: usize = 1 << 20; // values in an answer
 const MAX_LEVELS: usize = 64;
 

@@ -31,7 +31,7 @@ mod bundled {
 
     const NAME: &[u8] = b"gpuprobectl\0";
     const CLOSE_ON_EXEC: c_uint = 1;
-    const MAY_RUN: c_uint = 0x10; // since Linux 6.3; older kernels refuse it
+    const MAY_RUN: c_uint = 0x10; // since Linux 6.3; older kernels reject this flag
     const INVALID: i32 = 22;
 
     // Source: memfd_create(2); every Linux target of std links a C library that has it.
