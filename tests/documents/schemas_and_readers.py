@@ -113,7 +113,7 @@ def changes(value):
         yield "with its first item twice", lambda holder, key: holder[key].append(copy.deepcopy(value[0]))
     if isinstance(value, str) and value:
         yield "in capitals", put(value.upper())
-        yield "with a letter more", put(value + "~")
+        yield "with an additional character", put(value + "~")
     if isinstance(value, int) and not isinstance(value, bool):
         yield "+ 1", put(value + 1)
 
