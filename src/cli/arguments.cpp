@@ -12,8 +12,8 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// A CLI11 callback that passes each word to `take`. An error is reported with `name`, which is the
-/// option or the placeholder of the operand.
+/// A CLI11 callback that passes each word to `take`. Errors contain `name`: the name of the option,
+/// or the placeholder of the operand.
 template <class Take>
 CLI::callback_t taking(Arguments& arguments, Take take, std::string name) {
     return [&arguments, take, name = std::move(name)](const CLI::results_t& words) {
@@ -24,7 +24,8 @@ CLI::callback_t taking(Arguments& arguments, Take take, std::string name) {
     };
 }
 
-/// Accepts only the words that are offered. The error suggests the closest of them.
+/// A CLI11 validator that accepts only the words in `word.offers`. Its error suggests the most
+/// similar word.
 CLI::Validator one_of(const Word& word) {
     std::vector<std::string> offers;
     for (const auto offer : words(word.offers))
@@ -38,7 +39,8 @@ CLI::Validator one_of(const Word& word) {
             "WORD"};
 }
 
-/// The same for each item of a comma-separated list. Reports the first problem.
+/// A CLI11 validator that applies one_of() to each item of a comma-separated list, and reports the
+/// first problem.
 CLI::Validator each_of(const Word& word) {
     return {[one = one_of(word)](std::string& list) {
                 std::string problem;
@@ -49,7 +51,7 @@ CLI::Validator each_of(const Word& word) {
             "LIST"};
 }
 
-/// Declares an option or flag of the table in CLI11.
+/// Declares an option or flag from our table to CLI11.
 void add_option(CLI::App& app, Arguments& arguments, const Option& option) {
     auto names = std::string{option.names};
     if (!option.also.empty())
@@ -63,7 +65,7 @@ void add_option(CLI::App& app, Arguments& arguments, const Option& option) {
         return;
     }
     auto& added = *app.add_option(names, taking(arguments, take, std::string{long_name(option)}));
-    // One value at each occurrence. CLI11 refuses a second occurrence of an option, unless the
+    // Each occurrence of an option takes one value. CLI11 refuses a second occurrence, unless the
     // option accepts several.
     added.expected(1);
     if (option.repeats)
@@ -72,7 +74,7 @@ void add_option(CLI::App& app, Arguments& arguments, const Option& option) {
         added.check(option.value.is_list ? each_of(option.value) : one_of(option.value));
 }
 
-/// Declares a positional argument of a verb.
+/// Declares a positional argument of a verb to CLI11.
 void add_operand(CLI::App& verb, Arguments& arguments, const Operand& operand) {
     const std::string name{operand.word.name};
     auto& added = *verb.add_option(name, taking(arguments, operand.take, name));
@@ -84,7 +86,8 @@ void add_operand(CLI::App& verb, Arguments& arguments, const Operand& operand) {
 
 void add_verb(CLI::App& app, Arguments& arguments, const Verb& verb) {
     auto& added = *app.add_subcommand(std::string{verb.name});
-    // The help is gpuprobectl's own; CLI11's is disabled. Global options may follow the verb.
+    // gpuprobectl prints its own help, so CLI11's help is disabled. Global options may follow the
+    // verb.
     added.set_help_flag();
     added.fallthrough();
     for (const auto& operand : verb.operands)
@@ -93,7 +96,7 @@ void add_verb(CLI::App& app, Arguments& arguments, const Verb& verb) {
         add_option(added, arguments, option);
 }
 
-/// Declares the whole command line from the tables of options and verbs.
+/// Declares the whole command line to CLI11, from the tables of options and verbs.
 void add_everything(CLI::App& app, Arguments& arguments) {
     for (const auto& group : global_options())
         for (const auto& option : group.options)
@@ -102,23 +105,24 @@ void add_everything(CLI::App& app, Arguments& arguments) {
         add_verb(app, arguments, verb);
 }
 
-/// A refusal with one text. A hint, if the text has one, is on a second line.
+/// A refusal with the given text. If the text contains a hint, the hint is its second line.
 Parsed refused(std::string_view text) {
     return {.refusal = Refusal{.text = fmt::format("gpuprobectl: {}\n", text)}};
 }
 
-/// A refusal with a hint on a second line.
+/// A refusal whose second line is the hint.
 Parsed refused(std::string_view problem, std::string_view hint) {
     return {.refusal = Refusal{.text = fmt::format("gpuprobectl: {}\n{}\n", problem, hint)}};
 }
 
-/// Refers to the help page of the verb, or to the overview.
+/// A hint that refers to the help page of the verb, or to the overview if there is no verb.
 std::string hint_on(std::string_view verb) {
     return verb.empty() ? "See 'gpuprobectl help'."
                         : fmt::format("See 'gpuprobectl help {}'.", verb);
 }
 
-/// The verbs that have the option, quoted: "'plan', 'select'". Empty if none has it.
+/// The verbs that accept the option, quoted: "'plan', 'select'". Empty if no verb accepts the
+/// option.
 std::string verbs_with(std::string_view name) {
     std::vector<std::string> having;
     for (const auto& verb : verbs())
@@ -128,9 +132,9 @@ std::string verbs_with(std::string_view name) {
     return fmt::format("{}", fmt::join(having, ", "));
 }
 
-/// A hint about an unknown option or verb: the known names that resemble it, so "--jsno" leads to
-/// "--json", or for an option of other verbs, those verbs. Options of one letter get no suggestion,
-/// because every letter is close to every other one.
+/// A hint about an unknown option or verb. It suggests similar names ("--json" for "--jsno"); for
+/// an option that only other verbs accept, it lists those verbs. Options of one letter get no
+/// suggestion, because every letter is similar to every other letter.
 std::string advice(const std::string& word, std::string_view verb) {
     const bool is_option = word.starts_with("-");
     if (is_option && word.size() == 2)
@@ -156,7 +160,7 @@ std::string chosen_verb(const CLI::App& app) {
     return chosen.empty() ? "" : chosen.front()->get_name();
 }
 
-/// The refusal for a word where a verb should be.
+/// The refusal for a word that is in the place of the verb but is not a verb.
 Parsed refused_verb(const std::string& word) {
     if (is_left_out(word))
         return refused(
@@ -167,8 +171,8 @@ Parsed refused_verb(const std::string& word) {
     return refused(fmt::format("unknown verb '{}'", word), advice(word, ""));
 }
 
-/// The refusal for the first word that CLI11 could not place: an option, a surplus operand or an
-/// unknown verb.
+/// The refusal for the first word that CLI11 did not recognize: an unknown option, a surplus
+/// operand or an unknown verb.
 Parsed unexpected(const CLI::App& app) {
     const auto extras = app.remaining(true);
     const auto word = scrubbed(extras.empty() ? "" : extras.front(), 64);
@@ -180,8 +184,8 @@ Parsed unexpected(const CLI::App& app) {
     return refused_verb(word);
 }
 
-/// The refusal for an error from our checks. Such an error may already have a hint as its second
-/// line.
+/// The refusal for an error from our own checks. The error text may already contain a hint as its
+/// second line.
 Parsed refused(const Error& problem, std::string_view verb) {
     if (problem.text.find('\n') != std::string::npos)
         return refused(problem.text);
@@ -198,7 +202,7 @@ Value in_order(const Value& request, std::span<const RequestKey> keys) {
     return ordered;
 }
 
-/// Completes the arguments once all words are read, and runs the checks of the verb.
+/// Completes the arguments after all words have been read, and runs the checks of the verb.
 Parsed finished(Arguments arguments, bool is_terminal) {
     // --json=pretty and --json=short override -j.
     if (arguments.wants_json && arguments.json == JsonMode::Off)
@@ -217,8 +221,8 @@ Parsed finished(Arguments arguments, bool is_terminal) {
     return {.arguments = std::move(arguments)};
 }
 
-/// The refusal for an exception that CLI11 threw because of one of our validators or callbacks. The
-/// text may have a hint as its second line.
+/// The refusal for an exception that CLI11 threw because one of our validators or callbacks failed.
+/// The text of the exception may contain a hint as its second line.
 Parsed unreadable(std::string_view what, std::string_view verb) {
     const auto lines = split(what, '\n');
     return refused(scrubbed(lines.front()), lines.size() > 1 ? scrubbed(lines[1]) : hint_on(verb));
@@ -233,8 +237,8 @@ Parsed miscounted(std::string_view what, std::string_view verb) {
                    hint_on(verb));
 }
 
-/// The words last to first, as CLI11 expects them. "--built=" becomes "--built" and an empty word,
-/// because CLI11 treats "--built=" as a missing value.
+/// The words in reverse order, as CLI11 expects them. "--built=" becomes "--built" and an empty
+/// word, because CLI11 treats "--built=" as a missing value.
 std::vector<std::string> reversed(const std::vector<std::string>& words) {
     std::vector<std::string> last_first;
     for (auto word = words.rbegin(); word != words.rend(); ++word) {
@@ -263,8 +267,9 @@ std::vector<std::string> program_words(std::vector<std::string>& words) {
 
 }  // namespace
 
-/// In three steps: take the program's words away, let CLI11 parse the rest by the tables, and check
-/// the result as a whole. CLI11 reports problems by exceptions.
+/// Parses in three steps: remove the words that belong to the program of `run`, let CLI11 parse the
+/// other words according to the tables, and check the result as a whole. CLI11 reports problems by
+/// exceptions.
 Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_terminal) {
     auto words = all_words;
     Arguments arguments;
@@ -299,7 +304,8 @@ Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_termin
 }
 
 Value override_rule_of(const Arguments& arguments) {
-    // The part of the rule about variants is nested, because both tables have keys such as "only".
+    // In a rule, the keys about variants are in a nested object, because backend requests and
+    // variant requests both have keys such as "only".
     auto rule = arguments.select.request;
     if (!arguments.overriding.variants.as_object()->empty())
         rule["variants"] = arguments.overriding.variants;

@@ -20,8 +20,8 @@ enum class ColourMode { Auto, Always, Never };
 struct SelectArguments {
     std::string application = "default";
     bool names_application = false;  ///< the user named the application
-    /// The request for SelectBackend (policy/request_table.h), except that `gpus` may hold any
-    /// selectors; the verb turns them into ids.
+    /// The request for SelectBackend (policy/request_table.h). Here `gpus` may contain selectors of
+    /// any kind; the verb converts the selectors to ids.
     Value request = Value{Value::Object{}};
     bool for_build = false;  ///< env only: print flags to build with, not variables to run with
 
@@ -32,7 +32,7 @@ struct SelectArguments {
 struct OverrideArguments {
     std::string action = "list";  ///< set, clear or list
     std::optional<std::string> application = {};
-    /// The part of a rule about variants, as RecommendVariant takes it.
+    /// The part of the rule that is about variants, in the form of a request for RecommendVariant.
     Value variants = Value{Value::Object{}};
 };
 
@@ -42,7 +42,7 @@ struct OutcomeArguments {
     std::optional<std::string> backend = {};
     std::optional<std::string> variant = {};
     std::optional<std::string> family = {};
-    std::vector<std::string> gpus = {};  ///< any selectors
+    std::vector<std::string> gpus = {};  ///< selectors of any kind
     std::optional<std::string> detail = {};
 };
 
@@ -67,10 +67,10 @@ struct PlanArguments {
     bool is_beginning = false;               ///< the file holds only the start of a model
     Value request = Value{Value::Object{}};  ///< the request for plan_request_from()
     std::string format = {};                 ///< the program whose arguments are printed
-    bool prints_model = false;               ///< print the model's document instead of planning
+    bool prints_model = false;               ///< print facts about the model instead of a plan
 };
 
-/// Arguments of the verbs about variants: recommend, export, selector and verify.
+/// Arguments of recommend, export, selector and verify, the verbs that deal with variants.
 struct RecommendArguments {
     std::string application = {};              ///< optional for export
     std::optional<std::string> manifest = {};  ///< a file
@@ -92,28 +92,28 @@ struct FleetArguments {
     std::vector<std::string> applications = {};
     std::optional<std::string> output = {};  ///< a file; absent or "-": standard output
     std::optional<std::string> check = {};   ///< a file to compare with
-    bool installs = false;                   ///< write the file that the orchestrator reads
-    bool allows_cpu = false;                 ///< export a CPU variant although a GPU stays unused
+    bool installs = false;                   ///< write to the path that the orchestrator reads
+    bool allows_cpu = false;                 ///< export a CPU variant even if a GPU stays unused
     std::optional<std::string> node = {};    ///< the machine's name in its cluster
     std::optional<unsigned> mode = {};       ///< permission bits of the output file
     std::optional<int> every = {};           ///< repeat after this many seconds, until interrupted
     std::string orchestrator = {};
     std::string variant = {};
-    std::vector<std::string> features = {};  ///< node features that the cluster has
+    std::vector<std::string> features = {};  ///< node features in the cluster
     bool by_verdict = false;
     bool allows_weaker = false;
     std::string platform = {};
 };
 
-/// Arguments of run, and the process of watch.
+/// Arguments of run and of watch.
 struct RunArguments {
     std::vector<std::string> program = {};   ///< the words after "--"
     std::optional<std::string> expect = {};  ///< a backend or an API; "cpu" for no GPU
     bool falls_back = false;                 ///< try the next candidate when one fails
     std::optional<std::string> report = {};  ///< a file for the report
-    bool wants_json = false;  ///< on standard error, because the program uses standard output
-    std::optional<std::uint64_t> pid = {};  ///< watch only
-    bool looks_once = false;                ///< watch only
+    bool wants_json = false;                 ///< JSON goes to stderr; stdout is the program's
+    std::optional<std::uint64_t> pid = {};   ///< watch only
+    bool looks_once = false;                 ///< watch only
 };
 
 /// Arguments of call.
@@ -129,7 +129,7 @@ struct Arguments {
 
     bool wants_help = false;
     bool wants_version = false;
-    bool wants_json = false;  ///< -j: the form depends on whether standard output is a terminal
+    bool wants_json = false;  ///< -j: indented if standard output is a terminal
     JsonMode json = JsonMode::Off;
     ColourMode colour = ColourMode::Auto;
     bool has_legend = true;
@@ -138,7 +138,7 @@ struct Arguments {
     std::optional<std::string> socket = {};  ///< a path
     bool is_direct = false;
     std::optional<std::string> replay = {};
-    std::vector<std::string> captures = {};  ///< every --replay; several only for check
+    std::vector<std::string> captures = {};  ///< values of --replay; only check accepts several
     std::optional<std::string> worker = {};
     std::vector<std::string> profile_folders = {};
     std::string knowledge_root = {};  ///< replaces "/" for data files and keys
@@ -183,8 +183,8 @@ struct Parsed {
     std::optional<Refusal> refusal = {};
 };
 
-/// Parses a command line without the program's name. `is_terminal` decides the form of -j: indented
-/// on a terminal, one line otherwise.
+/// Parses a command line that does not include the program's name. If `is_terminal`, -j prints
+/// indented JSON, otherwise JSON on one line.
 Parsed parse_arguments(const std::vector<std::string>& words, bool is_terminal);
 
 /// The rule for SetOverride.

@@ -16,8 +16,8 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// Adds the row if the device was verified or measured. `Holder` is any part of the report with the
-/// members verification, measurement and score.
+/// Adds the row if the device was verified or measured. `Holder` is any record of the report that
+/// has the members verification, measurement and score.
 template <class Holder>
 void add(BenchRow row, const Holder& holder, std::vector<BenchRow>& rows) {
     if (!holder.verification && !holder.measurement)
@@ -28,13 +28,13 @@ void add(BenchRow row, const Holder& holder, std::vector<BenchRow>& rows) {
     rows.push_back(std::move(row));
 }
 
-/// Whether the backend has its own API. A backend that uses another one's API, as WebGPU uses
-/// Vulkan, is not tested separately.
+/// Whether the backend has its own API. A backend that uses the API of another backend, as WebGPU
+/// uses Vulkan, is not tested separately.
 bool is_own_api(std::string_view backend) {
     return find_api_of_backend(backend) != nullptr;
 }
 
-// Cells of unknown values show a dash.
+// A dash stands for an unknown value.
 Cell rate_cell(const std::optional<std::uint64_t>& rate, const Screen& screen) {
     return {.text = rate ? rate_text(static_cast<double>(*rate)) : std::string{screen.dash()}};
 }
@@ -148,7 +148,7 @@ std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::st
                 add({.kind = "gpu", .gpu = gpu.id, .name = gpu_title(gpu), .backend = backend},
                     view, rows);
     }
-    // Software implementations and the CPU are shown only if no GPU was named.
+    // Software implementations and the CPU are shown only if the user named no GPU.
     if (!gpus.empty())
         return rows;
     for (const auto& software : report.software)
@@ -191,7 +191,7 @@ void add_part(std::string& text, const std::string& part, std::string_view betwe
         text += (text.empty() ? "" : std::string{between}) + part;
 }
 
-/// "reads 4.19 TB/s (85 % of 4.92 T)"; "" without a rate. `what` is the sentence.
+/// "reads 4.19 TB/s (85 % of 4.92 T)"; "" without a rate. `what` is the text with placeholders.
 std::string rate_words(std::string_view what,
                        const std::optional<std::uint64_t>& rate,
                        std::string_view unit,
@@ -219,7 +219,7 @@ std::string figures(const Measurement& measured, const PeakRates& peak) {
     return text;
 }
 
-/// The rates, or the reason why they were not measured.
+/// The measured rates, or the reason why no rate was measured.
 std::string measurement_words(const Measurement& measured, const PeakRates& peak) {
     if (measured.outcome == Outcome::Answered)
         return figures(measured, peak);
@@ -248,7 +248,8 @@ bool went_well(const BenchRow& row) {
     return is_right && (!row.measurement || row.measurement->outcome == Outcome::Answered);
 }
 
-/// An entry of the section: one device, and the number of others with the same text.
+/// An entry of the section "Computed": one device, and the number of other devices with the same
+/// text.
 struct MeasuredEntry {
     std::string backend = {};
     std::string place = {};
@@ -301,7 +302,7 @@ std::string measured_section(const Report& report, const Screen& screen) {
     const BenchRow* best = nullptr;
     std::size_t as_well = 0;
     const auto rows = bench_rows(report, {});
-    // Collect the failures, and find the best of the successful rows.
+    // Collect the failures, and find the successful row with the highest score.
     for (const auto& row : rows) {
         if (!went_well(row))
             add_entry(entries, row, peak_rates_for(report, row));
