@@ -52,7 +52,7 @@ bool has_address(const Gpu& gpu, std::string_view selector) {
     return address && gpu.pci && gpu.pci->address == address;
 }
 
-/// Whether the text starts with `start`, in any case.
+/// Whether the text starts with `start`, ignoring upper and lower case.
 bool starts(std::string_view text, std::string_view start) {
     return lower_case(text).starts_with(lower_case(start));
 }
@@ -66,7 +66,8 @@ bool starts_like(const Gpu& gpu, std::string_view selector) {
     return gpu.identity.nvidia_uuid && starts(*gpu.identity.nvidia_uuid, selector);
 }
 
-/// Whether the selector can only be an index. "7" must not match a UHD Graphics 770.
+/// Whether the selector can only be an index: a number of at most two digits. "7" must not match a
+/// UHD Graphics 770.
 bool is_place(std::string_view selector) {
     return selector.size() <= 2 && parse_number<std::size_t>(selector);
 }
@@ -76,7 +77,7 @@ bool is_named_like(const Gpu& gpu, std::string_view selector) {
            lower_case(*gpu.name).find(lower_case(selector)) != std::string::npos;
 }
 
-/// Whether `gpu` is the partition `name` of the single GPU that the text before the slash means.
+/// Whether `gpu` is the partition `name` of the only GPU that matches the text before the slash.
 bool is_part_of(const Gpu& gpu,
                 const Partition& partition,
                 const Gpus& wholes,
@@ -108,7 +109,8 @@ std::string gpu_listing(const std::vector<const Gpu*>& gpus) {
 std::vector<const Gpu*> gpus_meant(const Report& report, std::string_view selector) {
     if (selector.empty())
         return {};
-    // From the most exact way of naming a GPU to the vaguest; the first with a match wins.
+    // The ways of naming a GPU, from the most exact to the vaguest. The first way that matches any
+    // GPU is used.
     if (const auto index = parse_number<std::size_t>(selector);
         index && *index < report.gpus.size())
         return {&report.gpus[*index]};
@@ -125,8 +127,8 @@ std::vector<const Gpu*> gpus_meant(const Report& report, std::string_view select
 }
 
 std::vector<const Gpu*> gpus_meant(const ComputeView& view, std::string_view selector) {
-    // The name of a partition follows the last slash. A path such as /dev/dri/card0 has one too,
-    // but no GPU matches the text before it.
+    // The name of a partition follows the last slash. A path such as /dev/dri/card0 also contains a
+    // slash, but no GPU matches the text before the slash.
     const auto slash = selector.rfind('/');
     const auto name = slash == std::string_view::npos ? "" : selector.substr(slash + 1);
     const auto wholes = name.empty() ? Gpus{} : gpus_meant(view.whole(), selector.substr(0, slash));
@@ -170,7 +172,7 @@ std::string assignment(const std::string& name, const std::string& value) {
     return name + "=" + shell_quoted(value);
 }
 
-/// A selector as a comment: "# cuda, by position: CUDA_DEVICE_ORDER=PCI_BUS_ID
+/// A selector as a shell comment: "# cuda, by position: CUDA_DEVICE_ORDER=PCI_BUS_ID
 /// CUDA_VISIBLE_DEVICES=0".
 std::string comment(const GpuSelector& selector) {
     const auto sentence = selector.kind == SelectorKind::Index
@@ -181,7 +183,7 @@ std::string comment(const GpuSelector& selector) {
         line += " " + assignment(name, value);
     if (selector.argument)
         line += " " + shell_quoted(*selector.argument);
-    // A line break would end the comment, and eval would run the rest.
+    // A line break would end the comment, and eval would run the rest as a command.
     return scrubbed(line, kMaxComment) + "\n";
 }
 
@@ -193,7 +195,7 @@ EnvironmentLines environment_lines(const std::vector<GpuSelector>& selectors,
     EnvironmentLines lines;
     for (const auto& [name, value] : settings)
         lines.settings += assignment(name, value) + "\n";
-    // The chosen selectors are in `settings` already.
+    // Skip the selectors that are already in `settings`.
     for (const auto& selector : selectors)
         if (std::ranges::find(chosen, &selector) == chosen.end())
             lines.comments += comment(selector);
@@ -203,7 +205,7 @@ EnvironmentLines environment_lines(const std::vector<GpuSelector>& selectors,
 Value identity_card(const Gpu& gpu, const std::vector<GpuSelector>& selectors) {
     Value positions{Value::Object{}};
     for (const auto& [api, view] : gpu.apis)
-        // APIs without a known order have no index.
+        // For an API whose device order is unknown, the index is missing.
         if (view.index)
             positions[api] = *view.index;
     Value card;
@@ -220,7 +222,7 @@ Value identity_card(const Gpu& gpu, const std::vector<GpuSelector>& selectors) {
 
 namespace {
 
-/// Widths of the columns "backend" and "GPU", which precede the sentence.
+/// Widths of the columns "backend" and "GPU", which are to the left of the sentence.
 struct Widths {
     std::size_t backend = 0;
     std::size_t gpu = 0;
@@ -235,7 +237,7 @@ Widths widths_of(const std::vector<Candidate>& candidates) {
     return widths;
 }
 
-/// "  ✓  cuda  pci:0000:00:06.0  sentence", wrapped under the sentence.
+/// " ✓ cuda pci:0000:00:06.0 sentence". Further lines are indented to the start of the sentence.
 std::string candidate_lines(const Candidate& candidate,
                             const Widths& widths,
                             const std::string& sentence,
@@ -257,14 +259,14 @@ bool is_chosen(const Candidate& candidate, const Decision& decision) {
 
 namespace {
 
-/// Whether the reasons leave open if a GPU, or the machine, would do.
+/// Whether the reasons leave open whether a GPU, or the machine, is suitable.
 bool leaves_open(const std::vector<Reason>& reasons) {
     std::set<std::string> open;
     std::set<std::string> closed;
     for (const auto& reason : reasons) {
         const auto* row = find_reason(reason.code);
         const auto* where = reason.detail.at("where").as_string();
-        // Only ids of GPUs contain a colon.
+        // A subject with a colon is the id of a GPU.
         const auto gpu = where && where->find(':') != std::string::npos ? *where : std::string{};
         const bool ends = !row || row->effect == ReasonEffect::Ends;
         if (ends && gpu.empty())
@@ -274,7 +276,7 @@ bool leaves_open(const std::vector<Reason>& reasons) {
         else if (row->effect == ReasonEffect::LeavesOpen)
             open.insert(gpu);
     }
-    // A fact about the machine matters only if no GPU is ruled out.
+    // Unknown facts about the machine matter only if no GPU is ruled out.
     if (!closed.empty())
         open.erase("");
     for (const auto& gpu : closed)
@@ -364,7 +366,7 @@ std::string candidates_text(const Decision& decision,
     std::string text = "\n" + toned(screen, Tone::Strong, "Candidates") + "\n";
     if (decision.candidates.empty())
         text += "  none\n";
-    // Only a better candidate than the chosen one is worth a fix.
+    // Fixes are shown only for candidates that are better than the chosen one.
     bool is_better = true;
     for (const auto& candidate : decision.candidates) {
         const auto why = explained(candidate, place);
@@ -450,7 +452,7 @@ Status read_build(const Context& context, Value& request) {
     const auto path = path_of_build(request.at("variant"));
     if (!path)
         return Done{};
-    // The options and the files would contradict each other.
+    // The options and the properties of the files could contradict each other.
     for (const auto* key : {"needs", "bundles", "kernels"})
         if (request.find(key))
             return Error{ErrorCode::InvalidRequest,
@@ -509,7 +511,7 @@ Result<Decision> choose(Context& context, bool explains) {
     auto request = context.arguments.select.request;
     TRY(name_gpus_by_id(context, request));
     TRY(read_build(context, request));
-    // Flags to compile with are for a build of one's own.
+    // Compiler flags are only needed by users who build the application themselves.
     if (context.arguments.select.for_build)
         request["own-build"] = true;
     // The environment of this shell is the environment of the program that will be started.
@@ -517,7 +519,7 @@ Result<Decision> choose(Context& context, bool explains) {
     callers.merge(switches_here(context.arguments.select.application));
     if (!callers.empty())
         request["environment"] = to_value(callers);
-    // Send the candidates too: with masks, the reasons may be about the caller's variables.
+    // Request the candidates too: if variables hide GPUs, the reasons may be about these variables.
     if (explains || !callers.empty())
         request["explain"] = true;
     return context.client.select(context.arguments.select.application, request);
@@ -534,7 +536,7 @@ ExitCode report_no_match(const Context& context, const Decision& decision) {
         report_failure(context.arguments, nothing_satisfies(context.arguments.select.application));
     if (context.arguments.is_quiet)
         return code;
-    // The explanation is not an answer, so it goes to standard error.
+    // The explanation goes to standard error, because it is not the answer that the user requested.
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
     OwnPlace own{context.client};
     print_error(application_text(decision, screen) + candidates_text(decision, own.get(), screen));

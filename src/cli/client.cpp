@@ -14,7 +14,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// A call by this user. A method without an interface is one of org.gpuprobe.
+/// A call by this user. The name of a method without an interface belongs to org.gpuprobe.
 MethodCall call_of(std::string_view method, Value parameters) {
     const bool has_interface = method.find('.') != std::string_view::npos;
     return {.method = (has_interface ? "" : std::string{kInterface} + ".") + std::string{method},
@@ -32,7 +32,7 @@ Error error_from(const Value& details) {
             message && !message->empty() ? *message : json_line(details)};
 }
 
-/// The result, with context added to an error: only a daemon gives answers that can't be read.
+/// The result. Context is added to an error: only a daemon can send an answer that can't be read.
 template <class T>
 Result<T> of_answer(Result<T> read) {
     if (!read)
@@ -40,7 +40,7 @@ Result<T> of_answer(Result<T> read) {
     return read;
 }
 
-/// Parses the document of an answer, whose size the transport has limited.
+/// Parses the document of an answer. The transport has already limited its size.
 Result<Value> document_in(const MethodAnswer& answer) {
     return of_answer(parse_json(answer.document, Bytes{answer.document.size()}));
 }
@@ -86,7 +86,8 @@ Result<Decision> Client::select(const std::string& application, const Value& req
     return record_in<Decision>(std::move(document));
 }
 
-/// The daemon refreshes its facts for this method. If it refuses, its report stays the same.
+/// The daemon refreshes its facts for this method. If the daemon refuses, its report stays the
+/// same.
 Status Client::renew() {
     (void)ask("Diagnose");
     return Done{};
@@ -104,7 +105,7 @@ Status Client::refresh_memory(Gpu& gpu) {
 
 namespace {
 
-/// Whether the free memory was read too long ago to be shown without its age.
+/// Whether the figure of free memory is so old that it must be shown with its age.
 bool has_old_memory(const Gpu& gpu) {
     constexpr Duration kIsOfNow = std::chrono::seconds{2};
     return gpu.memory.free_at && SystemClock{}.wall() - *gpu.memory.free_at > kIsOfNow;
@@ -116,8 +117,8 @@ Result<Report> Client::current_report() {
     auto found = TRY(report());
     if (found.source == ReportSource::Replay || std::ranges::none_of(found.gpus, has_old_memory))
         return found;
-    // One query updates all GPUs that NVIDIA's driver serves. The other old figures are read per
-    // GPU.
+    // One query updates all GPUs that NVIDIA's driver serves. The other old figures are updated by
+    // one query for each GPU.
     TRY(renew());
     found = TRY(report());
     for (auto& gpu : found.gpus)
@@ -126,7 +127,7 @@ Result<Report> Client::current_report() {
     return found;
 }
 
-/// ListGpus is a fraction of the whole report.
+/// Calls ListGpus, because its answer is much smaller than the whole report.
 Result<Report> Client::gpus() {
     auto list = TRY(record_in<GpuList>(ask("ListGpus")));
     return Report{.generation = list.generation, .gpus = std::move(list.gpus)};

@@ -27,9 +27,10 @@ struct ClientInfo {
 };
 
 /// The source of answers about the machine: the daemon on its socket, or the engine in this
-/// process. Verbs don't know which. Both answer the methods of org.gpuprobe (calls/methods.h), so a
-/// typed function is written once, over call(). The errors below are in addition to those of
-/// call(); an error reply that this program does not know is Internal.
+/// process. Verbs work the same with both. Both implement the methods of org.gpuprobe
+/// (calls/methods.h), so each typed function is implemented once, by call(). The errors listed
+/// below are in addition to the errors of call(); an error reply that this program does not know
+/// becomes Internal.
 class Client {
 public:
     using Progress = std::function<void(double)>;
@@ -37,22 +38,22 @@ public:
     virtual ~Client() = default;
 
     /// Calls a method of org.gpuprobe or org.varlink.service and returns its last answer. An error
-    /// reply is an answer too. `heard_before`: gets the answers before the last one, such as the
-    /// progress of Probe. Errors: Unavailable, TooLarge, Internal for a malformed reply, Cancelled
-    /// on an interrupt.
+    /// reply is also an answer. `heard_before` receives the answers before the last one, such as
+    /// the progress of Probe. Errors: Unavailable, TooLarge, Internal for a malformed reply,
+    /// Cancelled on an interrupt.
     [[nodiscard]] virtual Result<MethodAnswer> call(const MethodCall& call,
                                                     const HearAnswer& heard_before = {}) = 0;
     /// Calls `changed` at each new generation of the report, until an error. Errors: Unavailable if
     /// the daemon went away, Cancelled on an interrupt.
     virtual Status watch(const std::function<void()>& changed) = 0;
     /// Writes a capture of this machine into a folder, redacted if `mask` is not null. Errors:
-    /// InvalidRequest if the folder is not empty or if this client is a daemon's; Io,
+    /// InvalidRequest if the folder is not empty or if this client is connected to a daemon; Io,
     /// PermissionDenied.
     virtual Status capture(const std::string& folder, engine::Redaction* mask) = 0;
     [[nodiscard]] virtual ClientInfo info() = 0;
 
-    // The engine in this process answers these without a text in between: the report is large, and
-    // the answer NoMatch has no warnings.
+    // The engine in this process answers these calls without converting the answer to text: the
+    // report is large, and the error reply NoMatch has no warnings.
 
     /// The report as received, including members that this program does not know. Errors:
     /// TooManyRequests, Malformed.
@@ -67,14 +68,14 @@ public:
     /// Refreshes the facts that change from moment to moment (Engine::renew). Facts that can't be
     /// read again keep their old value. Errors: only Cancelled.
     virtual Status renew();
-    /// Reads the free memory of `gpu` again. Wakes no GPU. A value that can't be read stays, with
-    /// its age. Errors: Malformed, Cancelled; no others.
+    /// Reads the free memory of `gpu` again. Wakes no GPU. If the value can't be read, the old
+    /// value and its age stay. Errors: Malformed, Cancelled; no others.
     virtual Status refresh_memory(Gpu& gpu);
 
-    /// The report with memory figures that are at most two seconds old, except those of GPUs that
-    /// sleep. Errors: as document().
+    /// The report with memory figures that are at most two seconds old. The figures of sleeping
+    /// GPUs may be older. Errors: as document().
     [[nodiscard]] Result<Report> current_report();
-    /// A report that contains only the GPUs; enough to look up their names.
+    /// A report that contains only the GPUs, for looking up their names.
     [[nodiscard]] Result<Report> gpus();
     /// Chooses a variant. An answer without a variant is not an error. `manifest`: the text of a
     /// manifest, or empty for the installed one. Errors: NotFound, Malformed, TooLarge,
@@ -91,21 +92,22 @@ public:
     /// Sets an administrator's rule for an application (policy/override_rule.h). Errors:
     /// NotAuthorized, InvalidRequest, UnknownApplication, TooManyRequests, Io.
     Status set_override(const std::string& application, const Value& rule);
-    /// Removes an override. Returns false if the application had none. Errors: as set_override().
+    /// Removes an override. Returns false if the application had no override. Errors: as
+    /// set_override().
     Result<bool> clear_override(const std::string& application);
     /// All overrides as an object: application → rule, set_at_usec, set_by_uid.
     Result<Value> overrides();
-    /// Reports whether a choice worked (engine/decision_service.h). Errors: InvalidRequest,
-    /// UnknownApplication, UnknownDevice, TooManyRequests, Io.
+    /// Reports to the engine whether a choice worked (engine/decision_service.h). Errors:
+    /// InvalidRequest, UnknownApplication, UnknownDevice, TooManyRequests, Io.
     Status report_outcome(const Value& outcome);
-    /// Releases drivers from quarantine, so that they are probed again. `filter` is read by
-    /// quarantine_filter_from(). Returns how many were released. Errors: NotAuthorized,
-    /// InvalidRequest, TooManyRequests, Io.
+    /// Releases drivers from quarantine, so that they are probed again. `filter` is parsed by
+    /// quarantine_filter_from(). Returns the number of drivers that were released. Errors:
+    /// NotAuthorized, InvalidRequest, TooManyRequests, Io.
     Result<std::uint32_t> clear_quarantine(const Value& filter);
 
 protected:
     /// Calls a method and returns its document; an error reply becomes an Error. A name without an
-    /// interface is one of org.gpuprobe. Errors: as call(); Malformed for a document that is not
+    /// interface belongs to org.gpuprobe. Errors: as call(); Malformed for a document that is not
     /// JSON.
     Result<Value> ask(std::string_view method,
                       Value parameters = Value{Value::Object{}},
