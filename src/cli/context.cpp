@@ -28,7 +28,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-// Limits for widths that a terminal or $COLUMNS claims.
+// Limits for the width that a terminal or $COLUMNS reports.
 constexpr std::size_t kMinColumns = 40;
 constexpr std::size_t kMaxColumns = 1000;
 
@@ -38,7 +38,7 @@ std::string_view variable(const char* name) {
     return text ? text : "";
 }
 
-/// The width of the terminal: $COLUMNS, else the size that the terminal reports, else 80.
+/// The width of the terminal: $COLUMNS, or else the width that the terminal reports, or else 80.
 std::size_t terminal_columns(int descriptor) {
     winsize size{};
     std::size_t columns = 80;
@@ -57,13 +57,13 @@ constexpr std::string_view kClearLine = "\r\x1b[K";
 constexpr auto kOwnSequences = std::to_array<std::string_view>(
     {"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", kClearLine});
 
-/// Prints to standard error at once, without waiting for a line break.
+/// Prints to standard error and flushes, without waiting for a line break.
 void write_line(const std::string& text) {
     print_error(text);
     std::fflush(stderr);
 }
 
-/// The command of the pager, for a shell; "" for no pager.
+/// The shell command that starts the pager; "" for no pager.
 std::string pager_command() {
     for (const char* name : {"GPUPROBE_PAGER", "PAGER"})
         if (const char* set = std::getenv(name))
@@ -74,8 +74,8 @@ std::string pager_command() {
     return "";
 }
 
-/// Runs in the child, which becomes the pager. As for systemctl, LESS makes less quit if the text
-/// fits on one screen, keep colors, and leave the text on the screen.
+/// Runs in the child process, which becomes the pager. As in systemctl, the variable LESS makes
+/// `less` quit if the text fits on one screen, keep colors, and leave the text on the screen.
 [[noreturn]] void become_pager(const std::string& command, int input) {
     ::dup2(input, STDIN_FILENO);
     ::setenv("LESS", "FRSXMK", 0);
@@ -84,15 +84,15 @@ std::string pager_command() {
     ::_exit(127);
 }
 
-/// The text without characters that could control a terminal: printable ones (base/text.h),
-/// line feeds, tabs, and the escape sequences that this program writes itself are kept. All text
-/// output passes through here.
+/// The text without characters that could control a terminal. Printable characters (base/text.h),
+/// line feeds, tabs, and the escape sequences that this program itself writes are kept. All text
+/// output passes through this function.
 std::string terminal_text(std::string_view text) {
     constexpr std::string_view kKept = "\n\t";
     std::string shown;
     while (!text.empty()) {
-        // Copy up to the next escape or carriage return, the only characters that start a sequence
-        // of ours.
+        // Copy up to the next escape or carriage return, the only characters with which our own
+        // sequences start.
         const auto end = std::min(text.find_first_of("\x1b\r"), text.size());
         shown += printable(text.substr(0, end), kKept);
         text.remove_prefix(end);
@@ -101,8 +101,8 @@ std::string terminal_text(std::string_view text) {
         if (own != kOwnSequences.end()) {
             shown += *own;
             text.remove_prefix(own->size());
-            // A sequence that is not ours: replace its first character, so that the rest is plain
-            // text.
+            // This is not one of our sequences. Replace its first character, so that the rest is
+            // plain text.
         } else if (!text.empty()) {
             shown += printable(text.substr(0, 1));
             text.remove_prefix(1);
@@ -162,7 +162,7 @@ void ProgressLine::clear() {
 }
 
 bool sleep_for(std::chrono::milliseconds time) {
-    // Block the signals first: one that arrives just before the wait would otherwise be lost.
+    // Block the signals first: otherwise a signal that arrives just before the wait would be lost.
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
@@ -186,7 +186,7 @@ void Pager::start() {
         return;
     std::fflush(stdout);
     pid_ = ::fork();
-    // The child reads from the pipe; the parent's standard output goes into it.
+    // The child reads from the pipe, and the parent's standard output is redirected into the pipe.
     if (pid_ == 0)
         become_pager(command, ends[0]);
     if (pid_ > 0)
@@ -198,10 +198,10 @@ void Pager::start() {
 Pager::~Pager() {
     if (pid_ <= 0)
         return;
-    // Ctrl-C belongs to the pager's user. We end when the pager does.
+    // Ignore Ctrl-C: it is meant for the pager. This process ends when the pager ends.
     (void)std::signal(SIGINT, SIG_IGN);
     std::fflush(stdout);
-    // The pager sees the end of its input only when no descriptor of the pipe is open.
+    // The pager reaches the end of its input only when all descriptors of the pipe are closed.
     ::close(STDOUT_FILENO);
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
@@ -217,7 +217,8 @@ void print_error(std::string_view text) {
     std::fwrite(shown.data(), 1, shown.size(), stderr);
 }
 
-/// A reader that has gone away is not handled here: SIGPIPE has already ended the process.
+/// This function need not handle a reader that has closed the pipe: SIGPIPE has already ended the
+/// process.
 ExitCode flushed(ExitCode code) {
     if (std::fflush(stdout) == 0)
         return code;

@@ -37,7 +37,7 @@ public:
     ProgressLine& operator=(const ProgressLine&) = delete;
 
     void show(std::string_view what);
-    /// Shows a progress bar too; `share` is clamped to 0–1.
+    /// Also shows a progress bar; `share` is clamped to 0–1.
     void show(std::string_view what, double share);
     void clear();
 
@@ -47,13 +47,13 @@ private:
     bool is_shown_ = false;
 };
 
-/// A progress bar of twenty places, "[=====     ]", or its Unicode form.
+/// A progress bar of twenty characters, such as "[===== ]", or its Unicode form.
 std::string bar(double share, bool is_unicode);
 
-/// Sleeps for that time. Returns false if SIGINT or SIGTERM interrupted it.
+/// Sleeps for that time. Returns false if SIGINT or SIGTERM interrupted the sleep.
 bool sleep_for(std::chrono::milliseconds time);
 
-/// A pager for text that is longer than the terminal: $GPUPROBE_PAGER, $PAGER, or less if it is
+/// A pager for text that is longer than the terminal: $GPUPROBE_PAGER, $PAGER, or `less` if it is
 /// installed. If the variable is "" or "cat", no pager is used.
 class Pager {
 public:
@@ -69,13 +69,13 @@ private:
     pid_t pid_ = -1;
 };
 
-/// What fixes depend on: the machine, the doctor's findings and this process's account. Read when
-/// it is first needed.
+/// The facts on which fixes depend: the machine, the doctor's findings and this process's account.
+/// They are read when they are first needed.
 class OwnPlace {
 public:
     /// `client` must outlive this object.
     explicit OwnPlace(Client& client) : client_{client} {}
-    /// Borrows from this object. Without a report, fixes are the usual ones.
+    /// The result borrows from this object. Without a report, the usual fixes are shown.
     ReasonPlace get();
 
 private:
@@ -92,7 +92,7 @@ struct Context {
     Client& client;
 
     [[nodiscard]] bool wants_json() const { return arguments.json != JsonMode::Off; }
-    /// The record with words for the reasons that have none.
+    /// The record, with a text added to each reason that has no text.
     template <Described T>
     [[nodiscard]] T worded(T record) const {
         OwnPlace place{client};
@@ -110,23 +110,24 @@ enum class ExitCode : int {
     NoDaemon = 4,
     NotAuthorized = 5,
     Found = 6,  ///< doctor: a problem keeps a GPU from being used
-    // The rest is for `run`, which otherwise returns the exit code of its program.
+    // The following codes are for `run`, which otherwise returns the exit code of its program.
     NotSeen = 123,        ///< could not find out whether --expect was met
     NotAsExpected = 124,  ///< the program succeeded, but --expect was not met
     NotStarted = 125,     ///< we failed before the program was started
     NotExecutable = 126,
     NotThere = 127,
-    EndedBySignal = 256,  ///< plus the signal's number: this process ends by that signal too
+    EndedBySignal = 256,  ///< plus the signal's number: this process ends by the same signal
 };
 
-/// Prints to standard output. If the reader has gone away, SIGPIPE ends the program. Here and
-/// below, characters that could control a terminal are replaced.
+/// Prints to standard output. If the reader has closed its end, SIGPIPE ends the program. This
+/// function and the functions below replace characters that could control a terminal.
 void print(std::string_view text);
 /// Prints to standard error.
 void print_error(std::string_view text);
-/// Flushes standard output. Returns `code`, or Failed if the output can't be written (full disk).
+/// Flushes standard output. Returns `code`, or Failed if the output can't be written, for instance
+/// because the disk is full.
 ExitCode flushed(ExitCode code);
-/// Prints a JSON document, on one line or indented as the arguments say.
+/// Prints a JSON document, on one line or indented, depending on the arguments.
 void print_json(const Arguments& arguments, const Value& document);
 /// Prints a remark, "gpuprobectl: …", to standard error; nothing with --quiet.
 void remark(const Arguments& arguments, std::string_view text);
@@ -138,7 +139,7 @@ void warn(const Arguments& arguments, const std::vector<Reason>& warnings);
 ExitCode exit_code_of(ErrorCode code, bool daemon_was_named);
 
 /// {"error":{"name","message","candidates"}}. The name is the error's D-Bus name, even if no daemon
-/// was asked.
+/// was involved.
 Value failure_document(const Error& error, const std::vector<Candidate>& candidates);
 
 /// Reports an error to the user: as a JSON document on standard output, or as a line on standard

@@ -38,7 +38,7 @@ constexpr std::array<DoubtWords, 5> kDoubts = {
      {Doubt::TooMany, "the process has too many child processes"},
      {Doubt::SeldomSeen, "the machine was too busy to check the process often enough"}}};
 
-/// The devices that are GPUs; the others are accelerators.
+/// The devices that are GPUs. All other devices are accelerators.
 std::vector<DeviceUse> gpus_in(const std::vector<DeviceUse>& devices, const Report& report) {
     std::vector<DeviceUse> gpus;
     std::ranges::copy_if(devices, std::back_inserter(gpus), [&report](const DeviceUse& use) {
@@ -79,13 +79,15 @@ std::string device_text(const DeviceUse& use, const Report& report) {
                    {"memory", use.memory ? std::optional{size_text(*use.memory)} : std::nullopt}});
 }
 
-/// The choice, if it differs from the observed use; nullopt if it does not, or if that is unknown.
+/// The choice, if it differs from the observed use; nullopt if it does not differ, or if the use is
+/// unknown.
 std::optional<std::string> contrast(const SeenUse& seen,
                                     const ChosenUse& chosen,
                                     const Report& report) {
     if (is_as_chosen(seen, chosen, report).value_or(true))
         return std::nullopt;
-    // Name the GPUs only if they are the difference; otherwise the backend is enough.
+    // Name the GPUs only if other GPUs were used than chosen; otherwise the name of the backend is
+    // enough.
     const auto ids_differ = std::ranges::any_of(seen.devices, [&chosen](const DeviceUse& use) {
         return std::ranges::none_of(chosen.gpus,
                                     [&use](const auto& id) { return whole_id(id) == use.device; });
@@ -93,7 +95,7 @@ std::optional<std::string> contrast(const SeenUse& seen,
     return ids_differ ? chosen_text(chosen, report) : scrubbed(chosen.backend, 64);
 }
 
-/// The result if no GPU was seen: certain only without doubts.
+/// The result if no GPU was seen. It is certain only if there are no doubts.
 std::optional<bool> none_is(bool wanted, const SeenUse& seen) {
     return seen.doubts.empty() ? std::optional{wanted} : std::nullopt;
 }
@@ -110,8 +112,8 @@ std::optional<bool> is_through(const std::vector<DeviceUse>& gpus, std::string_v
     return is_known ? std::optional{false} : std::nullopt;
 }
 
-/// The API for a word of --expect: the word itself, or the API below that backend; "" for other
-/// words.
+/// The API for a value of --expect: the API of that name, or the API that this backend uses; "" for
+/// other words.
 std::string_view api_word(std::string_view word) {
     return computes(word) ? word : api_below(word);
 }
@@ -138,7 +140,7 @@ std::optional<bool> is_as_expected(const SeenUse& seen,
 std::optional<bool> is_as_chosen(const SeenUse& seen,
                                  const ChosenUse& chosen,
                                  const Report& report) {
-    // A backend without an API is the CPU.
+    // A backend without an API runs on the CPU.
     const auto word = api_below(chosen.backend).empty() ? kCpu : std::string_view{chosen.backend};
     const auto as_expected = is_as_expected(seen, word, report);
     if (!as_expected || !*as_expected || word == kCpu || chosen.gpus.empty())
@@ -160,8 +162,8 @@ std::string doubts_text(const std::set<Doubt>& doubts) {
 
 std::string devices_text(const std::vector<DeviceUse>& devices, const Report& report) {
     std::vector<std::string> groups;
-    std::vector<std::string> alike;  // devices used through the same APIs, which are named once
-    // Devices that were used through the same APIs form a group, which ends where the APIs differ.
+    std::vector<std::string> alike;  // devices used through the same APIs; the APIs are named once
+    // Consecutive devices that were used through the same APIs form a group.
     for (std::size_t place = 0; place < devices.size(); ++place) {
         const auto& use = devices[place];
         alike.push_back(device_text(use, report));
@@ -230,15 +232,15 @@ Value doubts_document(const std::set<Doubt>& doubts) {
 namespace {
 
 constexpr Duration kFirstPause = std::chrono::milliseconds{5};
-/// A program that fails while starting may hold a context for only some 100 ms (CUDA on an H200).
+/// A program that fails while starting may hold a context for only about 100 ms (CUDA on an H200).
 constexpr Duration kStartPause = std::chrono::milliseconds{25};
 constexpr Duration kUsualPause = std::chrono::milliseconds{100};
 constexpr Duration kCloseWatch = std::chrono::seconds{3};
-/// Searching for open devices takes at most 1/kShare of the time of one CPU.
+/// Searching for open devices uses at most 1/kShare of one CPU.
 constexpr int kShare = 20;
 constexpr Duration kLongestPause = std::chrono::seconds{1};
 
-/// A worker that queries NVML takes some 50 ms of CPU time, so it runs often only while a program
+/// A worker that queries NVML uses about 50 ms of CPU time, so it runs often only while a program
 /// starts.
 constexpr Duration kFirstAsk = std::chrono::milliseconds{100};
 constexpr Duration kUsualAsk = std::chrono::milliseconds{200};
@@ -247,8 +249,8 @@ constexpr Duration kStarts = std::chrono::seconds{15};
 constexpr Duration kNvmlPatience = std::chrono::seconds{5};
 constexpr int kMaxRefusals = 3;
 
-/// The CPU time that this thread has used. Not the elapsed time: on a busy machine a search takes
-/// longer but uses the same CPU time.
+/// The CPU time that this thread has used. Elapsed time would be misleading: on a busy machine a
+/// search takes longer but uses the same CPU time.
 Duration processor_time() {
     timespec spent = {};
     (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
@@ -272,7 +274,7 @@ DeviceWatch::DeviceWatch(EventLoop& loop,
       pause_{kFirstPause},
       planned_{began_},
       ask_pause_{kFirstAsk} {
-    // From the loop, so that `looked` is never called during construction.
+    // Start from the loop, so that `looked` is never called during construction.
     timer_ = loop_.defer([this] { look(); });
 }
 
@@ -300,10 +302,11 @@ void DeviceWatch::look() {
     // Double the pause up to the usual one, and lengthen it further if looking is expensive.
     pause_ = std::min(std::max(std::min(pause_ * 2, usual), took * kShare), kLongestPause);
     // Soon after its start, a program may take a context and end within half a second. The first
-    // looks take the longest, because all processes are new.
+    // searches take the longest, because all processes are new.
     if (now - began_ < kCloseWatch)
         pause_ = std::min(pause_, std::max(kStartPause, took));
-    // No matter how long a search takes: a context that is not reported yet may be gone soon.
+    // Search often even if each search is expensive: a context that is not reported yet may soon be
+    // closed.
     if (watcher_.may_miss_context())
         pause_ = std::min(pause_, kStartPause);
     planned_ = clock_.monotonic() + pause_;
@@ -315,12 +318,12 @@ void DeviceWatch::look() {
 
 void DeviceWatch::ask_nvml() {
     const auto now = clock_.monotonic();
-    // Query at once for a new context, because it may be gone soon.
+    // Query at once if there is a new context, because the context may soon be closed.
     const bool is_due = now >= next_ask_ || watcher_.unreported_since() > last_ask_;
     if (is_asking_ || !is_due || refusals_ >= kMaxRefusals)
         return;
     last_ask_ = now;
-    // The first query starts the supervisor of workers. Without a worker program, give up.
+    // The first query starts the supervisor of workers. If there is no worker program, give up.
     if (!supervisor_) {
         auto workers = own_workers(arguments_.worker);
         if (!workers) {
@@ -334,7 +337,7 @@ void DeviceWatch::ask_nvml() {
         supervisor_ = std::make_unique<Supervisor>(loop_, *launcher_, clock_, limits);
     }
     is_asking_ = true;
-    // The answer belongs to the moment of the question, `now`.
+    // The answer describes the moment at which the query was sent: `now`.
     const ProbeTarget target{.api = std::string{info_of(Api::Nvml).word},
                              .stage = std::string{kProcessesStage}};
     supervisor_->start(target, [this, now](const ProbeResult& answer) {
@@ -352,11 +355,11 @@ namespace {
 
 /// The time between two lines of output.
 constexpr Duration kBetween = std::chrono::seconds{1};
-/// How long to wait for NVML before the first line.
+/// How long to wait for NVML before the first line is printed.
 constexpr Duration kWatchPatience = std::chrono::seconds{5};
 
-/// The first node of a GPU that was made after the process started. Such a process may have looked
-/// for GPUs too early, as services do that start before the driver.
+/// The first GPU device node that was created after the process started. Such a process may have
+/// searched for GPUs before the driver was loaded, as some services do.
 std::optional<std::string> later_node(const Report& report, pid_t pid) {
     const RootedFiles files;
     const auto started = watch::start_of(files, pid, SystemClock{}.wall());
@@ -369,7 +372,7 @@ std::optional<std::string> later_node(const Report& report, pid_t pid) {
     return std::nullopt;
 }
 
-/// The line for users: devices, "no GPU", or why it is not known.
+/// The line for users: the devices, "no GPU", or the reason why the use is not known.
 std::string line_of(const SeenUse& seen, const Report& report, pid_t pid) {
     if (!seen.devices.empty())
         return devices_text(seen.devices, report);
@@ -417,7 +420,7 @@ private:
                                         "watch as that process's user or as root",
                                         pid_)});
         const auto now = clock_.monotonic();
-        // NVML needs a while. Until then the first line would be incomplete.
+        // NVML needs some time. Before NVML has answered, the first line would be incomplete.
         const bool is_ready = watch_.is_settled() || now >= until_;
         if (!is_ready || (printed_at_ && now - *printed_at_ < kBetween))
             return;
@@ -426,7 +429,7 @@ private:
         is_done_ = is_once_;
     }
 
-    /// Prints a line; on a terminal it replaces the previous one.
+    /// Prints a line; on a terminal the line replaces the previous line.
     void show(const SeenUse& seen) {
         if (context_.wants_json()) {
             print_document(seen);
@@ -440,7 +443,7 @@ private:
         std::fflush(stdout);
     }
 
-    /// Prints a document; in a stream each one is on its own line.
+    /// Prints a document; in a stream each document is on its own line.
     void print_document(const SeenUse& seen) {
         Value document;
         document["pid"] = static_cast<int>(pid_);
@@ -453,7 +456,8 @@ private:
             print(json_line(document) + "\n");
     }
 
-    /// The process has ended, or never existed if nothing was printed yet.
+    /// Called when the process has ended, or has never existed, in which case nothing was printed
+    /// yet.
     void ended() {
         if (!printed_at_)
             return give_up(
@@ -484,7 +488,7 @@ Result<ExitCode> run_watch(Context& context) {
     const auto loop = TRY(SystemLoop::create());
     TRY(loop->stop_on_signals());
     Watching watching{context, report, *loop};
-    // An interrupt is the normal way to end it.
+    // An interrupt is the normal way to end `watch`.
     (void)loop->run_until([&watching] { return watching.is_done(); });
     return watching.finish();
 }
