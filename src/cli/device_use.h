@@ -21,7 +21,8 @@
 
 namespace gpuprobe::inline cli {
 
-/// The devices that a program used, and reasons why it may have used more than was seen.
+/// The devices that a program used, and the doubts: reasons why the program may have used more
+/// devices than were seen.
 struct SeenUse {
     std::vector<watch::DeviceUse> devices = {};
     std::set<watch::Doubt> doubts = {};
@@ -53,7 +54,7 @@ bool is_same_api(std::string_view word, std::string_view backend);
 
 /// "NVIDIA H200, 18.2 GiB through CUDA"; several devices are joined with "and".
 std::string devices_text(const std::vector<watch::DeviceUse>& devices, const Report& report);
-/// "used …", "used no GPU, although cuda was chosen", or why it is not known.
+/// "used …", "used no GPU, although cuda was chosen", or the reason why the use is not known.
 std::string outcome_text(const SeenUse& seen, const ChosenUse& chosen, const Report& report);
 /// The doubts as text, separated by semicolons.
 std::string doubts_text(const std::set<watch::Doubt>& doubts);
@@ -67,15 +68,15 @@ Value apis_document(const std::set<Api>& apis);
 /// The doubts as JSON: ["process-not-readable", …].
 Value doubts_document(const std::set<watch::Doubt>& doubts);
 
-/// Watches the device use of a process and its descendants for as long as they live: forty times a
-/// second at first, then ten times, and less often if looking takes long. NVML is queried by a
-/// worker, only while one of the processes has an NVIDIA device open.
+/// Watches which devices a process and its descendants use, for as long as they live: forty times a
+/// second at first, then ten times a second, and less often if a search takes long. A worker
+/// queries NVML, but only while one of the processes has an NVIDIA device open.
 class DeviceWatch {
 public:
     using Looked = std::function<void(const std::vector<watch::DeviceUse>&)>;
 
     /// Starts watching. `loop` and `report` must outlive this object. `looked` is called from the
-    /// loop after each look. `root` and `mark`: see watch::Watcher.
+    /// loop after each search. `root` and `mark`: see watch::Watcher.
     DeviceWatch(EventLoop& loop,
                 const Arguments& arguments,
                 const Report& report,
@@ -86,11 +87,12 @@ public:
     [[nodiscard]] watch::Watcher& watcher() { return watcher_; }
     /// Whether NVML has answered, has failed too often, or is not needed.
     [[nodiscard]] bool is_settled() const;
-    /// Whether NVML is being queried. The answer may be about a process that has ended meanwhile.
+    /// Whether NVML is being queried. The answer may be about a process that has ended in the
+    /// meantime.
     [[nodiscard]] bool is_asking() const { return is_asking_; }
     /// Stops the search. The result of an NVML query in progress is still used.
     void stop();
-    /// Whether a look began much later than planned, because the machine was busy.
+    /// Whether a search began much later than planned, because the machine was busy.
     [[nodiscard]] bool was_late() const { return was_late_; }
 
 private:
@@ -105,15 +107,15 @@ private:
     SystemClock clock_ = {};
     watch::Watcher watcher_;
     MonotonicTime began_;
-    // Time between two looks.
+    // Time between two searches.
     Duration pause_;
-    MonotonicTime planned_;  ///< when the next look should begin
+    MonotonicTime planned_;  ///< when the next search should begin
     bool was_late_ = false;
     std::unique_ptr<Launcher> launcher_ = {};
     std::unique_ptr<Supervisor> supervisor_ = {};
     bool is_asking_ = false;
     bool was_asked_ = false;
-    // NVML queries that failed in a row.
+    // The number of NVML queries that failed in a row.
     int refusals_ = 0;
     MonotonicTime last_ask_ = {};
     MonotonicTime next_ask_ = {};

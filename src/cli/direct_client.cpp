@@ -15,12 +15,12 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// Commands in quick succession need not probe the drivers again; `probe` does so on request. The
-/// cache is not used after a change that affects a driver's answer (the driver, a device node, a
-/// permission).
+/// If commands follow each other quickly, the later commands use the cached results of the first;
+/// `probe` probes the drivers again on request. The cache is not used after a change that affects a
+/// driver's answer (the driver, a device node, a permission).
 constexpr Duration kTrustsCacheFor = std::chrono::minutes{10};
 
-/// After this time, the user is shown which driver we are waiting for.
+/// After this time, gpuprobectl shows the user which driver it is waiting for.
 constexpr Duration kShowsAfter = std::chrono::seconds{1};
 
 /// Free memory that was read less than this long ago is shown without reading it again.
@@ -44,12 +44,12 @@ engine::EngineOptions engine_options(const DirectOptions& options) {
     engine.limits.warn = kShowsAfter;
     if (options.patience)
         engine.limits.query = *options.patience;
-    // A user who sets a limit prefers a partial answer to a late one.
+    // A user who sets a time limit prefers a partial answer to a late answer.
     engine.limits.is_hurried = options.patience.has_value();
     return engine;
 }
 
-/// The launcher of workers. It is not searched for if it is not needed: a capture contains the
+/// The launcher of workers. With a capture no launcher is needed, because a capture contains the
 /// results of its probes.
 Result<std::unique_ptr<Launcher>> launcher_for(const DirectOptions& options) {
     if (options.replay || !options.looks)
@@ -57,8 +57,8 @@ Result<std::unique_ptr<Launcher>> launcher_for(const DirectOptions& options) {
     return own_workers(options.worker);
 }
 
-/// The verb that stores something with this method. Empty for the other methods. A capture is
-/// read-only, and a change would be lost at the end of this process.
+/// The verb that uses this method to store something; empty for methods that store nothing. A
+/// capture is read-only, so a change would be lost at the end of this process.
 std::string_view verb_that_stores(std::string_view method) {
     if (method == "org.gpuprobe.SetOverride" || method == "org.gpuprobe.ClearOverride")
         return "override";
@@ -91,22 +91,23 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
         options.replay ? TRY(engine::replayed_machine(*options.replay)) : engine::live_machine();
     auto launcher = TRY(launcher_for(options));
     auto loop = TRY(SystemLoop::create());
-    // An interrupt ends the loop, so that workers are stopped in an orderly way.
+    // An interrupt ends the loop, so that the workers are stopped properly.
     TRY(loop->stop_on_signals());
     std::unique_ptr<DirectClient> client{new DirectClient{std::move(loop), std::move(launcher)}};
-    // Without a cache every command probes every driver again, which root should know.
+    // Without a cache, every command probes every driver again. Warn root about this.
     if (const auto why =
             !options.has_cache || options.replay ? std::nullopt : why_nothing_is_kept();
         why && options.slow)
         options.slow(
             phrase("results cannot be cached for the next command: {why}", {{"why", *why}}));
-    // The methods of `call` read files of the same machine as the engine.
+    // Methods called by the verb `call` read the files of the same machine as the engine.
     client->files_ = source.files;
     if (options.replay)
         client->captured_ = TRY(captured_surroundings(*options.replay));
     client->engine_ = engine::Engine::create(std::move(source), *client->loop_, *client->launcher_,
                                              client->clock_, engine_options(options));
-    // Names of applications and platform-independent answers need no look at the machine.
+    // Names of applications, and answers that are the same on every machine, do not depend on this
+    // machine.
     if (!options.looks)
         return std::unique_ptr<Client>{std::move(client)};
     auto& engine = *client->engine_;
@@ -177,8 +178,8 @@ Result<MethodAnswer> DirectClient::call(const MethodCall& call, const HearAnswer
     const auto traits = traits_of(asked, engine_->report()).value_or(MethodTraits{});
     if (traits.is_of_now)
         TRY(renew());
-    // Such a call ends with an interrupt, or when the reader of the output goes away. Without
-    // events, epoll reports only errors and hang-ups.
+    // Such a call ends with an interrupt, or when the reader of the output closes the pipe. If no
+    // events are requested, epoll reports only errors and hang-ups.
     EventHandle reader;
     if (traits.subscribes && heard_before) {
         reader = loop_->watch(STDOUT_FILENO, 0, EventLoop::Priority::Idle,

@@ -16,7 +16,7 @@
 
 namespace gpuprobe::inline cli {
 
-/// How a DirectClient looks at the machine.
+/// How a DirectClient examines the machine.
 struct DirectOptions {
     std::optional<std::string> replay = {};  ///< a capture folder
     std::optional<std::string> worker = {};  ///< path of gpuprobe-worker; searched for if absent
@@ -26,7 +26,7 @@ struct DirectOptions {
     /// How long to wait for a driver; nullopt: as long as the daemon would.
     std::optional<Duration> patience = {};
     bool follows_hardware = false;  ///< watch() is going to be called
-    bool lives_on = false;          ///< the process goes on for long after the probes
+    bool lives_on = false;          ///< the process runs for a long time after the probes
     /// Examine the machine; if false, the report is empty and nothing is probed.
     bool looks = true;
     /// Called with true before waiting for probes, and with false afterwards.

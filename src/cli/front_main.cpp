@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuprobectl: a small program for the questions that other programs ask at every start. It answers
-// them through the daemon's socket, prints the help, and passes every other command line to
+// gpuprobectl: a small program for the verbs that other programs run at every start. It answers
+// these verbs through the daemon's socket, prints the help, and passes every other command line to
 // gpuprobectl-whole. Because it does not load the libraries for examining the
 // machine, it starts in two thirds of the time.
 #include <algorithm>
@@ -27,21 +27,22 @@
 
 namespace gpuprobe::inline cli {
 
-/// This and is_left_out() replace verbs.cpp, which this program does not link.
+/// verbs() and is_left_out() replace the functions in verbs.cpp, which is not linked into this
+/// program.
 const std::vector<Verb>& verbs() {
     static const std::vector<Verb> few{select_verb(), env_verb()};
     return few;
 }
 
-/// gpuprobectl-whole has the verbs that this program lacks.
+/// Always false: gpuprobectl-whole has the verbs that this program lacks.
 bool is_left_out(std::string_view /*verb*/) {
     return false;
 }
 
 namespace {
 
-/// The verb whose page of the help the words ask for, "" for the overview. nullopt if the words
-/// contain anything else, so that gpuprobectl-whole parses them.
+/// The verb whose help page the command line requests; "" for the overview. nullopt if the command
+/// line is anything else, so that gpuprobectl-whole parses it.
 std::optional<std::string_view> help_topic(const std::vector<std::string>& words) {
     const auto is_flag = [](const std::string& word) { return word == "--help" || word == "-h"; };
     if (words.size() == 1 && (words[0] == "help" || is_flag(words[0])))
@@ -54,7 +55,7 @@ std::optional<std::string_view> help_topic(const std::vector<std::string>& words
     return !verb.empty() && (is_second || is_flag(words[1])) ? std::optional{verb} : std::nullopt;
 }
 
-/// Prints the page of the help and returns the exit code. nullopt if there is no such page.
+/// Prints the help page and returns the exit code. nullopt if there is no such page.
 std::optional<int> printed_page(std::string_view topic) {
     const auto pages = help_pages();
     const auto page = std::ranges::find(pages, topic, &HelpPage::verb);
@@ -64,14 +65,15 @@ std::optional<int> printed_page(std::string_view topic) {
     return static_cast<int>(flushed(ExitCode::Answered));
 }
 
-/// Whether a word may be one of these verbs. If not, gpuprobectl-whole is run at once, without
-/// parsing.
+/// Whether any word may be one of the verbs of this program. If not, gpuprobectl-whole is run at
+/// once, without parsing.
 bool may_be_answered(const std::vector<std::string>& words) {
     return std::ranges::any_of(words,
                                [](const std::string& word) { return find_verb(word) != nullptr; });
 }
 
-/// Whether the question is not for the daemon on its socket, or has an answer that needs no daemon.
+/// Whether the command line must not be answered by the daemon on its socket, or can be answered
+/// without a daemon.
 bool asks_elsewhere(const Arguments& arguments) {
     if (!find_verb(arguments.verb) || arguments.is_direct || arguments.replay || arguments.bundle ||
         arguments.fleet.every || !arguments.profile_folders.empty())
@@ -85,8 +87,8 @@ bool is_for_people(const Arguments& arguments) {
     return arguments.json == JsonMode::Off && ::isatty(STDOUT_FILENO) == 1;
 }
 
-/// Answers the command line and returns the exit code. nullopt if gpuprobectl-whole has to do it;
-/// then nothing has been printed.
+/// Answers the command line and returns the exit code. Returns nullopt, and has printed nothing, if
+/// gpuprobectl-whole has to answer.
 std::optional<int> answered(const std::vector<std::string>& words) {
     if (const auto topic = help_topic(words))
         return printed_page(*topic);
@@ -99,7 +101,7 @@ std::optional<int> answered(const std::vector<std::string>& words) {
     const auto client = SocketClient::open(arguments.socket);
     if (!client)
         return std::nullopt;
-    // Texts about the daemon's answer come from data files too.
+    // Data files also provide texts about the daemon's answer.
     knowledge::Library::use(
         engine::knowledge_in(engine::KnowledgeFolders::below(arguments.knowledge_root)).library);
     auto screen = screen_of(STDOUT_FILENO, arguments.colour);
@@ -110,7 +112,7 @@ std::optional<int> answered(const std::vector<std::string>& words) {
     return static_cast<int>(code);
 }
 
-/// Replaces this process by gpuprobectl-whole. Returns only if it can't be started.
+/// Replaces this process with gpuprobectl-whole. Returns only if it can't be started.
 int run_whole(char** words) {
     std::string tried;
     for (const auto& path : own_program_paths("gpuprobectl-whole")) {

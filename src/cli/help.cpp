@@ -24,8 +24,8 @@ Exit status: 0 success, 1 failure, 2 incorrect usage, 3 nothing matches, 4 no da
 --socket), 5 not authorized, 6 the doctor found a problem that prevents the use of a GPU.
 )";
 
-/// The left column of an option: "-q, --quiet", "    --json=MODE". Long names are aligned whether
-/// or not there is a short one.
+/// The left column of an option: "-q, --quiet", " --json=MODE". Long names are aligned, whether or
+/// not the option has a short name.
 std::string option_words(const Option& option) {
     std::string text{option.names};
     if (const auto comma = text.find(','); comma != std::string::npos)
@@ -35,8 +35,8 @@ std::string option_words(const Option& option) {
     return option.value.name.empty() ? text : fmt::format("{}={}", text, option.value.name);
 }
 
-/// An entry: the words, and the text at `column` on as many lines as needed. If the words are too
-/// long, the text starts on the next line.
+/// An entry: the words on the left, and the text at `column` on as many lines as needed. If the
+/// words are too long, the text starts on the next line.
 std::string entry(const std::string& words, std::string_view text, std::size_t column) {
     auto lead = padded_right("  " + words, column - 2) + "  ";
     std::string page;
@@ -105,13 +105,13 @@ bool continues(std::string_view line, std::size_t start, bool is_prose) {
 constexpr std::size_t kNarrowIndent = 6;  ///< of the texts of entries on the narrowest terminals
 constexpr std::string_view kUsage = "Usage: ";
 
-/// Whether a line shows how to call a verb. Such lines are below each other after "Usage:".
+/// Whether a line shows how to call a verb. Such lines follow each other after "Usage:".
 bool is_usage(std::string_view lead, std::string_view text) {
     return text.starts_with(kUsage) ||
            (lead.size() == kUsage.size() && text.starts_with("gpuprobectl "));
 }
 
-/// A line of the usage; what does not fit continues below, further to the right.
+/// A line of the usage. Text that does not fit continues on the next line, further to the right.
 std::string narrowed_usage(std::string_view line, std::size_t columns) {
     const auto words = line.substr(kUsage.size());
     const std::string indent(kUsage.size(), ' ');
@@ -135,7 +135,8 @@ std::string narrowed(std::string_view page, std::size_t columns) {
         const auto start = text_start(lines[i]);
         const auto first = std::min(lines[i].find_first_not_of(' '), lines[i].size());
         const bool is_prose = start == 0 && !lines[i].empty() && !lines[i].starts_with("Usage:");
-        // The text of an entry whose words were too long, so that it starts below them.
+        // This is the text of an entry whose words were so long that the text starts on the next
+        // line.
         const bool is_below = start == first && first >= kTextColumn;
         const bool is_entry = start > first || is_below;
         std::string joined{lines[i].substr(start)};
@@ -153,7 +154,8 @@ std::string narrowed(std::string_view page, std::size_t columns) {
             text += lead + joined + "\n";
             continue;
         }
-        // With under 20 columns for the text, it starts on the line after the words.
+        // If fewer than 20 columns are left for the text, the text starts on the line after the
+        // words.
         if (columns < display_width(lead) + 20) {
             const auto words = lead.substr(0, lead.find_last_not_of(' ') + 1);
             text += words.empty() ? "" : words + "\n";
@@ -232,7 +234,7 @@ const Option* option_called(const Place& place, std::string_view word) {
     return nullptr;
 }
 
-/// Stores a global option, because those options determine which daemon or machine provides the
+/// Stores a global option, because global options determine which daemon or machine provides the
 /// names. Invalid values are ignored: a completion does not report errors.
 void take(Arguments& arguments, const Option& option, std::string_view value) {
     const auto& groups = global_options();
@@ -242,7 +244,7 @@ void take(Arguments& arguments, const Option& option, std::string_view value) {
                 (void)option.accept(arguments, std::string{value});
 }
 
-/// Walks over the words before the cursor and finds what may follow them.
+/// Reads the words before the cursor and determines which words may follow them.
 Place place_behind(const std::vector<std::string>& words, Arguments& arguments) {
     Place place;
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
@@ -259,7 +261,8 @@ Place place_behind(const std::vector<std::string>& words, Arguments& arguments) 
         const auto* option = option_called(place, word);
         if (!option || option->value.name.empty())
             continue;
-        // The value follows "=", or it is the next word, which may be the one at the cursor.
+        // The value follows "=", or the value is the next word, which may be the word at the
+        // cursor.
         if (const auto equals = word.find('='); equals != std::string_view::npos)
             take(arguments, *option, word.substr(equals + 1));
         else if (++i + 1 == words.size())
@@ -360,7 +363,7 @@ std::vector<Offer> offers_of(const Completion& completion, const std::vector<Off
     return offers;
 }
 
-/// Has no implementation: parse_arguments() prints the help.
+/// The verb `help` has no implementation: parse_arguments() prints the help.
 Verb help_verb() {
     return {
         .name = "help",

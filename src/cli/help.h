@@ -16,7 +16,8 @@ std::optional<std::string> help_text(std::string_view verb);
 /// A help page reflowed for a narrow terminal. 0 columns: no limit.
 std::string narrowed(std::string_view page, std::size_t columns);
 
-/// The long names of all options, sorted; suggestions for mistyped options come from them.
+/// The long names of all options, sorted. Suggestions for mistyped options are taken from these
+/// names.
 std::vector<std::string> option_names();
 /// The names of all verbs, in the order of the help.
 std::vector<std::string> verb_names();
@@ -31,17 +32,17 @@ struct Offer {
 /// The possible completions of a command line.
 struct Completion {
     std::vector<Offer> offers = {};  ///< words that start with the text at the cursor
-    unsigned names = kNoNames;  ///< kinds of names that fit too; offers_of() turns them into words
-    std::string lead = {};      ///< the text before a name in the same word: "--only=cuda,"
-    std::string begun = {};     ///< the start of the name
-    Arguments arguments = {};   ///< the options so far that say which daemon or machine to ask
+    unsigned names = kNoNames;       ///< kinds of names that also fit, see offers_of()
+    std::string lead = {};           ///< the text before a name in the same word: "--only=cuda,"
+    std::string begun = {};          ///< the start of the name
+    Arguments arguments = {};        ///< options before the cursor that select a daemon or machine
 };
 
-/// Completes a command line. `words` excludes the program's name; its last word is the one at the
+/// Completes a command line. `words` excludes the program's name; the last word is the word at the
 /// cursor and may be empty.
 Completion completion_of(const std::vector<std::string>& words);
 
-/// The names that fit, as whole words.
+/// The names that complete the word at the cursor, as whole words.
 std::vector<Offer> offers_of(const Completion& completion, const std::vector<Offer>& names);
 
 }  // namespace gpuprobe::inline cli

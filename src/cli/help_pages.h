@@ -6,14 +6,14 @@
 
 namespace gpuprobe::inline cli {
 
-/// A page of the help as text.
+/// A help page as text.
 struct HelpPage {
     std::string_view verb = {};  ///< "" for the overview
     std::string_view text = {};  ///< as help_text() returns it
 };
 
 /// All pages. The function is generated when the project is built (help_pages_main.cpp), so that
-/// the front program has the pages but not the verbs.
+/// the small gpuprobectl contains the help pages of all verbs but not the verbs themselves.
 std::span<const HelpPage> help_pages();
 
 }  // namespace gpuprobe::inline cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs when the project is built: prints the pages of the help as C++ source for gpuprobectl, which
-// does not have the tables of all verbs.
+// This program runs when the project is built. It prints the help pages as C++ source for
+// gpuprobectl, which does not contain the tables of all verbs.
 
 #include <cstdio>
 #include <string>
@@ -27,7 +27,7 @@ std::span<const HelpPage> help_pages() {
 }  // namespace gpuprobe::inline cli
 )";
 
-/// The row with the page of a verb, or with the overview for "".
+/// The row with the help page of a verb, or with the overview if the verb is "".
 std::string row(std::string_view verb) {
     return "    {\"" + std::string{verb} + "\", R\"page(" + help_text(verb).value_or("") +
            ")page\"},\n";
