@@ -27,7 +27,7 @@ std::string system_words(const Host& host) {
     return words;
 }
 
-/// A remark on a report that may not describe this machine as it is now.
+/// A remark about a report that may not describe the current state of this machine.
 std::optional<std::string> remark_on(const Report& report) {
     if (report.source == ReportSource::Replay)
         return "recorded";
@@ -93,7 +93,7 @@ namespace {
 
 constexpr std::size_t kSummaryIndent = 2;
 
-/// "VRAM 140.4 GiB", or "memory 24.0 GiB" if the GPU shares the memory of the machine.
+/// "VRAM 140.4 GiB", or "memory 24.0 GiB" if the GPU uses the machine's memory.
 std::string memory_words(const GpuMemory& memory, std::size_t gpus) {
     const bool is_shared = memory.kind && *memory.kind != MemoryKind::Dedicated;
     return phrase(is_shared ? "memory {size}[ {each}]" : "VRAM {size}[ {each}]",
@@ -154,7 +154,8 @@ bool works_somewhere(const ShownDevices& devices) {
                                [](const Gpu* gpu) { return !usable_backends(*gpu).empty(); });
 }
 
-/// The findings that need attention, the gravest first. If nothing works, even remarks may say why.
+/// The findings that need attention, most severe first. If nothing works, remarks are included,
+/// because they may contain the cause.
 std::vector<const Finding*> problems(const ShownDevices& devices,
                                      const std::vector<Finding>& found) {
     const auto least =
@@ -168,7 +169,7 @@ std::vector<const Finding*> problems(const ShownDevices& devices,
     return all;
 }
 
-/// The sentence of a finding after the device that it is about.
+/// The name of the device, followed by the sentence of the finding about this device.
 std::string problem_words(const Finding& finding) {
     const auto others = finding.gpus.size() - std::min<std::size_t>(finding.gpus.size(), 1);
     return phrase(others > 0 ? "{gpu} and {more} more: {what}" : "[{gpu}: ]{what}",
@@ -177,7 +178,7 @@ std::string problem_words(const Finding& finding) {
                    {"what", finding.sentence}});
 }
 
-/// The gravest problem and what helps; "" without a problem.
+/// The most severe problem and its fix; "" if there is no problem.
 std::string problem_block(const std::vector<const Finding*>& all, const Screen& screen) {
     if (all.empty())
         return "";
@@ -197,7 +198,8 @@ std::string problem_block(const std::vector<const Finding*>& all, const Screen& 
     return text;
 }
 
-/// The blocks that fit in that number of lines, at least one, and how many more there are.
+/// As many blocks as fit into that number of lines, but at least one, and the number of blocks that
+/// were left out.
 std::string fitting_blocks(const std::vector<std::string>& blocks,
                            std::size_t lines,
                            const Screen& screen) {

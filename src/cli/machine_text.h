@@ -27,7 +27,7 @@ struct ShownDevices {
 };
 
 /// The short form of `show`: the machine, the default choice, each kind of device with its memory,
-/// driver and backends, and the gravest problem with the command that helps. At most
+/// driver and backends, and the most severe problem with the command that fixes it. At most
 /// kMaxSummaryLines lines, unless a single device needs more. `found` are the doctor's findings for
 /// the report. Pure.
 inline constexpr std::size_t kMaxSummaryLines = 18;

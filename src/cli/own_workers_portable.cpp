@@ -36,7 +36,7 @@ __asm__(
 namespace gpuprobe::inline cli {
 namespace {
 
-/// Limits for the output of `gpuprobe-worker --version`; the time is in milliseconds.
+/// Limits for the output of `gpuprobe-worker --version`. The time limit is in milliseconds.
 constexpr Bytes kMaxOutput = kib(4);
 constexpr int kFolderPatience = 5000;
 /// The dynamic linker that the worker needs. Source: the psABI of each architecture.
@@ -53,8 +53,8 @@ struct WorkerPlace {
     std::optional<RunFolder> folder = {};
 };
 
-/// Why the worker can't run from one place. `is_final` means that this machine can't run it from
-/// any other place either.
+/// The reason why the worker can't run from one place. `is_final` means that this machine can't run
+/// the worker from any other place either.
 struct Refusal {
     std::string text = {};
     bool is_final = false;
@@ -65,10 +65,10 @@ std::string_view worker_inside() {
     return {gpuprobe_worker_start, gpuprobe_worker_end};
 }
 
-/// Writes the worker to a file in memory. Nothing is left behind, and a full or noexec file system
-/// does not matter.
+/// Writes the worker to a file in memory. No file is left on the disk, and the method works even if
+/// the file systems are full or mounted with noexec.
 Result<WorkerPlace> in_memory() {
-    // MFD_EXEC. Kernels before 6.3 don't support the flag and make such files executable anyway.
+    // MFD_EXEC. Kernels before 6.3 don't support the flag and make all such files executable.
     // Source: memfd_create(2).
     constexpr unsigned kMayRun = 0x10;
     UniqueFd low{::memfd_create("gpuprobe-worker", MFD_CLOEXEC | kMayRun)};
@@ -76,7 +76,7 @@ Result<WorkerPlace> in_memory() {
         low = UniqueFd{::memfd_create("gpuprobe-worker", MFD_CLOEXEC)};
     if (!low)
         return errno_error("a file in memory", errno);
-    // Keep the descriptor clear of the standard ones, which the child replaces.
+    // Use a number above the standard descriptors, because the child replaces those.
     auto memory = TRY(raised(std::move(low)));
     for (auto left = worker_inside(); !left.empty();) {
         const auto written = ::write(memory.get(), left.data(), left.size());
@@ -88,7 +88,7 @@ Result<WorkerPlace> in_memory() {
     return WorkerPlace{.path = "/proc/self/fd/" + number, .memory = std::move(memory)};
 }
 
-/// Writes the worker to a temporary folder, which is removed with the place.
+/// Writes the worker to a temporary folder, which is removed when the returned object is destroyed.
 Result<WorkerPlace> in_folder(const std::string& parent) {
     auto folder = TRY(RunFolder::make(parent, "gpuprobe-worker"));
     const auto path = folder.path() + "/gpuprobe-worker";
@@ -202,8 +202,8 @@ Result<WorkerPlace> place_found() {
     return Error{ErrorCode::ProbeFailed, "drivers are not probed: " + refusals};
 }
 
-/// A launcher that finds the place at the first target, so that commands without a probe don't wait
-/// for it.
+/// A launcher that searches for the place when the first target is started, so that commands
+/// without a probe don't wait for the search.
 class InsideLauncher final : public Launcher {
 public:
     Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override {

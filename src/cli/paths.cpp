@@ -22,8 +22,8 @@ struct Kind {
 constexpr Kind kCache{.variable = "XDG_CACHE_HOME", .at_home = ".cache"};
 constexpr Kind kState{.variable = "XDG_STATE_HOME", .at_home = ".local/state"};
 
-/// gpuprobe's folder below that home. A missing home (/nonexistent of system accounts) is not
-/// created.
+/// gpuprobe's folder below that home. A missing home folder, such as the /nonexistent of system
+/// accounts, is not created.
 std::optional<fs::path> below_home(const std::optional<std::string>& home, const Kind& kind) {
     std::error_code problem;
     if (!home || !home->starts_with('/') || !fs::is_directory(*home, problem))
@@ -42,21 +42,21 @@ std::optional<fs::path> named_folder(const Kind& kind) {
 }
 
 /// The folder's path; the folder is created if missing, accessible only to its owner. A folder that
-/// can't be written is still useful for reading. Errors: as open_folder().
+/// is not writable is still useful for reading. Errors: as open_folder().
 Result<std::string> opened(const fs::path& folder) {
     (void)TRY(open_folder(folder.string(), FolderTrust::Own, MissingFolder::Make));
     return folder.string();
 }
 
-/// The folder from the environment, or else the one in the account's home.
+/// The folder from the environment, or else the folder in the account's home.
 std::optional<std::string> own_folder(const Kind& kind) {
     const auto named = named_folder(kind);
     if (!named)
         return std::nullopt;
     if (auto folder = opened(*named))
         return *std::move(folder);
-    // Under sudo, HOME may be another user's, whom we must not trust and whose files we must not
-    // own.
+    // Under sudo, HOME may be the home of another user. We must not trust that user's files, and
+    // must not create files there that root owns.
     const auto own = below_home(home_of(::geteuid()), kind);
     auto folder = own && *own != *named ? opened(*own) : Error{ErrorCode::NotFound, ""};
     return folder ? std::optional{*std::move(folder)} : std::nullopt;
@@ -79,7 +79,7 @@ std::optional<std::string> user_state_folder() {
 
 std::optional<std::string> why_nothing_is_kept() {
     const auto named = named_folder(kCache);
-    // Other accounts often have a home that they can't write.
+    // Accounts other than root often have a home folder that is not writable.
     const bool is_root = ::geteuid() == kRoot;
     if (!is_root || !named || own_folder(kCache))
         return std::nullopt;

@@ -13,24 +13,24 @@
 namespace gpuprobe::inline cli {
 
 /// $XDG_CACHE_HOME/gpuprobe or ~/.cache/gpuprobe; created if missing, readable only by the user. If
-/// that is in a folder of another user (root with a user's variables), the same folder in the home
-/// of the account database is used. nullopt if neither can be used. Source: XDG Base Directory
-/// Specification 0.8.
+/// the variables lead into a folder of another user (as when root runs with a user's variables),
+/// the folder in the home from the account database is used instead. nullopt if neither can be
+/// used. Source: XDG Base Directory Specification 0.8.
 std::optional<std::string> user_cache_folder();
 /// The file `probes` in user_cache_folder().
 std::optional<std::string> user_cache_file();
 
 /// The folder in which --direct stores overrides and reported outcomes: $XDG_STATE_HOME/gpuprobe or
-/// ~/.local/state/gpuprobe, with the same rules. If it is nullopt, they are lost at the end of the
-/// program.
+/// ~/.local/state/gpuprobe, with the same rules. If the result is nullopt, overrides and outcomes
+/// are lost at the end of the program.
 std::optional<std::string> user_state_folder();
 
 /// Why root has no cache folder: the variables name a folder that other users could redirect.
 /// nullopt in all other cases.
 std::optional<std::string> why_nothing_is_kept();
 
-/// Paths at which another program of this project may be, most likely first: next to this one (in a
-/// build tree), then where it is installed.
+/// Paths at which another program of this project may be, most likely first: next to this program
+/// (in a build tree), then the path where it is installed.
 std::vector<std::string> own_program_paths(std::string_view name);
 
 /// The launcher of the workers that load vendor drivers for this process. It runs the worker

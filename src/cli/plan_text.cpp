@@ -86,13 +86,13 @@ std::string parts_text(const Plan& plan, const Screen& screen) {
     table.add({{.text = "embedding"},
                {.text = size_text(need.embedding)},
                {.text = "in the machine's memory"}});
-    // The table explains itself without a header.
+    // The table needs no header, because each row explains itself.
     auto bare = screen;
     bare.has_legend = false;
     return table.text(bare, 2);
 }
 
-/// The table of GPUs. Layers and context are only known for a model.
+/// The table of GPUs. The columns for layers and context exist only if the plan is for a model.
 std::string gpus_text(const PlanRequest& request, const Plan& plan, const Screen& screen) {
     std::vector<Column> columns{{.title = "GPU"},
                                 {.title = "NAME", .may_shrink = true, .may_go = true},
@@ -121,7 +121,7 @@ std::string gpus_text(const PlanRequest& request, const Plan& plan, const Screen
     return table.text(screen, 2);
 }
 
-/// Notes on the plan, then each GPU's reasons.
+/// The notes on the plan, then the reasons for each GPU.
 std::string reasons_text(const Plan& plan, const Screen& screen) {
     std::string text;
     for (const auto& note : plan.notes)
@@ -134,7 +134,7 @@ std::string reasons_text(const Plan& plan, const Screen& screen) {
     return text.empty() ? text : "\n" + text;
 }
 
-/// "5.1 GiB on pci:0000:01:00.0 (20 layers), …", without GPUs that hold nothing.
+/// "5.1 GiB on pci:0000:01:00.0 (20 layers), …", Leaves out GPUs that hold nothing.
 std::string shares_text(const SetPlan& set, bool has_layers) {
     std::vector<std::string> shares;
     for (const auto& share : set.shares)
@@ -198,7 +198,7 @@ std::string host_text(const HostPlan& host, const Screen& screen) {
            "\n";
 }
 
-/// The plan that is turned into arguments.
+/// The plan that is converted to arguments of a program.
 struct Choice {
     Fit fit = Fit::Unknown;
     std::uint64_t layers = 0;
@@ -207,7 +207,8 @@ struct Choice {
     std::vector<std::uint64_t> shares = {};  ///< layers on each GPU
 };
 
-/// The rank of an answer: "tight" holds the whole model, just as "fits" does.
+/// The rank of an answer. "tight" and "fits" have the same rank, because in both cases the whole
+/// model fits.
 int rank_of(Fit fit) {
     return fit == Fit::Fits || fit == Fit::Tight ? 1 : 0;
 }
@@ -252,8 +253,8 @@ Error cannot(std::string_view program, std::string_view what) {
     return {ErrorCode::InvalidRequest, fmt::format("plan: {} {}", program, what)};
 }
 
-/// Arguments for llama.cpp. Its context size is the sum of all streams. Source: common/arg.cpp of
-/// llama.cpp v0.5.0.
+/// Arguments for llama.cpp. llama.cpp's context size is the sum over all streams. Source:
+/// common/arg.cpp of llama.cpp v0.5.0.
 std::string for_llama_cpp(const PlanRequest& request, const Choice& choice) {
     const auto& run = request.run;
     auto text = fmt::format(
@@ -273,8 +274,9 @@ std::string for_llama_cpp(const PlanRequest& request, const Choice& choice) {
     return text + "\n";
 }
 
-/// Variables for ollama. A model's parameters can't be variables, so they are printed as lines for
-/// its Modelfile. Source: envconfig/config.go and docs/modelfile.mdx of ollama at fb307609.
+/// Variables for ollama. ollama has no variables for the parameters of a model, so the parameters
+/// are printed as lines for the Modelfile. Source: envconfig/config.go and docs/modelfile.mdx of
+/// ollama at fb307609.
 Result<std::string> for_ollama(const PlanRequest& request, const Choice& choice) {
     const auto& run = request.run;
     constexpr auto kTypes = std::to_array<std::string_view>({"f16", "q8_0", "q4_0"});
@@ -290,8 +292,9 @@ Result<std::string> for_ollama(const PlanRequest& request, const Choice& choice)
         run.batch);
 }
 
-/// The percentage of its memory that vllm may use on each GPU: the budget, which excludes the
-/// margin, on the GPU with the smallest share; at most 99. nullopt if a size is unknown.
+/// The percentage of memory that vllm may use on each GPU; at most 99. It is the budget, which
+/// excludes the margin, of the GPU where the budget is the smallest share. nullopt if a size is
+/// unknown.
 std::optional<std::uint64_t> utilization_of(const Choice& choice) {
     std::optional<std::uint64_t> least;
     for (const auto* gpu : choice.gpus) {
@@ -308,14 +311,14 @@ Result<std::string> for_vllm(const PlanRequest& request, const Choice& choice) {
     const auto& run = request.run;
     if (run.keys.id != run.values.id)
         return cannot("vllm", "requires the same cache type for keys and values");
-    // vllm's nearest cache types.
+    // The most similar cache types that vllm has.
     const auto type = run.keys.name == "f16"    ? "auto"
                       : run.keys.name == "bf16" ? "bfloat16"
                       : run.keys.name == "q8_0" ? "fp8"
                                                 : "";
     if (*type == '\0')
         return cannot("vllm", "supports only f16, bf16 and q8_0 caches");
-    // vllm can't leave layers in the machine's memory.
+    // vllm can't keep layers in the machine's memory.
     if (rank_of(choice.fit) == 0)
         return cannot("vllm", "needs the whole model on GPUs, but the model does not fit");
     auto text = fmt::format(

@@ -17,14 +17,15 @@ std::string plan_text(const PlanRequest& request, const Plan& plan, const Screen
 /// Arguments for a program that loads the model.
 struct ProgramArguments {
     std::string text = {};
-    /// The ids of the GPUs for which the arguments are, in the order in which the program must see
-    /// them; empty if it runs only on the CPU.
+    /// The ids of the GPUs that the arguments refer to, in the order in which the program must see
+    /// the GPUs; empty if the program runs only on the CPU.
     std::vector<std::string> gpus = {};
 };
 
 /// The arguments with which `program` ("llama.cpp", "ollama" or "vllm") runs the model as planned;
 /// for ollama these are variables and parameters of a Modelfile. If there are several plans, the
-/// one that holds most of the model is used, preferring a single GPU to several.
+/// plan that puts the largest part of the model on GPUs is used; a plan for a single GPU is
+/// preferred to a plan for several.
 ///
 /// Errors: InvalidRequest for another program, without a model, or if the program has no option for
 /// a part of the plan.

@@ -20,8 +20,8 @@ namespace {
 constexpr const char* kProgram = "/usr/bin/pkttyagent";
 constexpr int kPatienceMilliseconds = 5000;
 
-/// Starts the agent. It closes the descriptor `ready` as soon as polkit can use it. Source: polkit,
-/// pkttyagent(1), --notify-fd. Returns -1 if it could not be started.
+/// Starts the agent. The agent closes the descriptor `ready` as soon as polkit can use the agent.
+/// Source: polkit, pkttyagent(1), --notify-fd. Returns -1 if it could not be started.
 pid_t started(int ready) {
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
@@ -51,11 +51,11 @@ PolkitAgent::PolkitAgent() {
     pid_ = started(writing.get());
     writing.reset();
     pollfd closed{.fd = reading.get(), .events = POLLIN, .revents = 0};
-    // On a timeout polkit refuses the call with a reason.
+    // If this times out, polkit refuses the call and gives a reason.
     (void)::poll(&closed, 1, kPatienceMilliseconds);
 }
 
-/// Ends the agent with the call that needed it.
+/// Ends the agent, because the call that needed it is over.
 PolkitAgent::~PolkitAgent() {
     if (pid_ < 0)
         return;

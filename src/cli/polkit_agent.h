@@ -5,9 +5,9 @@
 
 namespace gpuprobe::inline cli {
 
-/// Asks for passwords on this terminal while polkit needs one, as systemctl does. It runs polkit's
-/// pkttyagent, if that is installed. --fallback leaves the job to another agent that the session
-/// has.
+/// Asks for a password on this terminal if polkit needs one, as systemctl does. The class runs
+/// polkit's pkttyagent if it is installed. With --fallback, pkttyagent does nothing if the session
+/// has another agent.
 class PolkitAgent {
 public:
     /// Whether this program can ask for a password and may need one: standard input and standard

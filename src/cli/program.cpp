@@ -48,7 +48,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
     return variables;
 }
 
-/// A null-terminated array for execve(), which points into `texts`.
+/// A null-terminated array for execve(). Its pointers point into `texts`.
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     std::vector<char*> pointers;
     for (const auto& text : texts)
@@ -102,7 +102,8 @@ Result<std::unique_ptr<Program>> Program::start(EventLoop& loop,
     // The pipe is closed without data when execve() succeeds.
     if (problem == 0 && (problem = problem_from(report.read.get())) != 0)
         ::waitpid(pid, nullptr, 0);
-    // Nothing was started: restore the mask, since no Program will.
+    // Nothing was started. Restore the mask here, because there is no Program whose destructor
+    // restores it.
     if (problem != 0) {
         ::sigprocmask(SIG_SETMASK, &before, nullptr);
         return errno_error(scrubbed(words.front()), problem);
@@ -120,7 +121,8 @@ void Program::read_signals() {
     bool has_children = false;
     while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
         const auto signal = static_cast<int>(info.ssi_signo);
-        // Several SIGCHLD may be merged into one, so all of them are handled together.
+        // The kernel may merge several SIGCHLD into one, so handle the changes of all children
+        // together.
         if (signal == SIGCHLD)
             has_children = true;
         else
@@ -131,7 +133,7 @@ void Program::read_signals() {
 }
 
 /// Sends a signal on to the program. A signal from the terminal has already reached our whole
-/// process group, including the program unless it has left the group.
+/// process group, which includes the program unless the program has left the group.
 void Program::pass_on(int signal, bool is_of_terminal) const {
     if (!is_of_terminal || ::getpgid(pid_) != ::getpgrp())
         ::kill(pid_, signal);

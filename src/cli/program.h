@@ -22,10 +22,10 @@ struct ProgramEnd {
     std::optional<int> signal = {};
 };
 
-/// A program that runs in place of this one. It has our standard streams, working directory,
-/// process group (and therefore the terminal) and environment, plus additional variables. Signals
-/// sent to us are passed on; signals from the terminal reach the program directly. If it is
-/// stopped, we stop too, and we continue together.
+/// A program that runs on behalf of this one, as if the user had started it directly. It has our
+/// standard streams, working directory, process group (and therefore the terminal) and environment,
+/// plus additional variables. Signals sent to us are passed on; signals from the terminal reach the
+/// program directly. If it is stopped, we stop too, and we continue together.
 class Program {
 public:
     using Ended = std::function<void(ProgramEnd)>;
@@ -56,8 +56,8 @@ private:
     EventHandle watch_ = {};
 };
 
-/// Ends this process by a signal, as the program was ended. Flush buffers before. Returns only if
-/// the signal does not end a process.
+/// Ends this process by the signal that ended the program. Flush buffers before calling this.
+/// Returns only if the signal does not end processes.
 void die_by(int signal);
 
 }  // namespace gpuprobe::inline cli
