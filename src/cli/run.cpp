@@ -36,7 +36,7 @@ namespace {
 constexpr Duration kUsualPatience = std::chrono::seconds{5};
 
 /// Whether the selection depends only on the application's profile, so that the answer is the same
-/// on every machine. An invalid request is not such a case: it is reported elsewhere.
+/// on every machine. Returns false for an invalid request, which is reported elsewhere.
 bool rests_on_profile_alone(const Arguments& arguments) {
     const bool selects = arguments.verb == "select" || arguments.verb == "env";
     const auto& select = arguments.select;
@@ -51,12 +51,12 @@ bool rests_on_profile_alone(const Arguments& arguments) {
     return profile && rests_on_profile_alone(*profile, *request);
 }
 
-/// Whether the verb lists names, which needs no look at the machine.
+/// Whether the verb lists names, for which the machine need not be examined.
 bool asks_for_names(const Arguments& arguments) {
     return arguments.verb == "apps";
 }
 
-/// Whether the verb checks a file for other machines than this one.
+/// Whether the verb checks a file that is meant for other machines.
 bool asks_for_captures(const Arguments& arguments) {
     return arguments.verb == "check" && arguments.replay;
 }
@@ -103,9 +103,10 @@ Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool loo
 }
 
 /// Opens the client that the arguments request: a capture, this process, or the daemon on the named
-/// socket. If they name none, it is the daemon on its usual socket; if none answers, it is this
-/// process, with a remark. A selection that is the same on every machine is answered in this
-/// process unless a daemon is named; nothing is probed for it. Errors: as the clients' open().
+/// socket. If the arguments name no client, the daemon on its usual socket is used; if no daemon
+/// answers, the engine in this process is used, and a remark is printed. A selection that is the
+/// same on every machine is answered in this process without probing, unless the arguments name a
+/// daemon. Errors: as the clients' open().
 Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     const bool looks = !rests_on_profile_alone(arguments) && !asks_for_names(arguments) &&
                        !asks_for_captures(arguments);
@@ -113,7 +114,7 @@ Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     if (rests_on_profile_alone(arguments) || asks_for_captures(arguments) || has_own_profiles ||
         arguments.is_direct || arguments.replay || arguments.capture_folder || arguments.bundle)
         return open_direct(arguments, looks);
-    // Texts about the daemon's answer come from data files too.
+    // Data files also provide texts about the daemon's answer.
     knowledge::Library::use(
         engine::knowledge_in(engine::KnowledgeFolders::below(arguments.knowledge_root)).library);
     auto daemon = SocketClient::open(arguments.socket);
@@ -125,7 +126,7 @@ Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     return open_direct(arguments, looks);
 }
 
-/// How long a user who pressed Tab waits for the daemon.
+/// How long a completion waits for the daemon after the user has pressed Tab.
 constexpr std::chrono::microseconds kPatience{300'000};
 
 /// Ends the process with status 0 after kPatience.
@@ -156,7 +157,7 @@ std::vector<Offer> offers_from(const std::vector<std::string>& names, std::strin
 /// The GPUs and partitions known to the daemon or to a captured machine. The machine itself is not
 /// probed, because that takes too long for a completion.
 std::vector<Offer> gpus(Arguments arguments) {
-    // Without a daemon, open_client() would fall back to probing.
+    // If no daemon answered, open_client() would fall back to probing.
     if (!arguments.is_direct && !arguments.replay && !SocketClient::open(arguments.socket))
         return {};
     arguments.is_quiet = true;
@@ -175,9 +176,9 @@ std::vector<Offer> gpus(Arguments arguments) {
 }
 
 /// The hidden verb that the shells' completions call. Prints a line "word<tab>help" for each word
-/// that fits at the end of `words` (completion.h), and for a verb "<tab>group" behind it.
-/// "<tab>files" and "<tab>folders" ask the shell to complete file names itself. Reports no errors;
-/// ends the process after kPatience, keeping the output so far.
+/// that fits at the end of `words` (completion.h), and after a verb also "<tab>group". The lines
+/// "<tab>files" and "<tab>folders" request that the shell complete file names itself. Reports no
+/// errors; ends the process after kPatience, keeping the output so far.
 int complete(const std::vector<std::string>& words) {
     leave_when_it_takes_long();
     const auto completion = completion_of(words);
@@ -194,7 +195,7 @@ int complete(const std::vector<std::string>& words) {
         if (completion.names & kApplications)
             show(offers_of(completion, offers_from(known.applications(), "application")));
     }
-    // Show the fast results before asking for GPUs, which may run into the time limit.
+    // Print the fast results before listing GPUs, because listing may exceed the time limit.
     std::fflush(stdout);
     if (completion.names & kGpus)
         show(offers_of(completion, gpus(completion.arguments)));
@@ -228,7 +229,7 @@ std::string entries(const std::vector<Option>& options) {
     return text;
 }
 
-/// A verb's text. Examples are indented by two spaces there; Markdown needs four.
+/// The text about a verb. In our texts, examples are indented by two spaces; Markdown needs four.
 std::string paragraphs(std::string_view about) {
     std::string text;
     for (const auto line : split(about, '\n'))
@@ -259,7 +260,7 @@ std::string manual() {
     return text;
 }
 
-/// Verbs that print known facts and end; only their output goes to a pager.
+/// Verbs that print facts and end at once. Only the output of these verbs goes to a pager.
 constexpr auto kReadVerbs = std::to_array<std::string_view>(
     {"status", "list", "show", "describe", "doctor", "select", "recommend", "plan", "env", "help"});
 
@@ -304,9 +305,9 @@ ExitCode refuse(const Refusal& refusal, const std::vector<std::string>& words) {
     return ExitCode::Usage;
 }
 
-/// Flushes the output and returns the exit status. If the program that was run ended by a signal,
-/// this process ends by the same signal; if it survives that, it returns a shell's number for the
-/// signal.
+/// Flushes the output and returns the exit status. If a signal ended the program that was run, this
+/// process ends by the same signal; if this process survives the signal, the function returns the
+/// exit status that shells use for it.
 int status_of(ExitCode code) {
     const auto end = flushed(code);
     if (end <= ExitCode::EndedBySignal)
@@ -319,9 +320,9 @@ int status_of(ExitCode code) {
 }  // namespace
 
 int run(const std::vector<std::string>& words) {
-    if (!words.empty() && words.front() == "complete")  // words that need not make sense yet
+    if (!words.empty() && words.front() == "complete")  // the command line may be incomplete
         return complete({words.begin() + 1, words.end()});
-    if (words == std::vector<std::string>{"manual"}) {  // for the man page, at build time
+    if (words == std::vector<std::string>{"manual"}) {  // used at build time for the man page
         print(manual());
         return status_of(ExitCode::Answered);
     }
@@ -333,7 +334,7 @@ int run(const std::vector<std::string>& words) {
     Pager pager;
     if (wants_pager(arguments, words))
         pager.start();
-    // Once, or again and again with --every.
+    // Runs once, or repeatedly with --every.
     for (;;) {
         const auto done = run_verb(arguments, screen);
         const int code = status_of(done ? *done : report_failure(arguments, done.error()));

@@ -6,7 +6,7 @@
 
 namespace gpuprobe::inline cli {
 
-/// The whole program except main(). `words`: the command line without the program's name. Returns
+/// The whole program except main(). `words` is the command line without the program's name. Returns
 /// the exit code.
 int run(const std::vector<std::string>& words);
 

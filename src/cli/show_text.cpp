@@ -39,7 +39,8 @@ bool is_list(const Value& value) {
     return value.as_object() != nullptr || value.as_array() != nullptr;
 }
 
-/// "index 0, size 16777216, io no"; null members are omitted.
+/// The members of an object with their values: "index 0, size 16777216, io no". Null members are
+/// omitted.
 std::string members_text(const Value::Object& members) {
     std::string text;
     for (const auto& member : members)
@@ -48,7 +49,7 @@ std::string members_text(const Value::Object& members) {
     return text;
 }
 
-/// A value without regard to units; nested values are written in line.
+/// A value without a unit. Nested values are written on the same line.
 std::string item_text(const Value& item) {
     if (const auto flag = item.as_bool())
         return *flag ? "yes" : "no";
@@ -60,7 +61,7 @@ std::string item_text(const Value& item) {
     return text ? *text : json_line(item);
 }
 
-/// The items of a list, separated by commas, or by semicolons if they are lists themselves.
+/// The items of a list, separated by commas, or by semicolons if the items are lists themselves.
 std::string array_text(const Value::Array& items) {
     std::string text;
     for (std::size_t i = 0; i < std::min(items.size(), kMaxItemsShown); ++i)
@@ -133,7 +134,7 @@ std::string node_text(const DeviceNode& node) {
     std::string text = node.path;
     if (node.accessible == true)
         return text;
-    // Not accessible for an unknown reason, or not known to be accessible.
+    // The node is not accessible for an unknown reason, or its accessibility is unknown.
     if (!node.reason)
         return text + (node.accessible == false ? ": not usable" : "");
     if (*node.reason == "no-permission")
@@ -165,8 +166,8 @@ std::string free_text(const GpuMemory& memory, WallTime now) {
          {"age", is_dated ? std::optional{age_text(*memory.free_at, now)} : std::nullopt}});
 }
 
-/// The largest buffer of each API that cannot have all of the GPU's memory in one: "4 GiB
-/// (vulkan)".
+/// The size of the largest buffer, for each API in which a single buffer cannot use all memory of
+/// the GPU: "4 GiB (vulkan)".
 std::string buffer_limits(const Gpu& gpu) {
     std::vector<std::string> limits;
     for (const auto& [api, view] : gpu.apis)
@@ -189,7 +190,7 @@ FactList memory(const Gpu& gpu, WallTime now) {
     if (const auto limits = buffer_limits(gpu); !limits.empty())
         facts.add("largest buffer", limits);
     bool is_first = true;
-    // Every source of a size is shown, because sources may contradict each other.
+    // Show the size that each source reports, because the sources may contradict each other.
     for (const auto& reading : gpu.memory.evidence) {
         const auto text =
             fmt::format("{} {}: {}", reading.source, reading.what, size_text(reading.bytes));
@@ -259,7 +260,8 @@ FactList computed(const Gpu& gpu, const Report& report) {
     return facts;
 }
 
-/// The title of the section on an API: the outcome of its probe, and the GPU's index there.
+/// The title of the section about an API: the outcome of the API's probe, and the index of the GPU
+/// in this API.
 std::string api_title(const std::string& api, const ApiView& view) {
     const auto sentence = view.joined_by == "weak"
                               ? "API {api}: {outcome}[, version {version}][, device {index}], "
@@ -364,7 +366,7 @@ std::size_t FactList::label_width() const {
     return width;
 }
 
-/// Long texts are wrapped under themselves.
+/// Long texts are wrapped, and all lines are aligned with the first.
 std::string FactList::text(const Screen& screen, std::size_t width) const {
     if (facts_.empty())
         return "";
@@ -373,7 +375,7 @@ std::string FactList::text(const Screen& screen, std::size_t width) const {
     for (const auto& fact : facts_) {
         const auto lead = "  " + toned(screen, Tone::Faint, padded_right(fact.label, width)) + "  ";
         const std::size_t lead_width = kFactIndent + width + 2;
-        // The continuation of a finding is its fix, whose command is kept in one piece.
+        // A finding is continued by its fix. The command in the fix is kept on one line.
         const auto command = fact.label.empty() ? command_in(fact.text) : std::string::npos;
         lines += command == std::string::npos
                      ? hanging(screen, lead, lead_width, fact.text, fact.tone)
@@ -387,7 +389,7 @@ std::string show_text(const Gpu& gpu,
                       const std::vector<Finding>& found,
                       WallTime now,
                       const Screen& screen) {
-    // The order goes from the general to the specific; empty sections print nothing.
+    // General sections come before specific sections. Empty sections print nothing.
     std::vector<FactList> lists{
         hardware(gpu),         driver(gpu.driver, gpu.nodes, screen),
         memory(gpu, now),      backends(gpu, report),

@@ -56,7 +56,7 @@ std::string show_text(const Accelerator& accelerator,
                       const std::vector<Finding>& found,
                       const Screen& screen);
 
-/// "350.5 of 600 W", or "of 600 W" if only the limit is known; nullopt if neither is.
+/// "350.5 of 600 W", or "of 600 W" if only the limit is known; nullopt if both are unknown.
 std::optional<std::string> power_words(const AcceleratorPower& power);
 /// "45.5 °C", without the degree sign if the screen can't show it; nullopt if unknown.
 std::optional<std::string> temperature_words(const AcceleratorPower& power, const Screen& screen);

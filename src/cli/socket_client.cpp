@@ -19,16 +19,18 @@ namespace gpuprobe::inline cli {
 namespace {
 
 constexpr std::chrono::milliseconds kCallPatience = std::chrono::seconds{25};
-/// A probe takes much longer than other calls: several drivers, each with a timeout.
+/// A probe takes much longer than other calls, because it runs several drivers with one timeout
+/// each.
 constexpr std::chrono::milliseconds kProbePatience = std::chrono::minutes{5};
-/// Longer than the time that the daemon gives polkit to get a password.
+/// Must be longer than the time in which polkit must get a password from the user, a limit that the
+/// daemon sets.
 constexpr std::chrono::milliseconds kPatienceWithPeople = std::chrono::minutes{3};
 constexpr std::string_view kProbe = "org.gpuprobe.Probe";
 constexpr std::string_view kAnswer = "the answer on the daemon's socket";
 
 using Text = CHandle<char, ::gpuprobe_free>;
 
-/// The error for a negative errno of the client library, which has no answer then.
+/// The error for a negative errno from the client library, which returns no answer in this case.
 Error failure_of_code(int code) {
     if (code == -ECONNREFUSED || code == -ECONNRESET)
         return {ErrorCode::Unavailable, "the daemon does not answer on its socket"};
@@ -45,8 +47,8 @@ Error failure_of_code(int code) {
     return {ErrorCode::Internal, std::string{"the daemon's socket: "} + std::strerror(-code)};
 }
 
-/// Whether the daemon may have to ask polkit before it does this. Not from traits_of(): the small
-/// gpuprobectl does not link the methods.
+/// Whether the daemon may have to ask polkit before it executes the method. This can't use
+/// traits_of(), because the small gpuprobectl does not link the table of methods.
 bool may_need_permission(const MethodCall& call) {
     const auto has = [&call](const char* key) { return call.parameters.at(key).as_bool() == true; };
     if (call.method == kProbe)
@@ -65,8 +67,8 @@ std::chrono::milliseconds patience_for(const MethodCall& call, bool may_be_asked
     return may_be_asked ? kPatienceWithPeople : kCallPatience;
 }
 
-/// Passes an answer on to the HearAnswer at `context`. Called by the client library, which is
-/// written in C, so no exception may leave it: an answer that can't be shown is left out.
+/// Passes an answer on to the HearAnswer at `context`. The client library, which is written in C,
+/// calls this function, so no exception may leave it: an answer that can't be shown is left out.
 void pass_on(void* context, const char* json) noexcept try {
     (*static_cast<const HearAnswer*>(context))({.document = json, .continues = true});
 } catch (const std::exception&) {
@@ -87,7 +89,7 @@ Result<std::unique_ptr<Client>> SocketClient::open(const std::optional<std::stri
 
 Result<MethodAnswer> SocketClient::call(const MethodCall& call, const HearAnswer& heard_before) {
     auto parameters = call.parameters;
-    std::optional<PolkitAgent> agent;  // until the answer
+    std::optional<PolkitAgent> agent;  // runs until the answer arrives
     const bool may_be_asked = may_need_permission(call) && PolkitAgent::somebody_is_there();
     if (may_be_asked) {
         parameters[varlink::kInteractive] = true;
@@ -127,7 +129,7 @@ Status SocketClient::watch(const std::function<void()>& changed) {
         const Text text{json};
         if (code > 0 && !std::exchange(is_first, false))
             changed();
-        // 0: no event is queued, so wait for the descriptor.
+        // 0 means that no event is queued, so wait for the descriptor.
         if (code == 0)
             (void)::poll(&events, 1, -1);
     }

@@ -13,8 +13,8 @@ namespace gpuprobe::inline cli {
 /// A client of the daemon on its socket.
 class SocketClient final : public Client {
 public:
-    /// Connects to the socket at `path`, or without one to the socket of the daemon that was
-    /// installed with this program. Errors: Unavailable.
+    /// Connects to the socket at `path`. Without a path, connects to the socket of the daemon that
+    /// was installed with this program. Errors: Unavailable.
     static Result<std::unique_ptr<Client>> open(const std::optional<std::string>& path);
 
     /// On a terminal, asks for a password if polkit needs one.

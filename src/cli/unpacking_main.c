@@ -9,13 +9,13 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define ZSTD_STATIC_LINKING_ONLY  // a decoder in memory that the caller has
+#define ZSTD_STATIC_LINKING_ONLY  // for a decoder that uses the caller's memory
 #include <zstd.h>
 
 // A segment of the program, compressed as one frame of Zstandard.
 struct segment {
     uintptr_t address;
-    size_t memory;  // bytes at that address; those beyond the unpacked ones are 0
+    size_t memory;  // size in bytes; the bytes after the unpacked data are 0
     const unsigned char* packed;
     const unsigned char* packed_end;
     int protection;
@@ -52,7 +52,7 @@ static long call(long number, long a, long b, long c, long d) {
 }
 
 // libzstd may have been compiled with a stack protector, whose value a C library would set.
-// Source: the psABI of x86-64, which has it at %fs:0x28; on aarch64 it is a variable.
+// On x86-64 the value is at %fs:0x28 (source: the psABI); on aarch64 the value is a variable.
 #if defined __aarch64__
 uintptr_t __stack_chk_guard = 0;
 static void set_up_stack_protector(void) {}
@@ -73,7 +73,8 @@ static void fail(void) {
 
 typedef uint64_t __attribute__((aligned(1), may_alias)) unaligned;
 
-// What libzstd calls. Its decoder allocates nothing, because it gets its memory here.
+// The C library functions that libzstd calls. The decoder does not allocate, because this program
+// passes memory to it.
 void* memcpy(void* restrict to, const void* restrict from, size_t size) {
     unsigned char* next = to;
     const unsigned char* at = from;
@@ -136,8 +137,8 @@ static void load(const struct segment* segment, ZSTD_DCtx* decoder) {
         fail();
 }
 
-// Loads the program, and tells it through the auxiliary vector on the stack where its own headers
-// are. Returns its entry. Source: getauxval(3), the psABI of each processor.
+// Loads the program, and writes the addresses of the program's own headers to the auxiliary vector
+// on the stack. Returns its entry. Source: getauxval(3), the psABI of each processor.
 uintptr_t gpuprobe_load(uintptr_t* stack) {
     static uint64_t memory[32768];
     set_up_stack_protector();
@@ -146,7 +147,7 @@ uintptr_t gpuprobe_load(uintptr_t* stack) {
         fail();
     for (size_t i = 0; i < sizeof kSegments / sizeof *kSegments; ++i)
         load(&kSegments[i], decoder);
-    uintptr_t* at = stack + 1 + *stack + 1;  // behind the arguments
+    uintptr_t* at = stack + 1 + *stack + 1;  // the environment follows the arguments
     while (*at++)                            // the environment
         continue;
     for (; *at != AT_NULL; at += 2) {

@@ -90,14 +90,14 @@ Status assign(std::optional<Bytes>& size, const std::string& word) {
 
 namespace {
 
-/// The word as a list. nullopt for an empty list if the key does not distinguish it from a missing
+/// The word as a list. nullopt for an empty list if the key treats an empty list like a missing
 /// one.
 std::optional<Value> names_from(const RequestKey& key, const std::string& word) {
     const auto names = comma_list(word);
     return names.empty() && !key.keeps_empty ? std::nullopt : std::optional{to_value(names)};
 }
 
-/// Rounded up, so that at least the requested size is required.
+/// Rounds up, so that at least the requested size is required.
 std::uint64_t whole_mebibytes(Bytes size) {
     const auto unit = mib(1).count;
     return size.count / unit + (size.count % unit == 0 ? 0 : 1);
@@ -113,7 +113,7 @@ Result<std::optional<Value>> value_of(const RequestKey& key, const std::string& 
         case RequestType::Flag:
             return std::optional<Value>{key.option_sets};
         case RequestType::Word:
-        case RequestType::Pairs:  // never reached: such keys have no option
+        case RequestType::Pairs:  // never reached, because such keys have no option
         case RequestType::Number:
             break;
         case RequestType::Size:
@@ -129,13 +129,13 @@ Result<std::optional<Value>> value_of(const RequestKey& key, const std::string& 
 }  // namespace
 
 Status Option::accept(Arguments& arguments, const std::string& word) const {
-    // An option without a request key stores its word itself.
+    // An option without a request key has its own function to store the word.
     if (!key)
         return take(arguments, word);
     if (auto meant = TRY(value_of(*key, word))) {
         auto& given = request(arguments)[key->key];
         const auto* more = meant->as_array();
-        // A list that is given in parts.
+        // The option was given several times: append to the list.
         if (repeats && more && given.as_array())
             given.as_array()->insert(given.as_array()->end(), more->begin(), more->end());
         else
@@ -184,7 +184,8 @@ Option option_of(const RequestKey& key, Value& (*request)(Arguments&)) {
 
 namespace {
 
-/// The options of a rule. They may have another name and help text there than in a request.
+/// The options of a rule. An option of a rule may have a different name and help text than the same
+/// option of a request.
 std::vector<Option> rule_options_of(std::span<const RequestKey> keys,
                                     Value& (*request)(Arguments&)) {
     std::vector<Option> options;
@@ -330,8 +331,8 @@ std::vector<Option> output_options() {
          .take = put<&Arguments::is_quiet>},
         {.names = "--no-pager",
          .help = "do not use a pager ($GPUPROBE_PAGER, $PAGER or less) for long output",
-         // Nothing to store: only wants_pager() in cli/run.cpp looks for this option, in the words
-         // themselves.
+         // Nothing is stored: only wants_pager() in cli/run.cpp uses this option, and it searches
+         // the words of the command line.
          .take = [](Arguments&, const std::string&) -> Status { return Done{}; }},
     };
 }

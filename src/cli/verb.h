@@ -33,12 +33,12 @@ struct Word {
     std::string_view name = {};
     std::string_view offers = {};  ///< words to offer, separated by spaces
     unsigned names = kNoNames;     ///< kinds of names to offer as well
-    bool takes_others = true;      ///< words that are not in `offers` are accepted too
+    bool takes_others = true;      ///< also accepts words that are not in `offers`
     bool is_list = false;          ///< a comma-separated list
 };
 
-/// Stores a word in the arguments; "" for a flag. Errors: InvalidRequest, whose text describes the
-/// word only. A second line of the text is a hint.
+/// Stores a word in the arguments; the word is "" for a flag. Errors: InvalidRequest; the text is
+/// only about the word, and its second line, if any, is a hint.
 using Take = Status (*)(Arguments&, const std::string&);
 
 /// An option of a verb or of the whole program.
@@ -49,8 +49,8 @@ struct Option {
     Take take = nullptr;
     std::string_view also = {};  ///< a second spelling that the help does not mention
     bool repeats = false;
-    /// Used instead of `take`: the word is the value of this key, which must outlive the option, in
-    /// the request that `request` returns.
+    /// Used instead of `take`: the word becomes the value of this key in the request that `request`
+    /// returns. The key must outlive the option.
     const RequestKey* key = nullptr;
     Value& (*request)(Arguments&) = nullptr;
 
@@ -71,7 +71,7 @@ struct Synopsis {
     std::string_view text = {};
 };
 
-/// The sections of the overview, in its order.
+/// The sections of the overview, in the order in which they are printed.
 enum class VerbGroup { Ask, Start, Record, Administer, Advanced };
 
 /// The title of a group: "Ask".
@@ -81,7 +81,7 @@ std::string_view title_of(VerbGroup group);
 struct Verb {
     std::string_view name = {};
     VerbGroup group = VerbGroup::Ask;
-    std::vector<Synopsis> overview = {};       ///< completions show the first text
+    std::vector<Synopsis> overview = {};       ///< completions show the first line's text
     std::vector<std::string_view> usage = {};  ///< without the program's name
     std::string_view about = {};               ///< paragraphs of at most 100 columns
     std::vector<Operand> operands = {};
@@ -90,14 +90,16 @@ struct Verb {
     bool takes_captures = false;  ///< --replay may be repeated
     /// Checks for missing and conflicting arguments. Errors: InvalidRequest.
     Status (*check)(Arguments&) = nullptr;
-    /// The implementation. Exactly one of the two is set; `run_alone` needs no client.
+    /// The implementation. Exactly one of `run` and `run_alone` is set; `run_alone` needs no
+    /// client.
     Result<ExitCode> (*run)(Context&) = nullptr;
     Result<ExitCode> (*run_alone)(const Arguments&) = nullptr;
 };
 
 /// Every verb, in the order of the help: group by group.
 const std::vector<Verb>& verbs();
-/// Whether gpuprobectl has a verb of this name that the profile of this program leaves out.
+/// Whether gpuprobectl has a verb of this name that is left out of this program by its build
+/// profile.
 bool is_left_out(std::string_view verb);
 /// The verb with that name, or null.
 const Verb* find_verb(std::string_view name);
@@ -156,7 +158,7 @@ std::vector<Option> choice_options();
 std::vector<Option> trial_options();
 /// Options about variants, for recommend and export.
 std::vector<Option> variant_options();
-/// The option --explain of recommend; export has no use for it.
+/// The option --explain, which recommend has and export does not need.
 Option explain_variants_option();
 
 /// Adds a GPU to Arguments::gpus.
