@@ -16,7 +16,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// The most captures that one command reads.
+/// The maximum number of captures that one command reads.
 constexpr std::size_t kMaxMachines = 1024;
 
 bool is_capture(const std::string& folder) {
@@ -66,7 +66,7 @@ Result<std::vector<MachineOutcome>> outcomes(Context& context, const Application
     return found;
 }
 
-/// The findings, one after the other, and whether there may be more.
+/// The findings as one text, and a note if there may be more findings.
 std::string findings_text(const DocumentCheck& check, const Screen& screen) {
     std::string text;
     for (const auto& finding : check.findings) {
@@ -81,7 +81,7 @@ std::string findings_text(const DocumentCheck& check, const Screen& screen) {
     return text;
 }
 
-/// The variant and how sure it is, or why there is none.
+/// The variant and whether its verdict is certain, or the reason why there is no variant.
 Cell variant_cell(const MachineOutcome& outcome, const Screen& screen) {
     if (!outcome.status)
         return {.text = std::string{screen.dash()}};

@@ -23,7 +23,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// The GPU without members that change all the time.
+/// The GPU without the members that change all the time.
 Value lasting(Gpu gpu) {
     gpu.memory.free.reset();
     gpu.memory.free_at.reset();
@@ -36,7 +36,7 @@ Value lasting(Gpu gpu) {
     return to_value(gpu);
 }
 
-/// The names of the members that differ, without those that change by themselves.
+/// The names of the members that differ. Members that change all the time are ignored.
 std::vector<std::string> differing_members(const Gpu& before, const Gpu& after) {
     const auto left = lasting(before);
     const auto right = lasting(after);
@@ -103,7 +103,7 @@ std::string change_text(const Change& change) {
 
 namespace {
 
-/// A daemon that is being upgraded returns within this time.
+/// A daemon that is restarted by an upgrade answers again within this time.
 constexpr std::chrono::seconds kRestart{30};
 constexpr std::chrono::milliseconds kBetweenCalls{250};
 
@@ -137,8 +137,8 @@ void print_change(const Context& context, const Change& change) {
     std::fflush(stdout);
 }
 
-/// Waits for a daemon that has ended, for instance during an upgrade. Errors: Unavailable if it
-/// does not return in time, Cancelled on an interrupt.
+/// Waits for a daemon that has ended, for instance during an upgrade. Errors: Unavailable if the
+/// daemon does not answer in time, Cancelled on an interrupt.
 Result<std::unique_ptr<Client>> wait_for_daemon(const Arguments& arguments) {
     const auto patience = arguments.patience ? std::chrono::seconds{*arguments.patience} : kRestart;
     for (auto waited = std::chrono::milliseconds{0};; waited += kBetweenCalls) {
@@ -241,8 +241,8 @@ Result<Value> parameters_of(const CallArguments& arguments) {
     return parameters;
 }
 
-/// The error document. Errors of org.varlink.service have no name in their parameters, so it is
-/// added.
+/// The error document. Errors of org.varlink.service have no name in their parameters, so this
+/// function adds the name.
 Value failure_with_name(const MethodAnswer& answer, const Value& details) {
     Value failure{Value::Object{}};
     if (details.find("name") == nullptr)
@@ -274,7 +274,7 @@ Result<ExitCode> run_call(Context& context) {
         return ExitCode::Answered;
     }
     print_json(context.arguments, failure_with_name(answer, document));
-    // An unknown name is an error of org.varlink.service: the call was wrong.
+    // If the name is unknown, the error belongs to org.varlink.service: the call was malformed.
     const auto* name = document.at("name").as_string();
     const auto code = name ? bus::error_code(*name) : std::nullopt;
     return exit_code_of(code.value_or(ErrorCode::InvalidRequest), false);
@@ -319,7 +319,7 @@ Result<ExitCode> run_version(const Arguments& arguments) {
         const auto client = SocketClient::open(arguments.socket);
         if (client)
             daemon = (*client)->info();
-        // A daemon that the user named must answer; otherwise none is needed.
+        // If the user named a daemon, the daemon must answer; otherwise no daemon is needed.
         else if (arguments.socket)
             return client.error();
     }

@@ -168,8 +168,8 @@ std::string doctor_text(const Report& report,
     return text;
 }
 
-/// A commented shell script with the commands that are safe on this machine, for the user to read
-/// and run. Each command occurs once.
+/// A shell script with comments, for the user to read and run. It contains the commands that are
+/// safe on this machine, each command once.
 std::string fix_script(const std::vector<Finding>& findings) {
     std::string text =
         "#!/bin/sh\n# Fixes from gpuprobectl doctor for this machine. Read them before you run "
@@ -186,30 +186,30 @@ std::string fix_script(const std::vector<Finding>& findings) {
     return printed.empty() ? text + "\n# No finding can be fixed by a script.\n" : text;
 }
 
-/// The surroundings of this process, or those in the capture that is replayed; nullopt if it has
-/// none.
+/// The surroundings of this process, or the surroundings in the capture that is replayed; nullopt
+/// if the capture has none.
 Result<std::optional<Surroundings>> own_or_captured_surroundings(const Arguments& arguments) {
     if (arguments.replay)
         return captured_surroundings(*arguments.replay);
     return std::optional{own_surroundings(RootedFiles{})};
 }
 
-/// The surroundings that belong to the report; empty if it is about a capture without them, or
-/// about the capture of a daemon.
+/// The surroundings that belong to the report; empty if the report is about a capture without
+/// surroundings, or about the capture of a daemon.
 Result<Surroundings> surroundings_of(const Report& report, const Arguments& arguments) {
     if (report.source == ReportSource::Replay && !arguments.replay)
         return Surroundings{};
     return TRY(own_or_captured_surroundings(arguments)).value_or(Surroundings{});
 }
 
-/// Writes a capture with the surroundings of the process that requests it.
+/// Writes a capture that includes the surroundings of the requesting process.
 Status write_capture(Context& context, const std::string& folder, engine::Redaction* mask) {
     TRY(context.client.capture(folder, mask));
     const auto here = TRY(own_or_captured_surroundings(context.arguments));
     return here ? add_to_capture(folder, *here, mask) : Status{Done{}};
 }
 
-/// Found if a finding is as severe as an error or, with --strict, a warning.
+/// Returns Found if a finding is an error or, with --strict, at least a warning.
 ExitCode exit_code_of(Severity severity, bool is_strict) {
     const auto limit = is_strict ? Severity::Warning : Severity::Error;
     return severity >= limit ? ExitCode::Found : ExitCode::Answered;
@@ -241,8 +241,8 @@ Result<Value> captured(Context& context, engine::Redaction& mask) {
 }
 
 /// Writes findings, report and capture to a file as one redacted document, without drivers' output.
-/// The findings are made from the redacted report, so that their texts contain no identifiers
-/// either.
+/// The findings are computed from the redacted report, so that the texts of the findings contain no
+/// identifiers either.
 Status write_report(const std::string& file, const Report& report, Context& context) {
     engine::Redaction mask{engine::identifiers_of(RootedFiles{})};
     const auto clean = TRY(record_from<Report>(mask.masked_document(to_value(report))));
@@ -310,7 +310,7 @@ namespace {
 Result<ExitCode> run_capture(Context& context) {
     const auto& arguments = context.arguments;
     const auto& folder = *arguments.capture_folder;
-    // Redaction looks for the identifiers of this machine.
+    // Redaction searches for the identifiers of this machine.
     std::optional<engine::Redaction> mask;
     if (arguments.redacts)
         mask.emplace(engine::identifiers_of(RootedFiles{}), arguments.keeps_driver_output);

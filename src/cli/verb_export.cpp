@@ -32,12 +32,12 @@
 #include "report/compute_view.h"
 #include "report/outcome.h"
 
-/// Files in which exports are stored on this machine.
+/// Paths where exports are usually stored on this machine.
 
 namespace gpuprobe::inline cli {
 
 /// How long exported data is valid, for formats with an expiry date. A file is written again when
-/// half of this time is over.
+/// half of this time has passed.
 constexpr std::chrono::hours kExportLife{24};
 
 /// Checks that the format's reader will read a file with that name. Errors: InvalidRequest.
@@ -47,11 +47,11 @@ Status check_export_path(const ExportFormat& format, std::string_view path);
 struct Placed {
     bool is_written = false;  ///< false: the file was up to date, or writing was refused
     std::optional<ExportRemark> refusal = {};  ///< why the file was not changed
-    /// Lines that would be lost, for the refusal "unsettled".
+    /// For the refusal "unsettled": the lines that would be lost.
     std::vector<std::string> would_lose = {};
 };
 
-/// Permission bits without --mode: everybody may read the file.
+/// The permission bits if --mode is not given: all users may read the file.
 constexpr unsigned kExportMode = 0644;
 
 /// Writes `text` to the file atomically, with the permission bits `mode`. Refusals: "collision" if
@@ -66,7 +66,7 @@ Result<Placed> place_export(const ExportFormat& format,
 
 /// The differences between a file and a text, ignoring dates.
 struct ExportDifference {
-    /// About the file itself: missing, expired, executable.
+    /// Problems of the file itself: missing, expired, executable.
     std::optional<std::string> reason = {};
     std::vector<std::string> lost = {};    ///< lines only in the file
     std::vector<std::string> gained = {};  ///< lines only in the text
@@ -91,8 +91,9 @@ std::optional<WallTime> expiry_of(std::string_view text) {
     return std::nullopt;
 }
 
-/// Whether the file need not be written. A text with dates is fresh if nothing else differs and at
-/// least half of its life is left. Other texts must be equal, so that their dates stay true.
+/// Whether the file need not be written again. A text with an expiry time is fresh if only dates
+/// differ and at least half of its lifetime is left. Other texts must be equal, so that their dates
+/// stay correct.
 bool is_fresh(const std::string& there, const std::string& text, WallTime now) {
     const auto expiry = expiry_of(there);
     if (!expiry)
@@ -107,13 +108,13 @@ bool has_mode(const std::string& path, unsigned mode) {
     return status && (status->mode & 07777) == mode;
 }
 
-/// The absolute path of the file, because its folder is examined.
+/// The absolute path of the file. It must be absolute because the folder of the file is examined.
 std::filesystem::path whole(const std::string& path) {
     return std::filesystem::absolute(path).lexically_normal();
 }
 
-/// The content of the file. A symbolic link counts as missing: it will be replaced, and its target
-/// must not be read.
+/// The content of the file. A symbolic link counts as a missing file: the link will be replaced,
+/// and its target must not be read.
 Result<std::string> present(const std::filesystem::path& file) {
     const auto place = TRY(FilePlace::of(file.native()));
     std::error_code ignored;
@@ -123,7 +124,7 @@ Result<std::string> present(const std::filesystem::path& file) {
 }
 
 /// Another file in the same folder that contains an export of this format. The reader would read
-/// both.
+/// both files.
 std::optional<ExportRemark> collision_beside(const ExportFormat& format,
                                              const std::filesystem::path& file) {
     if (format.marker.empty())
@@ -133,7 +134,7 @@ std::optional<ExportRemark> collision_beside(const ExportFormat& format,
     if (!names)
         return std::nullopt;  // writing the file will report the error
     for (const auto& name : *names) {
-        // Only files that the reader would read count.
+        // Ignore files that the reader would not read.
         const bool is_read =
             format.suffix.empty() ? !name.starts_with('.') : name.ends_with(format.suffix);
         if (!is_read || name == file.filename().native())
@@ -184,7 +185,7 @@ Result<Placed> place_export(const ExportFormat& format,
     const auto there = present(file);
     if (there && is_fresh(*there, text, now) && has_mode(file.native(), mode))
         return Placed{};
-    // Don't withdraw exported lines only because a driver crashed or hung once.
+    // Don't remove exported lines only because a driver crashed or hung once.
     if (there && is_unsettled(report))
         if (auto lost = lost_lines(*there, text); !lost.empty())
             return Placed{
@@ -216,12 +217,12 @@ Result<ExportDifference> export_difference(const std::string& path,
         return there.error();
     ExportDifference difference{.lost = lost_lines(*there, text),
                                 .gained = lost_lines(text, *there)};
-    // The same lines in another order.
+    // Both have the same lines, but in a different order.
     if (difference.is_none() && !is_same_export(*there, text))
         difference.reason = "the order of its lines differs";
     if (const auto expiry = expiry_of(*there); expiry && *expiry <= now)
         difference.reason = "the file has expired";
-    // See has_mode().
+    // See has_mode() for the reason.
     if (const auto status = RootedFiles{}.status(file); status && (status->mode & 0111) != 0)
         difference.reason = "the file is executable";
     return difference;
@@ -250,8 +251,8 @@ std::string own_name() {
     return std::string{text.substr(0, text.find('.'))};
 }
 
-/// When the machine was as reported. A live report is kept up to date, so it describes the present;
-/// a captured report describes the time of the capture.
+/// The time that the report describes. A live report is kept up to date, so it describes the
+/// present; a captured report describes the time of the capture.
 std::optional<WallTime> observed_at(const Report& report, WallTime now) {
     return report.source == ReportSource::Replay ? report.created : now;
 }
@@ -301,7 +302,7 @@ Result<ExportRun> done_with(Context& context,
                             const Report& report,
                             WallTime now) {
     const auto& fleet = context.arguments.fleet;
-    // The format could not describe this machine; left_out contains the reasons.
+    // The format can't describe this machine; left_out contains the reasons.
     if (!exported.text)
         return ExportRun{.outcome = "refused"};
     if (fleet.check)
@@ -341,7 +342,7 @@ void print_document(const Arguments& arguments,
     print_json(arguments, document);
 }
 
-/// Prints different lines with a sign, as diff does.
+/// Prints the differing lines with "+" or "-" in front, as diff does.
 void print_lines(const Arguments& arguments, char sign, const std::vector<std::string>& lines) {
     for (std::size_t index = 0; index < lines.size() && index < kMaxPrinted; ++index)
         remark(arguments, fmt::format("{}{}", sign, scrubbed(lines[index])));
@@ -372,7 +373,7 @@ void print_remarks(const Arguments& arguments, const Exported& exported, const E
 Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
     const auto& arguments = context.arguments;
     auto report = TRY(context.client.report());
-    // The daemon's report may contain old power and temperature values of accelerators.
+    // The daemon's report may contain outdated power and temperature values of accelerators.
     if (context.client.info().kind == "daemon")
         engine::refresh_accelerators(RootedFiles{}, report);
     const auto& rules = Rules::current();
@@ -386,7 +387,7 @@ Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
                                   .observed = observed_at(report, now),
                                   .expires = now + kExportLife,
                                   .findings = summary_of(examine(report, {}))});
-    // Expired data files affect the export, so they are mentioned with it.
+    // Expired data files affect the export, so print warnings about them.
     for (const auto& stale : stale_among(report.notes))
         exported.notes.push_back({.code = stale.code, .text = explained(stale).text});
     auto result = TRY(done_with(context, format, exported, report, now));
@@ -405,7 +406,7 @@ struct ToolForm {
     std::string_view name = {};
     std::string_view summary = {};
 };
-// In the order of the help.
+// The order is the order in the help.
 constexpr ToolForm kForms[] = {
     {"conda", "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _AMDGPU, _GLIBC …; mamba and pixi read them too"},
     {"uv",
@@ -421,11 +422,11 @@ constexpr ToolForm kForms[] = {
 struct ToolAnswer {
     Settings variables = {};
     std::vector<std::string> arguments = {};
-    std::string problem = {};  ///< why it is empty although it should not be
+    std::string problem = {};  ///< why the text is empty unexpectedly
 };
 
-/// The recommendation for APPLICATION; nullopt if none was named. Errors: NoMatch if no variant
-/// fits, or only one for the CPU although a GPU is there.
+/// The recommendation for APPLICATION; nullopt if no application was named. Errors: NoMatch if no
+/// variant fits, or if only a CPU variant fits although the machine has a GPU.
 Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
     const auto& wanted = context.arguments.recommend;
     if (wanted.application.empty() && !wanted.manifest)
@@ -494,15 +495,15 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
         return Error{ErrorCode::InvalidRequest, "export pip: missing APPLICATION"};
     if (format == "pip")
         return for_pip(*answer);
-    // ggml: build for the default choice.
+    // The remaining format is ggml: print the options to build for the default choice.
     const auto decision = TRY(context.client.select("default", Value{Value::Object{}}));
     return ToolAnswer{.arguments =
                           ggml_options(report, decision.backend.value_or("cpu"), decision.gpus)};
 }
 
-/// The argument as "$(…)" has to print it: without quotes, which a shell would pass on there. The
-/// characters that requirements and lists of architectures need do nothing in "$(…)"; an argument
-/// with any other special character is quoted.
+/// The argument in the form that works in "$(…)": without quotes, because there a shell would pass
+/// the quotes on to the program. The characters that requirements and lists of architectures need
+/// have no effect in "$(…)"; an argument with any other special character is quoted.
 std::string substituted(const std::string& argument) {
     constexpr std::string_view kHarmless = "[];~#";
     auto rest = argument;
@@ -550,8 +551,8 @@ Status export_answer(Context& context) {
     return Done{};
 }
 
-/// Printed if there is no answer. A command around an export ignores its exit status, but every
-/// program refuses an option that it does not know:
+/// Printed if there is no answer. A command that contains "$(gpuprobectl export …)" ignores the
+/// exit status of the export, but every program refuses an unknown option:
 /// `pip install $(gpuprobectl export pip torch)`.
 constexpr auto kNoAnswer = "--gpuprobe-has-no-answer\n";
 
@@ -636,7 +637,7 @@ Status check_fleet(FleetArguments& fleet, const ExportFormat& format) {
     return Done{};
 }
 
-/// Checks the options. Formats for a tool take one application and none of the file options.
+/// Checks the options. Formats for a tool accept one application and no file options.
 Status check_export(Arguments& arguments) {
     auto& wanted = arguments.recommend;
     auto& fleet = arguments.fleet;
@@ -676,7 +677,7 @@ Status take_mode(Arguments& arguments, const std::string& word) {
 }
 
 Status take_every(Arguments& arguments, const std::string& word) {
-    // A week.
+    // The longest interval is a week.
     constexpr int kMost = 7 * 24 * 60 * 60;
     const auto seconds = parse_number<int>(word);
     if (!seconds || *seconds < 1 || *seconds > kMost)
