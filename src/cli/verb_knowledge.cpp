@@ -24,22 +24,22 @@ struct DocumentStatus {
     std::optional<std::string> issued = {};
     std::optional<std::string> expires = {};
     bool expired = false;
-    std::optional<Duration> age = {};         ///< since it was issued
-    std::optional<std::string> checked = {};  ///< the day of the last look for a newer version
-    std::optional<std::string> newer = {};    ///< a known version that is newer
+    std::optional<Duration> age = {};         ///< time since the file was issued
+    std::optional<std::string> checked = {};  ///< the day of the last check for a newer version
+    std::optional<std::string> newer = {};    ///< a newer version that is known
 };
 RECORD_MEMBERS(
     DocumentStatus, document, from, file, version, issued, expires, expired, age, checked, newer)
 
 struct KnowledgeStatus {
-    std::string version = {};  ///< of the newest set of data files
+    std::string version = {};  ///< version of the newest set of data files
     knowledge::Origin from = knowledge::Origin::BuiltIn;
     std::vector<DocumentStatus> documents = {};
     std::vector<Reason> ignored = {};
 };
 RECORD_MEMBERS(KnowledgeStatus, version, from, documents, ignored)
 
-/// Takes the dates and the project's versions from a part of an application's data file.
+/// Copies the dates and the project's versions from a part of an application's data file.
 void take_part(const std::optional<std::string>& issued,
                const std::optional<std::string>& expires,
                const Value& source,
@@ -52,8 +52,8 @@ void take_part(const std::optional<std::string>& issued,
     status.newer = upstream.newer;
 }
 
-/// The status of an application's data file. Its parts have the dates, and its `source` the
-/// project's versions.
+/// The status of an application's data file. The parts of the file contain the dates, and the
+/// member `source` contains the project's versions.
 void take_application(const Application& application, DocumentStatus& status) {
     if (const auto& selection = application.selection)
         take_part(selection->issued, selection->expires, selection->source.value_or(Value{}),
@@ -88,7 +88,7 @@ DocumentStatus status_of(const std::string& name,
     return status;
 }
 
-/// The status of all data files in those folders.
+/// The status of all data files in the given folders.
 KnowledgeStatus status_in(const KnowledgeFolders& folders, WallTime now) {
     auto loaded = engine::knowledge_in(folders);
     KnowledgeStatus status{.version = text_of(loaded.library->version()),
@@ -99,13 +99,13 @@ KnowledgeStatus status_in(const KnowledgeFolders& folders, WallTime now) {
     return status;
 }
 
-/// The date of an instant such as "2026-11-27T10:00:00Z"; "-" without one.
+/// The date of an instant such as "2026-11-27T10:00:00Z"; "-" if there is no instant.
 std::string day_of(const std::optional<std::string>& instant) {
     constexpr std::size_t kDay = 10;
     return scrubbed(instant.value_or("-").substr(0, kDay));
 }
 
-/// An age in days, as in "12 days"; "-" without one.
+/// An age in days, such as "12 days"; "-" if the age is unknown.
 std::string days_of(const std::optional<Duration>& age) {
     if (!age)
         return "-";
@@ -170,7 +170,7 @@ Result<ExitCode> run_knowledge(const Arguments& arguments) {
         return show(arguments, folders, now);
     if (action == "rollback") {
         TRY(engine::roll_back(folders));
-        // Read the folders again to find out what is in use now.
+        // Read the folders again to find out which data files are in use now.
         const auto library = engine::knowledge_in(folders).library;
         const auto version = text_of(library->version());
         return print_result(
@@ -179,7 +179,7 @@ Result<ExitCode> run_knowledge(const Arguments& arguments) {
                    {{"version", version}, {"origin", std::string{name_of(library->origin())}}}) +
                 "\n");
     }
-    // verify and update: both check the bundle, and update installs it.
+    // `verify` and `update` both check the bundle; `update` also installs it.
     const auto bundle = TRY(engine::checked_bundle(*arguments.knowledge.file, folders, now));
     const auto& version = bundle.bundle.head.version;
     if (action == "update")
@@ -196,7 +196,7 @@ Result<ExitCode> run_knowledge(const Arguments& arguments) {
             "\n");
 }
 
-/// verify and update need a file; status and rollback take none.
+/// Checks that `verify` and `update` have a file, and that `status` and `rollback` have none.
 Status check_knowledge(Arguments& arguments) {
     const auto& knowledge = arguments.knowledge;
     const bool takes_file = knowledge.action == "update" || knowledge.action == "verify";

@@ -57,7 +57,7 @@ std::string index_text(const std::vector<std::size_t>& indices) {
     return text;
 }
 
-/// The free memory of a group: "12.0 GiB", or "12.0 GiB to 139.8 GiB" if it differs.
+/// The free memory of a group: "12.0 GiB", or "12.0 GiB to 139.8 GiB" if the GPUs differ.
 std::string free_text(const Report& report, const LikeGpus& group) {
     auto least = group.gpu->memory.free;
     auto most = least;
@@ -90,7 +90,8 @@ std::vector<Cell> gpu_row(const std::string& number,
             backends_cell(gpu, screen)};
 }
 
-/// The row of a partition that programs can't use, with its state as its kind.
+/// The row of a partition that programs can't use. The column for the kind shows the state of the
+/// partition.
 std::vector<Cell> unusable_row(const std::string& number,
                                const Partition& partition,
                                const Screen& screen) {
@@ -105,8 +106,8 @@ std::vector<Cell> unusable_row(const std::string& number,
             none};
 }
 
-/// The tables of GPUs and accelerators. The first column is the index that verbs accept; "" without
-/// devices. Equal GPUs share a row, unless `shows_all`. Pure.
+/// The tables of GPUs and accelerators. The first column is the index that verbs accept. Equal GPUs
+/// share a row, unless `shows_all` is set. Returns "" if there are no devices. Pure.
 std::string list_text(const Report& report, bool shows_all, const Screen& screen) {
     Table table{{{.title = "#", .is_right_aligned = true},
                  {.title = "GPU"},
@@ -116,8 +117,8 @@ std::string list_text(const Report& report, bool shows_all, const Screen& screen
                  {.title = "FREE", .is_right_aligned = true, .may_go = true},
                  {.title = "DRIVER", .may_shrink = true, .may_go = true},
                  {.title = "BACKENDS"}}};
-    // Below each GPU come its partitions: the usable ones with all columns, then the others with
-    // their state.
+    // Each GPU is followed by its partitions: first the usable partitions with all columns, then
+    // the other partitions with their state.
     const ComputeView view{report};
     for (const auto& group : like_gpus(report, screen, shows_all)) {
         const auto& gpu = *group.gpu;
@@ -136,7 +137,8 @@ std::string list_text(const Report& report, bool shows_all, const Screen& screen
 
 Result<ExitCode> run_list(Context& context) {
     if (context.wants_json()) {
-        // From the document, so that members that this program does not know are kept.
+        // Use the document and not the Report, so that members that this program does not know are
+        // kept.
         const auto document = TRY(context.client.document());
         Value list{Value::Object{}};
         list["generation"] = document.at("generation");
@@ -170,7 +172,7 @@ namespace {
 
 using Accelerators = std::vector<const Accelerator*>;
 
-/// Prints one device as its own document, several as lists.
+/// Prints one device as a document of its own, or several devices as lists.
 void print_documents(const Context& context,
                      const std::vector<const Gpu*>& gpus,
                      const Accelerators& accelerators) {
@@ -206,13 +208,13 @@ WallTime time_of(const Report& report) {
 
 Result<ExitCode> run_show(Context& context) {
     auto report = TRY(context.client.report());
-    // The daemon's report may contain old power and temperature values of accelerators.
+    // The daemon's report may contain outdated power and temperature values of accelerators.
     if (context.client.info().kind == "daemon")
         engine::refresh_accelerators(RootedFiles{}, report);
     const ComputeView view{report};
     std::vector<const Gpu*> gpus;
     Accelerators accelerators;
-    // Without a name, all devices are selected.
+    // If the user named no device, all devices are selected.
     if (context.arguments.gpus.empty()) {
         for (const auto& gpu : report.gpus)
             gpus.push_back(&gpu);
@@ -231,14 +233,14 @@ Result<ExitCode> run_show(Context& context) {
     }
     const auto found = own_findings(report);
     if (!context.arguments.shows_all) {
-        // Without a decision, the screen has no line about it.
+        // If there is no decision, the screen has no line about the default choice.
         const auto choice = context.client.select("default", Value{Value::Object{}});
         print(summary_text({.gpus = gpus, .accelerators = accelerators}, report, found,
                            choice ? &*choice : nullptr, context.screen));
         return ExitCode::Answered;
     }
     for (std::size_t i = 0; i < gpus.size(); ++i) {
-        // Free memory is read again for whole GPUs only.
+        // Only the free memory of whole GPUs is read again.
         auto gpu = *gpus[i];
         if (!partition_of(gpu))
             TRY(context.client.refresh_memory(gpu));
@@ -273,8 +275,8 @@ its nodes; the answer includes its power draw and temperature.
 
 namespace {
 
-/// The GPU with that id in the document; null if there is none. Not from the Report, which lacks
-/// members that this program does not know.
+/// The GPU with that id in the document; null if there is none. The Report is not used, because it
+/// lacks members that this program does not know.
 const Value* gpu_in(const Value& document, const std::string& id) {
     if (const auto* gpus = document.at("gpus").as_array())
         for (const auto& gpu : *gpus)

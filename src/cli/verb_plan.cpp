@@ -42,8 +42,8 @@ public:
     static Result<ModelFile> open(const std::string& path) {
         if (path == kStandardInput)
             return ModelFile{path, UniqueFd{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)}, kEndless};
-        // O_NONBLOCK: a FIFO without a writer must not block open(). It is refused below, as every
-        // file that is not regular.
+        // O_NONBLOCK: a FIFO without a writer must not block open(). The code below refuses a FIFO,
+        // like every file that is not regular.
         UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
         if (!fd)
             return errno_error(path, errno);
@@ -57,7 +57,7 @@ public:
 
     /// The file's size. For standard input, kEndless until its end has been reached.
     [[nodiscard]] Bytes size() const { return size_; }
-    /// The part that has been read.
+    /// The part of the file that has been read.
     [[nodiscard]] const std::string& window() const { return window_; }
 
     /// Reads until the window has that length or the file ends. Errors: Io, also when the file has
@@ -73,7 +73,7 @@ public:
                 return errno_error(path_, errno);
             if (got == 0 && path_ != kStandardInput)
                 return Error{ErrorCode::Io, path_ + ": shrank while it was read"};
-            // The end of standard input: now its size is known.
+            // At the end of standard input, its size is known.
             if (got == 0) {
                 size_ = Bytes{before};
                 return Done{};
@@ -110,7 +110,7 @@ Result<Gguf> read_header(const std::string& path, bool is_beginning) {
         auto gguf = parse_gguf(file.window(), claimed);
         if (!gguf)
             return std::move(gguf).error().in(path);
-        // An empty result means that the header goes on after the window.
+        // An empty result means that the header is longer than the window.
         if (*gguf)
             return std::move(**gguf);
         if (file.window().size() == file.size().count)
@@ -126,7 +126,8 @@ std::string folder_of(const std::string& path) {
     return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-/// Reads the headers of all parts and joins them. Only a part's own header lists its tensors.
+/// Reads the headers of all parts and joins them. All headers are needed, because the header of a
+/// part lists only the tensors of this part.
 Result<Gguf> read_parts(const std::string& folder, const GgufPart& part, bool is_beginning) {
     std::vector<Gguf> headers;
     for (std::uint32_t number = 1; number <= part.count; ++number) {
@@ -177,7 +178,7 @@ Result<Gguf> read_model_file(const std::string& path, bool is_beginning) {
     return gguf;
 }
 
-/// The memory for a projector's file: its weights and its computation.
+/// The memory that a projector needs: for its weights and for its computation.
 Result<Bytes> projector_memory(const std::string& path, const PlanRequest& request) {
     auto projector = projector_of(TRY(read_model_file(path, false)));
     if (!projector)
@@ -203,7 +204,7 @@ Result<PlanRequest> request_of(const PlanArguments& arguments) {
     return request;
 }
 
-/// Updates the free memory of the GPUs in question.
+/// Updates the free memory of the GPUs that the plan is about.
 Status refresh(Context& context, const std::vector<std::string>& ids, Report& report) {
     for (auto& gpu : report.gpus)
         if (ids.empty() || contains(ids, gpu.id))
@@ -211,8 +212,9 @@ Status refresh(Context& context, const std::vector<std::string>& ids, Report& re
     return Done{};
 }
 
-/// Prints arguments for a program. A remark names the variables that select the GPUs, because the
-/// program would otherwise choose GPUs and their order itself: split sizes depend on the order.
+/// Prints arguments for a program. A remark lists the variables that select the GPUs. Without these
+/// variables, the program would choose the GPUs and their order itself, but the sizes of the split
+/// depend on the order.
 Status print_arguments(Context& context, const PlanRequest& request, const Plan& answer) {
     const auto& program = context.arguments.plan.format;
     const auto arguments = TRY(plan_arguments_for(program, request, answer));
@@ -225,7 +227,8 @@ Status print_arguments(Context& context, const PlanRequest& request, const Plan&
         return Done{};
     Value request_for_gpus;
     request_for_gpus["gpus"] = to_value(arguments.gpus);
-    // If no published build uses these GPUs, the variables are those for a build of one's own.
+    // If no published build uses these GPUs, print the variables for a build that the user
+    // compiles.
     const auto choice = context.client.select(program, request_for_gpus);
     const bool is_own_build = choice && choice->gpus.empty();
     remark(context.arguments,
@@ -238,7 +241,7 @@ Status print_arguments(Context& context, const PlanRequest& request, const Plan&
 
 Result<ExitCode> run_plan(Context& context) {
     const auto& arguments = context.arguments.plan;
-    // Needs no report: the document depends only on the file.
+    // No report is needed, because the document depends only on the file.
     if (arguments.prints_model) {
         const auto gguf = TRY(read_model_file(*arguments.model_file, arguments.is_beginning));
         print(json_line(model_document_of(gguf)) + "\n");
@@ -246,7 +249,7 @@ Result<ExitCode> run_plan(Context& context) {
     }
     auto request = TRY(request_of(arguments));
     auto report = TRY(context.client.report());
-    // Selectors become ids, then the application's choice limits the GPUs.
+    // Convert the selectors to ids, then restrict the GPUs to the application's choice.
     const ComputeView view{report};
     for (auto& gpu : request.gpus)
         gpu = TRY(pick_gpu(view, gpu))->id;
@@ -266,7 +269,7 @@ Result<ExitCode> run_plan(Context& context) {
     return answer.is_possible() ? ExitCode::Answered : ExitCode::NoMatch;
 }
 
-/// Requires either a model or a number of bytes.
+/// Checks that the command line has either a model or a number of bytes.
 Status check_plan(Arguments& arguments) {
     auto& plan = arguments.plan;
     const auto request = plan_request_from(plan.request);
@@ -288,7 +291,7 @@ Value& request_value(Arguments& arguments) {
 
 constexpr std::string_view kCacheTypes = "f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl f32";
 
-/// Sets the type of the keys (0) or values (1) of the KV cache; the other one is f16 unless it is
+/// Sets the type of the keys (0) or values (1) of the KV cache; the other type is f16 unless it is
 /// given too.
 template <std::size_t place>
 Status take_cache_type(Arguments& arguments, const std::string& word) {

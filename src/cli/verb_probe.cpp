@@ -44,7 +44,7 @@ Result<ExitCode> run_probe(Context& context) {
     ProgressLine line{context.arguments};
     line.show(words);
     const auto probed = context.client.probe(order, [&](double share) { line.show(words, share); });
-    // Before anything is printed on the same terminal.
+    // Erase the progress line before anything else is printed on the same terminal.
     line.clear();
     if (!probed)
         return probed.error();
@@ -87,7 +87,7 @@ every word of the result; 'measure' measures bandwidth and arithmetic rates.
 
 namespace {
 
-/// Runs one stage for all wanted devices, with a progress line.
+/// Runs one stage for all requested devices, with a progress line.
 Status run_stage(Context& context, ProbeRequest order, std::string_view stage, const char* words) {
     order.stage = stage;
     ProgressLine line{context.arguments};
@@ -148,7 +148,7 @@ Measuring one line takes about a second.
 
 namespace {
 
-/// Why a driver is in quarantine, with the note of its last probe.
+/// The reason why a driver is in quarantine, with the note from its last probe.
 std::string reason_of(const QuarantinedProbe& probe) {
     return phrase("{why}[: {note}]",
                   {{"why", harm_words(probe.why, probe.times)}, {"note", probe.note}});
@@ -204,7 +204,7 @@ Result<ExitCode> run_quarantine(Context& context) {
     return ExitCode::Answered;
 }
 
-/// "clear" needs an API or a driver or --all, so that an incomplete command does not clear
+/// Requires an API, a driver or --all for "clear", so that an incomplete command does not clear
 /// everything.
 Status check_quarantine(Arguments& arguments) {
     const auto& quarantine = arguments.quarantine;

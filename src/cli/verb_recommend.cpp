@@ -36,7 +36,8 @@
 namespace gpuprobe::inline cli {
 
 Result<std::string> manifest_text(const std::string& path) {
-    // Not RootedFiles, which reads only regular files: a manifest may also come from a pipe.
+    // RootedFiles can't be used, because it reads only regular files, and a manifest may also come
+    // from a pipe.
     const UniqueFd fd{path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                   : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
     if (!fd)
@@ -54,7 +55,7 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-/// The first URL or the reference of an artifact or companion file; "" if it has neither.
+/// The first URL or the reference of an artifact or companion file; "" if there is neither.
 std::string location(const Value& file) {
     const auto* urls = file.at("urls").as_array();
     if (urls && !urls->empty() && urls->front().is_string())
@@ -74,7 +75,7 @@ std::string artifact_lines(const Value& artifact, const Screen& screen) {
     return text;
 }
 
-/// Why there is no variant. The machine's platform may be unknown, as in many captures.
+/// The reason why there is no variant. The machine's platform may be unknown, as in many captures.
 std::string_view refusal_words(const Recommendation& answer) {
     if (answer.status != RecommendStatus::NoPlatform)
         return "no variant fits";
@@ -88,7 +89,7 @@ std::string_view refusal_words(const Recommendation& answer) {
 /// The command that installs the variant, if it is a Python package; otherwise "".
 std::string command_line(const Recommendation& answer) {
     const auto arguments = pip_arguments(answer);
-    // An index without the name of a package is not a command.
+    // Without the name of a package, an index is not enough for a command.
     if (arguments.empty() || arguments.front().starts_with('-'))
         return "";
     std::string line = "  pip install";
@@ -114,7 +115,7 @@ std::string headline(const Recommendation& answer, const Report* report, const S
                                      {"gpus", named_gpu_titles(answer.gpus, report)}}));
 }
 
-/// The facts about the chosen variant that are unknown; "" if its verdict is certain.
+/// The unknown facts that the chosen variant depends on; "" if the verdict is certain.
 std::string doubts(const Recommendation& answer, const Screen& screen) {
     for (const auto& candidate : answer.candidates)
         if (answer.verdict == Verdict::Uncertain && candidate.variant == answer.variant)
@@ -131,8 +132,9 @@ std::string note_on(const Recommendation& answer) {
     return "";
 }
 
-/// "cu130 on NVIDIA H200 (pci:0000:00:06.0)", where to get it, alternatives, notes and warnings.
-/// `report` is used for the names of GPUs; without it (null) their ids are printed. Pure.
+/// "cu130 on NVIDIA H200 (pci:0000:00:06.0)", the place from which to download the variant,
+/// alternatives, notes and warnings. The names of GPUs come from `report`; if `report` is null, the
+/// ids of the GPUs are printed. Pure.
 std::string recommendation_text(const Recommendation& answer,
                                 const Report* report,
                                 const Screen& screen) {
@@ -151,7 +153,7 @@ std::string recommendation_text(const Recommendation& answer,
     return text + assumed_text(answer.assumed, screen) + warnings_text(answer.warnings, screen);
 }
 
-/// Every variant with a sentence, then the fixes that help at `place`. Pure.
+/// A line with a sentence for every variant, then the fixes that work at `place`. Pure.
 std::string variants_text(const Recommendation& answer,
                           const ReasonPlace& place,
                           const Screen& screen) {
@@ -165,7 +167,7 @@ std::string variants_text(const Recommendation& answer,
     const auto chosen =
         std::ranges::find(answer.candidates, answer.variant,
                           [](const VariantCandidate& each) { return std::optional{each.variant}; });
-    // Only a variant that the project prefers to the chosen one is worth a fix.
+    // Fixes are shown only for variants that the project prefers to the chosen variant.
     const auto is_preferred = [&](const VariantCandidate& candidate) {
         return chosen == answer.candidates.end() || std::pair{candidate.tier, candidate.priority} >
                                                         std::pair{chosen->tier, chosen->priority};
@@ -202,7 +204,8 @@ Result<std::string> given_text(const RecommendArguments& arguments) {
     return text;
 }
 
-/// The recommendation based on a manifest's text, or on the installed manifest if it is empty.
+/// The recommendation based on the text of a manifest, or on the installed manifest if the text is
+/// empty.
 Result<Recommendation> recommended_by(Context& context,
                                       const std::string& text,
                                       const Value& request) {
@@ -228,7 +231,7 @@ Result<ExitCode> print_forced(Context& context,
     if (!variant || candidate == answer.candidates.end())
         return Error{ErrorCode::InvalidRequest,
                      fmt::format("--force: no variant '{}' exists here", scrubbed(name, 64))};
-    // The answer as if the variant had been chosen.
+    // Print the answer as if the variant had been chosen.
     auto forced = answer;
     forced.variant = variant->name;
     forced.artifact = variant->artifact;
@@ -264,8 +267,8 @@ void print_names(const Recommendation& answer, bool all) {
             print(scrubbed(name) + "\n");
 }
 
-/// Explains on standard error why no variant fits. It is not an answer, so standard output stays
-/// empty.
+/// Explains on standard error why no variant fits. Standard output stays empty, because there is no
+/// answer.
 void explain_nothing(const Context& context, const Recommendation& answer) {
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
     OwnPlace own{context.client};
@@ -321,8 +324,8 @@ Result<ExitCode> run_recommend(Context& context) {
         explain_nothing(context, answer);
         return ExitCode::NoMatch;
     }
-    // The report is only for the names of GPUs and for fixes that fit this machine. Without it, ids
-    // and general fixes are printed.
+    // The report is needed only for the names of GPUs and for fixes that fit this machine. Without
+    // a report, ids and general fixes are printed.
     const auto report = context.client.report();
     print(recommendation_text(answer, report ? &*report : nullptr, context.screen));
     if (!explains && answer.warnings.empty())
@@ -374,13 +377,13 @@ variants or families; family:NAME means only the family. The exit status is 3 if
 
 namespace {
 
-/// The hash and size in the manifest.
+/// The expected hash and size, from the manifest.
 struct Expected {
     std::string sha256 = {};
     std::optional<std::uint64_t> size = {};
 };
 
-/// The hash and size of the file.
+/// The actual hash and size of the file.
 struct Found {
     std::string sha256 = {};
     std::uint64_t size = 0;
@@ -393,7 +396,7 @@ std::string machine() {
 }
 
 /// The variant with that name for this machine's architecture, or else for the only platform that
-/// has it.
+/// has such a variant.
 Result<const Variant*> chosen_variant(const Manifest& manifest, const std::string& name) {
     std::vector<const Variant*> found;
     const auto here = machine();
@@ -411,8 +414,8 @@ Result<const Variant*> chosen_variant(const Manifest& manifest, const std::strin
                         {{"name", scrubbed(name, 64)}})};
 }
 
-/// The hash and size that the manifest has for a variant. Placeholders need not be checked here,
-/// because the parser of manifests refuses them.
+/// The hash and size that the manifest contains for a variant. Placeholders need not be checked
+/// here, because the parser of manifests refuses them.
 Result<Expected> expected_of(const Variant& variant) {
     const auto* hash = variant.artifact.at("sha256").as_string();
     if (!hash)
@@ -441,7 +444,7 @@ Result<Found> hashed(const std::string& path) {
     return found;
 }
 
-/// How the file differs from the manifest; "" if it does not.
+/// How the file differs from the manifest; "" if there is no difference.
 std::string difference(const Expected& expected, const Found& found) {
     if (expected.size && *expected.size != found.size)
         return phrase(
