@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuprobectl: a small program for the verbs that other programs run at every start. It answers
 // these verbs through the daemon's socket, prints the help, and passes every other command line to
-// gpuprobectl-whole. Because it does not load the libraries for examining the
-// machine, it starts in two thirds of the time.
+// gpuprobectl-whole. Because gpuprobectl does not load the libraries for examining the machine, it
+// starts in two thirds of the time.
 #include <algorithm>
 #include <clocale>
 #include <exception>

@@ -25,8 +25,8 @@ namespace {
 
 /// A program that fails within this time is considered to have failed to start.
 constexpr Duration kStart = std::chrono::minutes{1};
-/// If the program is still running this long after it took a GPU, the use is reported at once and
-/// not at the end.
+/// If the program is still running this long after its first use of a GPU, the use is reported at
+/// once instead of at the end.
 constexpr Duration kReportsAfter = std::chrono::seconds{10};
 /// How long to wait for an NVML query that was running when the program ended.
 constexpr Duration kLastAnswer = std::chrono::seconds{1};
@@ -114,8 +114,8 @@ Tone tone_of(const Attempt& attempt) {
     return *attempt.as_chosen ? Tone::Good : Tone::Bad;
 }
 
-/// The end of an attempt as text. `chosen` and `next` are for an attempt that is followed by
-/// another; `outcome` describes the use of devices.
+/// The end of an attempt as text. `chosen` and `next` are used if another attempt follows;
+/// `outcome` describes the use of devices.
 std::string end_text(const Attempt& attempt,
                      const std::optional<std::string>& chosen,
                      const std::optional<std::string>& next,
@@ -132,7 +132,8 @@ std::string end_text(const Attempt& attempt,
                              {"outcome", outcome}});
 }
 
-/// Whether the attempt failed so early and in such a way that the backend may be the cause.
+/// Whether the attempt failed so early, and with such a status or signal, that the backend may be
+/// the cause.
 bool has_failed(const Attempt& attempt, const std::vector<int>& statuses) {
     if (attempt.lasted >= kStart)
         return false;
@@ -148,8 +149,9 @@ std::string new_mark() {
     return fmt::format("{}-{}", ::getpid(), now.count());
 }
 
-/// Runs the program once and watches it until it has ended. If it runs for long, its use of devices
-/// is printed during the run, and `is_reported` becomes true. Errors: as Program::start().
+/// Runs the program once and watches it until it has ended. If the program runs for a long time,
+/// its use of devices is printed during the run, and `is_reported` becomes true. Errors: as
+/// Program::start().
 Status attempt_once(const Run& run, Attempt& attempt, bool& is_reported) {
     constexpr const char* kMark = "GPUPROBE_RUN";
     const auto& arguments = run.context.arguments;
@@ -161,7 +163,7 @@ Status attempt_once(const Run& run, Attempt& attempt, bool& is_reported) {
     const auto began = clock.monotonic();
     const auto program = TRY(Program::start(*loop, arguments.run.program, variables,
                                             [&end](ProgramEnd how) { end = how; }));
-    // Called after each look at the processes. `since`: when a device was first used.
+    // Called after each search of the processes. `since` is the time when a device was first used.
     std::optional<MonotonicTime> since;
     std::unique_ptr<DeviceWatch> watch;
     const auto look_at_it = [&] {
@@ -180,7 +182,7 @@ Status attempt_once(const Run& run, Attempt& attempt, bool& is_reported) {
         print_line(run.context, outcome_text(attempt.seen, attempt.chosen, run.report),
                    tone_of(attempt));
     };
-    // Phase 1: run until the program has ended.
+    // Phase 1: run the loop until the program has ended.
     watch = std::make_unique<DeviceWatch>(*loop, arguments, run.report, program->pid(),
                                           fmt::format("{}={}", kMark, mark), looked);
     TRY(loop->run_until([&end] { return end.has_value(); }));
@@ -199,8 +201,8 @@ Status attempt_once(const Run& run, Attempt& attempt, bool& is_reported) {
     return Done{};
 }
 
-/// The attempts to make: the choice, and with --fallback the other accepted candidates in their
-/// order.
+/// The attempts to make: the choice and, with --fallback, the other accepted candidates in order of
+/// preference.
 std::vector<Attempt> ways_of(const Run& run) {
     const auto& decision = run.decision;
     std::vector<Attempt> ways{
@@ -228,7 +230,8 @@ std::vector<Attempt> ways_of(const Run& run) {
 std::optional<std::string> outcome_of(const Run& run, const Attempt& attempt) {
     const bool is_last = &attempt == &run.attempts.back();
     const bool took_it = attempt.as_chosen == true;
-    // If every attempt fails, the program is at fault, unless it was seen to use the GPU.
+    // If every attempt fails, assume that the program is at fault, unless the program was seen to
+    // use the GPU.
     if (attempt.has_failed)
         return took_it || !run.attempts.back().has_failed ? std::optional{"failed"} : std::nullopt;
     // A program that did not load the API's library has not tried to use the backend.
@@ -238,7 +241,7 @@ std::optional<std::string> outcome_of(const Run& run, const Attempt& attempt) {
     if (is_last && expect && is_same_api(*expect, attempt.chosen.backend) && has_tried &&
         as_expected(run) == false)
         return "failed";
-    // Success needs a good end: status 0, a request to end, or a long run.
+    // A success is reported only for a normal end: status 0, a request to end, or a long run.
     const bool was_asked_to_end =
         attempt.end.signal && std::ranges::find(kRequests, *attempt.end.signal) != kRequests.end();
     const bool went_well = attempt.end.status == 0 || was_asked_to_end || attempt.lasted >= kStart;
@@ -246,10 +249,10 @@ std::optional<std::string> outcome_of(const Run& run, const Attempt& attempt) {
 }
 
 /// Reports the outcome to the client that made the choice, as report-outcome does. After the first
-/// failure to report, nothing more is reported.
+/// error in reporting, no further outcomes are reported.
 void report(Run& run, Attempt& attempt) {
     const auto outcome = outcome_of(run, attempt);
-    // Choices without an API are on the CPU; their outcomes are not recorded.
+    // A choice without an API uses the CPU. The outcomes of such choices are not recorded.
     if (!outcome || api_below(attempt.chosen.backend).empty() || run.not_reported)
         return;
     Value document;
@@ -295,7 +298,7 @@ void print_problem(const Error& error) {
     print_error("gpuprobectl: " + scrubbed(error.text, 4096) + "\n");
 }
 
-/// The exit code of a shell for a program that could not be run.
+/// The exit code that shells use for a program that could not be run.
 ExitCode print_not_run(const Error& error) {
     print_problem(error);
     return error.code == ErrorCode::NotFound ? ExitCode::NotThere : ExitCode::NotExecutable;
@@ -320,7 +323,7 @@ Result<ExitCode> run_ways(Run& run) {
                             chosen_text(ways[place + 1].chosen, run.report), std::nullopt),
                    Tone::Unsure);
     }
-    // Only now: whether a failure counts depends on the later attempts.
+    // Report the outcomes only now, because whether a failure counts depends on the later attempts.
     for (auto& attempt : run.attempts)
         report(run, attempt);
     if (const auto written = write_report(run); !written)
@@ -328,7 +331,7 @@ Result<ExitCode> run_ways(Run& run) {
     return exit_code_of(run);
 }
 
-/// The warnings that the program itself can't show: the choice is based on outdated data, or the
+/// The warnings that the program can't print itself: the choice is based on outdated data, or the
 /// program also sees GPUs that were not chosen.
 std::vector<Reason> warnings_before(const Decision& decision) {
     auto warnings = stale_among(decision.warnings);
@@ -339,7 +342,7 @@ std::vector<Reason> warnings_before(const Decision& decision) {
     return warnings;
 }
 
-/// Makes the choice, then runs the program. NotStarted if nothing matches.
+/// Makes the choice, then runs the program. Returns NotStarted if no candidate matches.
 Result<ExitCode> choose_and_run(Context& context) {
     const auto& arguments = context.arguments;
     auto decision = TRY(choose(context, arguments.run.falls_back));
@@ -387,13 +390,14 @@ Status check_program(Arguments& arguments) {
             "--expect: '{}' is not an API that can compute\nUse {} or a backend; cpu means no GPU.",
             scrubbed(*run.expect, 64), expectable_words()));
     run.wants_json = arguments.json != JsonMode::Off;
-    // So that errors are not written to the program's output either.
+    // Print errors as text on standard error. With JSON they would go to standard output, which
+    // belongs to the program.
     arguments.json = JsonMode::Off;
     return Done{};
 }
 
-/// The options of a choice that make sense for running a program. Left out are choices for other or
-/// imaginary machines, and options about how the answer is shown.
+/// The options of a choice that make sense for running a program. Options for other or imaginary
+/// machines, and options about how the answer is shown, are left out.
 std::vector<Option> options_of_a_start() {
     constexpr std::array<std::string_view, 5> kOthers = {"platform", "fake", "forbid-fake",
                                                          "explain", "include-rejected"};

@@ -36,8 +36,8 @@ Result<ExitCode> run_select(Context& context) {
         return ExitCode::Answered;
     }
     const bool is_short = !explains && decision.warnings.empty();
-    // The report is only for the names of GPUs and for fixes that fit this machine. Without it, ids
-    // and general fixes are printed.
+    // The report is needed only for the names of GPUs and for fixes that fit this machine. Without
+    // a report, ids and general fixes are printed.
     const auto report = is_short ? context.client.gpus() : context.client.report();
     print(decision_text(decision, report ? &*report : nullptr, context.screen));
     if (is_short)
@@ -79,7 +79,7 @@ bool has_options(const Arguments& arguments) {
            std::ranges::any_of(members, [](const auto& member) { return member.key != "explain"; });
 }
 
-/// Replaces the variables to run with by the flags to build ggml for that choice.
+/// Replaces the environment variables with the flags to build ggml for that choice.
 Status describe_build(Context& context, Decision& decision) {
     const auto report = TRY(context.client.report());
     decision.environment.clear();
@@ -106,7 +106,7 @@ Result<ExitCode> print_choice(Context& context) {
         print_json(context.arguments, document);
         return ExitCode::Answered;
     }
-    // Don't warn about variables of this shell that the printed ones replace.
+    // Don't warn about variables of this shell that the printed variables replace.
     std::erase_if(decision.warnings, [](const Reason& warning) {
         return warning.detail.at("replaced") == Value{true};
     });
@@ -149,7 +149,8 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
                phrase("warning: programs that read only the Vulkan loader's variables see "
                       "{gpus} too",
                       {{"gpus", joined_with_and(beside)}}));
-    // On a terminal, comments show the other ways too; eval of a pipe needs only the assignments.
+    // On a terminal, comments also show the other ways to select the GPU; in a pipe, eval needs
+    // only the assignments.
     if (arguments.shows_all || context.screen.is_terminal)
         print(lines.settings + lines.comments);
     else
@@ -190,7 +191,7 @@ Result<ExitCode> run_env(Context& context) {
                         "GPU's id, or add an option such as --gpu for the application",
                         word, gpu_listing(meant))};
     const auto& gpu = *TRY(pick_gpu(view, word));
-    // Selectors of a partition are based on the view in which it is a GPU.
+    // The selectors of a partition come from the view in which the partition is a GPU.
     return print_gpu(context, partition_of(gpu) ? view.report() : report, gpu);
 }
 
@@ -289,7 +290,7 @@ Result<ExitCode> list_overrides(Context& context) {
     return ExitCode::Answered;
 }
 
-/// Reports that an override was set or cleared, or that there was none to clear.
+/// Reports that an override was set or cleared, or that there was no override to clear.
 Result<ExitCode> done(Context& context, const char* what, bool happened) {
     const auto& application = *context.arguments.overriding.application;
     if (context.wants_json()) {
@@ -313,7 +314,7 @@ Result<ExitCode> run_override(Context& context) {
     const auto& application = *arguments.overriding.application;
     if (arguments.overriding.action == "clear")
         return done(context, "cleared", TRY(context.client.clear_override(application)));
-    // Rules are stored with ids, which stay valid when the order of GPUs changes.
+    // Rules are stored with the ids of GPUs, which stay valid when the order of GPUs changes.
     auto wanted = arguments;
     TRY(name_gpus_by_id(context, wanted.select.request));
     TRY(context.client.set_override(application, override_rule_of(wanted)));
@@ -352,7 +353,7 @@ may set overrides; with --direct, overrides apply only to you.
 
 namespace {
 
-/// Adds a member if it was given.
+/// Adds a member if the user gave a value.
 void add(Value& outcome, const char* key, const std::optional<std::string>& text) {
     if (text)
         outcome[key] = *text;
@@ -367,7 +368,7 @@ Result<ExitCode> run_report_outcome(Context& context) {
     add(outcome, "variant", arguments.outcome.variant);
     add(outcome, "family", arguments.outcome.family);
     add(outcome, "detail", arguments.outcome.detail);
-    // At most one: take_gpu_used() refuses more.
+    // There is at most one GPU, because take_gpu_used() refuses more.
     for (const auto& id : TRY(gpu_ids(context, arguments.outcome.gpus)))
         outcome["gpu"] = id;
     TRY(context.client.report_outcome(outcome));

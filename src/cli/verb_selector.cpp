@@ -24,7 +24,8 @@ std::string platform_names(const Manifest& manifest) {
     return names;
 }
 
-/// The named platform of the manifest. Without a name: x86_64 with a C library other than musl.
+/// The platform with that name in the manifest. Without a name, the x86_64 platform with a C
+/// library other than musl.
 Result<const VariantPlatform*> platform_of(const Manifest& manifest, const std::string& name) {
     const auto found =
         std::ranges::find_if(manifest.platforms, [&name](const VariantPlatform& platform) {
@@ -54,7 +55,7 @@ Result<const Variant*> variant_of(const VariantPlatform& platform, const std::st
 }
 
 /// The query for --verdict: it matches machines that exported the verdict that the variant runs.
-/// Errors: NoMatch if the orchestrator has no verdicts, or none for such a name.
+/// Errors: NoMatch if the orchestrator has no verdicts, or can't have a verdict for such a name.
 Result<FleetQuery> verdict_query(const Orchestrator& asked,
                                  const Manifest& manifest,
                                  const Variant& variant) {
@@ -64,7 +65,7 @@ Result<FleetQuery> verdict_query(const Orchestrator& asked,
     return FleetQuery{.text = asked.ask_verdict(manifest.name, variant.name)};
 }
 
-/// The query, based on the needs of the variant or on exported verdicts.
+/// The query, based on the variant's needs or on exported verdicts.
 Result<FleetQuery> query_of(const Arguments& arguments) {
     const auto& fleet = arguments.fleet;
     const auto& asked = *orchestrator(fleet.orchestrator);
@@ -88,7 +89,7 @@ Value texts_of(const std::vector<ExportRemark>& remarks) {
     return Value{std::move(list)};
 }
 
-/// Prints the query as JSON. It is null if it would be weaker than allowed.
+/// Prints the query as JSON; null if the query would be weaker than allowed.
 void print_query(const Arguments& arguments, const FleetQuery& query, bool is_given) {
     Value document{Value::Object{}};
     document["orchestrator"] = arguments.fleet.orchestrator;

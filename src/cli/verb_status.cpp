@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kScreenIndent = 2;
 
-/// Hints in the order of their causes on the screen, each once.
+/// Hints without duplicates, in the order in which their causes are on the screen.
 using Hints = std::vector<std::string>;
 
 void add_hints(const std::vector<std::string>& more, Hints& hints) {
@@ -61,7 +61,7 @@ std::string headline(const Report& report, const Decision* choice, const Screen&
     return hanging_parts(screen, "", parts);
 }
 
-/// The table of GPUs. Equal ones share a row, unless `shows_all`.
+/// The table of GPUs. Equal GPUs share a row, unless `shows_all` is set.
 std::string gpu_table(const Report& report, bool shows_all, const Screen& screen) {
     Table table{{{.title = "GPU"},
                  {.title = "NAME", .may_shrink = true},
@@ -86,7 +86,7 @@ std::string section(const Screen& screen, std::string_view title) {
     return "\n" + hanging(screen, "", 0, title, Tone::Strong);
 }
 
-/// A name with its description beside it, or below it on a narrow screen.
+/// A name with its description on the right, or below the name on a narrow screen.
 std::string named_lines(const Screen& screen,
                         const std::string& name,
                         std::size_t name_width,
@@ -101,8 +101,8 @@ std::string named_lines(const Screen& screen,
                    beside, text);
 }
 
-/// Lines such as "  vulkan  pci:0000:01:00.0: because …". Names are padded to the widest of the
-/// section.
+/// Lines such as " vulkan pci:0000:01:00.0: because …". Names are padded to the width of the
+/// longest name in the section.
 std::string obstacle_lines(const std::vector<Obstacle>& all, const Screen& screen) {
     std::size_t name_width = 0;
     for (const auto& obstacle : all)
@@ -198,7 +198,7 @@ std::string problem_line(const Screen& screen, std::string_view text) {
     return hanging(screen, lead, kScreenIndent + 2, text);
 }
 
-/// The GPU's findings that the obstacles above don't mention yet.
+/// The findings about the GPU that the list of obstacles does not contain.
 std::vector<Reason> unshown_findings(const Gpu& gpu, const std::vector<Obstacle>& shown) {
     auto findings = gpu.findings;
     std::erase_if(findings, [&](const Reason& finding) {
@@ -257,7 +257,7 @@ std::string problem_section(const Report& report,
     return lines.empty() ? "" : section(screen, "Problems") + lines;
 }
 
-/// The fixes for everything above, and where to find more.
+/// The fixes for all problems above, and the commands that show more.
 std::string hint_section(const Report& report,
                          const Decision* choice,
                          const Screen& screen,
@@ -287,7 +287,7 @@ std::string status_text(const Report& report,
                         const Decision* choice,
                         const Screen& screen,
                         bool shows_all) {
-    // The sections collect their fixes in `hints`, which come last.
+    // The sections collect their fixes in `hints`, which are printed last.
     const auto in_the_way = obstacles(report, findings);
     Hints hints;
     auto text = headline(report, choice, screen) + machine_line(report, screen) +

@@ -7,8 +7,8 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// The name of a verb, and the function that returns its table. Null if this profile leaves the
-/// verb out; the linker then drops its code.
+/// The name of a verb, and the function that returns its table. The function is null if this
+/// profile leaves the verb out; the linker then drops the code of the verb.
 struct Row {
     std::string_view name;
     Verb (*make)();
@@ -19,8 +19,7 @@ constexpr Row only_full(std::string_view name, Verb (*make)()) {
     return {name, kIsEmbed ? nullptr : make};
 }
 
-/// The order is the order of the help. gpuprobectl's front program has a shorter list
-/// (front_main.cpp).
+/// The verbs, in the order of the help. The small gpuprobectl has a shorter list (front_main.cpp).
 constexpr Row kRows[] = {
     // Ask
     {"status", status_verb},
