@@ -13,7 +13,7 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// Free blocks by offset, and the end of the used memory, after which everything is free.
+/// The free blocks by offset, and the end of the used memory. All memory after this end is free.
 class Blocks {
 public:
     explicit Blocks(std::uint64_t alignment) : alignment_{alignment} {}
@@ -22,7 +22,8 @@ public:
         return sum(bytes, alignment_ - 1) / alignment_ * alignment_;
     }
 
-    /// Takes the smallest block that is large enough; of equal ones the last, as ggml does.
+    /// Takes the smallest block that is large enough. Among blocks of equal size it takes the last,
+    /// as ggml does.
     std::uint64_t take(std::uint64_t bytes) {
         auto best = free_.end();
         for (auto block = free_.begin(); block != free_.end(); ++block)
@@ -57,7 +58,7 @@ public:
             bytes += next->second;
             free_.erase(next);
         }
-        // A block at the end is not kept: the used memory shrinks.
+        // A free block at the end is dropped, because the used memory then ends before this block.
         if (offset + bytes == end_)
             end_ = offset;
         else
@@ -104,10 +105,10 @@ void GraphMemory::read(const std::vector<Tensor>& sources) {
 }
 
 Bytes GraphMemory::peak(std::uint64_t alignment) const {
-    constexpr auto kMaxTensor = 1ULL << 44U;  // fits nowhere; keeps sums far below 2^64
+    constexpr auto kMaxTensor = 1ULL << 44U;  // no memory is that large; keeps sums far below 2^64
     if (std::ranges::any_of(steps_, [](const Step& step) { return step.bytes > kMaxTensor; }))
         return Bytes{kTooMany};
-    // Replay the steps: first all inputs, then each result in turn.
+    // Replay the steps of the allocator: first allocate all inputs, then each result in order.
     Blocks blocks{alignment};
     std::vector<std::optional<std::uint64_t>> place(steps_.size());
     auto readers = readers_;
@@ -123,7 +124,7 @@ Bytes GraphMemory::peak(std::uint64_t alignment) const {
                 std::swap(place[i], place[source[k]]);
         if (!place[i] && step.has_result)
             place[i] = blocks.take(blocks.rounded(step.bytes));
-        // Free sources that were read for the last time.
+        // Free the sources whose last reader has run.
         for (std::size_t k = 0; k < step.sources; ++k) {
             const auto read = source[k];
             if (--readers[read] == 0 && place[read]) {
@@ -137,7 +138,8 @@ Bytes GraphMemory::peak(std::uint64_t alignment) const {
 
 namespace {
 
-/// Alignment of CUDA. Vulkan has 16 to 256, the CPU 32 (get_alignment of the buffer types).
+/// The alignment that CUDA uses. Vulkan uses 16 to 256, and the CPU 32 (get_alignment of the buffer
+/// types).
 constexpr std::uint64_t kAlignment = 128;
 
 }  // namespace
@@ -149,8 +151,8 @@ Bytes ComputeGraph::bytes(const Part& part) {
         stream_ = layer(i, i + 1 == used);
     if (has_extra_)
         memory_.read({extra_});
-    // The device before this one computes the norm itself, because a norm without its weights needs
-    // nothing from this device.
+    // The previous device computes the norm itself, because a norm without weights needs no data
+    // from this device.
     const bool is_behind = part.first >= used;
     if (part.has_output || part.last >= used) {
         const auto taken = architecture_.rows_taken;
@@ -166,25 +168,25 @@ Bytes ComputeGraph::bytes(const Part& part) {
     return memory_.peak(kAlignment);
 }
 
-/// Creates the inputs: of the stream, and for the caches of the part. Inputs that are copied for a
-/// pipeline stay until the end (ggml_backend_sched_split_graph marks them as outputs).
+/// Creates the inputs for the stream and for the caches of this part of the model. Inputs that are
+/// copied for a pipeline are kept until the end (ggml_backend_sched_split_graph marks them as
+/// outputs).
 void ComputeGraph::prepare(const Part& part) {
     copies_ = part.copies;
-    // The CPU also reserves space for embeddings as input, which a caller may pass instead of
-    // tokens.
+    // The CPU also reserves memory for input embeddings, which a caller may pass instead of tokens.
     const auto row = floats(width());
     const auto wide = floats(product(width(), sum(1, model_.deep_layers)));
     stream_ = input(part.is_host ? wide : row);
     const bool is_later = part.first > 0;
     const auto end = std::min(part.last, used_layers());
     const auto layers = std::span{model_.layers}.first(end).subspan(std::min(part.first, end));
-    // The device before this one computes the norm of the first layer, which does not need the
-    // layer's weights. The stream is then an input as well.
+    // The previous device computes the norm of the first layer, because this norm does not need the
+    // layer's weights. The stream is then also an input.
     if (is_later && !layers.empty() && layers.front().work.has_first_norm)
         normed_ = stream_;
     positions_ = input(product(tokens_, kFloatBytes));
-    // There are inputs for full and for windowed layers. They are created in the order in which the
-    // graph reaches the first layer of each kind.
+    // Layers with full attention and layers with a window have separate inputs. The inputs are
+    // created in the order in which the graph reaches the first layer of each kind.
     const auto attends = [](const LayerShape& layer) { return layer.key_heads > 0; };
     const auto first = std::ranges::find_if(layers, attends);
     const bool is_first_windowed = first != layers.end() && first->is_windowed;
@@ -220,8 +222,8 @@ void ComputeGraph::embed(const Part& part) {
         stream_ = norm(stream_);
 }
 
-/// The additional embeddings of all layers (Gemma 3n). The first device computes them; the others
-/// get their layers' parts as inputs.
+/// The additional embeddings of all layers (Gemma 3n). The first device computes these embeddings;
+/// each other device gets the parts for its layers as inputs.
 void ComputeGraph::prepare_extra(const Part& part) {
     if (part.first > 0) {
         const auto one = model_.extra_width / std::max<std::size_t>(model_.layers.size(), 1);
@@ -236,7 +238,7 @@ void ComputeGraph::prepare_extra(const Part& part) {
     has_extra_ = true;
 }
 
-// In a pipeline each input exists several times, and none of the copies is freed.
+// In a pipeline, each input exists several times, and no copy is freed.
 Tensor ComputeGraph::input(std::uint64_t bytes) {
     for (std::uint64_t i = 1; i < copies_; ++i)
         (void)memory_.input(bytes);
@@ -246,14 +248,15 @@ Tensor ComputeGraph::input(std::uint64_t bytes) {
     return tensor;
 }
 
-/// Creates the inputs for layers like this one, apart from the stream: rows of the cache, masks,
-/// and the output of an encoder.
+/// Creates the inputs, except the stream, for layers of the same kind as this layer: rows of the
+/// cache, masks, and the output of an encoder.
 void ComputeGraph::prepare_cache(const LayerShape& one) {
     if (!model_.attends_batch) {
         const auto values = std::max<std::uint64_t>(model_.widest_values, 1);
         rows_.at(one.is_windowed ? 1 : 0) = {
             input(product(tokens_, kIndexBytes)),
-            // Without flash attention values are stored transposed: each number has its own index.
+            // Without flash attention, values are stored transposed, so each number has its own
+            // index.
             input(product(run_.flash_attention ? 1 : values, tokens_, kIndexBytes))};
     }
     masks_.at(one.is_windowed ? 1 : 0) = input(product(cells(one), tokens_, mask_number()));
@@ -284,7 +287,7 @@ Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
         normed = memory_.in_place(row, {*std::exchange(normed_, std::nullopt)});
     else if (work.has_first_norm)
         normed = norm(stream_);
-    // The last layer continues only with the tokens whose logits are wanted.
+    // The last layer continues only with the tokens whose logits are requested.
     const bool takes_rows = is_last && architecture_.rows_taken == RowsTaken::InLastLayer;
     auto mix = mixed(layer, normed);
     if (work.is_parallel)
@@ -322,7 +325,8 @@ Tensor ComputeGraph::joined(const LayerShape& layer, Tensor mix, Tensor normed, 
     return memory_.in_place(row, {sum, mix});
 }
 
-// Attention, a recurrence, or both (Falcon-H1 has attention next to Mamba-2).
+// The layer has attention, a recurrence, or both (Falcon-H1 has attention in parallel with
+// Mamba-2).
 Tensor ComputeGraph::mixed(const LayerShape& layer, Tensor normed) {
     if (layer.work.is_network)
         return feed_forward(layer, normed);
@@ -353,7 +357,7 @@ Tensor ComputeGraph::mixed(const LayerShape& layer, Tensor normed) {
     return has_both ? memory_.in_place(floats(width()), {attended, recurrent}) : attended;
 }
 
-// A mixture of experts may have a shared expert next to it, which is a dense network.
+// A layer with a mixture of experts may also have a shared expert, which is a dense network.
 Tensor ComputeGraph::feed_forward(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     if (work.experts == 0)
@@ -369,7 +373,7 @@ Tensor ComputeGraph::dense(std::uint64_t inner, const LayerWork& work, Tensor no
     if (work.form == ForwardForm::Fused)
         return memory_.result(floats(width()),
                               {memory_.result(size, {memory_.result(product(2, size), {normed})})});
-    // The activation and the product of gate and up are one operation with its own result.
+    // The activation and the product of gate and up are one operation, whose result needs memory.
     const auto up = memory_.result(size, {normed});
     if (work.form == ForwardForm::Plain)
         return memory_.result(floats(width()), {up});
@@ -380,7 +384,8 @@ Tensor ComputeGraph::dense(std::uint64_t inner, const LayerWork& work, Tensor no
 Tensor ComputeGraph::experts(const LayerWork& work, Tensor normed) {
     const auto row = floats(width());
     const auto inner = floats(product(work.experts_used, work.expert_inner));
-    // The router: scores, sorted experts, and the weights of the selected ones.
+    // The router computes the scores, sorts the experts, and extracts the weights of the selected
+    // experts.
     const auto scores = memory_.result(floats(work.experts), {normed});
     const auto order = memory_.result(floats(work.experts), {scores});
     const auto weights = memory_.result(floats(work.experts_used), {scores, order});
@@ -395,13 +400,13 @@ Tensor ComputeGraph::experts(const LayerWork& work, Tensor normed) {
         const auto up = memory_.result(inner, {tokens, order});
         active = memory_.result(inner, {gate, up});
     }
-    // Results of the selected experts, weighted and added up.
+    // The results of the selected experts are weighted and added up.
     const auto down = memory_.result(product(work.experts_used, row), {active, order});
     const auto weighted = memory_.in_place(product(work.experts_used, row), {down, weights});
     if (work.experts_used < 2)
         return memory_.result(row, {weighted});
     auto total = memory_.result(row, {weighted, weighted});
-    constexpr std::uint64_t kAlike = 4;  // more additions of the same size need no more memory
+    constexpr std::uint64_t kAlike = 4;  // further additions of the same size need no more memory
     for (std::uint64_t i = 2; i < std::min(work.experts_used, kAlike); ++i)
         total = memory_.in_place(row, {total, weighted});
     return total;

@@ -15,28 +15,29 @@
 
 namespace gpuprobe::inline plan {
 
-/// The tensors of a computation in the order of their computation, and the memory that ggml's graph
-/// allocator needs for them.
+/// The tensors of a computation, in the order in which they are computed, and the memory that
+/// ggml's graph allocator needs for these tensors.
 ///
-/// The allocator's rules: Inputs come first. A result goes into the smallest free block that is
-/// large enough, otherwise to the end. It replaces a source if the operation can work in place, if
-/// nothing else reads the source, and if the sizes are equal. A tensor is freed after its last
-/// reader. Source: ggml/src/ggml-alloc.c of llama.cpp at 0450e2f9 (ggml_gallocr_alloc_graph_impl,
-/// ggml_dyn_tallocr_alloc, ggml_op_can_inplace).
+/// The allocator's rules: Inputs come first. A result is placed in the smallest free block that is
+/// large enough, or else at the end. A result replaces a source if the operation can work in place,
+/// if no other operation reads the source, and if the sizes are equal. A tensor is freed after its
+/// last reader has run. Source: ggml/src/ggml-alloc.c of llama.cpp at 0450e2f9
+/// (ggml_gallocr_alloc_graph_impl, ggml_dyn_tallocr_alloc, ggml_op_can_inplace).
 class GraphMemory {
 public:
     using Tensor = std::size_t;
 
     /// Adds a tensor that exists before the first operation.
     Tensor input(std::uint64_t bytes);
-    /// Adds a result that may replace its first source of the same size.
+    /// Adds a result that may replace the first source that has the same size.
     Tensor in_place(std::uint64_t bytes, const std::vector<Tensor>& sources);
     /// Adds a result that needs its own memory.
     Tensor result(std::uint64_t bytes, const std::vector<Tensor>& sources);
-    /// Adds readers without a result, such as a write to the cache.
+    /// Adds an operation that reads tensors but has no result, such as a write to the cache.
     void read(const std::vector<Tensor>& sources);
 
-    /// The largest extent at any time. All sizes are rounded up to a multiple of `alignment`.
+    /// The largest amount of memory that is in use at any time. All sizes are rounded up to a
+    /// multiple of `alignment`.
     [[nodiscard]] Bytes peak(std::uint64_t alignment) const;
 
 private:
@@ -65,7 +66,7 @@ struct Part {
     std::uint64_t copies = 1;
     bool operator==(const Part&) const = default;
 };
-/// A part with all layers and the output.
+/// The part that consists of all layers and the output.
 Part whole(const Model& model);
 
 /// Size of the compute buffer of a device for its part of the model: the memory for the graph of a
@@ -76,7 +77,8 @@ Part whole(const Model& model);
 /// name, the tensors of the layers determine the computation.
 Bytes compute_of(const Model& model, const RunShape& run, const Part& part);
 
-// Internal to compute.cpp, attention_graph.cpp and recurrence_graph.cpp.
+// The following declarations are internal to compute.cpp, attention_graph.cpp and
+// recurrence_graph.cpp.
 
 using Tensor = GraphMemory::Tensor;
 using Sources = std::vector<Tensor>;
@@ -84,7 +86,7 @@ using Sources = std::vector<Tensor>;
 constexpr std::uint64_t kHalfBytes = 2;
 constexpr std::uint64_t kIndexBytes = 8;  ///< rows of the cache have 64-bit indices
 
-/// The inputs of an attention without a cache.
+/// The inputs of an attention operation that has no cache.
 struct DirectAttention {
     Tensor query = 0;
     Tensor key = 0;
@@ -117,11 +119,11 @@ private:
         return run_.flash_attention ? kHalfBytes : kFloatBytes;
     }
     [[nodiscard]] std::uint64_t width() const { return model_.embedding_length; }
-    /// Number of tokens that a layer attends to, without compressed ones.
+    /// Number of tokens that a layer attends to, not counting compressed tokens.
     [[nodiscard]] std::uint64_t cells(const LayerShape& layer) const {
         return model_.attends_batch ? tokens_ : cells_of(layer.is_windowed, model_, run_);
     }
-    /// Number of layers before those for next-token prediction, which come last.
+    /// Number of layers, without the layers for next-token prediction, which come last.
     [[nodiscard]] std::size_t used_layers() const {
         const auto unused = std::ranges::find(model_.layers, true, &LayerShape::is_unused);
         return static_cast<std::size_t>(unused - model_.layers.begin());
@@ -137,7 +139,7 @@ private:
                                      : memory_.in_place(floats(width()), {tensor});
     }
 
-    // Inputs, in the order in which llama.cpp creates them.
+    // The inputs, in the order in which llama.cpp creates them.
     void prepare(const Part& part);
     void prepare_cache(const LayerShape& one);
     void embed(const Part& part);
@@ -153,10 +155,10 @@ private:
     }
     Tensor input(std::uint64_t bytes);
     Tensor layer(std::size_t index, bool is_last);
-    /// The residual stream with the result of an attention or a network.
+    /// Adds the result of an attention or a network to the residual stream.
     Tensor added(Tensor stream, Tensor result, StreamFirst where);
-    // Kinds of layers. Each takes the normalized input and returns the result that is added to the
-    // stream.
+    // Kinds of layers. Each function takes the normalized input and returns the result that is
+    // added to the stream.
     Tensor mixed(const LayerShape& layer, Tensor normed);
     Tensor attention(const LayerShape& layer, Tensor normed);
     Tensor latent(const LayerShape& layer, Tensor normed);
@@ -191,14 +193,14 @@ private:
     std::uint64_t tokens_ = 0;
     GraphMemory memory_ = {};
     Tensor positions_ = 0;
-    std::array<Tensor, 2> masks_ = {};  ///< of layers that see everything, and of windowed layers
-    /// In the same order: the rows of the cache to which keys and values are written.
+    std::array<Tensor, 2> masks_ = {};  ///< for layers with full attention, and for windowed layers
+    /// The rows of the cache to which keys and values are written, in the same order as the masks.
     std::array<std::array<Tensor, 2>, 2> rows_ = {};
     Tensor decays_ = 0;   ///< weights by distance, for lightning attention; 0 if not created yet
     Tensor buckets_ = 0;  ///< buckets of distances, for a bias by position
     Tensor encoded_ = 0;  ///< output of the encoder
     Tensor encoded_mask_ = 0;
-    std::uint64_t copies_ = 1;  ///< of each input
+    std::uint64_t copies_ = 1;  ///< number of copies of each input
     /// normalized input of the first layer, if another device computes it
     std::optional<Tensor> normed_ = {};
     Tensor input_ = 0;   ///< input of the first layer, and of deep layers
