@@ -64,7 +64,8 @@ Bytes row_bytes(const GgmlType& type, std::uint64_t numbers) {
 
 namespace {
 
-/// A little-endian reader. If too few bytes are left, it returns nullopt and reads nothing.
+/// A little-endian reader. If too few bytes are left, each function returns nullopt and reads
+/// nothing.
 class ByteCursor {
 public:
     explicit ByteCursor(std::string_view bytes) : bytes_{bytes} {}
@@ -119,11 +120,11 @@ enum Type : std::uint32_t {
     kInt64 = 11,
     kFloat64 = 12,
 };
-/// Size of a value by type; 0 if the size is not fixed.
+/// The size of a value of this type; 0 if the size is not fixed.
 constexpr std::array<std::uint8_t, 13> kWidths = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
 /// Reads a header in one pass through a window. Reaching the end of the window is an error only if
-/// it is also the end of the file.
+/// the file ends there too.
 class Reader {
 public:
     Reader(std::string_view window, Bytes file_size)
@@ -132,8 +133,8 @@ public:
     Result<std::optional<Gguf>> read();
 
 private:
-    // Each of these returns success or the reason to stop. `needs_more_` is set if the reason is
-    // the end of the window.
+    // Each of these functions returns success, or the reason to stop. `needs_more_` is set if the
+    // reason is the end of the window.
     Status header();
     Status values();
     Status value(const std::string& key);
@@ -168,7 +169,7 @@ private:
     bool needs_more_ = false;
     std::uint64_t tensor_count_ = 0;
     std::uint64_t key_count_ = 0;
-    /// Keys read so far, later names of tensors.
+    /// The keys that were read so far; later, the names of the tensors.
     std::set<std::string> seen_ = {};
     std::vector<Place> places_ = {};
     Gguf gguf_ = {};
@@ -193,7 +194,7 @@ Result<T> Reader::take() {
 }
 
 Result<std::string_view> Reader::take_text(std::uint64_t limit, std::string_view what) {
-    // The limit is checked before the bytes are touched: a length is only a claim of the file.
+    // The limit is checked before the bytes are read, because the length in the file may be wrong.
     const auto length = TRY(take<std::uint64_t>());
     if (length > limit)
         return malformed(std::string{what} + " of " + std::to_string(length) + " bytes");
@@ -234,7 +235,7 @@ Status Reader::header() {
     return Done{};
 }
 
-/// Reads an integer or a boolean. Other 8-byte types are read as integers as well.
+/// Reads an integer or a boolean. Other 8-byte types are also read as integers.
 Result<std::int64_t> Reader::take_integer(std::uint32_t type) {
     switch (type) {
         // Signed types are read as unsigned bytes and then reinterpreted.
@@ -266,14 +267,14 @@ bool is_integer(std::uint32_t type) {
     return type < kWidths.size() && kWidths.at(type) != 0 && type != kFloat32 && type != kFloat64;
 }
 
-// Texts have their own lengths, so a list of texts cannot be skipped in one step.
+// Each text has its own length, so a list of texts cannot be skipped in one step.
 Status Reader::skip_texts(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i)
         (void)TRY(take_text(kMaxGgufHeader.count, "a text"));
     return Done{};
 }
 
-// A list has the type and the number of its items, then the items.
+// A list consists of the type of its items, the number of items, and the items.
 Status Reader::list(const std::string& key) {
     const auto type = TRY(take<std::uint32_t>());
     const auto count = TRY(take<std::uint64_t>());
@@ -283,8 +284,8 @@ Status Reader::list(const std::string& key) {
         return malformed(key + " contains values of the unknown type " + std::to_string(type));
     if (type == kString)
         return skip_texts(count);
-    // Skip lists of floats and long lists. The product saturates, so a huge count only means
-    // the end of the file.
+    // Skip lists of floats and long lists. The product saturates, so a huge count only leads to the
+    // end of the file.
     if (!is_integer(type) || count > kMaxGgufListItems) {
         if (!cursor_.take_bytes(product(count, kWidths.at(type))))
             return at_the_end();
@@ -297,7 +298,8 @@ Status Reader::list(const std::string& key) {
     return Done{};
 }
 
-// A value has its type, then its content. Every value must at least be skipped correctly.
+// A value consists of its type and its content. Values that are not needed must also be skipped
+// correctly.
 Status Reader::value(const std::string& key) {
     const auto type = TRY(take<std::uint32_t>());
     if (type == kArray)
@@ -335,7 +337,7 @@ Status Reader::tensor() {
     const auto name = scrubbed(TRY(take_text(kMaxGgufNameBytes, "a tensor's name")));
     if (!seen_.insert(name).second)
         return malformed("the tensor " + name + " appears twice");
-    // A tensor has name, number of dimensions, shape, type, and offset.
+    // The entry of a tensor consists of name, number of dimensions, shape, type, and offset.
     const auto dimensions = TRY(take<std::uint32_t>());
     if (dimensions == 0 || dimensions > kMaxGgufDimensions)
         return malformed(name + " has " + std::to_string(dimensions) + " dimensions");
@@ -353,7 +355,7 @@ Status Reader::tensor() {
 }
 
 Status Reader::tensors() {
-    // From here on seen_ collects names of tensors, which may equal keys.
+    // From here on, seen_ contains the names of tensors. Such a name may be equal to a key.
     gguf_.keys = std::exchange(seen_, {});
     for (std::uint64_t i = 0; i < tensor_count_; ++i)
         TRY(tensor());
@@ -384,7 +386,7 @@ Status Reader::tensors_within_file() {
                              ", but the file ends at byte " + std::to_string(file_size_.count));
         total = sum(total, place.size.count);
     }
-    // Each tensor is inside the file, but together they are larger than it.
+    // Each tensor is inside the file, but the sum of all tensors is larger than the file.
     if (sum(start, total) > file_size_.count && !places_.empty())
         return malformed("the tensors overlap");
     return Done{};
@@ -399,7 +401,7 @@ Result<std::optional<Gguf>> Reader::read() {
     }();
     if (done)
         return std::optional{std::move(gguf_)};
-    // Not an error: the caller has more of the file.
+    // This is not an error: the caller can pass a longer window.
     if (needs_more_)
         return std::optional<Gguf>{};
     return done.error();
@@ -443,7 +445,7 @@ Result<GgufTensor> tensor_of(std::string name,
     if (shape.front() % type->block != 0)
         return Error{ErrorCode::Malformed,
                      name + " has rows that end within a block of " + std::string{type->name}};
-    // The product saturates, so an absurd shape gives an absurd size, which fits nowhere.
+    // The product saturates, so an absurd shape gives an absurd size, which fits into no memory.
     std::uint64_t rows = 1;
     for (std::size_t i = 1; i < shape.size(); ++i)
         rows = product(rows, shape[i]);
@@ -474,7 +476,8 @@ Error mismatch(std::string text) {
     return {ErrorCode::Malformed, std::move(text)};
 }
 
-/// Checks each part's own statement of its number and of the number of parts.
+/// Checks the number of each part, and the number of all parts, that the metadata of the part
+/// contains.
 Status check_numbers(const std::vector<Gguf>& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
         // In the metadata, parts are counted from 0.

@@ -27,17 +27,18 @@ struct GgmlType {
 /// enum ggml_type (ggml/include/ggml.h) and the block structures in ggml/src/ggml-common.h, ggml of
 /// August 2026.
 const GgmlType* ggml_type(std::uint32_t id);
-/// The type of a name, in upper or lower case: "q4_K", "Q4_K".
+/// The type with that name, in upper or lower case: "q4_K", "Q4_K".
 const GgmlType* ggml_type(std::string_view name);
 
 /// A type that llama.cpp accepts for its cache, by name: "f16", "q8_0" …; nullptr for any other.
 /// Source: kv_cache_types in common/arg.cpp of llama.cpp.
 const GgmlType* cache_type(std::string_view name);
 
-/// The size of a row of `numbers` numbers. An incomplete last block takes a whole block.
+/// The size of a row of `numbers` numbers. An incomplete last block takes as many bytes as a whole
+/// block.
 Bytes row_bytes(const GgmlType& type, std::uint64_t numbers);
 
-/// Limits for the reader. Today's models stay below a tenth of each.
+/// Limits for the reader. Current models need less than a tenth of each limit.
 constexpr Bytes kMaxGgufHeader = mib(128);
 constexpr std::uint64_t kMaxGgufKeys = 4096;
 constexpr std::uint64_t kMaxGgufTensors = 65536;
@@ -59,15 +60,15 @@ struct GgufTensor {
     bool operator==(const GgufTensor&) const = default;
 };
 
-/// A tensor of a type (nullptr for an unknown one) and a shape. Errors: Malformed for an unknown
-/// type, for no dimensions or more than kMaxGgufDimensions, and for rows whose end is inside a
-/// block.
+/// A tensor with the given type (nullptr if the type is unknown) and shape. Errors: Malformed for
+/// an unknown type, for no dimensions or more than kMaxGgufDimensions, and for rows whose end is
+/// inside a block.
 Result<GgufTensor> tensor_of(std::string name,
                              const GgmlType* type,
                              const std::vector<std::uint64_t>& shape);
 
-/// A metadata value: an integer or boolean, a short list of those, or a short text. All other
-/// values (tokens, merges, floats, templates) are skipped.
+/// A metadata value: an integer, a boolean, a short list of integers or booleans, or a short text.
+/// All other values (tokens, merges, floats, templates) are skipped.
 using GgufValue = std::variant<std::int64_t, std::vector<std::int64_t>, std::string>;
 
 /// The header of a GGUF file.
@@ -77,21 +78,21 @@ struct Gguf {
     std::set<std::string> keys = {};  ///< keys of all values, including skipped values
     std::vector<GgufTensor> tensors = {};
 
-    /// A value by its key; nullopt or nullptr if it is missing, was skipped, is of another type, or
-    /// (for number()) is negative.
+    /// The value of a key; nullopt or nullptr if the value is missing, was skipped, has another
+    /// type, or (for number()) is negative.
     [[nodiscard]] std::optional<std::uint64_t> number(std::string_view key) const;
     [[nodiscard]] const std::vector<std::int64_t>* list(std::string_view key) const;
-    /// The same for a text, made safe for a terminal or a bus.
+    /// The text value of a key, made safe for a terminal or a bus; nullopt in the same cases.
     [[nodiscard]] std::optional<std::string> text(std::string_view key) const;
 };
 
 /// Reads the header from `window`, the first bytes of a file of `file_size`. Returns nullopt if the
-/// header is longer than the window: call again with a larger one. Time and memory are bounded by
-/// the size of the window.
+/// header is longer than the window: call the function again with a larger window. Time and memory
+/// are bounded by the size of the window.
 ///
 /// Errors: Malformed "byte N: reason" if the file is not a little-endian GGUF of version 2 or 3, if
-/// it contains a key or tensor twice, or if a tensor is not within the file; TooLarge over a limit
-/// above. Source: docs/gguf.md and src/gguf.cpp of ggml.
+/// it contains a key or tensor twice, or if a tensor is not within the file; TooLarge if the file
+/// exceeds one of the limits above. Source: docs/gguf.md and src/gguf.cpp of ggml.
 Result<std::optional<Gguf>> parse_gguf(std::string_view window, Bytes file_size);
 
 /// The number of a part and the number of all parts, both counted from 1, from a file name with an

@@ -3,7 +3,8 @@
 
 namespace gpuprobe::inline plan {
 
-/// Rotation of keys and values of a quantized cache by a Hadamard matrix, and of queries to match.
+/// Rotates the keys and values of a quantized cache by a Hadamard matrix, and the queries by the
+/// same matrix.
 Tensor ComputeGraph::rotated(const GgmlType& type, std::uint64_t numbers, Tensor tensor) {
     constexpr std::uint64_t kTurned = 64;  // the length of a head must be a multiple of this
     if (type.block == 1 || numbers % kTurned != 0)
@@ -11,13 +12,13 @@ Tensor ComputeGraph::rotated(const GgmlType& type, std::uint64_t numbers, Tensor
     return memory_.result(floats(numbers), {tensor});
 }
 
-/// Rotation by position (RoPE). The first operation on a view of a product, such as heads are,
-/// does not work in place.
+/// Rotates by position (RoPE). Heads are views of a product, and the first operation on a view does
+/// not work in place.
 Tensor ComputeGraph::turned(const LayerWork& work, std::uint64_t numbers, Tensor tensor) {
     return work.has_positions ? memory_.result(floats(numbers), {tensor, positions_}) : tensor;
 }
 
-/// Writes to the cache, at the rows that the inputs specify.
+/// Writes to the rows of the cache that the inputs specify.
 void ComputeGraph::store(const LayerShape& layer, Tensor key, std::optional<Tensor> value) {
     const auto& rows = rows_.at(layer.is_windowed ? 1 : 0);
     memory_.read({key, rows[0]});
@@ -25,8 +26,8 @@ void ComputeGraph::store(const LayerShape& layer, Tensor key, std::optional<Tens
         memory_.read({*value, rows[1]});
 }
 
-// The usual attention: queries, keys and values come from three matrices, or from one if they are
-// fused.
+// The usual attention: queries, keys and values are computed with three matrices, or with one fused
+// matrix.
 Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto queries = product(work.heads, layer.key_length);
@@ -37,7 +38,7 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     Tensor value = 0;
     Tensor key = 0;
     if (work.is_fused) {
-        // The three are views of one product; rotation makes copies of queries and keys.
+        // Queries, keys and values are views of one product; the rotation copies queries and keys.
         const auto all = memory_.result(floats(sum(queries, sum(keys, values))), {normed});
         query = turned(work, queries, all);
         key = turned(work, keys, all);
@@ -91,7 +92,8 @@ std::uint64_t ComputeGraph::widened(const LayerShape& layer, std::uint64_t cells
         run_.streams, kHalfBytes);
 }
 
-/// The mask of the tokens that an indexer selects. The indexer scores every cached token.
+/// The mask for the tokens that an indexer selects. The indexer computes a score for every cached
+/// token.
 Tensor ComputeGraph::chosen(const LayerShape& layer,
                             const Sources& read,
                             std::uint64_t cells,
@@ -102,12 +104,12 @@ Tensor ComputeGraph::chosen(const LayerShape& layer,
     const auto turned = memory_.result(query, {memory_.result(query, read)});
     const auto score = memory_.result(product(cells, tokens_, kFloatBytes), {turned, mask});
     const auto order = memory_.result(choice, {memory_.result(choice, {score})});
-    // An empty mask, and the sum of it and the original one. The memory of the score is too small
-    // for them.
+    // An empty mask, and the sum of this mask and the original mask. The memory of the score is too
+    // small for both masks.
     return memory_.result(product(2, size), {order, mask, score});
 }
 
-/// The same for blocks of tokens, and separately for each head of the indexer.
+/// The mask for an indexer that selects blocks of tokens, separately for each of its heads.
 Tensor ComputeGraph::chosen_by_head(const LayerShape& layer, std::uint64_t cells, Tensor mask) {
     const auto one = product(cells, tokens_, kFloatBytes);
     const auto all = product(layer.work.index_heads, one);
@@ -118,8 +120,8 @@ Tensor ComputeGraph::chosen_by_head(const LayerShape& layer, std::uint64_t cells
     return memory_.result(all / 2, {memory_.in_place(all, {turned, *float_mask_})});
 }
 
-/// Attention to the cache. Without flash attention, the graph contains the scores of each head for
-/// each token.
+/// Attention that reads the cache. Without flash attention, the graph contains the scores of each
+/// head for each token.
 Tensor ComputeGraph::attended(const LayerShape& layer,
                               Tensor queries,
                               std::uint64_t values,
@@ -136,8 +138,8 @@ Tensor ComputeGraph::attended(const LayerShape& layer,
         return memory_.result(sum(floats(values), widened(layer, all)), {queries, mask});
     const auto size = floats(product(all, work.heads));
     Sources sources;
-    // The matrix product needs a copy of the values if they are a view of the keys, or if they
-    // are stored for flash attention.
+    // The matrix product needs a copy of the values if the values are a view of the keys, or if
+    // they are stored in the layout for flash attention.
     if (layer.value_length == 0)
         sources.push_back(memory_.result(product(all, work.latent_rank, kHalfBytes), {}));
     else if (run_.flash_attention)
@@ -151,7 +153,7 @@ Tensor ComputeGraph::attended(const LayerShape& layer,
     return layer.value_length == 0 ? sums : memory_.result(floats(values), {sums});
 }
 
-/// Adds a bias to the scores, which depends on the distance of tokens and on the head.
+/// Adds a bias to the scores. The bias depends on the distance of the tokens and on the head.
 Tensor ComputeGraph::biased(std::uint64_t size, Tensor scores) {
     const auto bias = memory_.result(size, {memory_.result(size, {buckets_})});
     return memory_.in_place(size, {scores, bias});
@@ -165,7 +167,7 @@ Tensor ComputeGraph::attended_directly(const LayerShape& layer, const DirectAtte
     if (run_.flash_attention && !all.has_bias)
         return memory_.result(out, {all.query, memory_.result(keys / 2, {all.key}),
                                     memory_.result(values / 2, {all.value}), all.mask});
-    // Without flash attention: a transposed copy of the values, and the scores.
+    // Without flash attention, the graph contains a transposed copy of the values, and the scores.
     const auto turned = memory_.result(values, {all.value});
     const auto size = floats(product(all.tokens, layer.work.heads));
     auto scores = memory_.result(size, {all.query, all.key});
@@ -189,14 +191,15 @@ Tensor ComputeGraph::crossed(const LayerShape& layer, Tensor normed) {
                                                                       .tokens = model_.encoded})});
 }
 
-/// Latent attention with a cache of latent rows: queries are projected into their space.
+/// Latent attention with a cache of latent rows: queries are projected into the space of these
+/// rows.
 Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto turned = difference(Bytes{layer.key_length}, Bytes{work.latent_rank}).count;
     const auto low =
         work.query_rank > 0 ? memory_.result(floats(work.query_rank), {normed}) : normed;
     const auto query = memory_.result(floats(product(work.heads, work.query_length)), {low});
-    // The part of the query for the latent row, and the part that is rotated by position.
+    // The query has a part for the latent row and a part that is rotated by position.
     const auto absorbed = memory_.result(floats(product(work.heads, work.latent_rank)), {query});
     const auto part = memory_.result(floats(product(work.heads, turned)), {query});
     const auto queries =
@@ -204,7 +207,7 @@ Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
     const auto both = memory_.result(floats(layer.key_length), {normed});
     const auto compressed = memory_.result(floats(work.latent_rank), {both});
     const auto position = memory_.result(floats(turned), {both});
-    // The cache gets one row per token: the latent part and the rotated part.
+    // One row per token is written to the cache: the latent part and the rotated part.
     store(layer, memory_.result(floats(layer.key_length), {compressed, position}), {});
     const auto sums =
         attended(layer, queries, product(work.heads, work.latent_rank), {normed, low});
@@ -213,7 +216,7 @@ Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
     return memory_.result(floats(width()), {values});
 }
 
-/// Latent attention with a cache of all heads.
+/// Latent attention with a cache that contains keys and values of all heads.
 Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto heads = layer.key_heads;
@@ -234,9 +237,10 @@ Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
     return memory_.result(floats(width()), {sums});
 }
 
-// Recurrent layers. Each function follows the operations of one graph in src/models of llama.cpp,
-// which also explain the mathematics. Names of variables: `tail` is the input from before the batch
-// that a convolution reads, `joined` the batch together with it.
+// Recurrent layers. Each function follows the operations of one graph in src/models of llama.cpp;
+// the files there explain the mathematics. A convolution also reads input from before the batch:
+// the variable `tail` is this earlier input, and `joined` is the earlier input together with the
+// batch.
 
 // Mamba: projection, convolution, selection of the step, scan, and a gate.
 Tensor ComputeGraph::mamba(const LayerShape& layer, Tensor normed) {
@@ -258,7 +262,7 @@ Tensor ComputeGraph::mamba(const LayerShape& layer, Tensor normed) {
     return memory_.result(floats(width()), {memory_.result(inner, {gate, summed})});
 }
 
-// Mamba-2: one projection gives everything, including gate and steps.
+// Mamba-2: one projection computes all inputs, including the gate and the steps.
 Tensor ComputeGraph::mamba2(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto inner = floats(work.inner_size);
@@ -288,8 +292,8 @@ Tensor ComputeGraph::short_convolution(const LayerShape& layer, Tensor normed) {
     return memory_.result(row, {memory_.in_place(row, {convolved, three})});
 }
 
-// MiniMax-01: linear attention. `before` is the contribution of the state, `within` the attention
-// inside the batch, weighted by distance.
+// MiniMax-01: linear attention. `before` is the contribution of the state, and `within` is the
+// attention inside the batch, weighted by distance.
 Tensor ComputeGraph::lightning(const LayerShape& layer, Tensor normed) {
     const auto inner = floats(layer.work.inner_size);
     const auto scores = floats(product(layer.work.heads, tokens_));
@@ -328,8 +332,8 @@ Tensor ComputeGraph::delta_net(const LayerShape& layer, Tensor normed) {
     return memory_.result(floats(width()), {memory_.in_place(inner, {scaled, gate})});
 }
 
-// RWKV: mixes each token with the one before it in six ways, from which everything else is
-// computed.
+// RWKV: mixes each token with the previous token in six ways. All other results are computed from
+// these six mixtures.
 Tensor ComputeGraph::rwkv(const LayerShape& layer, Tensor normed) {
     constexpr std::uint64_t kMixes = 6;
     const auto row = floats(width());
@@ -343,7 +347,7 @@ Tensor ComputeGraph::rwkv(const LayerShape& layer, Tensor normed) {
     const auto rate = memory_.result(row, {mixes});
     const auto value = memory_.result(row, {mixes});
     if (!first_value_)
-        first_value_ = value;  // later layers mix their values with it
+        first_value_ = value;  // later layers mix their values with the first value
     memory_.read({*first_value_});
     const auto scaled = memory_.result(row, {key});
     const auto unit = memory_.result(row, {scaled});
