@@ -91,7 +91,7 @@ constexpr auto kArchitectures = std::to_array<Architecture>({
     {.name = "t5encoder", .is_encoder = true, .has_positions = false, .has_position_bias = true},
     encoder("wavtokenizer-dec"),
 });
-/// The default: a decoder with a cache and rotary positions.
+/// The default row describes a decoder with a cache and rotary positions.
 constexpr Architecture kMostArchitectures{};
 
 }  // namespace
@@ -106,7 +106,8 @@ bool Keys::has(std::string_view key) const {
 }
 
 std::optional<std::uint64_t> Keys::number(std::string_view key) const {
-    // A value that exists but is not a number is a fault of the file, not a missing value.
+    // If a value exists but is not a number, the file is faulty; the value does not count as
+    // missing.
     const auto number = gguf_.number(name_of(key));
     if (!number && has(key))
         complain(key, "is not a non-negative integer");
@@ -123,7 +124,7 @@ std::uint64_t Keys::of_layer(std::string_view key,
     const auto* numbers = list(key);
     if (!numbers)
         return width(key, otherwise);
-    // A list that is too short or has a negative item is a fault of the file.
+    // If a list is too short or has a negative item, the file is faulty.
     if (layer < numbers->size() && (*numbers)[layer] >= 0)
         return std::min(static_cast<std::uint64_t>((*numbers)[layer]), kMaxWidth);
     complain(key, "has no non-negative integer for layer " + std::to_string(layer));
@@ -143,8 +144,8 @@ void Keys::complain(std::string_view key, std::string_view problem) const {
 
 namespace {
 
-/// Limit for experts used per token; no model uses that many. Their results are added one by one,
-/// so a huge number would take long.
+/// Limit for experts used per token; no model uses that many. The results of the experts are added
+/// one by one, so a huge number would take long.
 constexpr std::uint64_t kMaxExpertsUsed = 1024;
 
 /// The tensors of one layer, by the part of their names after "blk.N.".
@@ -204,7 +205,7 @@ void describe_attention(const Keys& keys,
     work.has_gate = queries > 0 && rows_of(tensors, "attn_q.weight") == 2 * queries;
     work.latent_rank = keys.width("attention.kv_lora_rank");
     work.query_rank = keys.width("attention.q_lora_rank");
-    // A header with tensors shows whether queries are really compressed.
+    // If the header lists tensors, they show whether queries are really compressed.
     if (!tensors.empty())
         work.query_rank = width_of(tensors, "attn_q_b.weight");
     work.query_length = keys.width("attention.key_length_mla", keys.width("attention.key_length"));
@@ -213,8 +214,8 @@ void describe_attention(const Keys& keys,
     work.rope_length = keys.width("rope.dimension_count");
 }
 
-/// Sets the sizes of an indexer, if the layer has one. Layers that compress tokens have set theirs
-/// already (model.cpp).
+/// Sets the sizes of the indexer, if the layer has one. For layers that compress tokens, model.cpp
+/// has already set these sizes.
 void describe_indexer(const Keys& keys,
                       const Tensors& tensors,
                       const Architecture& architecture,
@@ -304,7 +305,7 @@ void describe_recurrence(const Keys& keys,
         work.form = ForwardForm::Plain;
 }
 
-/// Derives from the tensors where the layer has norms, and whether it is parallel.
+/// Determines from the tensors where the layer has norms, and whether the layer is parallel.
 void describe_norms(const Tensors& tensors, LayerWork& work) {
     if (tensors.size() < 2)
         return;
@@ -325,7 +326,7 @@ std::uint64_t without_one(std::uint64_t number) {
     return number > 0 ? number - 1 : 0;
 }
 
-/// Numbers in the state of one layer and stream.
+/// How many numbers the state of one layer has for one stream.
 std::uint64_t state_numbers(const Keys& keys, const Architecture& architecture) {
     const auto width = keys.width("embedding_length");
     if (const auto head = keys.width("wkv.head_size"))  // RWKV
@@ -349,10 +350,10 @@ std::uint64_t state_numbers(const Keys& keys, const Architecture& architecture) 
 /// The pattern of windows of an architecture.
 struct Period {
     std::string_view architecture = {};
-    std::uint64_t layers = 0;  ///< one of this many layers sees the whole context; 0: none does
-    /// That layer is the first of each period, not the last.
+    std::uint64_t layers = 0;  ///< one of this many layers sees the whole context; 0: no layer
+    /// The layer that sees the whole context is the first of each period, not the last.
     bool is_dense_first = false;
-    std::uint64_t window = 0;      ///< size if the file does not give one
+    std::uint64_t window = 0;      ///< size if the file does not specify it
     std::uint64_t only_model = 0;  ///< only models with this many layers have windows
 };
 constexpr auto kPeriods = std::to_array<Period>(
@@ -373,7 +374,8 @@ constexpr auto kPeriods = std::to_array<Period>(
      {.architecture = "plamo3", .layers = 8},
      {.architecture = "smallthinker", .layers = 4, .is_dense_first = true}});
 
-/// Window of Llama 4 if the file does not give one, in tokens. Source: src/models/llama4.cpp.
+/// The window of Llama 4, in tokens, if the file does not specify a window. Source:
+/// src/models/llama4.cpp.
 constexpr std::uint64_t kChunk = 8192;
 
 const Period* known_period(std::string_view architecture) {
@@ -422,7 +424,8 @@ bool is_recurrent(const Keys& keys,
                   std::uint64_t heads) {
     if (keys.width("wkv.head_size") > 0)
         return true;
-    // Most specific first: an explicit list, then rules of architectures, then an interval.
+    // The most specific source is used: an explicit list, or else the rule for the architecture, or
+    // else an interval.
     if (keys.has("attention.recurrent_layers"))
         return keys.of_layer("attention.recurrent_layers", layer, 0) != 0;
     if (architecture.has_lone_networks)
@@ -443,7 +446,7 @@ WindowPattern window_pattern(const Keys& keys, std::string_view architecture, st
         pattern.window = keys.number("attention.chunk_size").value_or(kChunk);
     if (pattern.window == 0)
         return pattern;
-    // The file's pattern takes precedence over the known one of the architecture.
+    // The pattern in the file takes precedence over the known pattern of the architecture.
     const auto* list = keys.list(kPattern);
     if (list && !list->empty()) {
         for (std::size_t i = 0; i < layers; ++i)

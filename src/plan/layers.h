@@ -15,14 +15,13 @@
 
 namespace gpuprobe::inline plan {
 
-/// The place at which the graph extracts the rows of tokens whose logits are wanted: in the last
-/// layer before its feed-forward network, after the last layer, or after the output norm. The
-/// reserved graph extracts the rows of all tokens.
-/// graph extracts the rows of all tokens.
+/// The place at which the graph extracts the rows of the tokens whose logits are requested: before
+/// the feed-forward network of the last layer, after the last layer, or after the output norm. The
+/// graph for which memory is reserved extracts the rows of all tokens.
 enum class RowsTaken { InLastLayer, BehindLayers, BehindNorm };
 
-/// The sums of a layer whose first operand is the residual stream. The result of an addition takes
-/// the memory of its first operand if it can.
+/// The additions of a layer whose first operand is the residual stream. If possible, the result of
+/// an addition uses the memory of its first operand.
 enum class StreamFirst { Never, InAttention, InNetwork, InBoth };
 
 /// Properties of an architecture in llama.cpp that neither the keys nor the tensors of a file show.
@@ -42,12 +41,12 @@ struct Architecture {
     std::uint64_t attention_interval = 0;  ///< one of this many layers attends; 0: all
     bool weighs_input = false;             ///< see LayerWork::weighs_input
     RowsTaken rows_taken = RowsTaken::InLastLayer;
-    /// The tensor from which rows are extracted is an output of the graph as well. This is so for
+    /// The tensor from which rows are extracted is also an output of the graph. This is the case in
     /// models that predict several tokens ahead.
     bool keeps_last = false;
     /// Count the mask of the full context until the end of the graph. In llama.cpp another tensor
-    /// takes over a part of the mask's memory, and the remainder is too small for the logits.
-    /// Counting it until the end never underestimates.
+    /// takes over a part of the mask's memory, and the remainder is too small for the logits. If
+    /// the mask is counted until the end, the estimate is never too low.
     bool holds_mask = false;
     /// In layers with parallel attention and feed-forward network, the output projection of
     /// attention is computed after the network.
@@ -55,15 +54,15 @@ struct Architecture {
     StreamFirst stream_first = StreamFirst::Never;
 };
 
-/// The row of an architecture; most architectures have none and get the default.
+/// The row of an architecture. Most architectures have no row of their own and get the default.
 const Architecture& architecture_named(std::string_view name);
 
 /// Limit for heads, lengths and widths of a layer. A larger number means that the file is faulty.
 constexpr std::uint64_t kMaxWidth = 1U << 24U;
 
 /// Reads the values of one architecture by short keys: "block_count" for "llama.block_count". If a
-/// value exists but has the wrong type, the problem is remembered for check(), so that the value is
-/// not mistaken for a missing one.
+/// value exists but has the wrong type, the reader remembers this problem for check(), so that the
+/// value is not mistaken for a missing value.
 class Keys {
 public:
     Keys(const Gguf& gguf, std::string architecture)
@@ -76,14 +75,15 @@ public:
         return prefix_ + std::string{key};
     }
     [[nodiscard]] bool has(std::string_view key) const;
-    /// A non-negative integer; nullopt if it is missing.
+    /// A non-negative integer; nullopt if the value is missing.
     [[nodiscard]] std::optional<std::uint64_t> number(std::string_view key) const;
-    /// The same, limited to kMaxWidth, with a default.
+    /// A non-negative integer of at most kMaxWidth; `otherwise` if the value is missing.
     [[nodiscard]] std::uint64_t width(std::string_view key, std::uint64_t otherwise = 0) const;
     [[nodiscard]] const std::vector<std::int64_t>* list(std::string_view key) const {
         return gguf_.list(name_of(key));
     }
-    /// A layer's number: from a list with one item per layer, or a single number for all layers.
+    /// The number for one layer: an item of a list that has one item per layer, or a single number
+    /// that applies to all layers.
     [[nodiscard]] std::uint64_t of_layer(std::string_view key,
                                          std::size_t layer,
                                          std::uint64_t otherwise) const;
@@ -111,18 +111,18 @@ void describe_work(const Gguf& gguf, const Keys& keys, Model& model);
 /// llama.cpp v0.5.0.
 Bytes recurrent_state(const Keys& keys, const Architecture& architecture);
 
-/// Whether the layer has that state instead of a cache. `heads`: its number of key heads. Source:
-/// src/models of llama.cpp v0.5.0.
+/// Whether the layer has a recurrent state instead of a cache. `heads`: its number of key heads.
+/// Source: src/models of llama.cpp v0.5.0.
 bool is_recurrent(const Keys& keys,
                   const Architecture& architecture,
                   std::size_t layer,
                   std::uint64_t heads);
 
-/// Which layers see only a window of the context.
+/// Specifies which layers see only a window of the context.
 struct WindowPattern {
     std::uint64_t window = 0;            ///< in tokens; 0: no layer has a window
     std::vector<bool> is_windowed = {};  ///< by layer
-    /// the window's size is known, but not its layers; none is treated as windowed
+    /// the window's size is known, but not which layers have it; no layer is treated as windowed
     bool is_guessed = false;
 };
 

@@ -13,7 +13,7 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// Tokens in the output of an encoder, if the file does not specify it.
+/// Number of tokens in the output of an encoder, if the file does not specify it.
 constexpr std::uint64_t kUsualEncoding = 512;
 
 /// Whether a tensor is a look-up table, which stays on the CPU. Source: llama.cpp treats
@@ -23,8 +23,8 @@ bool is_embedding(std::string_view tensor) {
            tensor.starts_with("token_types") || tensor.starts_with("position_embd");
 }
 
-/// Adds up the weights by where they are loaded. Errors: Malformed for a layer number that is too
-/// high.
+/// Adds up the weights, separately for each place to which they are loaded. Errors: Malformed for a
+/// layer number that is too high.
 Status weigh(const Gguf& gguf, Model& model) {
     Bytes token_embedding;
     bool has_output = false;
@@ -56,20 +56,20 @@ Status weigh(const Gguf& gguf, Model& model) {
     const auto has = [&](std::string_view name) {
         return std::ranges::find(gguf.tensors, name, &GgufTensor::name) != gguf.tensors.end();
     };
-    // Without an output norm, this tensor is the output norm under another name (LFM2).
+    // If there is no tensor called output norm, this tensor has that role (LFM2).
     model.has_embedding_norm =
         has("token_embd_norm.weight") && (has("output_norm.weight") || !model.has_logits);
     model.has_position_rows = has("position_embd.weight");
     if (!has_output && architecture_named(model.architecture)
-                           // tied embedding: the matrix is used at both ends, and both the host and
-                           // the GPU have a copy
+                           // tied embedding: the matrix is used both for the input and for the
+                           // output, and both the host and the GPU have a copy
                            .ties_output)
         model.output = sum(model.output, token_embedding);
     return Done{};
 }
 
-/// Whether the cache has one compressed row per token (latent attention). Values are then read from
-/// that row.
+/// Whether the cache has one compressed row per token (latent attention). If so, values are read
+/// from that row.
 bool has_latent_cache(const Keys& keys) {
     return keys.width("attention.kv_lora_rank") > 0 &&
            (keys.has("attention.key_length_mla") ||
@@ -77,8 +77,9 @@ bool has_latent_cache(const Keys& keys) {
 }
 
 /// The cache of a layer that compresses tokens (DeepSeek V4): one row of keys; the values are a
-/// view of the keys. The tokens that are still to be compressed are kept in f32, twice. With a
-/// compression of 4, adjacent groups overlap. Source: llama_kv_cache_dsv4 of llama.cpp v0.5.0.
+/// view of the keys. The tokens that have not been compressed yet are kept in f32, in two copies.
+/// With a compression of 4, adjacent groups overlap. Source: llama_kv_cache_dsv4 of llama.cpp
+/// v0.5.0.
 void shape_compressed(const Keys& keys, std::size_t index, LayerShape& layer) {
     constexpr std::uint64_t kOverlapping = 4;
     constexpr std::uint64_t kFloats = 2 * 4;
@@ -111,15 +112,16 @@ void shape_attention(
         return shape_compressed(keys, index, layer);
     layer.key_length = keys.width("attention.key_length", per_head);
     layer.value_length = keys.width("attention.value_length", per_head);
-    // The heads of windowed layers may have another size.
+    // The heads of windowed layers may have a different size.
     if (is_windowed) {
         layer.key_length = keys.width("attention.key_length_swa", layer.key_length);
         layer.value_length = keys.width("attention.value_length_swa", layer.value_length);
     }
 }
 
-/// Numbers of layers from the first: those before the layers for next-token prediction, and of
-/// these, those with their own cache. The remaining layers may read the caches of others.
+/// The number of layers without the layers for next-token prediction, and how many of these layers,
+/// counted from the first, have their own cache. The remaining layers may read the caches of other
+/// layers.
 struct LayerKinds {
     std::size_t used = 0;
     std::size_t with_cache = 0;
@@ -176,8 +178,8 @@ Result<std::uint64_t> layers_of(const Keys& keys) {
     return *layers;
 }
 
-/// Checks that essential sizes are present. A missing size must not count as 0: a model without
-/// heads would appear to need no cache.
+/// Checks that essential sizes are present. A missing size must not count as 0, because a model
+/// with 0 heads would appear to need no cache.
 Status check_widths(const Keys& keys, const Model& model) {
     constexpr std::string_view kWidth = "embedding_length";
     constexpr std::string_view kHeads = "attention.head_count";
@@ -231,8 +233,9 @@ Result<Model> model_of(const Gguf& gguf) {
 
 namespace {
 
-/// The image with which llama.cpp warms up a projector: its tokens on one side after patches were
-/// merged, and how many patches were merged on one side. Other projectors have one image size.
+/// The size of the image with which llama.cpp warms up a projector: the number of tokens along one
+/// side after patches were merged, and how many patches along one side were merged into a token.
+/// Projectors without a row have one fixed image size.
 struct WarmUp {
     std::string_view projector;
     std::uint64_t side;
@@ -257,7 +260,7 @@ constexpr auto kWarmUps = std::to_array<WarmUp>({
     {"youtuvl", 16, 2},
 });
 
-/// The number of patches of that image; 0 without an encoder for images.
+/// The number of patches of the warm-up image; 0 if there is no encoder for images.
 std::uint64_t patches_of(const Gguf& gguf, const Keys& keys) {
     const auto type = gguf.text("clip.projector_type")
                           .value_or(gguf.text("clip.vision.projector_type").value_or(""));
@@ -283,13 +286,15 @@ Result<Projector> projector_of(const Gguf& gguf) {
     const auto inner = product(patches, keys.width("feed_forward_length"), kFloatBytes);
     const auto mask = product(patches, patches, kFloatBytes);
     const auto scores = product(mask, keys.width("attention.head_count"));
-    // Windowed attention has a mask; features of some layers stay for the projector (Qwen3-VL).
+    // Windowed attention needs a mask, and the features of some layers are kept for the projector
+    // (Qwen3-VL).
     const bool is_windowed = keys.width("n_wa_pattern") > 0;
     const auto* deep = keys.list("is_deepstack_layers");
     const auto kept = deep ? std::ranges::count_if(*deep, [](auto flag) { return flag != 0; }) : 0;
     TRY(keys.check());
-    // The peak is in the network (stream, its norm, the result and the inner tensor), or in an
-    // attention that has all scores at once (stream, queries, keys, values twice and the result).
+    // Memory use is highest in the network (stream, its norm, the result and the inner tensor), or
+    // in an attention that keeps all scores at the same time (stream, queries, keys, values twice
+    // and the result).
     const auto compute = [&](std::uint64_t rows, std::uint64_t largest, std::uint64_t masks) {
         return Bytes{sum(sum(product(rows + static_cast<std::uint64_t>(kept), row), largest),
                          is_windowed ? masks : 0)};
@@ -312,7 +317,8 @@ Error malformed(std::string_view where, std::string_view reason) {
             "model: " + scrubbed(where, kMaxGgufNameBytes) + ": " + std::string{reason}};
 }
 
-/// An integer or boolean. nullopt for other types; as in a file, only their key is kept then.
+/// An integer or boolean. nullopt for other types: as in a file, only the keys of such values are
+/// kept.
 std::optional<std::int64_t> integer_of(const Value& value) {
     if (const auto flag = value.as_bool())
         return *flag ? 1 : 0;
@@ -332,7 +338,7 @@ std::optional<GgufValue> list_of(const Value::Array& items) {
     return GgufValue{std::move(numbers)};
 }
 
-/// The value as the reader of files would keep it, with the same limits.
+/// The value in the form in which the reader of files would keep it, with the same limits.
 std::optional<GgufValue> kept(const Value& value) {
     if (const auto* text = value.as_string())
         return text->size() > kMaxGgufTextBytes ? std::nullopt : std::optional<GgufValue>{*text};
@@ -413,7 +419,7 @@ Result<Model> model_from_document(std::string_view json) {
     Gguf gguf;
     TRY(read_metadata(root->at("metadata"), gguf));
     TRY(read_tensors(root->at("tensors"), gguf));
-    // From here on, the document is treated like the header of a file.
+    // From here on, the values from the document are treated like the header of a file.
     auto model = model_of(gguf);
     if (!model)
         return std::move(model).error().in("model");
@@ -429,7 +435,8 @@ Value model_document_of(const Gguf& gguf) {
         if (!key.starts_with(own) && std::ranges::find(kGeneral, key) == kGeneral.end())
             continue;
         const auto found = gguf.values.find(key);
-        // A key whose value was skipped is written as null, because its presence counts.
+        // If the value of a key was skipped, the key is written with null, because the presence of
+        // the key matters.
         metadata[key] = found == gguf.values.end() ? Value{} : value_of(found->second);
     }
     Value::Array tensors;
