@@ -18,7 +18,7 @@ namespace gpuprobe::inline plan {
 
 constexpr std::uint64_t kMaxLayers = kMaxGgufListItems;
 
-/// The computation of a recurrent layer. None: the layer attends.
+/// The computation of a recurrent layer. None means that the layer has attention.
 enum class Recurrence { None, Mamba, Mamba2, ShortConvolution, DeltaNet, Rwkv, Lightning };
 
 /// How a file stores the two inner matrices of a feed-forward network.
@@ -43,11 +43,11 @@ struct LayerWork {
     bool is_network = false;   ///< only a feed-forward network, without attention or state
     bool is_parallel = false;  ///< attention and feed-forward network read the same input
 
-    /// heads of an indexer, which selects the tokens that attention reads
+    /// heads of the indexer, which selects the tokens that attention reads
     std::uint64_t index_heads = 0;
     std::uint64_t index_choice = 0;  ///< number of tokens that the indexer selects
 
-    std::uint64_t latent_rank = 0;   ///< of latent attention (MLA); 0: other attention
+    std::uint64_t latent_rank = 0;   ///< rank of latent attention (MLA); 0: other attention
     std::uint64_t query_rank = 0;    ///< 0: queries are not compressed
     std::uint64_t query_length = 0;  ///< per head, for latent attention
     std::uint64_t value_length = 0;  ///< per head, for latent attention
@@ -89,7 +89,8 @@ struct LayerShape {
     bool is_cached = false;  ///< has an entry in the cache, possibly of width 0 (Deci)
     bool is_windowed = false;
     bool is_recurrent = false;
-    /// Predicts the tokens after the next one. The runtime loads such layers as a separate model.
+    /// The layer predicts tokens after the next token. The runtime loads such layers as a separate
+    /// model.
     bool is_unused = false;
     Bytes state = {};  ///< per stream; does not grow with the context
     LayerWork work = {};
@@ -125,19 +126,19 @@ struct Model {
 ///
 /// Errors: InvalidRequest if the file is not a language model (but a projector, an adapter or a
 /// vocabulary); Malformed if a value has the wrong type, is out of range, or contradicts another
-/// one. Sources: src/llama-arch.cpp (keys), src/llama-hparams.cpp and src/models (their meaning) of
-/// llama.cpp, as of August 2026.
+/// value. Sources: src/llama-arch.cpp (keys), src/llama-hparams.cpp and src/models (their meaning)
+/// of llama.cpp, as of August 2026.
 Result<Model> model_of(const Gguf& gguf);
 
-/// A multimodal projector: a file of its own next to the model, with an encoder for images.
+/// A multimodal projector: a separate file next to the model, with an encoder for images.
 struct Projector {
     Bytes weights = {};
     Bytes compute = {};                ///< for the image for which llama.cpp reserves memory
     Bytes compute_without_flash = {};  ///< the same without flash attention
 };
 
-/// The projector that a header describes. Computation is counted for the encoder of images; for one
-/// of audio it is 0.
+/// The projector that a header describes. `compute` is computed for an encoder of images; for an
+/// encoder of audio it is 0.
 ///
 /// Errors: InvalidRequest if the file is not a projector; Malformed if a value has the wrong type.
 /// Sources: tools/mtmd/clip.cpp of llama.cpp at 25d7b14e (warm-up sizes and graphs of encoders).
@@ -148,8 +149,9 @@ Result<Projector> projector_of(const Gguf& gguf);
 
 constexpr Bytes kMaxModelDocument = mib(1);
 
-/// Reads a document. Errors: TooLarge over that size; Malformed, with the path, if it is not a
-/// gpuprobe.model/1, or if it is over a limit of plan/gguf.h; otherwise as model_of().
+/// Reads a document. Errors: TooLarge if the document exceeds that size; Malformed, with the path,
+/// if it is not a gpuprobe.model/1 document or exceeds a limit in plan/gguf.h; otherwise as
+/// model_of().
 Result<Model> model_from_document(std::string_view json);
 
 /// Writes the document: exactly the parts of a header that model_of() reads.

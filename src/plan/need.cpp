@@ -18,13 +18,13 @@ std::uint64_t tokens_of(const RunShape& run) {
 
 namespace {
 
-/// Rounded up to llama.cpp's step for contexts.
+/// Rounds up to a multiple of llama.cpp's step for contexts.
 std::uint64_t rounded_cells(std::uint64_t tokens) {
     constexpr std::uint64_t kStep = 256;
     return sum(tokens, kStep - 1) / kStep * kStep;
 }
 
-/// The cache of an indexer: rows for each token, or for each compressed group.
+/// The cache of an indexer: one row for each token, or for each compressed group of tokens.
 Bytes index_of(const LayerShape& layer, const RunShape& run) {
     const auto keys = row_bytes(run.keys, layer.index_length);
     const auto values = row_bytes(run.values, layer.has_index_values ? layer.index_length : 0);
@@ -39,7 +39,7 @@ std::uint64_t cells_of(bool is_windowed, const Model& model, const RunShape& run
     const auto all = rounded_cells(run.context);
     if (!is_windowed || run.keeps_whole_windows)
         return all;
-    // The window plus one batch, as described in the header.
+    // The layer keeps its window plus one batch, as described in the header.
     return std::min(all, rounded_cells(sum(model.window, run.batch)));
 }
 
@@ -137,7 +137,7 @@ const BackendTraits& backend_traits(std::string_view backend) {
 Bytes context_memory(const Gpu& gpu, std::string_view backend) {
     const auto* known = knowledge::Contexts::current().find(backend);
     const auto view = gpu.backends.find(std::string{backend});
-    // A measurement on this machine is better than the table.
+    // A measurement on this machine is more reliable than the table.
     const auto measured = view != gpu.backends.end() && view->second.measurement
                               ? view->second.measurement->context
                               : std::nullopt;

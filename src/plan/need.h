@@ -16,7 +16,7 @@
 #include "report/report.h"
 
 /// Memory that a model needs, by purpose. All numbers are estimates; only the runtime that loads
-/// the model knows the exact ones.
+/// the model knows the exact sizes.
 
 namespace gpuprobe::inline plan {
 
@@ -24,7 +24,7 @@ constexpr std::uint64_t kMaxContext = 1ULL << 32U;
 constexpr std::uint64_t kMaxBatch = 1U << 20U;
 constexpr std::uint64_t kMaxStreams = 4096;
 
-/// The way in which a model is run.
+/// The settings with which a model is run.
 struct RunShape {
     std::uint64_t context = 4096;  ///< tokens per stream
     std::uint64_t batch = 512;     ///< tokens computed at once: the micro-batch of llama.cpp
@@ -37,7 +37,7 @@ struct RunShape {
     bool widens_cache = false;
 };
 
-/// Tokens of one batch: at most as many as all streams hold.
+/// Number of tokens of one batch; at most the number of tokens of all streams.
 std::uint64_t tokens_of(const RunShape& run);
 
 /// Rows of the cache per stream. llama.cpp rounds a context up to a multiple of 256. A windowed
@@ -54,10 +54,10 @@ std::uint64_t compressed_cells(std::uint64_t compression, const RunShape& run);
 /// llama_memory_recurrent of llama.cpp.
 Bytes cache_of(const LayerShape& layer, const Model& model, const RunShape& run);
 
-/// The cache of all layers.
+/// The size of the cache of all layers.
 Bytes cache_of(const Model& model, const RunShape& run);
 
-/// Memory for a model that is offloaded completely, without the overhead of drivers.
+/// The memory for a model that is offloaded completely, without the overhead of drivers.
 struct Need {
     Bytes layers = {};     ///< weights of all layers
     Bytes output = {};     ///< weights after the last layer
@@ -68,7 +68,7 @@ struct Need {
     bool operator==(const Need&) const = default;
 };
 RECORD_MEMBERS(Need, layers, output, cache, compute, embedding, projector)
-/// With `is_host`, for a model that the CPU computes.
+/// The memory that the model needs. With `is_host`, the CPU computes the model.
 Need need_of(const Model& model, const RunShape& run, bool is_host = false);
 
 // Differences between llama.cpp's backends that affect memory.
@@ -84,8 +84,8 @@ struct BackendTraits {
     /// Several GPUs form a pipeline, with this many copies of each input. Source:
     /// GGML_SCHED_MAX_COPIES in ggml/src/ggml-backend.cpp.
     std::uint64_t pipeline_copies = 1;
-    /// Reorders a graph before memory is reserved. On several GPUs this took up to one batch of the
-    /// stream more. Source: ggml_vk_graph_optimize in ggml-vulkan.cpp.
+    /// The backend reorders the graph before memory is reserved. On several GPUs, this needed up to
+    /// one batch of the stream more. Source: ggml_vk_graph_optimize in ggml-vulkan.cpp.
     bool reorders = false;
     bool lists_by_units = false;  ///< lists GPUs by compute units (plan.cpp)
     bool widens_cache = false;    ///< see RunShape::widens_cache
@@ -100,26 +100,27 @@ const BackendTraits& backend_traits(std::string_view backend);
 /// and workspaces. Unknown parts count as 0.
 Bytes context_memory(const Gpu& gpu, std::string_view backend);
 
-/// The backend that a program would use on `gpu`: the first usable one in the order of the API
-/// table, or else the first that has not been tried. Empty if all are known to fail.
+/// The backend that a program would use on `gpu`: the first usable backend in the order of the API
+/// table, or else the first backend that has not been tried. Empty if all backends are known to
+/// fail.
 std::string_view backend_for(const Gpu& gpu);
 
 /// Whether flash attention is used. `Auto` follows the decision of llama.cpp when it creates a
-/// context: on if the device supports it for every layer (src/llama-context.cpp; for CUDA and HIP
-/// ggml_cuda_get_best_fattn_kernel in ggml/src/ggml-cuda/fattn.cu at 00a2d609), and on if values
-/// are quantized. Grok does not support it.
+/// context: it is on if the device supports it for every layer (src/llama-context.cpp; for CUDA and
+/// HIP ggml_cuda_get_best_fattn_kernel in ggml/src/ggml-cuda/fattn.cu at 00a2d609), and if values
+/// are quantized. Grok does not support flash attention.
 bool uses_flash_attention(FlashAttention wish,
                           const Model& model,
                           const RunShape& run,
                           std::string_view backend);
 
-/// Checks whether the types are compatible with the flash-attention setting, for any model. Errors:
-/// InvalidRequest.
+/// Checks whether the cache types are compatible with the setting for flash attention, regardless
+/// of the model. Errors: InvalidRequest.
 Status check_cache_types(const RunShape& run, FlashAttention wish);
 
 /// Checks whether llama.cpp accepts these cache types for the model. Errors: InvalidRequest; the
-/// text suggests types that it accepts. Source: llama_init_from_model in src/llama-context.cpp of
-/// llama.cpp v0.5.0.
+/// text suggests types that llama.cpp accepts. Source: llama_init_from_model in
+/// src/llama-context.cpp of llama.cpp v0.5.0.
 Status check_cache_types(const Model& model, const RunShape& run, FlashAttention wish);
 
 }  // namespace gpuprobe::inline plan

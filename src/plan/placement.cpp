@@ -11,10 +11,11 @@ namespace gpuprobe::inline plan {
 namespace {
 
 constexpr std::uint64_t kContextStep = 256;
-/// Limit if the trained context is unknown. No model of today is trained for a longer one.
+/// The limit of the context if the trained context is unknown. No current model is trained for a
+/// longer context.
 constexpr std::uint64_t kLongestContext = 1ULL << 24U;
 
-/// A tenth more, rounded up.
+/// The size plus a tenth, rounded up.
 Bytes with_spare(Bytes size) {
     return sum(size, Bytes{size.count / 10 + (size.count % 10 == 0 ? 0 : 1)});
 }
@@ -23,13 +24,13 @@ Bytes counted(Bytes size, bool spare) {
     return spare ? with_spare(size) : size;
 }
 
-/// The largest size that fits into the slot's budget; with `spare`, after adding a tenth to it.
+/// The largest size that fits into the slot's budget; with `spare`, the size plus a tenth must fit.
 Bytes component_of(const Slot& slot, bool spare) {
     return spare ? Bytes{product(slot.budget.count / 11, 10) + slot.budget.count % 11 * 10 / 11}
                  : slot.budget;
 }
 
-/// Places bytes without a model: only the sum of what the slots can hold matters.
+/// Places a number of bytes without a model. Only the total capacity of the slots matters.
 Placement pour(const Load& load, const std::vector<Slot>& slots, bool spare) {
     Placement placement{.used = std::vector<Bytes>(slots.size()),
                         .pieces = std::vector<std::uint64_t>(slots.size())};
@@ -71,9 +72,9 @@ Bytes row_of(const Load& load) {
     return Bytes{product(load.model->embedding_length, tokens_of(load.run), sizeof(float))};
 }
 
-/// Size of the matrix that is copied for layers on the host: long batches of such layers are
-/// computed by the first GPU, which gets one matrix at a time. Source: op_offload in
-/// ggml/src/ggml-backend.cpp.
+/// Size of the matrix that is copied for layers on the host: for long batches, the first GPU
+/// computes such layers, and the matrices are copied to this GPU one at a time. Source: op_offload
+/// in ggml/src/ggml-backend.cpp.
 Bytes copied_matrix(const Load& load, std::uint64_t offloaded) {
     constexpr std::uint64_t kLongBatch = 32;
     Bytes largest;
@@ -136,7 +137,7 @@ Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::ui
 Placement place(const Load& load, const std::vector<Slot>& slots, bool spare) {
     if (!load.model)
         return pour(load, slots, spare);
-    // Often everything fits. Otherwise find the largest number by bisection.
+    // Often all pieces fit. Otherwise find the largest number of pieces by bisection.
     auto best = split_layers(load, slots, load.pieces());
     if (holds(best, slots, spare))
         return best;
@@ -175,7 +176,7 @@ Fit fit_of(const Load& load, const std::vector<Slot>& slots) {
 }
 
 std::vector<Slot> best_split(const Load& load, const std::vector<Slot>& slots) {
-    // Keep the default split if it works: it needs no option.
+    // Keep the default split if it works, because the user then needs no option.
     if (fit_of(load, slots) == Fit::Fits)
         return slots;
     auto by_component = slots;
@@ -197,7 +198,7 @@ std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& 
     const auto longest =
         std::min(load.model->trained_context.value_or(kLongestContext), kLongestContext);
     std::uint64_t good = 0;
-    // Bisection over multiples of 256: `good` fits, `bad` does not.
+    // Bisection over multiples of 256: a context of `good` fits, a context of `bad` does not.
     std::uint64_t bad = longest / kContextStep + 1;
     while (bad - good > 1) {
         const auto middle = good + (bad - good) / 2;

@@ -13,7 +13,7 @@ namespace gpuprobe::inline plan {
 /// A GPU, reduced to the facts that placement needs.
 struct Slot {
     Bytes budget = {};
-    /// The driver's context. Counts only if the slot gets something.
+    /// Memory for the driver's context. It counts only if the slot gets at least one piece.
     Bytes overhead = {};
     /// its share of the layers relative to the other slots; if all are zero, equal shares
     float weight = 0;
@@ -39,29 +39,29 @@ struct Placement {
     bool is_complete = false;
 };
 
-/// Places the last `offloaded` pieces, the way llama.cpp splits layers: the slots in their order
-/// get shares by weight, and the output comes after the last layer. Source:
+/// Places the last `offloaded` pieces, the way llama.cpp splits layers: the slots get shares in
+/// proportion to their weights, in order, and the output comes after the last layer. Source:
 /// llama_model_base::load_tensors in src/llama-model.cpp of llama.cpp v0.5.0.
 Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::uint64_t offloaded);
 
-/// Places as many pieces as the slots can hold. With `spare`, each size counts a tenth more. Bytes
-/// without a model fill one slot after another.
+/// Places as many pieces as the slots can hold. With `spare`, each size is increased by a tenth.
+/// Without a model, the bytes fill one slot after another.
 Placement place(const Load& load, const std::vector<Slot>& slots, bool spare);
 
-/// The slots with the weights that hold the most layers: either the given weights, or weights by
-/// the memory that each slot has left after the compute buffer, if more fits then. The latter is
-/// the split that a user would pass as --tensor-split.
+/// The slots with the weights that hold the most layers: either the given weights or, if more
+/// layers fit with them, weights in proportion to the memory that each slot has left after its
+/// compute buffer. A user would pass the latter weights with --tensor-split.
 std::vector<Slot> best_split(const Load& load, const std::vector<Slot>& slots);
 
-/// Memory for the complete load in one slot.
+/// The memory that the complete load needs in one slot.
 Bytes whole_of(const Load& load, const Slot& slot);
 
 /// Whether the complete load fits into the slots.
 Fit fit_of(const Load& load, const std::vector<Slot>& slots);
 
-/// The largest context, in steps of 256, at which everything fits with a tenth to spare. It is
-/// limited to the context for which the model was trained, if that is known. nullopt if not even
-/// 256 fits.
+/// The largest context, in steps of 256, at which everything fits with a tenth to spare. The result
+/// is at most the context for which the model was trained, if that context is known. nullopt if not
+/// even 256 fits.
 std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& slots);
 
 }  // namespace gpuprobe::inline plan
