@@ -20,7 +20,7 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// A GPU in the view of an API; nullptr if the API gives it no position.
+/// A GPU in the view of an API; nullptr if the API gives the GPU no position.
 const ApiView* view_of(const Gpu& gpu, std::string_view api) {
     const auto found = gpu.apis.find(std::string{api});
     return found != gpu.apis.end() && found->second.index ? &found->second : nullptr;
@@ -35,20 +35,20 @@ bool are_of_one_list(const std::vector<const Gpu*>& gpus, std::string_view api) 
            });
 }
 
-/// Number of execution units. Only Level Zero reports it.
+/// Number of execution units. Only Level Zero reports this number.
 std::uint64_t units_of(const Gpu* gpu, std::string_view api) {
     return fact(view_of(*gpu, api)->device, facts::kExecutionUnits).value_or(0);
 }
 
-/// Sorts GPUs into the order in which llama.cpp lists them if it is restricted to them, which is
-/// the order of positions in the API's driver. SYCL's backend has its own order. If the order is
-/// unknown, it stays unchanged. The caller keeps ownership of the GPUs.
+/// Sorts GPUs into the order in which llama.cpp lists them if it is restricted to these GPUs. This
+/// is the order of positions in the API's driver; only the SYCL backend has its own order. If the
+/// order is unknown, the GPUs are not reordered. The caller keeps ownership of the GPUs.
 ///
 /// Source: CUDA, ROCm and Vulkan keep the order of the driver, or of the variable that lists the
 /// GPUs (data/knowledge/selectors.json). SYCL: dev_mgr in ggml/src/ggml-sycl/dpct/helper.hpp,
-/// ggml-org/llama.cpp at 0746c0d13b7b. The device of gpu_selector_v comes first, then the others by
-/// descending compute units, from the list of Level Zero, which is sorted by address if
-/// ZE_ENABLE_PCI_ID_DEVICE_ORDER is set.
+/// ggml-org/llama.cpp at 0746c0d13b7b. The device of gpu_selector_v comes first, then the other
+/// devices by descending number of compute units, from the list of Level Zero, which is sorted by
+/// address if ZE_ENABLE_PCI_ID_DEVICE_ORDER is set.
 std::vector<const Gpu*> in_runtime_order(std::string_view backend, std::vector<const Gpu*> gpus) {
     const auto* api = find_api_of_backend(backend);
     if (!api || !are_of_one_list(gpus, api->word))
@@ -69,24 +69,25 @@ std::vector<const Gpu*> in_runtime_order(std::string_view backend, std::vector<c
 struct Candidate {
     const Gpu* gpu = nullptr;
     Budget budget = {};
-    std::string_view backend = {};  ///< used if the GPU is planned by itself
+    std::string_view backend = {};  ///< used in the plan for this GPU only
     Slot slot = {};
 };
 
-/// The application's backends for the GPU; nullptr without an application or if nothing is known.
+/// The backends that the application can use on the GPU; nullptr if there is no application or if
+/// nothing is known.
 const std::vector<std::string>* backends_of(const PlanRequest& request, const Gpu& gpu) {
     const auto found = request.backends.find(gpu.id);
     return found == request.backends.end() || found->second.empty() ? nullptr : &found->second;
 }
 
-/// The backend for a GPU by itself.
+/// The backend for a plan that uses only this GPU.
 std::string_view backend_on(const PlanRequest& request, const Gpu& gpu) {
     const auto* accepted = backends_of(request, gpu);
     return accepted ? std::string_view{accepted->front()} : backend_for(gpu);
 }
 
-/// Whether the GPU can be part of a set of that backend. An application uses each GPU only through
-/// its preferred backend there, so that a GPU is not used twice.
+/// Whether the GPU can be part of a set that uses that backend. An application uses each GPU only
+/// through the preferred backend for this GPU, so that no GPU is used twice.
 bool can_use(const PlanRequest& request, const Gpu& gpu, std::string_view backend) {
     if (const auto* accepted = backends_of(request, gpu))
         return accepted->front() == backend;
@@ -101,7 +102,7 @@ bool computes_nothing(const Gpu& gpu) {
     });
 }
 
-/// The way in which the model is run on a backend.
+/// The settings with which the model is run on a backend.
 RunShape run_on(const PlanRequest& request, std::string_view backend) {
     auto run = request.run;
     if (!request.model)
@@ -112,7 +113,7 @@ RunShape run_on(const PlanRequest& request, std::string_view backend) {
     return run;
 }
 
-/// The driver's context on the GPU.
+/// The memory for the driver's context on the GPU.
 Bytes overhead_of(const PlanRequest& request, const Gpu& gpu, std::string_view backend) {
     return request.model ? request.context_overhead.value_or(context_memory(gpu, backend))
                          : Bytes{};
@@ -149,7 +150,7 @@ std::vector<Candidate> candidates_of(const PlanRequest& request, const Report& r
     return candidates;
 }
 
-/// The load for a backend: the model with the backend's traits, or just bytes.
+/// The load for a backend: the model with the backend's traits, or only a number of bytes.
 Load load_of(const PlanRequest& request, std::string_view backend) {
     if (!request.model)
         return {.bytes = request.need.value_or(Bytes{})};
@@ -159,7 +160,7 @@ Load load_of(const PlanRequest& request, std::string_view backend) {
             .is_reordered = backend_traits(backend).reorders};
 }
 
-/// Number of layers that fit, without a reserve.
+/// The number of layers that fit if nothing is kept in reserve.
 std::optional<LayerCount> layers_of(const Load& load, const std::vector<Slot>& slots) {
     if (!load.model)
         return std::nullopt;
@@ -198,8 +199,8 @@ std::vector<std::string> possible_backends(const PlanRequest& request, const Gpu
     return usable;
 }
 
-/// Adds the known faults that concern memory, each once: a plan for no application in particular
-/// is for several backends.
+/// Adds the known faults that concern memory. Each fault is added once, because a plan without an
+/// application covers several backends.
 void add_known_faults(const PlanRequest& request,
                       const Candidate& candidate,
                       KnownBad& known_bad,
@@ -213,7 +214,7 @@ void add_known_faults(const PlanRequest& request,
         }
 }
 
-/// Adds the limit of one buffer if the plan needs more than that.
+/// Adds a reason with the limit for a single buffer, if the plan needs more memory than this limit.
 void add_buffer_limit(const Candidate& candidate, const Report& report, GpuPlan& plan) {
     const Facts facts{{.report = report, .gpu = candidate.gpu, .backend = candidate.backend}};
     const auto& limit = facts.get<Bytes>(FactId::MaxBuffer).value;
@@ -261,7 +262,7 @@ void put_in_runtime_order(std::string_view backend, Candidates& members) {
 }
 
 /// The GPUs that one backend can use together. Integrated GPUs are left out if there is a discrete
-/// one and the request does not name GPUs.
+/// GPU and the request does not name GPUs.
 Candidates members_of(const PlanRequest& request,
                       const std::vector<Candidate>& all,
                       std::string_view backend) {
@@ -282,8 +283,8 @@ Candidates members_of(const PlanRequest& request,
     return members;
 }
 
-/// Limits the budget of a partition. Partitions may share the memory of their board and together
-/// cannot use more than that.
+/// Limits the budget of a partition. Partitions may share the memory of their board, and together
+/// cannot use more than this memory.
 Slot within_board(Slot slot,
                   const Candidates& members,
                   const Candidate& member,
@@ -321,7 +322,7 @@ SetPlan set_of(const PlanRequest& request,
     set.flash_attention = load.run.flash_attention;
     set.fit = fit_of(load, slots);
     if (set.fit == Fit::No && !is_known)
-        set.fit = Fit::Unknown;  // the unknown memory could be enough
+        set.fit = Fit::Unknown;  // the GPU of unknown size might have enough memory
     set.layers = layers_of(load, slots);
     set.max_context = context_of(load, slots);
     const auto placement = place(load, slots, set.fit == Fit::Fits);
@@ -355,7 +356,8 @@ std::vector<SetPlan> sets_of(const PlanRequest& request,
     return sets;
 }
 
-/// If the CPU computes everything, a tied matrix exists only once. Counting it twice overestimates.
+/// If the CPU computes everything, a tied matrix exists only once. Counting the matrix twice makes
+/// the estimate too high.
 HostPlan host_plan_of(const PlanRequest& request, const HostMemory& memory) {
     HostPlan plan{.available = memory.available, .need = request.need.value_or(Bytes{})};
     if (request.model) {
@@ -383,7 +385,7 @@ Budget budget_of(const GpuMemory& memory, const HostMemory& host, Bytes margin) 
         budget.available = bytes;
         budget.source = source;
     };
-    // The first known reading counts.
+    // Use the first reading that is known.
     take(memory.free, BudgetSource::Free);
     take(memory_for_use(memory).value,
          memory.allocatable ? BudgetSource::Allocatable : BudgetSource::Physical);
@@ -414,7 +416,7 @@ Plan planned(const PlanRequest& request, const Report& report) {
     result.together = sets_of(request, candidates, report);
     result.host = host_plan_of(request, report.host.memory);
     if (request.model) {
-        // The needs by purpose are shown for the first GPU's backend, or for the CPU.
+        // The needs by purpose are shown for the backend of the first GPU, or else for the CPU.
         const auto backend = candidates.empty() ? std::string_view{} : candidates.front().backend;
         const auto run = run_on(request, backend);
         result.need = need_of(*request.model, run, candidates.empty());

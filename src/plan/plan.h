@@ -14,8 +14,8 @@
 #include "plan/need.h"
 #include "report/report.h"
 
-/// Does a model fit, and how much of it, on one GPU and on several. Pure: a function of its
-/// arguments.
+/// Computes whether a model fits on one GPU and on several GPUs, and how much of the model fits.
+/// Pure: the result depends only on the arguments.
 namespace gpuprobe::inline plan {
 
 /// The reading on which a budget is based.
@@ -28,7 +28,7 @@ constexpr std::array<EnumName<BudgetSource>, 3> names_of(BudgetSource) {
 
 /// Memory of one GPU that a program may use.
 struct Budget {
-    /// before subtracting the margin; null if nothing is known
+    /// before the margin is subtracted; null if nothing is known
     std::optional<Bytes> available = {};
     std::optional<BudgetSource> source = {};  ///< of `available`
     std::optional<Bytes> bytes = {};          ///< after subtracting the margin
@@ -37,13 +37,13 @@ struct Budget {
 };
 RECORD_MEMBERS(Budget, available, source, bytes, is_shared_with_host)
 
-/// llama.cpp keeps this much free per device when it fits a model itself (common/fit.cpp).
+/// The memory that llama.cpp keeps free on each device if it fits a model itself (common/fit.cpp).
 constexpr Bytes kDefaultMargin = mib(1024);
 
 /// The free memory minus the margin. If no driver reports the free memory, the allocatable memory
-/// or the memory on the board is used instead. Unified memory belongs to the host, so the host's
-/// available memory is a limit. The carve-out of an AMD GPU belongs to the GPU only, and the report
-/// already limits the rest.
+/// or the memory on the board is used instead. Unified memory is shared with the host, so the
+/// host's available memory is also a limit. Only the GPU uses the carve-out of an AMD GPU, and the
+/// report already limits the memory beyond the carve-out.
 Budget budget_of(const GpuMemory& memory, const HostMemory& host, Bytes margin);
 
 enum class Fit {
@@ -70,15 +70,16 @@ struct PlanRequest {
     std::optional<Bytes> context_overhead = {};
     Bytes margin = kDefaultMargin;
     std::vector<std::string> gpus = {};  ///< ids; empty: all GPUs that can compute
-    /// The caller resolves this application: it reduces the GPUs to those that select() accepts for
-    /// it, and fills in `backends` (calls/documents.h).
+    /// The caller resolves the name of the application: it restricts `gpus` to the GPUs that
+    /// select() accepts for the application, and sets `backends` (calls/documents.h).
     std::optional<std::string> application = {};
-    /// Our backend names for each GPU id, best first. For other GPUs, any working backend is used.
+    /// gpuprobe's names of the backends to use, best first, by GPU id. On GPUs that are not listed,
+    /// any working backend is used.
     std::map<std::string, std::vector<std::string>> backends = {};
 };
 
-/// Number of offloaded layers, counted as llama.cpp's --n-gpu-layers does: from the last one,
-/// including the output.
+/// Number of offloaded layers, counted as in llama.cpp's option --n-gpu-layers: from the last
+/// layer, including the output.
 struct LayerCount {
     std::uint64_t offloaded = 0;
     std::uint64_t total = 0;
@@ -97,7 +98,7 @@ struct GpuPlan {
     Bytes overhead = {};                 ///< the driver's context, included in `need`
     bool flash_attention = false;
     std::optional<LayerCount> layers = {};  ///< null without a model or a budget
-    /// largest context at which everything `fits`; null if none does
+    /// largest context at which everything `fits`; null if there is no such context
     std::optional<std::uint64_t> max_context = {};
     std::vector<Reason> reasons = {};  ///< why `fit` is not better or not certain
     bool operator==(const GpuPlan&) const = default;
@@ -137,7 +138,7 @@ struct SetPlan {
 };
 RECORD_MEMBERS(SetPlan, backend, gpus, fit, flash_attention, layers, max_context, shares)
 
-/// The plan for the host: everything in its memory, computed by the CPU.
+/// The plan for the host: everything is in host memory, and the CPU computes.
 struct HostPlan {
     Fit fit = Fit::Unknown;
     std::optional<Bytes> available = {};
@@ -161,8 +162,8 @@ struct Plan {
 };
 RECORD_MEMBERS(Plan, need, ("flash_attention", has_flash_attention), gpus, together, host, notes)
 
-/// Answers a request. Leaves out GPUs that can only display. Sets leave out integrated GPUs if they
-/// contain a discrete one. Both are included if the request names them.
+/// Answers a request. GPUs that can only display are left out. Integrated GPUs are left out of sets
+/// that contain a discrete GPU. Both kinds of GPUs are included if the request names them.
 Plan planned(const PlanRequest& request, const Report& report);
 
 }  // namespace gpuprobe::inline plan

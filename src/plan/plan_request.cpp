@@ -47,7 +47,7 @@ ReadProblem read_mib(const Value& value, std::uint64_t least, std::optional<Byte
     return problem;
 }
 
-/// The same for a size that has a default.
+/// Reads a size in MiB into a member that has a default value.
 ReadProblem read_mib(const Value& value, Bytes& out) {
     std::optional<Bytes> read;
     auto problem = read_mib(value, 0, read);
@@ -55,7 +55,7 @@ ReadProblem read_mib(const Value& value, Bytes& out) {
     return problem;
 }
 
-/// Reads a list of strings, or one string with commas.
+/// Reads a list of strings, or one string of items that are separated by commas.
 ReadProblem read_words(const Value& value, std::vector<std::string>& out) {
     if (const auto* text = value.as_string()) {
         for (const auto piece : split(*text, ','))
@@ -67,7 +67,7 @@ ReadProblem read_words(const Value& value, std::vector<std::string>& out) {
 
 ReadProblem read_gpus(const Value& value, PlanRequest& request) {
     auto problem = read_words(value, request.gpus);
-    // An empty list would otherwise mean all GPUs, which is probably not intended.
+    // Refuse an empty list: it would mean all GPUs, which the caller probably does not intend.
     if (problem.empty() && std::ranges::all_of(request.gpus, &std::string::empty))
         return "expected at least one GPU; omit the key to allow any GPU";
     return problem;
@@ -108,7 +108,7 @@ ReadProblem read_tensor_split(const Value& value, PlanRequest& request) {
     for (const auto& part : parts) {
         // std::from_chars() for floating-point numbers is missing in libc++ 19.
         std::istringstream text{part};
-        // A locale could change the decimal point.
+        // Use the classic locale, because another locale could change the decimal point.
         text.imbue(std::locale::classic());
         float number = 0;
         if (!(text >> std::noskipws >> number) || !text.eof() || !std::isfinite(number) ||

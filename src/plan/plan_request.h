@@ -14,8 +14,9 @@ std::span<const RequestKey> plan_keys();
 /// Reads a request from named values, without its model. `gpus` contains the selectors as they were
 /// given.
 ///
-/// Errors: InvalidRequest, with the key at fault. Also refused: keys about a model together with
-/// need-mib, and quantized values in the cache with flash attention off, which llama.cpp refuses.
+/// Errors: InvalidRequest, with the key at fault. The function also refuses keys about a model
+/// together with need-mib, and quantized values in the cache with flash attention off, because
+/// llama.cpp refuses this combination.
 Result<PlanRequest> plan_request_from(const Value& object);
 
 }  // namespace gpuprobe::inline plan
