@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::size_t kMaxMonitors = 16;
 
-/// A file with a memory size, and the `what` of its reading.
+/// A file that contains a memory size, and the value of `what` for the reading from this file.
 struct MemoryFile {
     const char* file;
     const char* what;
-    bool zero_is_unknown;  ///< a total of 0 means unknown; 0 used is a fact
+    bool zero_is_unknown;  ///< a total of 0 means unknown; 0 used bytes is a valid value
 };
 constexpr std::array<MemoryFile, 6> kMemoryFiles{{
     {"mem_info_vram_total", "total", true},
@@ -35,7 +35,7 @@ void add_text(const Sysfs& sysfs, const char* file, std::string_view key, Hardwa
         device.extra[key] = lower_case(*text);
 }
 
-/// Only lists the names: reading a sensor would wake the GPU.
+/// Only lists the names of the files, because reading a sensor would wake the GPU.
 void add_sensor_facts(const Sysfs& sysfs, HardwareDevice& device) {
     const auto folder = device.sysfs_path + "/hwmon";
     auto monitors = sysfs.names(folder);
@@ -50,9 +50,9 @@ void add_sensor_facts(const Sysfs& sysfs, HardwareDevice& device) {
     }
 }
 
-/// The name of a device and revision in amdgpu.ids: "744C,<tab>C8,<tab>AMD Radeon RX 7900 XTX".
-/// pci.ids has one name for all revisions. nullopt for the generic "AMD Radeon Graphics", which is
-/// less specific than the name in pci.ids.
+/// The name of a device and revision in amdgpu.ids, whose lines are "744C,<tab>C8,<tab>AMD Radeon
+/// RX 7900 XTX"; pci.ids has one name for all revisions. nullopt for the generic name "AMD Radeon
+/// Graphics", which is less specific than the name in pci.ids.
 std::optional<std::string> listed_name(const Sysfs& sysfs, const HardwareDevice& device) {
     const auto table = sysfs.content("/usr/share/libdrm/amdgpu.ids");
     if (!table || !device.device_id || !device.revision)
@@ -101,7 +101,8 @@ void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device) {
         return;
     for (auto& reading : amdgpu_memory(sysfs, device))
         device.memory.push_back(std::move(reading));
-    // product_name is from the board's FRU memory and replaces the name from the table.
+    // The file product_name contains the name from the board's FRU memory, which replaces the name
+    // from the table.
     if (auto name = sysfs.text(device.sysfs_path + "/product_name"))
         device.model = std::move(name);
     if (const auto text = sysfs.text(device.sysfs_path + "/unique_id"))
@@ -155,7 +156,7 @@ std::optional<T> value_at(const std::map<std::string, std::uint64_t, std::less<>
     return static_cast<T>(found->second);
 }
 
-/// The sum of the frame buffer banks of a node; nullopt if it has none.
+/// The sum of the frame buffer banks of a node; nullopt if the node has none.
 std::optional<Bytes> frame_buffer(const Sysfs& sysfs, const std::string& node_folder) {
     std::optional<Bytes> sum;
     const auto folder = node_folder + "/mem_banks";
@@ -172,14 +173,14 @@ std::optional<Bytes> frame_buffer(const Sysfs& sysfs, const std::string& node_fo
     return sum;
 }
 
-/// A GPU's node; nullopt for a CPU and for a node whose properties can't be read.
+/// The KFD node of a GPU; nullopt if the node is a CPU or its properties can't be read.
 std::optional<KfdNode> gpu_node(const Sysfs& sysfs, std::uint32_t number) {
     const auto folder = std::string{kNodes} + "/" + std::to_string(number);
     const auto values = properties(sysfs, folder + "/properties");
     const auto simd_count = value_at<std::uint64_t>(values, "simd_count");
     const auto location = value_at<std::uint32_t>(values, "location_id");
     if (!simd_count || *simd_count == 0 || !location)
-        return std::nullopt;  // a CPU's node, or unreadable
+        return std::nullopt;  // the node is a CPU or is unreadable
     KfdNode node{.number = number,
                  .domain = value_at<std::uint32_t>(values, "domain"),
                  .location = *location & 0xffff,
@@ -199,7 +200,7 @@ std::optional<KfdNode> gpu_node(const Sysfs& sysfs, std::uint32_t number) {
 }
 
 /// True if the device has the node's bus and device number. The function number is ignored: many
-/// kernels replace it by the partition's number.
+/// kernels replace the function number with the partition's number.
 bool shares_slot(const HardwareDevice& device, const KfdNode& node) {
     if (!device.pci || (node.domain && *node.domain != device.pci->domain))
         return false;
@@ -217,8 +218,8 @@ bool renders_on(const HardwareDevice& device, const KfdNode& node) {
     return node.render_minor && device.drm.render == "226:" + std::to_string(*node.render_minor);
 }
 
-/// True for the platform devices that amdgpu creates for partitions, used or not. They have neither
-/// a driver nor a parent.
+/// True for the platform devices that amdgpu creates for partitions, whether or not the partitions
+/// exist. These platform devices have neither a driver nor a parent.
 bool is_partition_device(const HardwareDevice& device) {
     return device.id.starts_with(kPartitionDevice);
 }
@@ -249,8 +250,8 @@ HardwareDevice* only_device(std::vector<HardwareDevice>& devices, Matches matche
     return found;
 }
 
-/// The physical device of a node, by the rules of join_kfd(); nullptr if none matches exactly one
-/// device.
+/// The physical device of a node, according to the rules of join_kfd(); nullptr if no rule matches
+/// exactly one device.
 HardwareDevice* device_of(const KfdNode& node,
                           const std::vector<KfdNode>& nodes,
                           std::vector<HardwareDevice>& devices) {
@@ -260,8 +261,8 @@ HardwareDevice* device_of(const KfdNode& node,
         if (auto* device =
                 only_device(devices, [&](const auto& one) { return sits_at(one, node); }))
             return device;
-    // Without a domain, function bits of 0 prove nothing: the GPU may be at that address in another
-    // domain.
+    // If the kernel exposes no domain, function bits of 0 prove nothing: the GPU may be at the same
+    // address in another domain.
     const bool is_certain = node.domain || (node.location & 7) != 0;
     if (auto* device = only_device(devices, [&](const auto& one) {
             return is_certain && shares_slot(one, node) && one.driver == kDriver;
@@ -271,7 +272,7 @@ HardwareDevice* device_of(const KfdNode& node,
         devices, [&](const auto& one) { return node.unique_id && one.uuid == node.unique_id; });
 }
 
-/// Adds the facts of the first node of a device; further nodes are partitions of the same GPU.
+/// Adds the facts from the first node of a device. Further nodes are partitions of the same GPU.
 void add_first_node(const KfdNode& node, HardwareDevice& device) {
     device.extra["kfd_node"] = node.number;
     if (node.gfx_target)
@@ -284,7 +285,7 @@ void add_first_node(const KfdNode& node, HardwareDevice& device) {
 }
 
 /// Adds the memory of all nodes. In memory modes in which the partitions share the card's memory,
-/// each node reports all of it, so the sum would be a multiple.
+/// each node reports all of this memory, so the sum would be too large.
 void add_memory(const std::vector<const KfdNode*>& nodes, HardwareDevice& device) {
     Bytes sum;
     for (const auto* node : nodes)
@@ -306,8 +307,8 @@ std::optional<std::string> render_path(const KfdNode& node) {
                : std::nullopt;
 }
 
-/// The node's serial, if no other node of the card has the same: older kernels give all partitions
-/// of a card one serial.
+/// The node's serial, if no other node of the card has the same serial: older kernels give all
+/// partitions of a card the same serial.
 std::optional<std::string> own_serial(const KfdNode& node,
                                       const std::vector<const KfdNode*>& nodes) {
     const auto alike = std::ranges::count(nodes, node.unique_id,
@@ -330,8 +331,8 @@ void add_partitions(const std::vector<const KfdNode*>& nodes, HardwareDevice& de
     }
 }
 
-/// Adds the device nodes of the amdgpu_xcp platform device with this node's render node to the
-/// card.
+/// Finds the amdgpu_xcp platform device that has this node's render node, and adds the platform
+/// device's nodes to the card.
 void add_nodes_of(const KfdNode& node,
                   const std::vector<HardwareDevice>& made_for_partitions,
                   HardwareDevice& device) {

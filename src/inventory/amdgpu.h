@@ -14,7 +14,8 @@
 namespace gpuprobe::inline inventory {
 
 /// Adds the facts that amdgpu exposes without waking the GPU: memory sizes, serial, product name,
-/// partition modes. Under any driver, adds an AMD GPU's name from libdrm's table, data/amdgpu.ids.
+/// partition modes. Whatever the driver is, adds an AMD GPU's name from libdrm's table,
+/// data/amdgpu.ids.
 ///
 /// The driver's memory managers keep mem_info_* up to date without hardware access
 /// (drivers/gpu/drm/amd/amdgpu/amdgpu_{vram,gtt}_mgr.c). gpu_busy_percent, pp_dpm_* and the hwmon
@@ -23,7 +24,8 @@ namespace gpuprobe::inline inventory {
 ///
 /// `has_vddnb`: hwmon lists in1_input, the memory controller's voltage, which the driver exposes
 /// only on APUs (hwmon_attributes_visible in amdgpu_pm.c); missing without hwmon. `has_board_info`:
-/// a file that only discrete cards have. Listing names does not access the hardware.
+/// the driver exposes a file that only discrete cards have. Listing names does not access the
+/// hardware.
 void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device);
 
 /// The current memory sizes; empty for a device with another driver.
@@ -33,7 +35,7 @@ std::vector<MemoryReading> amdgpu_memory(const Sysfs& sysfs, const HardwareDevic
 /// no serial.
 std::optional<std::string> amd_serial(std::uint64_t serial);
 
-/// A GPU node of /sys/class/kfd/kfd/topology/nodes. The kernel has all of it cached
+/// A GPU node of /sys/class/kfd/kfd/topology/nodes. The kernel caches all of this data
 /// (drivers/gpu/drm/amd/amdkfd/kfd_topology.c, node_show), so reading does not wake the GPU.
 struct KfdNode {
     std::uint32_t number = 0;                  ///< the folder's name
@@ -53,19 +55,19 @@ struct KfdNode {
 /// digits) and stepping (two digits). nullopt for 0 (a CPU).
 std::optional<std::string> gfx_target_name(std::uint64_t version);
 
-/// The GPU nodes, by number. If a device cgroup forbids reading a node's properties, that is a
-/// note.
+/// The GPU nodes, by number. If a device cgroup forbids reading a node's properties, a note is
+/// added.
 std::vector<KfdNode> kfd_nodes(const Sysfs& sysfs);
 
-/// Joins each node to its device: the device with its render node, else the device at its PCI
-/// address, else the only one in its slot, else the one with its serial. Several rules are needed
-/// because kernels differ in where location_id contains the partition's number, and in which serial
-/// a partition has.
+/// Joins each node to its device: the device with the node's render node, else the device at the
+/// node's PCI address, else the only device in the node's slot, else the device with the node's
+/// serial. Several rules are needed because kernels differ in where location_id contains the
+/// partition's number, and in which serial a partition has.
 ///
-/// The device gets the facts of its first node and the memory of all. If it has more than one node,
-/// each becomes a partition with the DRM nodes of its amdgpu_xcp_* platform device. Those platform
-/// devices are removed from `devices`, used or not: the driver creates seven for each card in any
-/// mode.
+/// The device gets the facts of its first node and the memory of all its nodes. If the device has
+/// more than one node, each node becomes a partition with the DRM nodes of its amdgpu_xcp_*
+/// platform device. All these platform devices are removed from `devices`, because the driver
+/// always creates seven of them for each card, even without partitions.
 void join_kfd(const std::vector<KfdNode>& nodes, std::vector<HardwareDevice>& devices);
 
 }  // namespace gpuprobe::inline inventory

@@ -40,8 +40,9 @@ bool is_auxiliary(const Function& function, const std::vector<Function>& all) {
     });
 }
 
-/// True for the classes of most functions, none of which computes: storage, network, sound, USB and
-/// the usual bridges. Checking their ids would read two more files of each.
+/// True for the most frequent classes of functions that don't compute: storage, network, sound, USB
+/// and the usual bridges. To check the ids of such functions, two more files would have to be read
+/// for each function.
 bool is_something_else(std::string_view pci_class) {
     constexpr std::array kBases = std::to_array<std::string_view>({"01", "02", "04", "0c"});
     constexpr std::array kBridges = std::to_array<std::string_view>({"0600", "0601", "0604"});
@@ -108,7 +109,8 @@ bool is_known_device(std::string_view vendor, std::string_view device) {
 std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs,
                                           const std::set<std::string>& claimed) {
     auto all = candidates(sysfs, claimed);
-    // Decide about all functions before moving any, because is_auxiliary() compares them.
+    // Decide about all functions before moving any of them, because is_auxiliary() compares
+    // functions with each other.
     std::vector<bool> skip;
     for (const auto& function : all)
         skip.push_back(is_auxiliary(function, all));
@@ -127,7 +129,8 @@ constexpr const char* kDevicesFolder = "/sys/bus/platform/devices";
 /// Drivers whose device is separate from the same vendor's DRM devices.
 constexpr std::array<std::string_view, 2> kDriversWithoutNodes{"gk20a", "nvgpu"};
 
-/// A driver's folder lists its devices as links, next to bind, unbind, module and uevent.
+/// True for a link to a device. A driver's folder contains a link for each device, and also bind,
+/// unbind, module and uevent.
 bool is_device_link(const Sysfs& sysfs, const std::string& path) {
     const auto name = base_name(path);
     return name != "module" && name != "bind" && name != "unbind" && name != "uevent" &&
@@ -140,8 +143,8 @@ bool is_computing(const knowledge::Chip* chip) {
 }
 
 /// True for drivers of GPUs or accelerators without DRM or accel nodes. If the vendor also has a
-/// platform device with such nodes, the driver's device is a component of that one, which is found
-/// by its nodes.
+/// platform device with such nodes, the driver's device is a component of the platform device,
+/// which is found by its nodes.
 bool serves_without_nodes(const knowledge::Chip& driver,
                           const std::vector<HardwareDevice>& devices) {
     return is_computing(&driver) &&
@@ -168,14 +171,14 @@ std::vector<HardwareDevice> devices_of(const Sysfs& sysfs, const std::string& dr
     return found;
 }
 
-/// Whether the device is one of several cores, such as those of the RK3588's NPU, which are used
-/// together through one node.
+/// Whether the device is one of several cores that are used together through one node, such as the
+/// cores of the RK3588's NPU.
 bool is_core(const HardwareDevice& device) {
     const auto* chip = knowledge::Chips::current().find_compatible(device.compatible);
     return chip && chip->part == knowledge::Part::Core;
 }
 
-/// Leaves the first core of each chip.
+/// Removes all cores except the first core of each chip.
 void join_cores(std::vector<HardwareDevice>& devices) {
     std::set<std::vector<std::string>> seen;
     std::erase_if(devices, [&seen](const HardwareDevice& device) {
@@ -183,9 +186,9 @@ void join_cores(std::vector<HardwareDevice>& devices) {
     });
 }
 
-/// Appends the compatible strings of the component to the device with nodes that it belongs to,
-/// which has the component's driver if none of its own. Only done if there is a single candidate,
-/// so that the result is certain.
+/// Appends the compatible strings of a component to the device with nodes to which the component
+/// belongs. If that device has no driver, it gets the component's driver. Does nothing if there are
+/// several candidates, because the result would be uncertain.
 void add_component(const HardwareDevice& component, std::vector<HardwareDevice>& devices) {
     const auto& chips = knowledge::Chips::current();
     const auto is_holder = [&](const HardwareDevice& device) {
@@ -233,7 +236,7 @@ void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devic
     };
     std::vector<HardwareDevice> apart = undriven_devices(sysfs);
     std::erase_if(apart, is_listed);
-    // Each driver's devices are either GPUs without DRM nodes, or a component of a DRM device.
+    // The devices of each driver are either GPUs without DRM nodes, or components of a DRM device.
     for (const auto& driver : sysfs.names(kDriversFolder)) {
         const auto* row = knowledge::Chips::current().find_driver(driver);
         if (!row)

@@ -15,18 +15,18 @@ namespace gpuprobe::inline inventory {
 /// least class and subclass in hexadecimal digits. Source: include/linux/pci_ids.h.
 bool is_candidate_class(std::string_view pci_class);
 
-/// True if the table of chips lists the device as a GPU or an accelerator. Needed for accelerators
-/// with the class of a system peripheral, a signal processor or a communication controller. Ids are
-/// hexadecimal digits.
+/// True if the table of chips lists the device as a GPU or an accelerator. This check is needed for
+/// accelerators that have the class of a system peripheral, a signal processor or a communication
+/// controller. Ids are hexadecimal digits.
 bool is_known_device(std::string_view vendor, std::string_view device);
 
 /// The functions below /sys/bus/pci/devices that have a candidate class, that the table of chips
 /// lists, or that are in `claimed`. `claimed` holds the resolved folders of the devices with a DRM
 /// or accel node, which are returned for any class.
 ///
-/// Leaves out the second function that old integrated graphics show next to the display: "other
-/// display" (0380) on a function above 0 of a slot whose function 0 is a display. Virtual functions
-/// (physfn) and functions with DRM nodes are never left out for that reason.
+/// Leaves out the second function that old integrated graphics have in addition to the display:
+/// "other display" (0380) on a function above 0 of a slot whose function 0 is a display. Virtual
+/// functions (physfn) and functions with DRM nodes are never left out for this reason.
 std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs, const std::set<std::string>& claimed);
 
 /// Adds the platform GPUs and accelerators that have no DRM node and whose driver is in the table
@@ -34,9 +34,10 @@ std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs, const std::set<std
 /// integrated GPU with NVIDIA's driver, which registers as "gk20a" on every generation (NVIDIA
 /// linux-nvgpu, os/linux/module.c).
 ///
-/// On some SoCs the DRM device is only the display controller, and the GPU is a component of it.
-/// The compatible strings of the component are then appended to the DRM device's: Qualcomm's
-/// display controller owns the render node of its Adreno (drivers/gpu/drm/msm/msm_drv.c).
+/// On some SoCs the DRM device is only the display controller, and the GPU is a component of this
+/// device. The compatible strings of the component are then appended to the DRM device's:
+/// Qualcomm's display controller owns the render node of its Adreno
+/// (drivers/gpu/drm/msm/msm_drv.c).
 void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devices);
 
 }  // namespace gpuprobe::inline inventory

@@ -27,7 +27,7 @@ constexpr int kMaxParents = 8;
 constexpr std::uint32_t kDrmMajor = 226;    // include/uapi/linux/major.h, DRM_MAJOR
 constexpr std::uint32_t kAccelMajor = 261;  // Documentation/admin-guide/devices.txt
 
-/// How the nodes of one kind are named, and where they are in sysfs and /dev.
+/// The names of the nodes of one kind, and their folders in sysfs and /dev.
 struct KindOfName {
     ClassNodeKind kind;
     std::string_view prefix;
@@ -49,8 +49,8 @@ std::optional<std::uint32_t> number_behind(std::string_view prefix, std::string_
     return parse_number<std::uint32_t>(name.substr(prefix.size()));
 }
 
-/// The device number "226:128" from `dev`, else the uevent, else the name, whose number is the
-/// minor device number (drivers/gpu/drm/drm_drv.c, drm_minor_alloc).
+/// The device number "226:128" from the file `dev`, else from the uevent, else from the name: the
+/// number in the name is the minor device number (drivers/gpu/drm/drm_drv.c, drm_minor_alloc).
 std::string device_number(const Sysfs& sysfs,
                           const std::string& folder,
                           std::string_view name,
@@ -153,7 +153,7 @@ namespace {
 constexpr std::array<const char*, 5> kSharedNodes{"/dev/kfd", "/dev/nvidiactl", "/dev/nvidia-uvm",
                                                   "/dev/nvidia-modeset", "/dev/dxg"};
 
-/// True if the source has any node: a capture without nodes.json has none.
+/// True if the source has any node. A capture without nodes.json has no nodes.
 bool lists_any(const NodeSource& source) {
     for (const auto* folder : {"/dev", "/dev/dri", "/dev/accel"})
         if (!source.list(folder).empty())
@@ -166,7 +166,7 @@ constexpr std::size_t kHeaderSize = 4;
 constexpr std::size_t kEntrySize = 8;
 constexpr std::uint32_t kVersion = 2;
 
-/// The name for an e_tag value; "" for owner and others, which the mode contains.
+/// The name for an e_tag value; "" for owner and others, whose permissions are in the mode.
 std::string_view tag_name(std::uint32_t tag) {
     switch (tag) {
         case 0x02:
@@ -195,14 +195,15 @@ std::string group_text(gid_t id) {
     return group_name(id).value_or(std::to_string(id));
 }
 
-/// The node's access control list; empty if it has none or its file system does not support them.
+/// The node's access control list; empty if the node has none or its file system does not support
+/// such lists.
 std::vector<AclEntry> node_acl(const std::string& path) {
     char list[kMaxAccessList];
     const auto size = ::getxattr(path.c_str(), "system.posix_acl_access", list, sizeof list);
     return size > 0 ? access_list({list, static_cast<std::size_t>(size)}) : std::vector<AclEntry>{};
 }
 
-/// True for character devices.
+/// True if the entry is a character device.
 bool is_node(const std::string& path) {
     struct stat info = {};
     return ::stat(path.c_str(), &info) == 0 && S_ISCHR(info.st_mode);
@@ -309,8 +310,8 @@ std::optional<DeviceNode> LiveNodes::find(std::string_view path) const {
     node.gid = info.st_gid;
     node.acl = node_acl(node.path);
     node.group = group_text(info.st_gid);
-    // faccessat() only checks this process, so another user's access is computed from mode and
-    // list.
+    // faccessat() only checks the access of this process, so compute another user's access from the
+    // mode and the access control list.
     if (prober_) {
         node.accessible = may_open(node, *prober_);
         if (node.accessible == false)
@@ -332,7 +333,8 @@ std::vector<std::string> LiveNodes::list(std::string_view folder) const {
         return found;
     while (const auto* entry = ::readdir(directory.get())) {
         auto inside = path + "/" + entry->d_name;
-        // Most file systems tell the type, which saves a call for each of the terminals in /dev.
+        // Most file systems report the type, which saves a call for each of the many terminals in
+        // /dev.
         const bool needs_look = entry->d_type == DT_UNKNOWN || entry->d_type == DT_LNK;
         if (found.size() < kMaxListed && (needs_look ? is_node(inside) : entry->d_type == DT_CHR))
             found.push_back(std::move(inside));
@@ -369,7 +371,7 @@ std::vector<std::string> RecordedNodes::list(std::string_view folder) const {
     std::vector<std::string> found;
     const auto prefix = std::string{folder} + "/";
     for (const auto& [path, node] : nodes_)
-        // Direct children only, as with a real folder.
+        // Only list direct children, as in a real folder.
         if (path.starts_with(prefix) && path.find('/', prefix.size()) == std::string::npos)
             found.push_back(path);
     return found;
