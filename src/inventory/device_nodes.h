@@ -20,10 +20,11 @@ struct ClassNode {
     ClassNodeKind kind = ClassNodeKind::Card;
     std::string name = {};    ///< "card0", "renderD128", "accel0"
     std::string device = {};  ///< "226:128"
-    /// The resolved folder of the device; for virtio and host1x children, the device above them.
+    /// The resolved folder of the device. For a child of a virtio or host1x device, it is the
+    /// folder of the device above the child.
     std::string parent = {};
     std::optional<bool> connected = {};     ///< cards only: a display is connected
-    std::optional<bool> boot_display = {};  ///< cards only: displayed the boot; since Linux 6.18
+    std::optional<bool> boot_display = {};  ///< cards only: the display at boot; since Linux 6.18
 
     [[nodiscard]] std::string path() const;  ///< the node's path below /dev
 };
@@ -60,8 +61,8 @@ private:
 
 constexpr std::size_t kMaxAccessList = 4096;  ///< bytes: 511 entries
 
-/// The entries of an access control list, except owner and others, which the mode has. `bytes` is
-/// the value of the attribute system.posix_acl_access; the result is empty if it is malformed.
+/// The entries of an access control list, except owner and others, which are in the mode. `bytes`
+/// is the value of the attribute system.posix_acl_access; the result is empty if it is malformed.
 /// Source: Linux, include/uapi/linux/posix_acl_xattr.h and posix_acl.h, little-endian.
 std::vector<AclEntry> access_list(std::string_view bytes);
 

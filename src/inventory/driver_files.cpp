@@ -27,15 +27,15 @@ constexpr std::int64_t kMinMillicelsius = -100'000;
 constexpr std::int64_t kMaxMillicelsius = 300'000;
 constexpr std::string_view kMember = "member";
 
-/// The driver's files for one device. A file in the device's folder in the driver's class has
-/// precedence over a file in the device's own folder.
+/// The driver's files for one device. The device has a folder in the driver's class and a folder of
+/// its own; files in the former have precedence.
 class Files {
 public:
     Files(const Sysfs& sysfs, std::string folder, const HardwareDevice& device)
         : sysfs_{sysfs}, folder_{std::move(folder)}, device_{device} {}
 
-    /// The first line of the file; nullopt if drivers.json names none for this fact or it can't be
-    /// read.
+    /// The first line of the file; nullopt if drivers.json names no file for this fact, or if the
+    /// file can't be read.
     [[nodiscard]] std::optional<std::string> text(const std::optional<std::string>& name) const {
         if (!name)
             return std::nullopt;
@@ -88,7 +88,7 @@ std::optional<std::string> node_path(std::string_view pattern, const Files& file
 }
 
 /// True if the class and the driver have one device each, and the class device has no link to its
-/// parent: the two must then belong together.
+/// parent. The two devices then belong together.
 bool is_pair(const Sysfs& sysfs, const DriverFiles& row, const HardwareDevice& device) {
     const auto members = sysfs.names("/sys/class/" + *row.device_class);
     if (members.size() != 1 ||
@@ -136,7 +136,8 @@ void add_nodes(const Sysfs& sysfs,
                const DeviceNodes& nodes,
                HardwareDevice& device) {
     for (const auto pattern : words(*row.nodes)) {
-        // A path without a placeholder is a node of the driver, which not every version creates.
+        // A path without a placeholder is a node of the whole driver. Some versions of the driver
+        // don't create this node.
         if (pattern.find('{') == std::string_view::npos) {
             if (auto node = nodes.find(pattern))
                 device.nodes.push_back(std::move(*node));
@@ -153,7 +154,7 @@ void add_facts(const DriverFiles& row, const Files& files, HardwareDevice& devic
         device.model = std::move(name);
     if (auto firmware = files.text(row.firmware))
         device.extra[std::string{kernel_facts::kFirmware.name}] = std::move(*firmware);
-    // The unit of the memory file is in drivers.json. A product that does not fit is ignored.
+    // The unit of the memory file is in drivers.json. Ignore the value if the product overflows.
     const auto memory = parse_number<std::uint64_t>(files.text(row.memory).value_or(""));
     const auto unit = row.memory_unit.value_or(1);
     if (memory && *memory < UINT64_MAX / unit)
@@ -164,7 +165,8 @@ void add_facts(const DriverFiles& row, const Files& files, HardwareDevice& devic
         device.findings.push_back(because("device-not-ready", {{"state", *state}}));
 }
 
-/// The sum of the numbers in `file` of all folders whose name is `word` and a number.
+/// The sum of the numbers in the file `file` of all folders whose name is `word` followed by a
+/// number.
 std::optional<Bytes> sum_of(const Sysfs& sysfs,
                             const std::string& parent,
                             std::string_view word,
@@ -182,9 +184,10 @@ std::optional<Bytes> sum_of(const Sysfs& sysfs,
     return sum.count > 0 ? std::optional{sum} : std::nullopt;
 }
 
-/// Adds the memory of Intel's cards: xe exposes the size for each tile, the i915 of Intel's
-/// backports for the card. Neither file accesses the device. Sources: igt-gpu-tools,
-/// tests/intel/xe_sysfs_tile.c; Intel's i915 backports, drivers/gpu/drm/i915/i915_sysfs.c.
+/// Adds the memory of Intel's cards: xe exposes the size of each tile, and the i915 of Intel's
+/// backports exposes the size of the whole card. Reading these files does not access the device.
+/// Sources: igt-gpu-tools, tests/intel/xe_sysfs_tile.c; Intel's i915 backports,
+/// drivers/gpu/drm/i915/i915_sysfs.c.
 void add_intel_memory(const Sysfs& sysfs, HardwareDevice& device) {
     const auto& path = device.sysfs_path;
     std::optional<Bytes> size;
@@ -202,7 +205,7 @@ class Sensors {
 public:
     explicit Sensors(const Sysfs& sysfs) : sysfs_{sysfs} {}
 
-    /// The number in the first of these files that exists, if it is within the limits.
+    /// The number in the first file that exists, if the number is within the limits.
     std::optional<std::int64_t> number(const std::vector<std::string>& paths,
                                        std::int64_t least,
                                        std::int64_t most) {
@@ -250,7 +253,7 @@ std::vector<std::string> thermal_files(const Sysfs& sysfs, const std::optional<s
     return zones;
 }
 
-/// Sets a fact. An unknown value only replaces an older one: it does not add the key.
+/// Sets a fact. An unknown value replaces an older value, but does not add the key.
 void keep(std::string_view key, std::optional<std::int64_t> number, HardwareDevice& device) {
     if (number || device.extra.find(key))
         device.extra[std::string{key}] = to_value(number);
@@ -304,7 +307,7 @@ void read_sensors(const FileSystem& files, HardwareDevice& device) {
         device.runtime_status == "suspended" || device.runtime_status == "suspending";
     const auto state = own.text(row.state);
     if (is_asleep || (state && row.ready && state != row.ready)) {
-        // The old readings are no longer true; the power limit still is.
+        // The old readings are outdated; the power limit is still valid.
         keep(kernel_facts::kPowerDraw.name, std::nullopt, device);
         keep(kernel_facts::kTemperature.name, std::nullopt, device);
         return;
@@ -350,9 +353,9 @@ std::vector<std::string> in_order(const Found& found) {
 
 // amdgpu -----------------------------------------------------------------------------------------
 
-/// A version of gpu_metrics whose throttle status has the same meaning on all chips, and the byte
-/// offset of that status. In other versions the meaning depends on the chip, or the status is
-/// accumulated over time. Source: torvalds/linux@00dedab07b52,
+/// A version of gpu_metrics in which the throttle status has the same meaning on all chips, and the
+/// byte offset of the throttle status. In other versions the meaning depends on the chip, or the
+/// status is accumulated over time. Source: torvalds/linux@00dedab07b52,
 /// drivers/gpu/drm/amd/include/kgd_pp_interface.h, gpu_metrics_v1_3 and gpu_metrics_v2_2 to v2_4.
 struct MetricsVersion {
     std::uint8_t format = 0;
@@ -362,8 +365,8 @@ struct MetricsVersion {
 constexpr std::array<MetricsVersion, 4> kMetricsVersions{
     {{1, 3, 112}, {2, 2, 120}, {2, 3, 120}, {2, 4, 120}}};
 
-/// A range of bits in the status, and the word for them. Limits of currents count as power limits.
-/// Source: torvalds/linux, drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h, SMU_THROTTLER_*.
+/// A range of bits in the status, and the word for these bits. Current limits count as power
+/// limits. Source: torvalds/linux, drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h, SMU_THROTTLER_*.
 struct Throttlers {
     unsigned first = 0;
     unsigned last = 0;
@@ -376,8 +379,8 @@ constexpr std::array<Throttlers, 6> kThrottlers{{{0, 7, kPower},
                                                  {46, 47, kSignal},         // PROCHOT
                                                  {48, 63, kOther}}};
 
-/// The throttle status in a gpu_metrics table; nullopt for a version without it, and if the driver
-/// left it as all ones.
+/// The throttle status in a gpu_metrics table; nullopt if the version has no such status, or if all
+/// bits are 1 because the driver did not set it.
 std::optional<std::uint64_t> throttle_status(std::string_view metrics) {
     constexpr std::size_t kTableHeader = 4;
     // The header: size of the table (2 bytes), format, content.
@@ -410,10 +413,10 @@ std::optional<Found> reasons_by_amdgpu(const FileSystem& files, const std::strin
 
 // Intel ------------------------------------------------------------------------------------------
 
-/// A file's name after "reason_", and the word for the reason. PL1, PL2 and PL4 are limits of
-/// power, TDC and ICCMAX of current, RATL of heat over time. Source: torvalds/linux@191db84b639a,
-/// drivers/gpu/drm/xe/xe_gt_throttle.c, which includes all reasons of i915
-/// (drivers/gpu/drm/i915/gt/intel_gt_sysfs_pm.c).
+/// A file's name after "reason_", and the word for the reason. PL1, PL2 and PL4 are power limits,
+/// TDC and ICCMAX are current limits, and RATL limits the average temperature over time. Source:
+/// torvalds/linux@191db84b639a, drivers/gpu/drm/xe/xe_gt_throttle.c, which includes all reasons of
+/// i915 (drivers/gpu/drm/i915/gt/intel_gt_sysfs_pm.c).
 constexpr auto kReasons =
     std::to_array<std::pair<std::string_view, std::string_view>>({{"pl1", kPower},
                                                                   {"pl2", kPower},
@@ -433,7 +436,7 @@ constexpr auto kReasons =
                                                                   {"prochot", kSignal},
                                                                   {"psys_crit", kSignal}});
 
-/// The word for a reason; kOther for an unknown one.
+/// The word for a reason; kOther for an unknown reason.
 std::string_view word_of(std::string_view reason) {
     const auto* known =
         std::ranges::find(kReasons, reason, [](const auto& row) { return row.first; });
@@ -453,7 +456,7 @@ ReasonFiles reason_files(const std::string& part) {
     return {.folder = part + "/freq0/throttle", .status = "status", .lead = "reason_"};
 }
 
-/// Adds the reasons of one GT. Returns false if the driver does not report them for it.
+/// Adds the reasons of one GT. Returns false if the driver reports no reasons for this GT.
 bool add_reasons(const FileSystem& files, const ReasonFiles& where, Found& found) {
     const auto is_set = [&](std::string_view name) {
         return files.line((where.folder + "/").append(name)) == "1";
@@ -466,13 +469,14 @@ bool add_reasons(const FileSystem& files, const ReasonFiles& where, Found& found
     for (const std::string_view name : names)
         if (name.starts_with(where.lead) && name != where.status && is_set(name))
             found.insert(word_of(name.substr(where.lead.size())));
-    // The status is set, but by a reason without a file.
+    // The status is set, but because of a reason that has no file.
     if (found.empty())
         found.insert(kOther);
     return true;
 }
 
-/// The reasons that i915 or xe reports for any GT; nullopt if it reports them for none.
+/// The reasons that i915 or xe reports for any GT; nullopt if the driver does not report reasons
+/// for any GT.
 std::optional<Found> reasons_by_intel(const FileSystem& files, const std::string& device) {
     Found found;
     bool is_known = false;

@@ -23,16 +23,16 @@ void add_driver_files(const Sysfs& sysfs, const DeviceNodes& nodes, HardwareDevi
 void read_sensors(const FileSystem& files, HardwareDevice& device);
 
 /// The reasons why a GPU's clocks are reduced, from the sysfs files of amdgpu, i915 and xe, in the
-/// words of the fact `slowdowns`. Empty if nothing reduces them. nullopt if the driver does not
-/// report reasons, and for a suspended device, because reading would wake it.
+/// words of the fact `slowdowns`. Empty if the clocks are not reduced. nullopt if the driver does
+/// not report reasons, and for a suspended device, because reading would wake it.
 ///
 /// The driver queries the hardware (amdgpu: the firmware), which may take a millisecond and hang
-/// with the GPU. Call it on request, not in every scan.
+/// with the GPU. Call this function only on request, not in every scan.
 std::optional<std::vector<std::string>> slowdowns_of(const FileSystem& files,
                                                      const HardwareDevice& device);
 
-/// The folders of the GTs (render or media units) of an Intel GPU: i915 has them below its card, xe
-/// below its tiles.
+/// The folders of the GTs (render or media units) of an Intel GPU: i915 has these folders below its
+/// card, xe below its tiles.
 std::vector<std::string> intel_parts(const FileSystem& files, const std::string& device);
 
 }  // namespace gpuprobe::inline inventory

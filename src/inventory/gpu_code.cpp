@@ -39,7 +39,7 @@ struct Section {
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
 
-    /// Up to `count` bytes, fewer at the end of the section.
+    /// Up to `count` bytes; fewer at the end of the section.
     Result<std::string> read(std::uint64_t at, std::uint64_t count) const {
         return at >= size ? std::string{} : file.read(offset + at, std::min(count, size - at));
     }
@@ -49,8 +49,8 @@ struct Section {
             return malformed_code("GPU code: extends past its section");
         return file.exactly(offset + at, count);
     }
-    /// The position of the next of these marks, at most kMaxGap after `at`; the section's end if
-    /// there is none. Looks at 64 bytes first, because the next container is usually near.
+    /// The position of the next mark that is at most kMaxGap after `at`; the end of the section if
+    /// there is no such mark. Looks at 64 bytes first, because the next container is usually near.
     Result<std::uint64_t> next(std::uint64_t at,
                                std::initializer_list<std::string_view> marks) const {
         for (const auto reach : {std::uint64_t{64}, kMaxGap}) {
@@ -91,7 +91,7 @@ Status add_cuda_image(std::string_view head, std::set<std::string>& out) {
     return add_word(std::move(word), out);
 }
 
-/// Adds the images of a container, which follow each other from `at` to `end`.
+/// Adds the images of a container. The images follow each other from `at` to `end`.
 Status add_cuda_images(const Section& section,
                        std::uint64_t at,
                        std::uint64_t end,
@@ -171,7 +171,7 @@ Result<std::string> inflated(std::string_view input) {
     return out;
 }
 
-/// The same for zstd-compressed data.
+/// The first kMaxBundleHead bytes of zstd-compressed data.
 Result<std::string> unzstded(std::string_view input) {
     std::string out(kMaxBundleHead, '\0');
     const CHandle<ZSTD_DStream, ZSTD_freeDStream> stream{ZSTD_createDStream()};

@@ -25,7 +25,7 @@ constexpr std::size_t kMaxFeatures = 1024;
 constexpr std::size_t kMaxFeatureName = 32;
 constexpr std::uint32_t kMaxProcessors = 65536;
 
-// The features that each level adds to the one before, by the kernel's names.
+// The features that each level adds to the previous level, by the kernel's names.
 constexpr std::array<std::string_view, 9> kLevel1{"cmov", "cx8", "fpu",  "fxsr",   "lm",
                                                   "mmx",  "sse", "sse2", "syscall"};
 constexpr std::array<std::string_view, 7> kLevel2{"cx16",   "lahf_lm", "pni",  "popcnt",
@@ -35,8 +35,8 @@ constexpr std::array<std::string_view, 9> kLevel3{"abm",  "avx", "avx2",  "bmi1"
 constexpr std::array<std::string_view, 5> kLevel4{"avx512bw", "avx512cd", "avx512dq", "avx512f",
                                                   "avx512vl"};
 
-/// Arm's cpuinfo has numbers and no names: implementer and part of MIDR_EL1. Source:
-/// arch/arm64/include/asm/cputype.h.
+/// On Arm, cpuinfo contains numbers instead of names: the implementer and the part number in
+/// MIDR_EL1. Source: arch/arm64/include/asm/cputype.h.
 struct ArmPart {
     std::uint32_t implementer;
     std::uint32_t part;
@@ -80,8 +80,8 @@ std::optional<std::string> arm_model(const Fields& fields) {
     return std::nullopt;
 }
 
-/// The processor's name: "model name" on x86 and s390, "cpu" on POWER, "cpu model" on MIPS, numbers
-/// on Arm.
+/// The processor's name: "model name" on x86 and s390, "cpu" on POWER, "cpu model" on MIPS. On Arm,
+/// the name is derived from numbers.
 std::optional<std::string> model_of(const Fields& fields) {
     for (const auto* key : {"model name", "cpu model", "cpu", "uarch"})
         if (const auto name = field(fields, key))
@@ -204,7 +204,8 @@ std::optional<std::string> text_at(std::string_view cache, std::size_t offset, s
                                          : std::optional{std::string{rest.substr(0, end)}};
 }
 
-/// The library of an entry: flags, offset of the soname, offset of the path, each 4 bytes.
+/// The library of an entry. An entry consists of flags, the offset of the soname and the offset of
+/// the path, 4 bytes each.
 std::optional<CachedLibrary> library_at(std::string_view cache, std::size_t entry) {
     auto soname = text_at(cache, offset_at(cache, entry + 4), kMaxSoname);
     auto path = text_at(cache, offset_at(cache, entry + 8), kMaxPath);
@@ -348,8 +349,9 @@ Cpu cpu_of(const FileSystem& files) {
     return cpu;
 }
 
-/// The machine's C library. Normally the one that this program uses, because other programs most
-/// likely use it too. A static build, or a build for musl, has to look for the machine's.
+/// The machine's C library. Normally this is the library that this program uses, because other
+/// programs probably use the same library. A static build, or a build for musl, has to search for
+/// the machine's library.
 Libc libc_of([[maybe_unused]] const FileSystem& files,
              [[maybe_unused]] std::string_view architecture) {
 #if defined(__GLIBC__) && !defined(GPUPROBE_STATIC)

@@ -11,17 +11,18 @@
 
 namespace gpuprobe::inline inventory {
 
-/// The size limit for /proc/cpuinfo: a kilobyte or two for each of thousands of processors.
+/// The size limit for /proc/cpuinfo, which has one or two kilobytes for each of up to thousands of
+/// processors.
 constexpr Bytes kMaxCpuinfo = mib(8);
 
 /// Parses the text of /proc/cpuinfo.
 ///
-/// The kernel lists a feature there only if programs can use it: it leaves AVX and AVX-512 out if
-/// it does not save their registers (XSAVE off, `clearcpuid=`, a microcode mitigation), which CPUID
-/// does not reveal. So `level` is the level that the OS supports, without executing any
-/// instruction, and a captured machine gives the same result.
+/// The kernel lists a feature in this file only if programs can use the feature: the kernel leaves
+/// out AVX and AVX-512 if it does not save their registers (XSAVE off, `clearcpuid=`, a microcode
+/// mitigation), which CPUID does not show. Therefore `level` is the level that the OS supports,
+/// without executing any instruction, and a captured machine gives the same result.
 ///
-/// `cores` is the number of listed processors, which are the online ones.
+/// `cores` is the number of listed processors. Only online processors are listed.
 Cpu parse_cpuinfo(std::string_view text);
 
 /// The number of processors in a list such as "0-3,8"; nullopt for any other text. Source:
@@ -37,9 +38,9 @@ constexpr std::string_view kLinkerCache = "/etc/ld.so.cache";
 std::optional<std::vector<std::string>> cached_sonames(std::string_view text,
                                                        std::string_view architecture);
 
-/// The C library that the dynamic linker loads for programs of this machine, for builds of gpuprobe
-/// that contain their own: glibc with the version in its file, or musl, whose file has no version;
-/// unknown if neither is found. Source: glibc, csu/version.c.
+/// The C library that the dynamic linker loads for programs of this machine. It is needed by builds
+/// of gpuprobe that contain their own C library: glibc with the version in its file, or musl, whose
+/// file has no version; unknown if neither is found. Source: glibc, csu/version.c.
 Libc libc_of_programs(const FileSystem& files, std::string_view architecture);
 
 /// The path of each library whose soname starts with one of `starts`, according to the linker's
