@@ -73,11 +73,12 @@ public:
         if (objects_.empty())
             return Error{ErrorCode::Malformed, path + ": not a 64-bit ELF program or library"};
         asked_ = &objects_.front();
-        // Read the neighbors that it needs, and those that they need: `objects_` grows in the loop.
+        // Read the libraries in the same folder that the object needs, and the libraries that those
+        // need: `objects_` grows in the loop.
         for (std::size_t i = 0; i < objects_.size(); ++i)
             for (const auto& soname : std::vector{objects_[i].file.needed})
                 if (!by_name_.contains(soname) && soname.find('/') == std::string::npos)
-                    (void)read_one(folder.get(), root_, soname);  // a missing one becomes a need
+                    (void)read_one(folder.get(), root_, soname);  // becomes a need if missing
         return Done{};
     }
 
@@ -129,7 +130,7 @@ private:
         const CHandle<DIR, ::closedir> names{::fdopendir(fd)};
         if (!names)
             return errno_error(path, errno);
-        (void)folder.release();  // owned by the stream now
+        (void)folder.release();  // the stream now owns the descriptor
         std::vector<std::string> sorted;
         while (const auto* entry = ::readdir(names.get())) {
             const std::string name{static_cast<const char*>(entry->d_name)};
@@ -150,7 +151,7 @@ private:
     Status visit(int folder, const std::string& path, const std::string& name, std::size_t depth) {
         struct stat status {};
         if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-            return Done{};  // removed since it was listed
+            return Done{};  // the entry was removed after it was listed
         if (S_ISDIR(status.st_mode)) {
             UniqueFd next{
                 ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
@@ -239,13 +240,13 @@ private:
         });
     }
 
-    /// True if the linker finds the library here and reports don't list it: then it doesn't count
-    /// as a need.
+    /// True if the dynamic linker finds the library on this machine and reports don't list the
+    /// library. Such a library doesn't count as a need.
     [[nodiscard]] bool is_found_here(const std::string& soname) const {
         return !is_listed_library(soname) && std::ranges::binary_search(places_.sonames, soname);
     }
 
-    /// The combined needs, bundled libraries and kernels of an object and the objects that it
+    /// The combined needs, bundled libraries and kernels of an object and of the objects that it
     /// loads.
     struct Gathered {
         std::set<std::string> needs = {};
@@ -282,12 +283,13 @@ private:
         out.glibc = std::max(out.glibc, object.file.glibc);
     }
 
-    /// Describes a part. `used` becomes the APIs that it uses.
+    /// Describes a part. Sets `used` to the APIs that the part uses.
     [[nodiscard]] InstalledPart part_of(const Object& root, std::set<Api>& used) const {
         Gathered all;
         for (const auto* object : closure_of(root))
             gather(*object, all);
-        // Add the words of all APIs: some are used without kernels or libraries that reveal it.
+        // Add the words of all APIs, because some APIs are used without kernels or libraries from
+        // which the use could be seen.
         for (const auto api : all.apis)
             all.kernels.insert(std::string{info_of(api).word});
         if (all.glibc)
@@ -306,8 +308,8 @@ private:
         return list;
     }
 
-    /// Adds a part, unless an equal one is listed already: a folder may have many programs with the
-    /// same needs.
+    /// Adds a part, unless an equal part is already listed. A folder may contain many programs with
+    /// the same needs.
     void add_part(InstalledPart part, InstalledBuild& build) {
         const auto is_same = [&part](const InstalledPart& other) {
             return other.needs == part.needs && other.bundles == part.bundles &&
@@ -330,7 +332,7 @@ private:
     std::string root_ = {};
     std::deque<Object> objects_ = {};
     std::map<std::string, Object*, std::less<>> by_name_ = {};
-    const Object* asked_ = nullptr;  ///< the one file that was named
+    const Object* asked_ = nullptr;  ///< the file, if a single file was requested
     ReadAllowance allowance_ = {};
     std::size_t files_ = 0;
     std::vector<std::string> unread_ = {};

@@ -14,7 +14,7 @@ struct InstalledPart {
     std::string name = {};                  ///< file name, relative to the build's folder
     std::vector<std::string> needs = {};    ///< sonames that the build lacks, and "glibc>=2.34"
     std::vector<std::string> bundles = {};  ///< sonames of GPU libraries that the build bundles
-    /// As ObjectFile::code, and the word of each API that the part uses.
+    /// GPU targets as in ObjectFile::code, and the word of each API that the part uses.
     std::vector<std::string> kernels = {};
     bool operator==(const InstalledPart&) const = default;
 };
@@ -28,7 +28,8 @@ struct InstalledBuild {
 
 /// The libraries of the machine on which the build would run, as far as they are known.
 struct LinkerPlaces {
-    /// Sorted sonames that the dynamic linker finds. Used for libraries that reports don't list.
+    /// Sorted sonames that the dynamic linker finds. This list is used for libraries that reports
+    /// don't list.
     std::vector<std::string> sonames = {};
     /// True if absolute paths in the files refer to this machine, on which they can be checked.
     bool is_here = true;
@@ -44,8 +45,8 @@ constexpr std::size_t kMaxBuildParts = 16;
 /// and files outside the folder are never opened.
 ///
 /// Errors, each with the path: NotFound, PermissionDenied, Io; Malformed for a file that is neither
-/// a program nor a library, or contradicts itself, and for a folder without any; TooLarge above a
-/// limit.
+/// a program nor a library, for a file that contradicts itself, and for a folder without programs
+/// and libraries; TooLarge above a limit.
 Result<InstalledBuild> read_installed_build(const std::string& path, const LinkerPlaces& places);
 
 }  // namespace gpuprobe::inline inventory

@@ -29,7 +29,7 @@ bool is_subfolder(std::string_view name) {
 }
 
 /// True for names of GPU nodes and folders directly in /dev, where terminals and loop devices
-/// appear and disappear all day.
+/// appear and disappear frequently.
 bool is_gpu_name(std::string_view name) {
     return name.starts_with("nvidia") || name == "dxg" || name == "kfd" || is_subfolder(name);
 }
@@ -93,7 +93,7 @@ Result<std::unique_ptr<NodeWatch>> NodeWatch::create(EventLoop& loop,
         return Error{ErrorCode::Unavailable, errno_error(watch->folder_, errno).text};
     for (const auto name : kSubfolders)
         (void)watch->add(watch->folder_ + "/" +
-                         std::string{name});  // most machines don't have all of them
+                         std::string{name});  // may fail: most machines don't have all folders
     watch->ready_ = loop.watch(watch->fd_.get(), EPOLLIN, EventLoop::Priority::Hardware,
                                [raw = watch.get()](std::uint32_t) { raw->drain(); });
     if (!watch->ready_)

@@ -13,8 +13,8 @@
 
 namespace gpuprobe::inline inventory {
 
-/// Watches nodes appear and disappear below /dev. NVIDIA's character devices have no class device
-/// and therefore no udev event, and a container has no udevd.
+/// Watches for nodes that appear or disappear below /dev. NVIDIA's character devices have no class
+/// device and therefore no udev event, and a container has no udevd.
 ///
 /// Watches the folder itself (nvidia*, dxg, kfd) and its subfolders dri, accel and nvidia-caps,
 /// which may also be created later. All pending changes cause one callback.

@@ -129,7 +129,7 @@ NvidiaModule parse_nvidia_version(std::string_view text) {
         if (!module.version && is_version(word))
             module.version = std::string{word};
     }
-    // Only the open kernel modules name their flavor.
+    // Only the open kernel modules contain their flavor.
     if (module.version && !module.flavour)
         module.flavour = "proprietary";
     return module;

@@ -33,24 +33,25 @@ struct NvidiaModule {
 /// Parses the text of /proc/driver/nvidia/version; empty if it has another format. Source:
 /// open-gpu-kernel-modules, kernel-open/nvidia/nv-procfs.c and the NVRM version string.
 NvidiaModule parse_nvidia_version(std::string_view text);
-/// The loaded module; empty if none is loaded. The version is from /sys/module/nvidia/version, else
-/// /proc/driver/nvidia/version.
+/// The loaded module; empty if none is loaded. The version comes from /sys/module/nvidia/version,
+/// or else from /proc/driver/nvidia/version.
 NvidiaModule nvidia_module(const Sysfs& sysfs);
 
 /// The facts of /proc/driver/nvidia/gpus/<address>/information.
 struct NvidiaInformation {
     std::optional<std::string> model = {};
-    /// Missing until the GPU has been initialized once; the file then has question marks.
+    /// Missing until the GPU has been initialized once; until then the file contains question
+    /// marks.
     std::optional<std::string> uuid = {};
     std::optional<std::uint32_t> minor = {};  ///< of /dev/nvidia<minor>; no API uses it as an index
     bool operator==(const NvidiaInformation&) const = default;
 };
-/// Parses the text of that file. Values that the driver does not know yet are missing.
+/// Parses the text of the file `information`. Values that the driver does not know yet are missing.
 NvidiaInformation parse_nvidia_information(std::string_view text);
 
 /// Adds the model, UUID, device minor and MIG instances (/proc/driver/nvidia/capabilities) of a GPU
-/// that the nvidia driver is bound to. Never reads the file `power` in the same folder: that takes
-/// the driver's locks and can block.
+/// that the nvidia driver is bound to. Never reads the file `power` in the same folder, because the
+/// driver then takes locks and can block.
 void add_nvidia_facts(const Sysfs& sysfs, HardwareDevice& device);
 
 }  // namespace gpuprobe::inline inventory

@@ -58,7 +58,7 @@ class ElfReader {
 public:
     explicit ElfReader(Pieces& file) : file_{file} {}
 
-    /// Reads the headers; false for another kind of file.
+    /// Reads the headers; returns false for another kind of file.
     Result<bool> open() {
         const auto head = TRY(file_.read(0, sizeof(Elf64_Ehdr)));
         if (head.size() < sizeof(Elf64_Ehdr) || !head.starts_with(ELFMAG))
@@ -77,7 +77,7 @@ public:
         return true;
     }
 
-    /// Reads the needs from the dynamic section.
+    /// Reads the needed libraries from the dynamic section.
     Status read_dynamic(ObjectFile& out) {
         const auto found =
             std::ranges::find(segments_, Elf64_Word{PT_DYNAMIC}, &Elf64_Phdr::p_type);
@@ -95,7 +95,7 @@ public:
     /// Reads the GPU kernels and constants from the sections.
     Status read_sections(ObjectFile& out) {
         if (header_.e_shnum == 0 || header_.e_shstrndx >= header_.e_shnum)
-            return Done{};  // without section headers, the kernels can't be found
+            return Done{};  // without section headers, kernels can't be found
         if (header_.e_shnum > kMaxSections || header_.e_shentsize != sizeof(Elf64_Shdr))
             return malformed_object("section headers: too many, or of an unsupported size");
         const auto sections = TRY(table<Elf64_Shdr>(file_, header_.e_shoff, header_.e_shnum));
@@ -179,7 +179,7 @@ private:
         return Done{};
     }
 
-    /// Keeps the newest glibc version.
+    /// Keeps the version if it is the newest glibc version so far.
     static void note_version(std::string_view name, ObjectFile& out) {
         constexpr std::string_view kLead = "GLIBC_";
         if (!name.starts_with(kLead))
@@ -189,8 +189,8 @@ private:
             out.glibc = version;
     }
 
-    /// Reads a section by its name, which the compilers choose: nvcc, hipcc and clang, SYCL
-    /// compilers.
+    /// Reads a section according to its name. The compilers (nvcc, hipcc and clang, SYCL compilers)
+    /// choose these names.
     Status read_section(std::string_view name, const Elf64_Shdr& section, ObjectFile& out) {
         if (name == ".nv_fatbin" || name == "__nv_relfatbin")
             out.code.merge(TRY(cuda_code(file_, section.sh_offset, section.sh_size)));
@@ -210,9 +210,9 @@ private:
         return std::string{is_native ? info_of(*api_of_code(kPortable)).word : kPortable};
     }
 
-    /// Searches a section of constants for the names of loader libraries: a program that loads a
-    /// library with dlopen() has its name there. Pieces overlap, so that a name on a border is
-    /// found.
+    /// Searches a section of constants for the names of loader libraries: if a program loads a
+    /// library with dlopen(), the section contains the library's name. The section is read in
+    /// overlapping pieces, so that a name at the border of two pieces is found.
     Status find_loaders(const Elf64_Shdr& section, ObjectFile& out) {
         constexpr std::uint64_t kOverlap = 64;
         const auto end = std::min(section.sh_size, kMaxConstants);
@@ -252,8 +252,8 @@ Result<std::string> FilePieces::read(std::uint64_t offset, std::uint64_t count) 
     count = std::min(count, size_ - offset);
     if (count > kMaxPiece)
         return Error{ErrorCode::TooLarge, "a part is larger than 1 MiB"};
-    // Read ahead unless the window already contains all of it: headers are small and close
-    // together.
+    // If the window does not contain all bytes, read more than was requested, because headers are
+    // small and close together.
     if (offset < start_ || offset - start_ > window_.size() ||
         window_.size() - (offset - start_) < count) {
         const auto wanted = std::min(std::max(count, kAhead), size_ - offset);

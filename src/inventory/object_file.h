@@ -16,9 +16,9 @@
 /// Reads from an ELF file which libraries a program or shared library needs and for which GPUs it
 /// has kernels.
 ///
-/// The files are as hostile as any download. Nothing is mapped into memory, so that a file that
-/// shrinks causes a short read and no signal. Each size and offset is checked against the file, and
-/// all reads of a file count against one allowance.
+/// The files may be malicious. No file is mapped into memory, so that a file that shrinks causes a
+/// short read and not a signal. Each size and offset is checked against the file, and all reads of
+/// a file use up the same allowance.
 namespace gpuprobe::inline inventory {
 
 /// Random access to a file's bytes.
@@ -42,8 +42,8 @@ struct ReadAllowance {
 /// Reads a file's pieces with pread(2), each up to kMaxPiece.
 class FilePieces final : public Pieces {
 public:
-    /// `fd` is a regular file with `size` bytes. `allowance` is borrowed and must outlive this
-    /// object.
+    /// `fd` is a descriptor of a regular file with `size` bytes. `allowance` is borrowed and must
+    /// outlive this object.
     FilePieces(UniqueFd fd, std::uint64_t size, ReadAllowance& allowance)
         : fd_{std::move(fd)}, size_{size}, allowance_{allowance} {}
     [[nodiscard]] std::uint64_t size() const override { return size_; }
@@ -66,13 +66,13 @@ struct ObjectFile {
     std::vector<std::string> search = {};  ///< DT_RUNPATH, else DT_RPATH, as written in the file
     std::optional<Version> glibc = {};     ///< the newest symbol version that it needs
     /// GPU targets: "sm_86", "compute_90@9.1", "gfx1100", "spirv". For Intel's native code, whose
-    /// target GPUs are left unparsed, the word of its API.
+    /// targets are not parsed, the list contains the word of the API instead.
     std::set<std::string> code = {};
-    std::set<Api> loads = {};  ///< APIs whose loader library is named in its constants
+    std::set<Api> loads = {};  ///< APIs whose loader library the constants name
     bool operator==(const ObjectFile&) const = default;
 };
 
-/// How much of a file is read: only its needs, or also its GPU kernels and constants.
+/// How much of a file is read: only the needed libraries, or also the GPU kernels and constants.
 enum class ReadDepth { Needs, Code };
 
 /// Parses an ELF file; nullopt for any file except a 64-bit little-endian ELF program or shared
@@ -81,13 +81,14 @@ enum class ReadDepth { Needs, Code };
 /// Source of the ELF layout: elf(5), System V ABI "Dynamic Section" and LSB "Symbol Versioning".
 Result<std::optional<ObjectFile>> read_object(Pieces& file, ReadDepth depth);
 
-/// The GPU targets in a section with CUDA fat binaries or HIP offload bundles: `size` bytes from
-/// `offset` on. Errors: as read_object().
+/// The GPU targets in a section with CUDA fat binaries or HIP offload bundles. The section has
+/// `size` bytes and starts at `offset`. Errors: as read_object().
 ///
-/// Sources: of fat binaries, n-eiling/cuda-fatbin-decompression@9b194a9a fatbin-decompress.h and
+/// Sources for fat binaries: n-eiling/cuda-fatbin-decompression@9b194a9a fatbin-decompress.h and
 /// GrigoryEvko/nvopen-tools@3b50e20e fatbin/FORMAT_SPECIFICATION.md; the bits for architectures
-/// with "a" and "f" were read from the output of nvcc 13.0. Of bundles, LLVM's ClangOffloadBundler
-/// documentation; of compressed bundles, clang/include/clang/Driver/OffloadBundler.h.
+/// with "a" and "f" were read from the output of nvcc 13.0. Sources for bundles: LLVM's
+/// ClangOffloadBundler documentation; for compressed bundles,
+/// clang/include/clang/Driver/OffloadBundler.h.
 Result<std::set<std::string>> cuda_code(Pieces& file, std::uint64_t offset, std::uint64_t size);
 Result<std::set<std::string>> hip_code(Pieces& file, std::uint64_t offset, std::uint64_t size);
 
