@@ -22,10 +22,10 @@
 
 namespace gpuprobe::inline inventory {
 
-/// Problems of a device that are visible from the kernel's view only:
+/// Problems of a device that can be found without calling a driver library:
 ///
-/// - `no-driver` {modalias}: no driver is bound to it
-/// - `passthrough` {driver}: reserved for a virtual machine
+/// - `no-driver` {modalias}: no driver is bound to the device
+/// - `passthrough` {driver}: the device is reserved for a virtual machine
 /// - `driver-mismatch` {kernel, userspace, library}: NVIDIA's module and libcuda.so.1 have
 ///   different versions, for example after an upgrade without a reboot; every call will fail
 /// - `driver-mixed` {version, library, cuda}: a driver library next to libcuda.so.1 has another
@@ -44,14 +44,14 @@ struct CudaLibrary {
     std::string version = {};
     std::string path = {};
 };
-/// libcuda.so.1 in the first of the usual folders that has it; nullopt if none does, or if its file
-/// name has no version.
+/// libcuda.so.1 in the first of the usual folders that contains this library; nullopt if no folder
+/// contains it, or if its file name has no version.
 std::optional<CudaLibrary> installed_libcuda(const Sysfs& sysfs, const Host& host);
 
 namespace {
 
 constexpr const char* kUvmNode = "/dev/nvidia-uvm";
-constexpr std::uint32_t kFirstDriverBranch = 100;  // Tegra's libcuda.so.1.1 is an ABI number
+constexpr std::uint32_t kFirstDriverBranch = 100;  // Tegra's libcuda.so.1.1 has an ABI version
 
 /// Debian's multiarch triplet for a `uname -m`.
 std::string multiarch(const Host& host) {
@@ -62,7 +62,7 @@ std::string multiarch(const Host& host) {
 }
 
 /// The folders in which distributions and containers install the driver's libraries, in search
-/// order: folders for the native word size first.
+/// order. Folders for the native word size come first.
 std::vector<std::string> library_folders(const Host& host) {
     const auto triplet = multiarch(host);
     return {"/usr/lib/" + triplet,
@@ -84,8 +84,8 @@ constexpr std::string_view kCuda = "libcuda.so.";
 constexpr auto kReleased =
     std::to_array<std::string_view>({"libnvidia-ml.so.", "libnvidia-ptxjitcompiler.so."});
 
-/// The version after `prefix`; nullopt for anything except a driver version, such as the "1" of an
-/// ABI.
+/// The version after `prefix`; nullopt if the text is not a driver version, for instance the "1" of
+/// an ABI version.
 std::optional<std::string> version_in_name(std::string_view name, std::string_view prefix) {
     if (!name.starts_with(prefix))
         return std::nullopt;
@@ -103,7 +103,8 @@ Reason reason(std::string code) {
 }
 
 /// `no-driver`, except for display-only devices, which work without a driver. DRM and accel devices
-/// have a driver even if its link is missing; without a uevent, a missing driver proves nothing.
+/// have a driver even if the link to the driver is missing. If the uevent is missing, a missing
+/// driver proves nothing.
 std::optional<Reason> missing_driver(const Sysfs& sysfs, const HardwareDevice& device) {
     if (role_of(device) == Role::DisplayOnly)
         return std::nullopt;
@@ -149,7 +150,7 @@ std::optional<Reason> mixed(const Sysfs& sysfs, const Host& host) {
     return std::nullopt;
 }
 
-/// `uvm-missing`, if the source of the nodes can prove it.
+/// `uvm-missing`, if the source of the nodes can prove that the node is missing.
 std::optional<Reason> missing_uvm(const Sysfs& sysfs, const DeviceNodes& nodes) {
     if (!nodes.known() || nodes.find(kUvmNode))
         return std::nullopt;
@@ -209,17 +210,18 @@ std::string module_of(const Sysfs& sysfs, const HardwareDevice& device) {
     return name;
 }
 
-/// True for NVIDIA's drivers. They have their own version, never the kernel's release.
+/// True for NVIDIA's drivers. These drivers have their own version, which is never the kernel's
+/// release.
 bool is_nvidias_own(std::string_view driver) {
     const auto own = words(info_of(Api::Cuda).kernel_drivers);
     return std::ranges::find(own, driver) != own.end();
 }
 
 /// The version of the bound kernel driver: /sys/module/<module>/version if the module has one. For
-/// NVIDIA's drivers it is the version of the nvidia module, else the one for the Jetson's release:
-/// the Tegra drivers don't carry one. For other in-tree drivers it is the kernel release. nullopt
-/// for an out-of-tree module ("O" in its taint file) without a version. Source:
-/// Documentation/ABI/stable/sysfs-module.
+/// NVIDIA's drivers it is the version of the nvidia module, else the version that belongs to the
+/// Jetson's release, because the Tegra drivers carry no version. For other in-tree drivers it is
+/// the kernel release. nullopt for an out-of-tree module ("O" in its taint file) without a version.
+/// Source: Documentation/ABI/stable/sysfs-module.
 std::optional<std::string> driver_version(const Sysfs& sysfs,
                                           const HardwareDevice& device,
                                           const Host& host) {
@@ -240,8 +242,8 @@ std::optional<std::string> driver_version(const Sysfs& sysfs,
 
 constexpr std::size_t kMaxDevices = 1024;
 
-/// The device that a class node belongs to, found by folder or by address (a capture may contain a
-/// device twice); nullptr if it is not listed yet.
+/// The device that a class node belongs to, found by its folder or by its address (a capture may
+/// contain a device twice); nullptr if the device is not listed yet.
 HardwareDevice* device_behind(const ClassNode& node,
                               const DeviceFolder& parent,
                               std::vector<HardwareDevice>& devices) {
@@ -301,8 +303,8 @@ bool is_same_slot(const std::optional<PciAddress>& left, const std::optional<Pci
 }
 
 /// Merges the further functions of a card into the card's main function, which gets their nodes
-/// (`part_of` in data/knowledge/drivers.json). If a guest was given only such a function, nothing
-/// is merged: that function is the card.
+/// (`part_of` in data/knowledge/drivers.json). If only such a function was passed to a guest,
+/// nothing is merged: in this guest the function is the card.
 void absorb_further_functions(std::vector<HardwareDevice>& devices) {
     const auto card_of = [&devices](const HardwareDevice& device) {
         // The driver's row in drivers.json names the main function's driver in `part_of`.
@@ -332,7 +334,7 @@ bool has_open_node(const HardwareDevice& device) {
     return std::ranges::any_of(device.nodes, [](const DeviceNode& node) { return !node.reason; });
 }
 
-/// The card's partition that the virtual function is.
+/// The partition of the card that the virtual function represents.
 HardwarePartition partition_from(const HardwareDevice& function) {
     HardwarePartition partition{
         .name = "vf-" + text_of(*function.pci),
@@ -346,10 +348,10 @@ HardwarePartition partition_from(const HardwareDevice& function) {
     return partition;
 }
 
-/// Turns virtual functions into partitions of their card, also those that a driver of this machine
-/// has taken: they are no further GPUs. A function stays a GPU where the card cannot be used: in a
-/// guest, which does not see the card, and in a container that was given nodes of the function
-/// only.
+/// Turns virtual functions into partitions of their card, even if a driver of this machine is bound
+/// to them, because virtual functions are not additional GPUs. A function stays a GPU if the card
+/// cannot be used: in a guest, which does not see the card, and in a container that has only the
+/// nodes of the function.
 void absorb_virtual_functions(std::vector<HardwareDevice>& devices) {
     std::set<std::string> absorbed;
     for (const auto& device : devices) {

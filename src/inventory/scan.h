@@ -11,7 +11,7 @@
 
 namespace gpuprobe::inline inventory {
 
-/// The device nodes of a machine. Their attributes are read; a node is never opened.
+/// The device nodes of a machine. Only the attributes of nodes are read; a node is never opened.
 class NodeSource {
 public:
     virtual ~NodeSource() = default;
@@ -21,9 +21,10 @@ public:
     [[nodiscard]] virtual std::vector<std::string> list(std::string_view folder) const = 0;
 };
 
-/// The nodes of the running machine, by stat and faccessat(AT_EACCESS) only. `accessible` is the
-/// access of this process. If `prober` is given, it is the access of that user according to
-/// may_open(): the workers of a daemon may run as a user with other permissions.
+/// The nodes of the running machine, by stat and faccessat(AT_EACCESS) only. `accessible` tells
+/// whether this process may open the node. If `prober` is given, `accessible` tells whether that
+/// user may open the node according to may_open(), because the workers of a daemon may run as a
+/// user with other permissions.
 class LiveNodes final : public NodeSource {
 public:
     explicit LiveNodes(std::optional<Caller> prober = {}) : prober_{std::move(prober)} {}
@@ -49,19 +50,20 @@ private:
 
 /// Finds every display, 3D, co-processor and accelerator function and every DRM and accel device,
 /// from sysfs only. Opens no node, reads no PCI config space and wakes no device. A file that can't
-/// be read gives a note, never an error. `host` is passed on into the result.
+/// be read causes a note, never an error. `host` is copied to the result.
 Machine scan_machine(const FileSystem& files, const NodeSource& nodes, Host host);
 
-/// The PCI functions of scan_machine() and the versions of their drivers, in a third of its time:
-/// enough to decide which vendor drivers to probe. `host` is passed on into the result.
+/// The PCI functions from scan_machine() and the versions of their drivers. This takes a third of
+/// the time of scan_machine() and is enough to decide which vendor drivers to probe. `host` is
+/// copied to the result.
 Machine scan_functions(const FileSystem& files, Host host);
 
 /// The kernel and architecture of the running machine, from uname: the part of detect_host() that
 /// needs no file.
 Host running_kernel();
 
-/// The host from procfs, sysfs, uname and cpuid. Only for the running machine: captures contain
-/// their own host.
+/// The host from procfs, sysfs, uname and cpuid. Only valid for the running machine, because
+/// captures contain the host that was recorded.
 Host detect_host(const FileSystem& files);
 
 /// The host's memory, from /proc/meminfo.

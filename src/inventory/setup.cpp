@@ -13,7 +13,7 @@ namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr Bytes kMaxFile = kib(64);
-constexpr Bytes kMaxModuleList = mib(4);  // a distribution's whole kernel needs half a mebibyte
+constexpr Bytes kMaxModuleList = mib(4);  // the list of a distribution's kernel has half a mebibyte
 constexpr std::size_t kMaxText = 256;
 constexpr std::size_t kMaxReleaseWords = 64;
 constexpr std::size_t kMaxFiles = 128;
@@ -40,7 +40,7 @@ using Words = std::vector<std::string>;
 constexpr std::array<std::string_view, 3> kFlavours = {"current", "tesla", "legacy"};
 constexpr std::array<std::string_view, 4> kNvidiaParts = {"_drm", "_modeset", "_peermem", "_uvm"};
 
-/// The kernel's name for such a module: "nvidia_drm" for "nvidia_current_drm".
+/// The kernel's name for such a module of a distribution: "nvidia_drm" for "nvidia_current_drm".
 std::string without_flavour(std::string name) {
     constexpr std::string_view kLead = "nvidia_";
     if (!name.starts_with(kLead))
@@ -68,7 +68,8 @@ Words sorted(const std::set<std::string>& names) {
     return {names.begin(), names.end()};
 }
 
-/// The command line's words about GPUs, PCI and the IOMMU. The others are dropped.
+/// The words on the kernel's command line about GPUs, PCI and the IOMMU. All other words are
+/// dropped.
 Words parameters_in(std::string_view command_line) {
     Words kept;
     for (const auto word : words(trimmed(command_line)))
@@ -85,7 +86,7 @@ std::optional<Words> parameters(const FileSystem& files) {
 }
 
 /// The variable SecureBoot of the UEFI specification, 3.3: four bytes of attributes, then 1 or 0.
-/// nullopt if it can't be read.
+/// nullopt if the variable can't be read.
 std::optional<bool> secure_boot(const FileSystem& files) {
     constexpr Bytes kSize{5};
     const auto content = files.read(
@@ -109,7 +110,7 @@ std::optional<std::uint64_t> tainted(const FileSystem& files) {
     return line ? parse_number<std::uint64_t>(*line) : std::nullopt;
 }
 
-/// Adds the module, if it is a graphics or accelerator module.
+/// Adds the module if it is a graphics or accelerator module.
 void add_module(std::string_view text, std::set<std::string>& names) {
     if (auto name = module_name(text); SetupWords::current().has_module(name))
         names.insert(std::move(name));
@@ -132,7 +133,7 @@ void add_blacklisted(std::string_view text, std::set<std::string>& names) {
 
 /// Adds the modules that the command line keeps from loading:
 /// "modprobe.blacklist=nouveau,nvidiafb". modprobe, the kernel and dracut each have such a
-/// parameter; initcall_blacklist has no modules.
+/// parameter; initcall_blacklist does not contain modules.
 void add_blacklisted(const Words& parameters, std::set<std::string>& names) {
     for (const auto& parameter : parameters) {
         const auto equals = parameter.find('=');
@@ -148,8 +149,8 @@ constexpr std::array kModprobeFolders{"/etc/modprobe.d", "/run/modprobe.d",
                                       "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d",
                                       "/lib/modprobe.d"};
 
-/// The modules that are kept from loading; nullopt if there is neither a folder nor a parameter to
-/// read.
+/// The modules that are kept from loading; nullopt if no folder can be read and the command
+/// line keeps no module from loading.
 std::optional<Words> blacklist(const FileSystem& files, const std::optional<Words>& parameters) {
     std::set<std::string> names;
     if (parameters)
@@ -174,7 +175,7 @@ std::optional<std::set<std::string>> modules_in(const FileSystem& files) {
     return std::set<std::string>{names->begin(), names->end()};
 }
 
-/// The graphics modules among them.
+/// The graphics modules among the loaded and built-in modules.
 std::optional<Words> loaded(const std::optional<std::set<std::string>>& modules) {
     if (!modules)
         return std::nullopt;
@@ -220,7 +221,8 @@ Words options(const FileSystem& files, const std::optional<std::set<std::string>
         if (const auto value = files.line(path); value && !value->empty())
             found.push_back(scrubbed(parameter + "=" + *value, kMaxText));
     }
-    // /sys/module lacks NVIDIA's parameters: they are in one file, without the "NVreg_".
+    // /sys/module lacks NVIDIA's parameters. These parameters are in one file, without the prefix
+    // "NVreg_".
     const auto params = files.read(kNvidiaParameters, kMaxFile);
     for (const auto line : split(params ? std::string_view{*params} : std::string_view{}, '\n')) {
         const auto colon = line.find(':');
@@ -240,7 +242,7 @@ std::optional<bool> uses_iommu(const FileSystem& files) {
     return units ? std::optional{!units->empty()} : std::nullopt;
 }
 
-/// The lines with a key from `keys` before `sign`.
+/// The lines in which a key from `keys` is before `sign`.
 template <class Keys>
 std::string lines_with(const Keys& keys, char sign, std::string_view text) {
     std::string kept;
@@ -262,7 +264,7 @@ bool is_release_key(std::string_view key) {
     return std::ranges::find(kReleaseKeys, key) != kReleaseKeys.end();
 }
 
-/// Adds a codename. A distribution and its parent may give the same one.
+/// Adds a codename. A distribution and its parent may have the same codename, which is added once.
 void add_codename(const std::string& name, Words& codenames) {
     if (std::ranges::find(codenames, name) == codenames.end())
         codenames.push_back(name);
@@ -301,7 +303,7 @@ std::optional<OsRelease> os_release_of(const FileSystem& files) {
                 if (release.id_like.size() < kMaxReleaseWords)
                     release.id_like.push_back(lower_case(word));
     }
-    // The 64-bit Raspberry Pi OS, see setup.h.
+    // This is the 64-bit Raspberry Pi OS, see setup.h.
     if (release.id == "debian" && files.exists("/etc/rpi-issue"))
         release = {.id = "raspbian",
                    .id_like = {"debian"},
@@ -323,7 +325,7 @@ std::optional<std::string> setup_part(std::string_view path, std::string_view co
                              [path](std::string_view folder) { return path.starts_with(folder); }))
         return std::nullopt;
     std::set<std::string> names;
-    // Keep the result of parsing, in a form that parses to the same.
+    // Keep only the parsed values, in a form from which parsing gives the same values.
     add_blacklisted(content, names);
     std::string kept;
     for (const auto& name : names)

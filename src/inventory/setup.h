@@ -12,8 +12,8 @@ namespace gpuprobe::inline inventory {
 
 /// The distribution, from /etc/os-release, else /usr/lib/os-release (os-release(5)); nullopt if
 /// neither can be read. Synology's DSM is recognized by /etc.defaults/VERSION. The 64-bit Raspberry
-/// Pi OS calls itself Debian there and is recognized by /etc/rpi-issue; it is reported as
-/// "raspbian", as the 32-bit version calls itself. Source: RPi-Distro/pi-gen a46065d9,
+/// Pi OS has the os-release of Debian and is recognized by /etc/rpi-issue; it is reported as
+/// "raspbian", the id of the 32-bit version. Source: RPi-Distro/pi-gen a46065d9,
 /// export-image/05-finalise/01-run.sh.
 std::optional<OsRelease> os_release_of(const FileSystem& files);
 
@@ -22,8 +22,8 @@ std::optional<OsRelease> os_release_of(const FileSystem& files);
 /// containers/toolbox, /run/.toolboxenv; snapd names AppArmor's profiles "snap.NAME.APP".
 std::optional<std::string> sandbox_of(const FileSystem& files);
 
-/// The part of a file that the functions in this header use, for files with much other content: the
-/// kernel's command line, os-release, modprobe.d; nullopt for other files.
+/// For a file that contains much else (the kernel's command line, os-release, modprobe.d): the part
+/// of the file that the functions in this header use. nullopt for other files.
 std::optional<std::string> setup_part(std::string_view path, std::string_view content);
 
 /// The kernel's parameters, security settings and graphics modules. `kernel` is the release whose

@@ -25,7 +25,7 @@ void Sysfs::note(std::string text) const {
 }
 
 void Sysfs::note(const Error& error) const {
-    // Most attributes exist only for some drivers and kernels: a missing file needs no note.
+    // Most attributes exist only with some drivers and kernels, so a missing file needs no note.
     if (error.code != ErrorCode::NotFound)
         note(error.text);
 }
@@ -63,7 +63,7 @@ std::vector<std::string> Sysfs::names(const std::string& folder) const {
 std::optional<std::string> Sysfs::link_name(const std::string& path) const {
     const auto target = files_.link_target(path);
     if (!target)
-        return std::nullopt;  // some captures have a plain folder here: not worth a note
+        return std::nullopt;  // no note, because some captures have a plain folder here
     auto name = scrubbed(base_name(*target));
     return name.empty() ? std::nullopt : std::optional{std::move(name)};
 }
@@ -104,7 +104,7 @@ std::optional<std::string> hex_digits(std::string_view text, std::size_t digits)
     if (!number)
         return std::nullopt;
     std::string hex;
-    // Pad with zeros up to `digits`, but never cut digits off: a number that needs more is
+    // Pad with zeros up to `digits`. Digits are never cut off: a number that needs more digits is
     // rejected.
     for (auto rest = *number; rest != 0 || hex.size() < digits; rest >>= 4)
         hex.insert(hex.begin(), "0123456789abcdef"[rest & 0xf]);
@@ -152,16 +152,16 @@ void keep(std::optional<std::string>& into, std::optional<std::string> other) {
         into = std::move(other);
 }
 
-/// The ids of a function. Each comes from the file `vendor`, `device`, `subsystem_vendor` or
-/// `subsystem_device`; else from PCI_ID and PCI_SUBSYS_ID of the uevent; else from the modalias. A
-/// subsystem vendor of 0000 is treated as missing: it means that the function has no subsystem ids
-/// (PCI Local Bus specification 3.0, section 6.2.4).
+/// The ids of a function. Each id comes from the file `vendor`, `device`, `subsystem_vendor` or
+/// `subsystem_device`; else from PCI_ID or PCI_SUBSYS_ID in the uevent; else from the modalias. A
+/// subsystem vendor of 0000 is treated as missing, because 0000 means that the function has no
+/// subsystem ids (PCI Local Bus specification 3.0, section 6.2.4).
 PciIds pci_ids_of(const DeviceFolder& folder) {
     PciIds ids{.vendor = from_file(folder, "vendor"),
                .device = from_file(folder, "device"),
                .subsystem_vendor = from_file(folder, "subsystem_vendor"),
                .subsystem_device = from_file(folder, "subsystem_device")};
-    // Fill the gaps from the uevent, then from the modalias.
+    // Take missing ids from the uevent, then from the modalias.
     const auto alias = ids_from_modalias(folder.modalias().value_or(""));
     const auto id = folder.uevent("PCI_ID");
     const auto subsystem = folder.uevent("PCI_SUBSYS_ID");
@@ -187,7 +187,8 @@ constexpr std::uint64_t kPrefetchable = 0x2000;
 constexpr std::uint64_t kMemory64 = 0x100000;
 constexpr std::uint64_t kWanted = kMemory | kPrefetchable | kMemory64;
 
-/// The size of the BAR in a line "start end flags"; nullopt unless it is a prefetchable 64-bit one.
+/// The size of the BAR in a line "start end flags"; nullopt unless the BAR is a prefetchable 64-bit
+/// BAR.
 std::optional<Bytes> aperture(std::string_view line) {
     const auto columns = words(line);
     if (columns.size() != 3)
@@ -242,8 +243,8 @@ std::vector<std::string> compatible_of(const Sysfs& sysfs, const DeviceFolder& f
     if (const auto list = sysfs.content(folder.path() + "/of_node/compatible"))
         for (const auto name : split(*list, '\0'))
             add(trimmed(name));
-    // Without that file, use OF_COMPATIBLE_0, _1, … of the uevent. The loop stops at the first
-    // missing number, and does nothing if the file had names.
+    // If that file is missing, use OF_COMPATIBLE_0, _1, … from the uevent. The loop stops at the
+    // first missing number, and does nothing if the file contained names.
     for (std::size_t i = 0; names.size() == i && i < kMaxCompatible; ++i)
         if (const auto name = folder.uevent("OF_COMPATIBLE_" + std::to_string(i)))
             add(*name);
