@@ -22,9 +22,9 @@ constexpr std::size_t kMaxNotes = 64;
 /// The KEY=value lines of a uevent file.
 using KeyValues = std::map<std::string, std::string, std::less<>>;
 
-/// Reads sysfs and procfs for a scan. A missing file gives nullopt or an empty list. A file that
-/// exists but can't be read gives the same and adds a note. Text from drivers is limited in length
-/// and scrubbed.
+/// Reads sysfs and procfs for a scan. For a missing file, functions return nullopt or an empty
+/// list. For a file that exists but can't be read, they also add a note. Text from drivers is
+/// limited in length and scrubbed.
 class Sysfs {
 public:
     /// `files` and `notes` are borrowed and must outlive this object.
@@ -42,10 +42,10 @@ public:
     /// The last component of a symbolic link's target, for example of a `driver` or `subsystem`
     /// link.
     [[nodiscard]] std::optional<std::string> link_name(const std::string& path) const;
-    /// The path with every symbolic link resolved; nullopt if it does not exist.
+    /// The path with every symbolic link resolved; nullopt if the path does not exist.
     [[nodiscard]] std::optional<std::string> resolved(const std::string& path) const;
     [[nodiscard]] bool exists(const std::string& path) const { return files_.exists(path); }
-    /// The KEY=value lines of the file; empty if it can't be read. Other lines are skipped.
+    /// The KEY=value lines of the file; empty if the file can't be read. Other lines are skipped.
     [[nodiscard]] KeyValues key_values(const std::string& path) const;
     /// Adds a scrubbed note; notes after the first kMaxNotes are dropped.
     void note(std::string text) const;
@@ -79,12 +79,12 @@ struct PciIds {
 /// The ids in a modalias such as "pci:v00001002d000015BFsv000017AAsd000050DAbc03sc00i00". Source:
 /// drivers/pci/pci-sysfs.c, modalias_show().
 PciIds ids_from_modalias(std::string_view modalias);
-/// Class, subclass and programming interface in a modalias, as six digits.
+/// Class, subclass and programming interface in a modalias, as six hexadecimal digits.
 std::optional<std::string> class_from_modalias(std::string_view modalias);
 
 /// The size of the largest prefetchable 64-bit memory BAR in a `resource` file: the window through
-/// which the CPU accesses VRAM. The BAR's index differs between boards, so it can't be used to find
-/// it.
+/// which the CPU accesses VRAM. The BAR's index differs between boards, so the BAR can't be found
+/// by its index.
 ///
 /// Only the first six lines are BARs of the function; ROM, SR-IOV and bridge windows follow.
 /// Source: drivers/pci/pci-sysfs.c, resource_show(); include/linux/ioport.h for the flags.
@@ -102,12 +102,13 @@ public:
     DeviceFolder(const Sysfs& sysfs, std::string path);
 
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// The last component of the path. If a capture has the device as a plain folder called
-    /// "device", the class member's name instead: "card0" for /sys/class/drm/card0/device.
+    /// The last component of the path. If the device is a plain folder called "device" in a
+    /// capture, the class member's name is returned instead: "card0" for
+    /// /sys/class/drm/card0/device.
     [[nodiscard]] std::string_view name() const;
     /// The first line of a file in the folder, trimmed.
     [[nodiscard]] std::optional<std::string> text(std::string_view attribute) const;
-    /// The value of a key in the device's uevent; nullopt if it is missing or empty.
+    /// The value of a key in the device's uevent; nullopt if the value is missing or empty.
     [[nodiscard]] std::optional<std::string> uevent(std::string_view key) const;
     /// False if a capture left the uevent out; a missing driver then proves nothing.
     [[nodiscard]] bool has_uevent() const { return !uevent_.empty(); }

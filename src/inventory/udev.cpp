@@ -19,8 +19,8 @@ namespace gpuprobe::inline inventory {
 namespace {
 
 /// True for modules whose loading or unloading changes a device's driver, version or nodes. The
-/// kernel writes "_" for "-" in a module's name. Names that start with "nvidia" always match:
-/// nvidia_uvm has no device that would cause an event.
+/// kernel writes "_" instead of "-" in a module's name. Names that start with "nvidia" always
+/// match: nvidia_uvm has no device that would cause an event.
 bool is_gpu_module(std::string_view name) {
     using knowledge::Role;
     if (name.starts_with("nvidia"))
@@ -43,8 +43,9 @@ bool is_known_function(std::string_view vendor_and_device) {
     return vendor && device && is_known_device(*vendor, *device);
 }
 
-/// Bytes: a burst of events (boot, a rack of GPUs) must fit. The kernel allows more than rmem_max
-/// only with CAP_NET_ADMIN. The buffer uses no memory until events arrive.
+/// The size of the receive buffer in bytes. A burst of events (at boot, or from a rack of GPUs)
+/// must fit. The kernel allows more than rmem_max only with CAP_NET_ADMIN. The buffer uses no
+/// memory until events arrive.
 constexpr int kReceiveBuffer = 8 * 1024 * 1024;
 constexpr std::size_t kMaxEventsPerWake = 4096;
 
@@ -76,15 +77,15 @@ Result<UdevMonitor> udev_listener(udev& context) {
     for (const auto* subsystem : {"drm", "accel", "pci", "kfd", "module"})
         if (udev_monitor_filter_add_match_subsystem_devtype(monitor.get(), subsystem, nullptr) < 0)
             return Error{ErrorCode::Internal, "udev monitor: filter"};
-    // Best effort: without the permission to exceed rmem_max, a burst may overflow, which is
-    // handled as a change.
+    // This may fail: without the permission to exceed rmem_max, a burst may overflow the buffer. An
+    // overflow is handled as a change.
     (void)udev_monitor_set_receive_buffer_size(monitor.get(), kReceiveBuffer);
     if (const int problem = udev_monitor_enable_receiving(monitor.get()); problem < 0)
         return errno_error("udev monitor", -problem);
     return monitor;
 }
 
-/// Listens with libudev and NodeWatch. One of the two is enough.
+/// Listens with libudev and with NodeWatch. If one of the two does not work, the other is enough.
 class Monitor final : public HardwareMonitor {
 public:
     Monitor(Callback changed) : changed_{std::move(changed)} {}
@@ -155,7 +156,8 @@ bool concerns_gpus(const KernelEvent& event) {
         return is_gpu_module(base_name(event.sysfs_path));
     if (event.subsystem != "pci")
         return false;
-    // Without a class, assume that it is a GPU: some kernels leave the class out of "remove".
+    // If the class is missing, assume that the device is a GPU, because some kernels leave the
+    // class out of "remove" events.
     return event.pci_class.empty() ||
            is_candidate_class(hex_digits(event.pci_class, 6).value_or("")) ||
            is_known_function(event.pci_id);
@@ -179,7 +181,8 @@ std::string property_text(const char* maybe) {
     return maybe ? scrubbed(maybe, kMaxProperty) : "";
 }
 
-/// The value of `own`, else of `listed`; nullopt if both are missing or empty.
+/// The value of the property `own`, or else of the property `listed`; nullopt if both are missing
+/// or empty.
 std::optional<std::string> first_of(udev_device& device, const char* own, const char* listed) {
     for (const auto* key : {own, listed})
         if (auto value = property_text(udev_device_get_property_value(&device, key));

@@ -24,8 +24,8 @@ struct KernelEvent {
 
 /// True if the event can change the result of a scan: a DRM or accel minor; a display, 3D,
 /// co-processor or accelerator function, or a function in the table of chips; KFD; or the module of
-/// a driver in that table. Connectors that are plugged, unplugged or leased (HOTPLUG=1, LEASE=1:
-/// drivers/gpu/drm/drm_sysfs.c) do not.
+/// a driver in that table. False for connectors that are plugged, unplugged or leased (HOTPLUG=1,
+/// LEASE=1: drivers/gpu/drm/drm_sysfs.c).
 bool concerns_gpus(const KernelEvent& event);
 
 /// Listens for events that can change the result of a scan: udev events, and nodes that appear or
@@ -48,11 +48,11 @@ struct RenderNode {
     std::string path = {};      ///< "/dev/dri/renderD128"
     std::string path_tag = {};  ///< ID_PATH_TAG, "pci-0000_01_00_0"; "" if udev has none
     std::string driver = {};    ///< the device's driver
-    /// The names of vendor and model: from switcheroo-control's hardware database, else from
+    /// The names of vendor and model, from switcheroo-control's hardware database, or else from
     /// pci.ids.
     std::optional<std::string> vendor = {};
     std::optional<std::string> model = {};
-    bool is_boot_display = false;  ///< the firmware uses it as the display
+    bool is_boot_display = false;  ///< the firmware uses the device as the display
 };
 
 /// The render nodes of this machine, in the order of their sysfs paths; empty if udevd does not

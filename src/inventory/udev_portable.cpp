@@ -2,7 +2,7 @@
 #include "inventory/node_watch.h"
 #include "inventory/udev.h"
 
-// The monitor without libudev: detects devices only by their nodes.
+// The monitor for builds without libudev. It detects devices only by their nodes.
 
 namespace gpuprobe::inline inventory {
 namespace {
@@ -23,7 +23,8 @@ Result<std::unique_ptr<HardwareMonitor>> HardwareMonitor::create(EventLoop& loop
     return std::unique_ptr<HardwareMonitor>{std::make_unique<Monitor>(std::move(nodes))};
 }
 
-/// Always empty: the portable build has no libudev. It has no service either, the only caller.
+/// Always empty, because the portable build has no libudev. The only caller is the service, which
+/// the portable build does not contain.
 std::vector<RenderNode> render_nodes() {
     return {};
 }

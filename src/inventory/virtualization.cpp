@@ -35,7 +35,8 @@ constexpr std::array<Hint, 7> kCgroupHints{{
     {"machine.slice/machine-", "systemd-nspawn"},
 }};
 
-/// The name that a container manager calls itself; nullopt if the text does not look like a name.
+/// The name that a container manager uses for itself; nullopt if the text does not look like a
+/// name.
 std::optional<std::string> name_from(std::string_view text) {
     const auto name = lower_case(trimmed(text));
     if (name.empty() || name.size() > kMaxContainerName ||
@@ -48,8 +49,8 @@ constexpr const char* kEnvironment = "/proc/1/environ";
 constexpr const char* kControlGroups = "/proc/1/cgroup";
 constexpr std::string_view kContainerKey = "container=";
 
-/// The value of `container=` in the environment of process 1. Only root and the same user can read
-/// it.
+/// The value of `container=` in the environment of process 1. Only root and the user who runs
+/// process 1 can read this environment.
 std::optional<std::string> from_environment(const FileSystem& files) {
     const auto environment = files.read(kEnvironment, kMaxEnvironment);
     if (!environment)
@@ -90,7 +91,7 @@ std::optional<std::string> declared(const FileSystem& files) {
     return from_environment(files);
 }
 
-/// The beginning of a signature or DMI string, and the hypervisor's name.
+/// The beginning of a signature or DMI string, and the name of the hypervisor.
 struct Signature {
     std::string_view text;
     const char* name;
@@ -137,7 +138,7 @@ constexpr std::array<Signature, 17> kDmiPrefixes{{
 }};
 constexpr std::size_t kSpecificCount = 7;
 
-/// The first row whose text `text` begins with.
+/// The first row whose text is at the beginning of `text`.
 template <std::size_t count>
 std::optional<std::size_t> row_for(const std::array<Signature, count>& rows,
                                    std::string_view text) {
@@ -147,7 +148,8 @@ std::optional<std::size_t> row_for(const std::array<Signature, count>& rows,
     return std::nullopt;
 }
 
-/// True for Amazon's bare-metal instances. Needed on Arm, which has no processor flag ("a1.metal").
+/// True for Amazon's bare-metal instances. This check is needed on Arm ("a1.metal"), where no
+/// processor flag shows a hypervisor.
 bool is_metal_instance(const FileSystem& files) {
     const auto product = files.line("/sys/class/dmi/id/product_name");
     return product && product->find(".metal") != std::string::npos;
@@ -175,7 +177,7 @@ std::optional<std::string> from_device_tree(const FileSystem& files) {
     return compatible->find("vmware") != std::string::npos ? "vmware" : "vm-other";
 }
 
-/// The evidence in /proc/cpuinfo; Nothing on processors without an x86 "flags" line.
+/// The evidence in /proc/cpuinfo. Returns Nothing on processors without an x86 "flags" line.
 enum class CpuEvidence { Hypervisor, BareMetal, Nothing, UserModeLinux };
 
 CpuEvidence cpu_evidence(const FileSystem& files) {
@@ -214,8 +216,8 @@ std::optional<std::string> container_part(std::string_view path, std::string_vie
         return std::nullopt;
     for (const auto& hint : kCgroupHints)
         if (content.find(hint.piece) != std::string_view::npos)
-            // A made-up line that from_cgroup() recognizes: the path may contain names of users and
-            // services.
+            // Return an invented line that from_cgroup() recognizes, because the original path may
+            // contain names of users and services.
             return "0::/" +
                    std::string{hint.piece.starts_with('/') ? hint.piece.substr(1) : hint.piece} +
                    "\n";
@@ -224,7 +226,7 @@ std::optional<std::string> container_part(std::string_view path, std::string_vie
 
 std::optional<std::string> container_of(const FileSystem& files) {
     const auto name = declared(files);
-    // "oci" is generic: a marker file or cgroup may be more specific.
+    // The name "oci" is generic. A marker file or the cgroup may be more specific.
     if (name && *name != "oci")
         return name;
     if (auto marked = from_marker(files))
@@ -241,10 +243,10 @@ std::optional<std::string> virtualization_of(const FileSystem& files, std::strin
     if (is_xen_dom0(files))
         return std::nullopt;
     const auto type = files.line("/sys/hypervisor/type");
-    // A Xen guest may lack the processor's flag.
+    // In a Xen guest, the processor's flag may be missing.
     if ((cpu == CpuEvidence::BareMetal && type != "xen") || is_metal_instance(files))
         return std::nullopt;
-    // From the most to the least specific evidence.
+    // The order is from the most specific to the least specific evidence.
     const auto dmi = dmi_row(files);
     if (dmi && *dmi < kSpecificCount)
         return kDmiPrefixes[*dmi].name;

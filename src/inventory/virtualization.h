@@ -9,13 +9,13 @@
 
 namespace gpuprobe::inline inventory {
 
-/// The kind of container that this process runs in, as its manager calls itself ("docker",
-/// "podman", "lxc", "systemd-nspawn", "kubernetes" …; "container-other" if the manager is unknown);
-/// nullopt outside a container.
+/// The kind of container that this process runs in, by the name that the container manager uses for
+/// itself ("docker", "podman", "lxc", "systemd-nspawn", "kubernetes" …; "container-other" if the
+/// manager is unknown); nullopt outside a container.
 ///
-/// Checked in this order: /run/host/container-manager and /run/systemd/container (systemd's
-/// container interface), `container=` in the environment of process 1, /run/.containerenv,
-/// /.dockerenv, /.singularity.d, the cgroup of process 1.
+/// These sources are checked, in this order: /run/host/container-manager and /run/systemd/container
+/// (systemd's container interface), `container=` in the environment of process 1,
+/// /run/.containerenv, /.dockerenv, /.singularity.d, the cgroup of process 1.
 std::optional<std::string> container_of(const FileSystem& files);
 
 /// The part of a file that container_of() uses, if the rest could reveal users and their services;
