@@ -21,12 +21,14 @@ struct AmdName {
 
 class AmdNames {
 public:
-    /// The table of the knowledge base in use; valid until another one is put in use.
+    /// The table of the knowledge base in use. The reference is valid until another knowledge base
+    /// is put in use.
     static const AmdNames& current();
     /// Reads amd_names.json. Errors: Malformed, TooLarge, also if a revision has two names.
     static Result<AmdNames> from(std::string_view json);
 
-    /// The name of that revision of a device; nullopt if it is unknown. Both are lower-case digits.
+    /// The name of that revision of a device; nullopt if the name is unknown. Both arguments are
+    /// lower-case hexadecimal digits.
     [[nodiscard]] std::optional<std::string> find(std::string_view device,
                                                   std::string_view revision) const;
 

@@ -10,14 +10,15 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-constexpr std::size_t kMaxComment = 1024;   // signify's own limit, COMMENTMAXLEN
+constexpr std::size_t kMaxComment = 1024;   // COMMENTMAXLEN, the limit in signify
 constexpr std::size_t kMaxSignature = 256;  // 100 characters are needed
 
 Error malformed(std::string_view place, std::string_view problem) {
     return {ErrorCode::Malformed, "bundle: " + scrubbed(place, 80) + ": " + std::string{problem}};
 }
 
-/// Takes a line off the front of `text`. Errors: Malformed if it does not end within `limit`.
+/// Removes and returns the first line of `text`. Errors: Malformed if the line is longer than
+/// `limit`.
 Result<std::string_view> line_of(std::string_view& text, std::size_t limit, std::string_view what) {
     const auto end = text.substr(0, limit).find('\n');
     if (end == std::string_view::npos)
@@ -43,7 +44,7 @@ Result<SignedText> signed_text_in(std::string_view file) {
 
 namespace {
 
-/// Checks everything in the head that does not need the data files themselves.
+/// Checks everything in the head that can be checked without the data files.
 Status check_head(const BundleHead& head) {
     if (head.schema != kBundleSchema)
         return malformed("schema", "expected " + std::string{kBundleSchema});
@@ -66,17 +67,17 @@ Status check_head(const BundleHead& head) {
     return Done{};
 }
 
-/// Checks that this version of the program can read the data file's schema. A different schema is
-/// meant for another version.
+/// Checks that this version of the program can read the data file's schema. A data file with a
+/// different schema is meant for another version of the program.
 Status check_schema(const std::string& name, std::string_view json) {
     auto known = compiled_in_text(name);
-    // A new cause or application has no built-in counterpart: it must have the schema of the
-    // others.
+    // A new cause or application has no built-in counterpart, so it must have the schema of the
+    // other causes or applications.
     if (known.empty())
         known = compiled_in_text(name.starts_with("causes/") ? "causes/access"
                                                              : "applications/default");
     const auto wanted = head_of(known);
-    if (!wanted)  // the list of sources of the rules has no schema; only people read it
+    if (!wanted)  // the list of sources of the rules has no schema, because only people read it
         return Done{};
     const auto head = head_of(json);
     if (!head)
@@ -88,7 +89,7 @@ Status check_schema(const std::string& name, std::string_view json) {
 
 }  // namespace
 
-// Nothing in a bundle is trusted beyond its signature: sizes, hashes, names and schemas are
+// A valid signature is not enough to trust a bundle: sizes, hashes, names and schemas are also
 // checked.
 Result<Bundle> bundle_from(std::string_view message,
                            const std::shared_ptr<const std::string>& text,
@@ -103,7 +104,7 @@ Result<Bundle> bundle_from(std::string_view message,
     Bundle bundle{.head = std::move(*head)};
     bundle.set.version =
         *parse_text(std::string_view{bundle.head.version}, std::type_identity<Version>{});
-    // The data files follow without separators: cut them off by their sizes.
+    // The data files follow without separators, so split the text by their sizes.
     for (const auto& entry : bundle.head.documents) {
         if (entry.bytes > rest.size())
             return malformed(entry.name, "cut short");

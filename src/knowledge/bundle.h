@@ -24,12 +24,12 @@ constexpr Bytes kMaxBundle = mib(16);
 constexpr Bytes kMaxBundleHead = kib(256);
 constexpr std::size_t kMaxBundleDocuments = 1024;
 
-/// The first words of each file of signify.
+/// The words at the beginning of each file that signify writes.
 constexpr std::string_view kUntrustedComment = "untrusted comment: ";
 
 struct BundleEntry {
     std::string name = {};
-    std::string sha256 = {};  ///< digest of the data file's text
+    std::string sha256 = {};  ///< hash of the data file's text
     std::uint64_t bytes = 0;
 };
 
@@ -57,8 +57,8 @@ Result<SignedText> signed_text_in(std::string_view file);
 /// Reads a message whose signature was checked before. Each data file must have the size and the
 /// hash given in the head, the schema that this program reads, and a valid name.
 ///
-/// `message` is a part of `text`, which the returned set keeps alive. Errors: TooLarge over one of
-/// the limits; Malformed, with the member or data file at fault.
+/// `message` is a part of `text`, which the returned set keeps alive. Errors: TooLarge if a limit
+/// is exceeded; Malformed, with the member or data file at fault.
 Result<Bundle> bundle_from(std::string_view message,
                            const std::shared_ptr<const std::string>& text,
                            std::string_view path);
@@ -77,8 +77,8 @@ struct PublicKey {
 /// Reads a key file. Errors: Malformed.
 Result<PublicKey> public_key_from(std::string_view text, std::string_view name);
 
-/// The key that made the signature. Errors: NotAuthorized if none of the keys made it, or if the
-/// key has expired at `now`; Malformed if it is not a signature.
+/// The key that made the signature. Errors: NotAuthorized if none of the keys made the signature,
+/// or if the key has expired at `now`; Malformed if `signature` is not a signature.
 Result<const PublicKey*> signer_of(const SignedText& text,
                                    std::span<const PublicKey> keys,
                                    WallTime now);

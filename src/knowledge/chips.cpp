@@ -9,7 +9,7 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-/// Takes `word` off the front of `text`. Returns false if `text` does not start with it.
+/// Removes `word` from the start of `text`. Returns false if `text` does not start with `word`.
 bool take(std::string_view& text, std::string_view word) {
     const bool is_there = text.starts_with(word);
     if (is_there)
@@ -17,7 +17,7 @@ bool take(std::string_view& text, std::string_view word) {
     return is_there;
 }
 
-/// Takes a quoted string off the front of `text`.
+/// Removes and returns a quoted string at the start of `text`.
 std::optional<std::string_view> take_string(std::string_view& text) {
     if (!take(text, "\""))
         return std::nullopt;
@@ -29,8 +29,8 @@ std::optional<std::string_view> take_string(std::string_view& text) {
     return content;
 }
 
-/// Whether the text is printable ASCII and newlines only, without backslashes. A quote then always
-/// ends a string.
+/// Whether the text contains only printable ASCII characters and newlines, and no backslashes. In
+/// such a text, a quotation mark always begins or ends a string.
 bool is_plain(std::string_view text) {
     return std::ranges::all_of(
         text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~' && c != '\\'); });
@@ -84,10 +84,10 @@ bool is_just(const Line& line, std::string_view text) {
     return line.text == text && !line.has_comma;
 }
 
-/// Takes the lines of a table off the front of `text`, including the closing bracket. `has_comma`:
-/// whether a comma follows the bracket.
+/// Removes and returns the lines of a table at the start of `text`. The closing bracket is also
+/// removed. `has_comma`: whether a comma follows the bracket.
 std::string_view take_rows(std::string_view& text, bool& has_comma) {
-    // The result is a view from the first row to the line before the bracket.
+    // The result is a view from the first row to the line before the closing bracket.
     const auto* start = text.data();
     const auto* end = start;
     for (Line line; !text.empty() && line.text != "]"; has_comma = line.has_comma) {
@@ -130,7 +130,7 @@ std::optional<DocumentLines> DocumentLines::of(std::string_view json) {
 namespace {
 
 constexpr std::string_view kChipsSchema = "gpuprobe.chips/1";
-/// The ids of a row that covers the rest of its class.
+/// The value of `ids` in a row that covers all other devices of its class.
 constexpr std::string_view kAllOthers = "*";
 
 struct ChipsDocument {
@@ -158,7 +158,8 @@ std::optional<IdRange> range_from(std::string_view text) {
     return IdRange{.first = *first, .last = *last};
 }
 
-/// Finds the row whose member `key` is `word` by binary search; returns nullptr if it is missing.
+/// Finds the row whose member `key` is `word` by binary search; returns nullptr if there is no such
+/// row.
 const Chip* found(const std::vector<Chip>& sorted,
                   std::optional<std::string> Chip::*key,
                   std::string_view word) {
@@ -167,8 +168,8 @@ const Chip* found(const std::vector<Chip>& sorted,
     return row != sorted.end() && *(*row.*key) == word ? &*row : nullptr;
 }
 
-/// Sorts rows by the member `key`. Errors: Malformed if a row lacks it or if two rows share a
-/// value.
+/// Sorts rows by the member `key`. Errors: Malformed if a row lacks this member or if two rows have
+/// the same value.
 Status sort_by(std::optional<std::string> Chip::*key, const char* table, std::vector<Chip>& rows) {
     for (const auto& row : rows)
         if (!(row.*key))
@@ -237,8 +238,8 @@ const Chips& Chips::current() {
 }
 
 Result<Chips> Chips::from(std::string_view json) {
-    // The reader of lines is five times as fast and handles the file as we ship it. The JSON
-    // reader handles everything else and reports errors.
+    // The reader of lines is five times as fast, and handles the file in the layout in which it is
+    // installed. The JSON reader handles all other layouts and reports errors.
     auto lines = json.size() <= kMaxDocument.count ? lines_of(json) : std::nullopt;
     auto document =
         lines ? *std::move(lines) : TRY(document_from<ChipsDocument>(json, kChipsSchema));
@@ -281,7 +282,7 @@ Status Chips::index_row(std::uint32_t row) {
     const auto bad = [&](const char* member) {
         return Error{ErrorCode::Malformed, "chips[" + std::to_string(row) + "]." + member};
     };
-    // Each row in this table must name a PCI vendor.
+    // Each row in this table must contain a PCI vendor.
     const auto vendor = parse_hex<std::uint16_t>(chip.vendor_id.value_or(""));
     if (!vendor)
         return bad("vendor_id");

@@ -19,16 +19,16 @@
 ///     "chips": [
 ///     {"vendor_id": "10de", "ids": "2330", "role": "gpu"},
 ///
-/// Each start of a program reads about a thousand such rows. This reader takes a fifth of the time
-/// of the JSON parser. It rejects any other layout without an error message; the caller then uses
-/// the JSON parser, which reports errors.
+/// Each start of a program reads about a thousand such rows. This reader needs a fifth of the time
+/// that the JSON parser needs. It rejects any other layout without an error message; the caller
+/// then uses the JSON parser, which reports errors.
 
 namespace gpuprobe::knowledge {
 
 /// The members of a row or document, all of them strings without escapes.
 class LineMembers {
 public:
-    /// Parses `{"key": "value", …}`. nullopt for anything else.
+    /// Parses `{"key": "value", …}`. nullopt for any other text.
     static std::optional<LineMembers> of_row(std::string_view line);
 
     /// The value of a member, or nullptr if the name is unknown.
@@ -68,7 +68,7 @@ struct Line {
     std::string_view text = {};
     bool has_comma = false;
 };
-/// Takes the next line off the front of `text`.
+/// Removes and returns the first line of `text`.
 Line next_line(std::string_view& text);
 
 /// A visitor of records (base/record.h) that reads members from a row.
@@ -130,7 +130,7 @@ std::optional<std::vector<Row>> rows_in(const DocumentLines& lines, std::string_
 
 // Facts about hardware that are known without loading a vendor driver: data/knowledge/chips.json.
 
-/// The use of a device for its owner.
+/// The purpose of a device.
 enum class Role {
     Gpu,
     Accelerator,
@@ -163,7 +163,7 @@ constexpr auto names_of(Part) {
 
 enum class ChipMemory {
     Dedicated,
-    Shared,  ///< host memory, a part of which may be reserved for the GPU
+    Shared,  ///< host memory; a part may be reserved for the GPU
     Unified  ///< one memory for processor and GPU, without a reserved part
 };
 constexpr auto names_of(ChipMemory) {
@@ -182,8 +182,8 @@ struct Vendor {
     [[nodiscard]] bool makes_any(Role role) const;
 };
 
-/// One row of the table: about PCI device ids, about a compatible string, or about a kernel driver.
-/// Unknown facts are empty.
+/// One row of the table. A row is about PCI device ids, about a compatible string, or about a
+/// kernel driver. Unknown facts are empty.
 struct Chip {
     std::optional<std::string> vendor_id = {};  ///< PCI vendor id
     /// "73a0-73a5 73bf"; "*" for all other ids of the class
@@ -203,15 +203,16 @@ struct Chip {
     /// the vendor.
     std::optional<std::string> architecture = {};
 
-    /// True if the row names the device, false if it covers all other devices of a class.
+    /// True if the row lists the device's id, false if the row covers all other devices of a class.
     [[nodiscard]] bool is_specific() const { return ids != "*"; }
     bool operator==(const Chip&) const = default;
 };
 
-/// The table of chips. Look-ups use binary search and take well below a microsecond.
+/// The table of chips. Look-ups use binary search and take much less than a microsecond.
 class Chips {
 public:
-    /// The table of the knowledge base in use; valid until another one is put in use.
+    /// The table of the knowledge base in use. The reference is valid until another knowledge base
+    /// is put in use.
     static const Chips& current();
     /// Reads chips.json. Errors: Malformed, TooLarge, with the row and member at fault.
     static Result<Chips> from(std::string_view json);
@@ -223,12 +224,12 @@ public:
     /// neither GPUs nor accelerators.
     [[nodiscard]] const Vendor* vendor_of_id(std::string_view vendor_id) const;
     [[nodiscard]] const Vendor* vendor(std::string_view word) const;
-    /// The row for a device id, or else for its class; nullptr if there is neither. All arguments
+    /// The row for a device id, or else for its class; nullptr if both are missing. All arguments
     /// are hexadecimal digits, at least four of them in `pci_class`.
     [[nodiscard]] const Chip* find(std::string_view vendor,
                                    std::string_view device,
                                    std::string_view pci_class) const;
-    /// The row for the first compatible string of a device that the table knows.
+    /// The row for the first of the device's compatible strings that is in the table.
     [[nodiscard]] const Chip* find_compatible(std::span<const std::string> compatible) const;
     [[nodiscard]] const Chip* find_driver(std::string_view driver) const;
 

@@ -75,7 +75,7 @@ Result<Drivers> Drivers::from(std::string_view json) {
 }
 
 const DriverFiles* Drivers::find(std::string_view driver) const {
-    // The first matching row counts, so rows with a full name must precede prefixes.
+    // The first matching row is used, so rows with a full name must precede rows with a prefix.
     const auto row = std::ranges::find_if(
         rows_, [driver](const DriverFiles& files) { return is_about(files, driver); });
     return row == rows_.end() ? nullptr : &*row;
@@ -96,11 +96,11 @@ const DriverSupport* Drivers::support(std::string_view driver,
         });
         if (has_chip && !by_chip)
             by_chip = &row;
-        // The rows are in ascending order, so the last one that fits is the closest.
+        // The rows are in ascending order, so the last row that fits is the closest.
         if (capability && row.since && leading_version(*row.since) <= capability)
             by_capability = &row;
     }
-    // A driver has reported the capability, or it is the chip's.
+    // The compute capability was reported by a driver, or is that of the chip.
     return by_capability ? by_capability : by_chip;
 }
 
@@ -146,7 +146,7 @@ namespace {
 
 constexpr std::string_view kContexts = "contexts";
 constexpr std::string_view kContextsSchema = "gpuprobe.contexts/1";
-/// Limit for plausibility: no driver's context is this large.
+/// Larger values are implausible: no driver's context is this large.
 constexpr std::uint64_t kMaxContextMib = 8192;
 
 struct ContextsDocument {
@@ -155,7 +155,8 @@ struct ContextsDocument {
 };
 RECORD_MEMBERS(ContextsDocument, schema, backends)
 
-/// Checks a row. Its origin must be documented, because the numbers cannot be verified.
+/// Checks a row. The row must contain the origin of its numbers, because the numbers themselves
+/// cannot be verified.
 Status check(const ContextSize& row) {
     const auto problem = row.backend.empty()                ? "backend: missing"
                          : row.context_mib > kMaxContextMib ? "context_mib: too large"

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "base/units.h"
 
-/// Files in sysfs in which each kernel driver shows facts about its devices:
+/// The sysfs files in which kernel drivers expose facts about their devices:
 /// data/knowledge/drivers.json.
 
 namespace gpuprobe::knowledge {
@@ -19,13 +19,14 @@ namespace gpuprobe::knowledge {
 /// The files of one kernel driver. File names are relative to the device's folder in
 /// `device_class`, or else to the device's own folder.
 struct DriverFiles {
-    std::string driver = {};  ///< the driver's name; a "*" at the end matches any rest
+    std::string driver = {};  ///< the driver's name; "*" at the end matches any text
     std::optional<std::string> device_class = {};  ///< folder below /sys/class
     /// The file that contains the device's PCI address, for classes whose devices have no parent.
     std::optional<std::string> address = {};
     /// Paths of device nodes, separated by spaces. "{member}" is replaced by the device's name in
-    /// its class; any other word in braces by the text of the file of that name. A path without a
-    /// placeholder belongs to the driver as a whole, which then has only one device.
+    /// its class; any other word in braces is replaced by the text of the file with that name. A
+    /// path without a placeholder belongs to the whole driver, which has only one device in this
+    /// case.
     std::optional<std::string> nodes = {};
     std::optional<std::string> name = {};
     std::optional<std::string> firmware = {};
@@ -33,13 +34,13 @@ struct DriverFiles {
     std::optional<std::uint64_t> memory_unit = {};  ///< bytes; 1 if missing
     std::optional<std::string> state = {};
     std::optional<std::string> ready = {};  ///< the text of `state` when the device is usable
-    /// The power limit. If missing, the limit is read from hwmon.
+    /// The file with the power limit. If missing, the limit is read from hwmon.
     std::optional<std::string> power_limit = {};
     std::optional<std::uint64_t> power_unit = {};  ///< microwatts; 1 if missing
     std::optional<std::string> temperature = {};   ///< in thousandths of a degree Celsius
     /// type of the thermal zone that has the temperature
     std::optional<std::string> thermal_zone = {};
-    /// For a further function of a card: the driver of the function that represents the card.
+    /// For an additional function of a card: the driver of the function that represents the card.
     std::optional<std::string> part_of = {};
 };
 
@@ -50,7 +51,8 @@ struct DriverSupport {
     std::string chips = {};   ///< patterns of names in chips.json, separated by spaces
     /// The lowest compute capability of the family, for GPUs whose chip is unknown.
     std::optional<std::string> since = {};
-    std::optional<std::string> first = {};    ///< the first branch; missing: older than all in use
+    /// the first branch; missing if it is older than all branches in use
+    std::optional<std::string> first = {};
     std::optional<std::string> last = {};     ///< the last branch; missing: still supported
     std::optional<std::string> cuda = {};     ///< the newest CUDA version of the last branch
     std::optional<std::string> flavour = {};  ///< the only flavour of the kernel module that works
@@ -62,10 +64,10 @@ public:
     static const Drivers& current();
     /// Reads drivers.json. Errors: Malformed, TooLarge, with the row and member at fault.
     static Result<Drivers> from(std::string_view json);
-    /// The row for a driver; nullptr if the driver shows nothing special.
+    /// The row for a driver; nullptr if the driver has no files of its own.
     [[nodiscard]] const DriverFiles* find(std::string_view driver) const;
     /// The support of a vendor's driver for the GPUs with a compute capability, or else for a chip;
-    /// nullptr if that is unknown. Both texts may be empty.
+    /// nullptr if the support is unknown. Both texts may be empty.
     [[nodiscard]] const DriverSupport* support(std::string_view driver,
                                                const std::string& chip,
                                                std::string_view compute_capability) const;
@@ -76,7 +78,7 @@ private:
 };
 
 // The parts of the kernel's configuration that a report includes: data/knowledge/setup.json.
-// Everything else is left out because it may be private.
+// Everything else is left out, because it may be private.
 
 struct SetupWords {
     /// Modules of graphics drivers and accelerators, and modules that reserve a device for guests.
@@ -98,7 +100,7 @@ struct SetupWords {
 // GPU memory that a process uses before it allocates its first buffer:
 // data/knowledge/contexts.json.
 
-/// Origin of the sizes of a backend.
+/// The origin of the sizes in the row of a backend.
 struct ContextSource {
     std::optional<std::string> machine = {};  ///< null: not measured
     std::optional<std::string> driver = {};
@@ -123,13 +125,14 @@ RECORD_MEMBERS(ContextSize, backend, context_mib, program_mib, source)
 
 class Contexts {
 public:
-    /// The table of the knowledge base in use; valid until another one is put in use. Backends that
-    /// its data file leaves out have their built-in rows.
+    /// The table of the knowledge base in use. The reference is valid until another knowledge base
+    /// is put in use. Backends that the data file leaves out have their built-in rows.
     static const Contexts& current();
-    /// Reads contexts.json. Does not check whether the backends exist; the caller does. Errors:
-    /// Malformed, TooLarge, with the row and member at fault.
+    /// Reads contexts.json. Does not check whether the backends exist; the caller must do this.
+    /// Errors: Malformed, TooLarge, with the row and member at fault.
     static Result<Contexts> from(std::string_view json);
-    /// The row of a backend, by its name. nullptr if nothing is known; then count nothing.
+    /// The row of the backend with that name; nullptr if nothing is known about the backend. In
+    /// this case, count no memory.
     [[nodiscard]] const ContextSize* find(std::string_view backend) const;
     [[nodiscard]] const std::vector<ContextSize>& rows() const { return rows_; }
 
