@@ -15,7 +15,7 @@ constexpr std::string_view kCauses = "causes";
 constexpr Bytes kMaxHead = kib(8);
 constexpr std::size_t kMaxName = 64;
 
-/// A folder of data files, and the function that returns the built-in ones.
+/// A folder of data files, and the function that returns the built-in data files of this folder.
 struct Folder {
     std::string_view name;
     std::span<const BuiltinDocument> (*documents)();
@@ -96,7 +96,7 @@ std::optional<WallTime> instant_of(std::string_view text) {
             return std::nullopt;
         parts[i] = *part;
     }
-    // The digits were checked above; check the characters between them.
+    // The digits were checked above; now check the characters between the digits.
     const std::string_view form = "0000-00-00T00:00:00Z";
     for (std::size_t i = 0; i < text.size(); ++i)
         if (form[i] != '0' && form[i] != text[i])
@@ -118,7 +118,8 @@ bool is_document_name(std::string_view name) {
            is_plain_name(name.substr(slash + 1));
 }
 
-// A linear search: there are about a hundred files, and this runs once per file and start.
+// A linear search is fast enough: there are about a hundred files, and this function runs once per
+// file and start.
 std::string_view compiled_in_text(std::string_view name) {
     const auto slash = name.find('/');
     const bool has_folder = slash != std::string_view::npos;
@@ -132,13 +133,14 @@ std::string_view compiled_in_text(std::string_view name) {
 
 namespace {
 
-/// The global: null at no time, so that current() can return a reference.
+/// The knowledge base in use. It is never null, so that current() can return a reference.
 std::shared_ptr<const Library>& library_in_use() {
     static std::shared_ptr<const Library> library = Library::compiled_in();
     return library;
 }
 
-/// The functions of on_forget(), about ten; each is registered once.
+/// The functions that were registered with on_forget(). There are about ten, and each is registered
+/// once.
 std::vector<void (*)()>& forgetting() {
     static std::vector<void (*)()> all;
     return all;
@@ -168,7 +170,8 @@ void Library::use(std::shared_ptr<const Library> library) {
     library_in_use() = std::move(library);
 }
 
-// Starts with the built-in files. add() then puts other sets on top of them.
+// The constructor starts with the built-in files. add() then replaces files with those of newer
+// sets.
 Library::Library() {
     for (const auto& folder : kFolders)
         for (const auto& document : folder.documents())
@@ -216,11 +219,12 @@ std::map<std::string, const StoredDocument*> Library::below(std::string_view fol
     return found;
 }
 
-// Reads the heads of all files, which takes time; expired() caches the result.
+// Reads the heads of all files. This takes time, so expired() caches the result.
 std::vector<Library::Ageing> Library::ageing() const {
     std::vector<Ageing> found;
     for (const auto& [name, document] : documents_) {
-        // Recommendations report expired data files of applications themselves.
+        // Skip data files of applications: recommendations report it themselves if such a file has
+        // expired.
         if (name.starts_with(kApplications))
             continue;
         const auto head = head_of(document.json).value_or({});

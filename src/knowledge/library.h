@@ -27,7 +27,7 @@ struct BuiltinDocument {
 };
 
 /// JSON files that were embedded at build time (cmake/embed_json.cmake), sorted by name. `Library`
-/// decides which data files are in use. These are the files directly in data/knowledge.
+/// decides which data files are in use. This list contains the files directly in data/knowledge.
 std::span<const BuiltinDocument> builtin_knowledge();
 /// Reasons why a GPU is not used: data/knowledge/causes.
 std::span<const BuiltinDocument> builtin_causes();
@@ -38,8 +38,8 @@ std::span<const BuiltinDocument> builtin_rules();
 
 constexpr Bytes kMaxDocument = kib(512);
 
-/// Reads a data file as a record that has the member `schema`. Errors: Malformed, also for another
-/// schema; TooLarge.
+/// Reads a data file as a record that has the member `schema`. Errors: Malformed, also if the
+/// schema is a different one; TooLarge.
 template <class Document>
 Result<Document> document_from(std::string_view json, std::string_view schema) {
     const auto value = TRY(parse_json(json, kMaxDocument));
@@ -51,8 +51,8 @@ Result<Document> document_from(std::string_view json, std::string_view schema) {
 
 // The data files in use (the knowledge base), and the origin of each: docs/data-files.md.
 
-/// Origin of a data file. The newest of the first three origins is used as a whole. A data file of
-/// the administrator replaces any other with the same name.
+/// The origin of a data file. Of the first three origins, the newest set of data files is used
+/// completely. A data file from the administrator replaces any other data file with the same name.
 enum class Origin { BuiltIn, Package, Bundle, Administrator };
 constexpr auto names_of(Origin) {
     return std::to_array<EnumName<Origin>>({{Origin::BuiltIn, "built-in"},
@@ -68,20 +68,20 @@ struct DocumentHead {
     std::optional<std::string> version = {};
     std::optional<std::string> issued = {};
     std::optional<std::string> expires = {};
-    std::optional<std::string> checked = {};  ///< the day of the last look at the sources
+    std::optional<std::string> checked = {};  ///< the day on which the sources were last checked
 };
 /// Reads the head of a data file. Errors: Malformed if the head is not JSON or has no `schema`.
 Result<DocumentHead> head_of(std::string_view json);
 
-/// Parses a day or an instant as above. A day means its first instant, in UTC. nullopt for anything
-/// else.
+/// Parses a day or an instant as above. A day means the first instant of the day in UTC. nullopt
+/// for any other text.
 std::optional<WallTime> instant_of(std::string_view text);
 
 /// One data file of the knowledge base.
 struct StoredDocument {
     std::string_view json = {};
     Origin origin = Origin::BuiltIn;
-    std::string path = {};  ///< path of its file; empty if built in
+    std::string path = {};  ///< path of the file; empty if built in
     /// the buffer that contains `json`; null if built in
     std::shared_ptr<const std::string> text = {};
 };
@@ -100,12 +100,13 @@ struct ExpiredDocument {
     std::string expired = {};
 };
 
-/// The data file that describes a whole set. Its version is the version of the set.
+/// The data file that describes a whole set. The version of this data file is the version of the
+/// set.
 constexpr std::string_view kRelease = "release";
 constexpr std::string_view kReleaseSchema = "gpuprobe.knowledge/1";
 
 /// Whether a data file may have this name: the name of a built-in file, or a new one in
-/// "applications/" or "causes/". Such a name never leads out of its folder.
+/// "applications/" or "causes/". A path with such a name never leads out of the folder.
 bool is_document_name(std::string_view name);
 
 /// The knowledge base. Not thread-safe.
@@ -116,10 +117,10 @@ public:
     /// Replaces the knowledge base in use. Invalidates all references to rows of tables.
     static void use(std::shared_ptr<const Library> library);
 
-    /// The built-in knowledge base; always the same object.
+    /// The built-in knowledge base. Always returns the same object.
     static const std::shared_ptr<const Library>& compiled_in();
     Library();
-    /// Replaces data files by a newer set; files that the set lacks are kept. Returns
+    /// Replaces data files with those of a newer set; files that the set lacks are kept. Returns
     /// false and does nothing if the set is not newer.
     bool add(const DocumentSet& set);
     /// Adds or replaces one data file. Errors: Malformed if the name is invalid.
@@ -134,8 +135,9 @@ public:
     }
     [[nodiscard]] const Version& version() const { return version_; }
     [[nodiscard]] Origin origin() const { return origin_; }
-    /// The data files that have expired at `now`, sorted by name. Those of applications are left
-    /// out: recommendations for the application report it themselves.
+    /// The data files that have expired at `now`, sorted by name. Data files of applications are
+    /// left out, because recommendations for an application report it themselves if its data file
+    /// has expired.
     [[nodiscard]] std::vector<ExpiredDocument> expired(WallTime now) const;
 
 private:
@@ -155,15 +157,15 @@ private:
 /// The text of a built-in data file; empty if the name is unknown.
 std::string_view compiled_in_text(std::string_view name);
 
-/// Frees everything that was computed from data files; it is computed again when needed.
+/// Frees everything that was computed from data files. It is computed again when it is needed.
 /// Invalidates all references to rows of tables.
 void forget_tables();
 /// Registers a function that forget_tables() calls.
 void on_forget(void (*forget)());
 
-/// Returns `make(library)` for the knowledge base in use. The result is cached until another one is
-/// put in use or until forget_tables(). There is one cache per type of `make`, so each call needs
-/// its own lambda.
+/// Returns `make(library)` for the knowledge base in use. The result is cached until another
+/// knowledge base is put in use or until forget_tables() is called. There is one cache for each
+/// type of `make`, so each call needs its own lambda.
 template <class Make>
 const auto& made_of_documents(Make make) {
     static std::shared_ptr<const Library> of;
@@ -193,8 +195,8 @@ Table table_of(const Library& library, std::string_view name) {
     return std::move(read).value_or({});
 }
 
-/// The table of one data file in use. If another knowledge base is put in use whose data file has
-/// the same text in memory, the table is kept.
+/// The table of one data file in use. The table is kept if another knowledge base is put in use in
+/// which the data file is the same text in memory.
 template <class Table>
 const Table& table_in_use(std::string_view name) {
     struct Kept {

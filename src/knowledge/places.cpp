@@ -14,7 +14,7 @@ namespace gpuprobe::knowledge {
 namespace {
 
 constexpr std::string_view kPlacesSchema = "gpuprobe.distributions/1";
-// Limit for chains of `like`. It ends the search if a faulty file has a cycle.
+// Limit for chains of `like`. The limit ends the search if a faulty file has a cycle.
 constexpr int kMaxKinship = 8;
 
 struct PlacesDocument {
@@ -30,7 +30,8 @@ bool is_version(std::string_view wanted, std::string_view version) {
            (version.starts_with(wanted) && version.substr(wanted.size()).starts_with('.'));
 }
 
-/// Whether the row applies. A row without version or variant applies to all of them.
+/// Whether the row applies. A row without version applies to all versions, and a row without
+/// variant applies to all variants.
 bool fits(const Distribution& row,
           std::string_view id,
           std::string_view version,
@@ -39,14 +40,14 @@ bool fits(const Distribution& row,
            (!row.variant || *row.variant == variant);
 }
 
-/// The number of a release, for comparisons: 24.04.
+/// The number of a release, such as 24.04, for comparisons.
 double number_of(std::string_view version) {
     const auto parsed = leading_version(version);
     return parsed ? parsed->parts[0] + parsed->parts[1] / 100.0 : 0;
 }
 
 /// The distance between the row's release and the machine's: 0 if the row is about that release, or
-/// about all releases. A release without a number is nearest to the newest one.
+/// about all releases. A release without a number is nearest to the newest release.
 double distance_to(const Distribution& row, const PlaceQuery& query) {
     const auto& release = row.version ? row.version : row.release;
     if (!release || is_version(*release, query.version) ||
@@ -58,7 +59,7 @@ double distance_to(const Distribution& row, const PlaceQuery& query) {
     return wanted > 0 ? std::max(std::abs(distance), 0.001) : 1000 - number_of(*release);
 }
 
-/// Whether the first row fits the machine better: by its variant, then by its release.
+/// Whether the first row fits the machine better. Variants are compared first, then releases.
 bool is_closer(const Distribution& row, const Distribution& other, const PlaceQuery& query) {
     if (row.variant.has_value() != other.variant.has_value())
         return row.variant.has_value();
@@ -66,8 +67,8 @@ bool is_closer(const Distribution& row, const Distribution& other, const PlaceQu
     return distance < 0 || (distance == 0 && row.version && !other.version);
 }
 
-/// Rank of a row: one for a variant beats one for a version, which beats one for the whole
-/// distribution.
+/// The rank of a row. A row for a variant ranks above a row for a version, which ranks above a row
+/// for the whole distribution.
 int precision(const Distribution& row) {
     return (row.version ? 1 : 0) + (row.variant ? 2 : 0);
 }
@@ -115,7 +116,7 @@ const Places& Places::current() {
     return table_in_use<Places>("distributions");
 }
 
-// Rows are not checked against one another: a wrong `like` only ends a search early.
+// References between rows are not checked: a wrong `like` only ends a search early.
 Result<Places> Places::from(std::string_view json) {
     auto document = TRY(document_from<PlacesDocument>(json, kPlacesSchema));
     Places places;
@@ -213,8 +214,8 @@ const std::string* Places::entry_of(const Distribution& row,
                                     std::map<std::string, std::string> Distribution::*what,
                                     const std::string& key,
                                     std::string_view version) const {
-    // Try the row, then the row it is like, and so on. The version only counts if both
-    // distributions use the same version numbers.
+    // Try the row, then the row named by its `like`, and so on. The version is considered only if
+    // both distributions use the same version numbers.
     const auto* place = &row;
     for (int i = 0; place && i < kMaxKinship; ++i) {
         const auto found = (place->*what).find(key);

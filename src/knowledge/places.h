@@ -13,14 +13,15 @@
 /// data/knowledge/distributions.json.
 namespace gpuprobe::knowledge {
 
-/// A piece of software that some package of a distribution provides.
+/// A piece of software that is provided by a package of a distribution.
 struct PackageRole {
     std::string name = {};     ///< for people: "the Vulkan loader"
     bool is_for_host = false;  ///< belongs to the kernel and is never installed in a container
-    /// The only processor architecture that it exists for, as in `uname -m`; missing: all of them.
+    /// The only processor architecture for which the software exists, as in `uname -m`; missing:
+    /// all architectures.
     std::optional<std::string> machine = {};
     /// For packages of a kernel driver (knowledge/drivers.h): the driver, its branch or "newest",
-    /// and the flavour of its kernel module; missing: whichever the distribution chooses.
+    /// and the flavour of its kernel module; missing: the distribution's default.
     std::optional<std::string> driver = {};
     std::optional<std::string> branch = {};
     std::optional<std::string> flavour = {};
@@ -32,27 +33,27 @@ struct Distribution {
     std::string name = {};  ///< display name
     std::optional<std::string> version = {};  ///< VERSION_ID or its first part; missing: any
     std::optional<std::string> variant = {};  ///< VARIANT_ID; missing: any
-    /// For a row without `version`: the VERSION_ID of the release that its packages are from, if
-    /// they differ between releases.
+    /// For a row without `version` whose packages differ between releases: the VERSION_ID of the
+    /// release from which its packages are.
     std::optional<std::string> release = {};
     std::optional<std::string> codename = {};  ///< of `version` or `release`: "noble"
-    /// For an appliance whose os-release is another distribution's: a pattern of its kernel
+    /// For an appliance that has the os-release of another distribution: a pattern for its kernel
     /// release.
     std::optional<std::string> kernel = {};
-    /// the row to continue with if this one lacks something
+    /// the row in which to continue the search if this row lacks an entry
     std::optional<std::string> like = {};
-    /// True if VERSION_ID is the same as the other distribution's (see `like`), so that its row for
-    /// this version applies.
+    /// True if this distribution has the same VERSION_IDs as the distribution named by `like`, so
+    /// that the other distribution's row for a version applies.
     std::optional<bool> has_same_versions = {};
     /// Commands by purpose: "install", "purge", "owner", "initramfs", "kernel-add",
     /// "kernel-remove". "{}" is replaced by the package or other object.
     std::map<std::string, std::string> commands = {};
-    /// by role; "" if the distribution has no such package
+    /// package names by role; "" if the distribution has no such package
     std::map<std::string, std::string> packages = {};
     std::map<std::string, std::string> notes = {};  ///< by role: further advice
     /// Replacements for "{machine}" in package names, by `uname -m`.
     std::map<std::string, std::string> machines = {};
-    /// For systems into which packages cannot be installed at run time: the advice to give instead.
+    /// Advice for systems on which packages cannot be installed at run time.
     std::optional<std::string> image = {};
 };
 
@@ -60,7 +61,7 @@ struct Distribution {
 struct Engine {
     std::string id = {};
     std::string name = {};
-    /// the kind of container that the row is about; missing: its id
+    /// the kind of container that the row is about; missing: same as the id
     std::optional<std::string> container = {};
     /// suffix of the kernel release; missing: any kernel
     std::optional<std::string> kernel = {};
@@ -70,11 +71,11 @@ struct Engine {
 /// The row for a machine.
 struct PlaceMatch {
     const Distribution* row = nullptr;  ///< borrowed from Places; null if there is none
-    /// The row is for another release: the nearest one that is known.
+    /// The row is for another release, the nearest release that is known.
     bool is_other_release = false;
 };
 
-/// The data about a machine's distribution from os-release(5) and the kernel.
+/// The facts from os-release(5) and the kernel that identify a machine's distribution.
 struct PlaceQuery {
     std::string_view id = {};
     std::string_view version = {};
@@ -84,7 +85,8 @@ struct PlaceQuery {
 
 class Places {
 public:
-    /// The table of the knowledge base in use; valid until another one is put in use.
+    /// The table of the knowledge base in use. The reference is valid until another knowledge base
+    /// is put in use.
     static const Places& current();
     /// Reads distributions.json. Errors: Malformed, TooLarge, with the row and member at fault.
     static Result<Places> from(std::string_view json);
@@ -95,15 +97,17 @@ public:
                                            std::string_view variant) const;
     /// The row for an appliance with that kernel release, or nullptr.
     [[nodiscard]] const Distribution* appliance(std::string_view kernel) const;
-    /// The row for a distribution's release, by its version or else by a codename.
+    /// The row for a release of a distribution, found by the version or else by a codename.
     [[nodiscard]] PlaceMatch find(const PlaceQuery& query) const;
-    /// The row for a distribution that none is about, from those that it derives from, closest
-    /// first: the one of the same release, or else of the nearest.
+    /// The row for a distribution that has no row of its own. The distributions from which it
+    /// derives are searched, closest first: for the row of the same release, or else of the nearest
+    /// release.
     [[nodiscard]] PlaceMatch find_kin(PlaceQuery query, const std::vector<std::string>& kin) const;
     /// True if releases of the row's distribution have rows of their own.
     [[nodiscard]] bool has_releases(const Distribution& row) const;
     /// The entries `key` of the map `what` in all releases of the row's distribution, without
-    /// duplicates, the given row's first. An empty text: one of them has no such entry.
+    /// duplicates. The entry of the given row comes first. An empty text means that a release has
+    /// no such entry.
     [[nodiscard]] std::vector<std::string> entries_of_releases(
         const Distribution& row,
         std::map<std::string, std::string> Distribution::*what,
@@ -111,9 +115,9 @@ public:
     /// The row for a kind of container or sandbox under a kernel release, or nullptr.
     [[nodiscard]] const Engine* engine(std::string_view kind, std::string_view kernel) const;
     [[nodiscard]] const PackageRole* role(std::string_view id) const;
-    /// The entry `key` of the map `what`, from this row or from the rows that it is `like`, or
-    /// nullptr. A key "mesa-vulkan.amd" falls back to "mesa-vulkan". `version` is the VERSION_ID of
-    /// the machine.
+    /// The entry `key` of the map `what`, from this row or from the rows that its `like` leads to,
+    /// or nullptr. A key "mesa-vulkan.amd" falls back to "mesa-vulkan". `version` is the VERSION_ID
+    /// of the machine.
     [[nodiscard]] const std::string* entry_of(
         const Distribution& row,
         std::map<std::string, std::string> Distribution::*what,
