@@ -11,9 +11,8 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-/// Variables that choose between GPUs and do not load anything that would not be loaded without
-/// them. Sources: see data/knowledge/selectors.json and the data files in
-/// data/knowledge/applications.
+/// Variables that choose between GPUs and do not cause anything additional to be loaded. Sources:
+/// see data/knowledge/selectors.json and the data files in data/knowledge/applications.
 constexpr auto kSelecting = std::to_array<std::string_view>({
     "ASAHI_VISIBLE_DEVICES",
     "ASCEND_RT_VISIBLE_DEVICES",
@@ -53,7 +52,7 @@ constexpr auto kSelecting = std::to_array<std::string_view>({
     "__VK_LAYER_NV_optimus",
 });
 
-/// A variable that makes a loader open a file, and the facts that its value may consist of.
+/// A variable that makes a loader open a file, and the facts of which the value may consist.
 struct LoadingVariable {
     std::string_view name;
     std::string_view facts;  ///< separated by spaces; defined in policy/gpu_selection.h
@@ -66,10 +65,10 @@ constexpr auto kLoading = std::to_array<LoadingVariable>({
     {"__GLX_VENDOR_LIBRARY_NAME", "glx_offload"},
 });
 
-/// A path that does not exist: the loader finds no driver.
+/// A path that does not exist, so that the loader finds no driver.
 constexpr std::string_view kNowhere = "/nonexistent";
 
-/// Prefixes of libraries and runtimes that several applications are built on.
+/// Prefixes of the variables of libraries and runtimes on which several applications are based.
 constexpr auto kSharedPrefixes =
     std::to_array<std::string_view>({"CUPY_", "GGML_", "JAX_", "LLAMA_", "OLLAMA_", "ORT_",
                                      "PYTORCH_", "TF_", "TORCH_", "VLLM_", "WGPU_", "WHISPER_"});
@@ -83,7 +82,7 @@ constexpr std::string_view kGpuWords =
     "ROCM SELECT SELECTOR SIZE SPLIT SYCL TYPE USE UUID VENDOR VISIBLE VK VULKAN WEBGPU WGPU ";
 
 /// The variable prefix of an application: "STABLE_DIFFUSION_CPP_" for "stable-diffusion.cpp". Empty
-/// if no variable name can start that way.
+/// if no variable name can start with such a prefix.
 std::string prefix_of(std::string_view application) {
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     std::string prefix;
@@ -105,7 +104,7 @@ bool is_gpu_word(std::string_view word) {
                : kGpuWords.find(" " + std::string{letters} + " ") != std::string_view::npos;
 }
 
-/// Whether the name is the prefix followed by words about GPUs only.
+/// Whether the name consists of the prefix, followed only by words about GPUs.
 bool is_about_gpus(std::string_view name, std::string_view prefix) {
     return !prefix.empty() && name.starts_with(prefix) &&
            std::ranges::all_of(split(name.substr(prefix.size()), '_'), is_gpu_word);
@@ -133,7 +132,7 @@ std::optional<std::string> variable_problem(std::string_view name, std::string_v
            "GPU";
 }
 
-// Only variables that load files restrict their values.
+// The values are restricted only for variables that load files.
 std::optional<std::string> value_problem(std::string_view name, std::string_view text) {
     const auto* row = loading(name);
     if (!row || text == kNowhere)
@@ -153,7 +152,7 @@ std::optional<std::string> value_problem(std::string_view name, std::string_view
 namespace {
 
 constexpr std::string_view kSelectorsSchema = "gpuprobe.selectors/1";
-constexpr std::string_view kGgml = "ggml";  // ggml uses its own names for devices of other APIs
+constexpr std::string_view kGgml = "ggml";  // ggml has its own names for devices of other APIs
 
 struct SelectorsDocument {
     std::string schema = {};
@@ -165,7 +164,7 @@ Error malformed(const std::string& where, const std::string& what) {
     return Error{ErrorCode::Malformed, "selectors: " + where + ": " + what};
 }
 
-/// All variables that the readers of an API read. An empty `api` means all APIs.
+/// All variables that the readers for an API read. An empty `api` means all APIs.
 std::set<std::string> read_below(const std::vector<Reader>& readers, std::string_view api) {
     std::set<std::string> names;
     for (const auto& reader : readers)
@@ -174,7 +173,7 @@ std::set<std::string> read_below(const std::vector<Reader>& readers, std::string
     return names;
 }
 
-/// Checks that some reader reads each variable, and that its value is allowed.
+/// Checks for each variable that a reader reads it and that its value is allowed.
 Status check(const std::string& where,
              const Variables& variables,
              const std::set<std::string>& known) {
@@ -205,17 +204,17 @@ Status check(const SelectorsDocument& document) {
         if (!names.insert(reader.name).second)
             return malformed(reader.name, "named twice");
         TRY(check_names(reader));
-        // A reader hides GPUs through its own variables only.
+        // A reader can hide GPUs only with variables that it reads itself.
         TRY(check(reader.name, reader.hide, {reader.reads.begin(), reader.reads.end()}));
         TRY(check(reader.name, reader.hide_if_set, {reader.reads.begin(), reader.reads.end()}));
     }
-    // A variable that no library reads would have no effect; reject it as a typing mistake.
+    // A variable that no library reads would have no effect; reject it as a typing error.
     for (const auto& row : document.use) {
         // ggml's names may be combined with variables of any API.
         const auto known = read_below(document.readers, row.api == kGgml ? "" : row.api);
         TRY(check("use: " + row.api, row.variables, known));
         TRY(check("use: " + row.api, row.environment, known));
-        // Exactly one of the two must be given.
+        // A row must have either variables or an argument, but not both.
         if (row.variables.empty() == !row.argument.has_value())
             return malformed("use: " + row.api, "expected either variables or an argument");
     }

@@ -13,30 +13,30 @@
 #include "base/version.h"
 
 /// The environment variables that a data file may set. The list is in the code on purpose: a data
-/// file that could extend it could also set LD_PRELOAD. docs/data-files.md, "What a data file can
-/// do".
+/// file that could extend the list could also set LD_PRELOAD. See docs/data-files.md, "What a data
+/// file can do".
 
 namespace gpuprobe::knowledge {
 
-/// Returns why a data file must not set this variable, or nullopt if it may. Two groups are
-/// allowed. First, variables with which drivers and their loaders are restricted to certain GPUs.
-/// Second, variables of an application that choose GPUs or backends: they begin with the
-/// application's name, and all other words in the name are about GPUs. `owner` is the name of the
-/// application that the data file describes, or empty.
+/// Returns why a data file must not set this variable, or nullopt if the data file may. Two groups
+/// of variables are allowed. First, variables that restrict drivers and their loaders to certain
+/// GPUs. Second, variables of an application that choose GPUs or backends: such a variable begins
+/// with the application's name, and all other words in the variable's name are about GPUs. `owner`
+/// is the name of the application that the data file describes, or empty.
 std::optional<std::string> variable_problem(std::string_view name, std::string_view owner);
 
-/// Returns why a data file must not give the variable this value (a template), or nullopt if it
-/// may. Variables that name files to load only accept values that gpuprobe itself finds on the
-/// machine: exactly one fact, or the path that hides everything.
+/// Returns why a data file must not set the variable to this value (a template), or nullopt if the
+/// data file may. Variables that name files to load only accept values that gpuprobe itself finds
+/// on the machine (the template must consist of exactly one fact), or the path that hides all GPUs.
 std::optional<std::string> value_problem(std::string_view name, std::string_view text);
 
 // Variables that restrict programs to certain GPUs, or hide GPUs from them:
 // data/knowledge/selectors.json.
 
-/// How reliably a selector identifies a GPU. Stable: identifies the device on this machine, even
-/// after a restart. Index: a position in a list of devices. It is valid only together with its
-/// environment and until the hardware or a driver changes. Part: reduces the number of devices, but
-/// may leave more than the intended ones.
+/// How reliably a selector identifies a GPU. Stable: the selector identifies the device on this
+/// machine, even after a restart. Index: the selector is a position in a list of devices, and is
+/// valid only together with its environment and until the hardware or a driver changes. Part: the
+/// selector reduces the number of devices, but may leave more than the intended devices.
 enum class SelectorKind { Stable, Index, Part };
 constexpr std::array<EnumName<SelectorKind>, 3> names_of(SelectorKind) {
     return {{{SelectorKind::Stable, "stable"},
@@ -44,20 +44,20 @@ constexpr std::array<EnumName<SelectorKind>, 3> names_of(SelectorKind) {
              {SelectorKind::Part, "part"}}};
 }
 
-/// Syntax of a variable that lists the GPUs a program may use.
+/// The syntax of a variable that lists the GPUs that a program may use.
 enum class ListForm {
-    CudaIds,         ///< positions or prefixes of UUIDs; ends at the first item that is neither
-    HipIds,          ///< the same; an empty value counts as unset
-    RocrIds,         ///< the same; an empty value hides all GPUs
+    CudaIds,         ///< positions or prefixes of UUIDs; the first invalid item ends the list
+    HipIds,          ///< as CudaIds; an empty value counts as unset
+    RocrIds,         ///< as CudaIds; an empty value hides all GPUs
     PciRanks,        ///< positions in order of PCI address; an empty value counts as unset
-    Backends,        ///< "backend:devices;backend:devices", with "!" for excluded ones
+    Backends,        ///< "backend:devices;backend:devices"; "!" excludes devices
     Numbers,         ///< positions; an empty list hides all GPUs
     Manifests,       ///< paths of driver manifests, or of folders with manifests
-    OlderManifests,  ///< the same; ignored if VK_DRIVER_FILES is set
+    OlderManifests,  ///< as Manifests; ignored if VK_DRIVER_FILES is set
     DriversOff,      ///< patterns of manifests to leave out
-    DriversOn,       ///< patterns of the only manifests to use
+    DriversOn,       ///< patterns of manifests to use; no other is used
     PciIds,          ///< "vendor:device!"
-    PrimeIds,        ///< the same, or "pci-0000_03_00_0!"
+    PrimeIds,        ///< as PciIds, or "pci-0000_03_00_0!"
     DeviceIds,       ///< PCI device ids, or ranges "first:last"; an empty list counts as unset
 };
 constexpr std::array<EnumName<ListForm>, 13> names_of(ListForm) {
@@ -76,16 +76,18 @@ constexpr std::array<EnumName<ListForm>, 13> names_of(ListForm) {
              {ListForm::DeviceIds, "device-ids"}}};
 }
 
-/// Variable name → template over facts of GPUs (policy/gpu_selection.h).
+/// A map from the name of a variable to its value, a template that contains facts about GPUs
+/// (policy/gpu_selection.h).
 using Variables = std::map<std::string, std::string>;
 
-/// A library that reads variables to find out which GPUs it may use.
+/// A library that reads environment variables to determine which GPUs it may use.
 struct Reader {
     std::string name = {};  ///< as in data files: "cuda", "ggml-vulkan"
     std::string api = {};   ///< a word of report/api_table.h, "opengl" or "container"
     std::vector<std::string> reads = {};
-    Variables hide = {};  ///< values that hide all GPUs from it
-    /// The same for variables that add devices where a caller has set them.
+    Variables hide = {};  ///< values that hide all GPUs from the library
+    /// Values that hide all GPUs, for variables that add devices; needed only if the caller has set
+    /// such a variable.
     Variables hide_if_set = {};
     /// variables that list the remaining GPUs, with their syntax
     std::map<std::string, ListForm> lists = {};
@@ -93,10 +95,10 @@ struct Reader {
     std::vector<std::string> reaches = {};
 };
 
-/// The oldest versions with which a row works; nullopt for any version.
+/// The oldest versions with which a row works; nullopt means any version.
 struct Since {
-    std::optional<Version> mesa = {};           ///< of the driver and of its device-select layer
-    std::optional<Version> vulkan_loader = {};  ///< of the machine's libvulkan.so.1
+    std::optional<Version> mesa = {};  ///< version of the driver and of its device-select layer
+    std::optional<Version> vulkan_loader = {};  ///< version of the machine's libvulkan.so.1
 };
 
 /// One way to restrict programs to certain GPUs.
@@ -107,8 +109,8 @@ struct UseRow {
     Variables variables = {};
     /// for programs that take the selection as an argument
     std::optional<std::string> argument = {};
-    /// Further variables that the selection needs to be valid. For a part: variables that prefer
-    /// the GPUs but may not hide the others.
+    /// Additional variables without which the selection is not valid. For SelectorKind::Part:
+    /// variables that prefer the selected GPUs but may not hide the other GPUs.
     Variables environment = {};
     std::optional<Since> since = {};
 };
@@ -125,7 +127,7 @@ public:
     [[nodiscard]] const std::vector<Reader>& readers() const { return readers_; }
     /// The rows, sorted by preference within each API.
     [[nodiscard]] const std::vector<UseRow>& uses() const { return uses_; }
-    /// The reader of that name, or nullptr.
+    /// The reader with that name, or nullptr.
     [[nodiscard]] const Reader* find(std::string_view name) const;
 
 private:

@@ -19,10 +19,11 @@ constexpr std::string_view kExpires = "expires ";
 
 static_assert(ED25519_KEY_SIZE == 32 && ED25519_SIGNATURE_SIZE == 64);
 
-/// Decodes base64. nullopt if the result does not have the expected size or another algorithm.
+/// Decodes base64. nullopt if the result does not have the expected size and algorithm.
 template <std::size_t Size>
 std::optional<std::array<std::uint8_t, Size>> decoded(std::string_view base64) {
-    // A little larger than the result, because the decoder may write a partial group more.
+    // The buffer is a little larger than the result, because the decoder may also write a partial
+    // group.
     std::array<std::uint8_t, Size + 8> bytes = {};
     if (base64.size() != BASE64_ENCODE_RAW_LENGTH(Size))
         return std::nullopt;
@@ -72,10 +73,12 @@ Result<const PublicKey*> signer_of(const SignedText& text,
     if (!bytes)
         return Error{ErrorCode::Malformed, "bundle: signature: not an Ed25519 signature"};
     const std::span number{bytes->data() + kAlgorithm.size(), kNumberSize};
-    // An expired key counts only if no valid key made the signature, and gets its own message.
+    // An expired key matters only if no valid key made the signature. There is a separate error
+    // message for this case.
     const auto* expired = static_cast<const PublicKey*>(nullptr);
     for (const auto& key : keys) {
-        // The key number is only a hint that saves calculations; the signature decides.
+        // The key number is only a hint that avoids unnecessary calculations. Only the signature
+        // decides.
         if (!std::ranges::equal(key.number, number) ||
             !ed25519_sha512_verify(key.bytes.data(), text.message.size(),
                                    reinterpret_cast<const std::uint8_t*>(text.message.data()),
