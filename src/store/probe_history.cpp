@@ -14,10 +14,11 @@ namespace gpuprobe::store {
 namespace {
 
 constexpr Bytes kMaxCache = mib(8);
-constexpr int kFormat = 2;  ///< of the file; increase it when older files can't be read any more
+constexpr int kFormat = 2;  ///< of the file; increase it if older files can't be read
 
-/// A driver may report more once a node has become accessible to us. Access for other users does
-/// not matter, and logind changes the access control lists at each local login.
+/// Whether we may open a node matters, because a driver may report more after the node has become
+/// accessible. Whether other users may open it does not matter, and logind changes the access
+/// control lists at each local login.
 Value node_print(DeviceNode node) {
     node.acl.clear();
     if (node.accessible)
@@ -48,7 +49,8 @@ Value device_print(const HardwareDevice& device) {
     return print;
 }
 
-/// A missing file has only its path, so that the fingerprint changes when it appears.
+/// For a missing file, only the path is included, so that the fingerprint changes when the file
+/// appears.
 Value file_print(const FileSystem& files, const std::string& path) {
     Value print;
     print["path"] = path;
@@ -60,7 +62,7 @@ Value file_print(const FileSystem& files, const std::string& path) {
     return print;
 }
 
-/// The part that every fingerprint has.
+/// The part that is the same in every kind of fingerprint.
 Value program_print(const std::optional<std::string>& kernel) {
     Value print;
     print["program"] = kVersion;
@@ -81,7 +83,7 @@ Error malformed(std::string_view member) {
     return Error{ErrorCode::Malformed, std::string{member} + ": missing"};
 }
 
-/// One unreadable result makes the whole cache invalid, because it is cheap to probe again.
+/// One unreadable result makes the whole cache invalid, because probing again is cheap.
 Result<std::vector<ProbeResult>> read_queries(const Value& document) {
     const auto* items = document.at("probes").as_array();
     if (!items)
@@ -107,7 +109,8 @@ Result<std::vector<CachedTrial>> read_trials(const Value& document) {
     return trials;
 }
 
-/// Queries are valid only for the machine with this fingerprint; each trial has its own.
+/// Queries are valid only for the machine with this fingerprint. Each trial has a fingerprint of
+/// its own.
 Result<CachedProbes> cached_in(const Value& document, std::string_view fingerprint) {
     const auto* made_for = document.at("fingerprint").as_string();
     if (!made_for)
@@ -148,7 +151,7 @@ std::string trial_fingerprint_of(const std::vector<const HardwareDevice*>& devic
     auto print = program_print(host.kernel);
     if (devices.empty())
         print["cpu"] = to_value(host.cpu.model);
-    // Partitions count, because a trial measures one of them; nodes do not.
+    // Partitions are included, because a trial measures one partition. Nodes are not included.
     for (const auto* device : devices) {
         auto board = board_print(*device);
         board["partitions"] = to_value(device->partitions);
@@ -169,7 +172,7 @@ Result<CachedProbes> ProbeCache::load(std::string_view fingerprint) const {
 Status ProbeCache::save(std::string_view fingerprint, const CachedProbes& probes) const {
     Value document;
     document["fingerprint"] = Value{fingerprint};
-    // Empty arrays are written as well: read_queries() and read_trials() require both members.
+    // Empty arrays are also written, because read_queries() and read_trials() require both members.
     document["probes"] = Value{Value::Array{}};
     for (const auto& probe : probes.queries)
         document["probes"].push_back(value_of(probe));
@@ -183,8 +186,8 @@ Status ProbeCache::save(std::string_view fingerprint, const CachedProbes& probes
 namespace {
 
 constexpr Bytes kMaxQuarantineFile = mib(4);
-/// How long a driver is held back at each level. A single failure may be chance, so level 1 has no
-/// penalty.
+/// How long a driver is held back at each level. A single failure may be accidental, so level 1 has
+/// no penalty.
 constexpr std::array<Duration, 6> kLengths = {Duration::zero(),         Duration::zero(),
                                               std::chrono::minutes{10}, std::chrono::hours{1},
                                               std::chrono::hours{6},    std::chrono::hours{24}};
@@ -210,8 +213,8 @@ bool is_meant(const QuarantineFilter& filter, const QuarantinedProbe& probe) {
 }
 
 template <class Entries>
-/// The entry of that probe and fingerprint, or null. A template because both const and mutable
-/// entries are searched.
+/// The entry for that probe and fingerprint, or null. This is a template because both const and
+/// mutable entries are searched.
 auto* entry_of(const ProbeKey& key, Entries& entries) {
     const auto found = std::ranges::find_if(entries, [&key](const auto& entry) {
         return entry.probe.api == key.api && entry.probe.driver == key.driver &&
@@ -222,7 +225,7 @@ auto* entry_of(const ProbeKey& key, Entries& entries) {
 }
 
 template <class T>
-/// Reads one member of the document. Errors: Malformed; TooLarge for more than `most` items.
+/// Reads one member of the document. Errors: Malformed; TooLarge if it has more than `most` items.
 Status read_list(const Value& document, std::string_view name, std::size_t most, T& list) {
     const auto problem = read_value(document.at(name), list);
     if (!problem.empty())
@@ -242,18 +245,19 @@ Quarantine::Quarantine(const std::optional<std::string>& folder, const Clock& cl
 
 Quarantine::~Quarantine() {
     running_.clear();
-    (void)settle();  // if this write fails, the next start counts the running probes as harm
+    (void)settle();  // if this fails, the next start counts running probes as harm
 }
 
-/// Three cases: no file or no folder (nothing to do), a file that can't be read (it is set aside),
-/// and a file with probes that were left running (they are judged).
+/// There are three cases. If the file or the folder is missing, nothing is done. If the file can't
+/// be read, it is set aside. If the file contains probes that were left running, they may get a
+/// penalty.
 Status Quarantine::open(std::string boot) {
     boot_ = std::move(boot);
     is_cold_ = !boot_.empty();
     if (!file_)
         return Done{};
-    // lock_file() returns an empty descriptor if another process has the lock, and an error if the
-    // folder can't be written.
+    // lock_file() returns an empty descriptor if another process holds the lock, and an error if
+    // the folder is not writable.
     auto lock = lock_file(file_->path() + ".lock");
     if (lock)
         lock_ = std::move(lock).value();
@@ -265,11 +269,11 @@ Status Quarantine::open(std::string boot) {
     if (!left) {
         entries_.clear();
         if (lock_)
-            (void)file_->set_aside();  // if this fails as well, the first error has the reason
+            (void)file_->set_aside();  // if this also fails, the first error has the reason
         return left.error();
     }
     if (!lock_ || left->empty())
-        return Done{};  // without the lock, the running probes belong to the process that has it
+        return Done{};  // without the lock, running probes belong to the lock's holder
     judge(*left);
     return save();
 }
@@ -279,7 +283,7 @@ Result<std::vector<ProbeKey>> Quarantine::load() {
     std::vector<ProbeKey> left;
     TRY(read_list(document, "running", kMaxRunning, left));
     TRY(read_list(document, "entries", kMaxEntries, entries_));
-    std::vector<ProbeKey> suspects;  // files of version 0.1 have no such member
+    std::vector<ProbeKey> suspects;  // files from version 0.1 lack this member
     if (!document.at("suspects").is_null())
         TRY(read_list(document, "suspects", kMaxRunning, suspects));
     suspects_ = {suspects.begin(), suspects.end()};
@@ -287,14 +291,15 @@ Result<std::vector<ProbeKey>> Quarantine::load() {
         left_boot_ = *boot;
     // A file from this boot means that a probe has already run since the machine started.
     is_cold_ = is_cold_ && left_boot_ != boot_;
-    // The file has wall time; convert the rest of each penalty to monotonic time.
+    // The file contains wall time. Convert the rest of each penalty to monotonic time.
     for (auto& entry : entries_)
         entry.over =
             clock_.monotonic() + rest_of(entry.probe.until, length_of(entry.level), clock_.wall());
     return left;
 }
 
-/// Convicts a single leftover, and makes all leftovers suspects.
+/// If only one probe was left running, gives it a penalty. Makes all probes that were left running
+/// suspects.
 void Quarantine::judge(const std::vector<ProbeKey>& left) {
     const bool is_another_boot = !boot_.empty() && !left_boot_.empty() && boot_ != left_boot_;
     if (left.size() == 1)
@@ -305,8 +310,8 @@ void Quarantine::judge(const std::vector<ProbeKey>& left) {
     is_changed_ = true;
 }
 
-/// Penalizes the only probe that was running. If it was a suspect before, that counts as an earlier
-/// harm: it goes straight to a level that holds it back.
+/// Penalizes the only probe that was running. If the probe was a suspect before, this counts as an
+/// earlier harm: the probe directly gets a level that holds it back.
 void Quarantine::convict(const ProbeKey& key, Harm why) {
     const bool was_there_before = suspects_.contains(key);
     (void)strike(key, why, std::nullopt);
@@ -338,7 +343,7 @@ bool Quarantine::strike(const ProbeKey& key, Harm why, std::optional<std::string
             .fingerprint = key.fingerprint,
             .probe = {
                 .api = key.api, .driver = key.driver, .stage = key.stage, .device = key.device}});
-    // Taking the machine down skips the level without a penalty.
+    // If the machine went down, skip the level without a penalty.
     const auto least = why == Harm::MachineWentDown ? kHolds : 0;
     entry->level = std::clamp(entry->level + 1, least, kHighest);
     auto& probe = entry->probe;
@@ -349,7 +354,7 @@ bool Quarantine::strike(const ProbeKey& key, Harm why, std::optional<std::string
     probe.since = clock_.wall();
     probe.until = probe.since + length_of(entry->level);
     entry->over = clock_.monotonic() + length_of(entry->level);
-    // drop_old() may move or erase entries, so use `entry` before it.
+    // drop_old() may move or erase entries, so `entry` must not be used after this call.
     const bool is_held = holds(*entry);
     is_changed_ = true;
     drop_old();
@@ -363,8 +368,8 @@ void Quarantine::pardon(const ProbeKey& key) {
     }
 }
 
-/// Drops entries older than kRemembers that hold nothing back, then the oldest if there are too
-/// many.
+/// Drops entries that are older than kRemembers and hold no probe back. If there are still too many
+/// entries, drops the oldest.
 void Quarantine::drop_old() {
     const auto oldest_kept = clock_.wall() - kRemembers;
     std::erase_if(entries_, [&](const Entry& entry) {
@@ -379,7 +384,7 @@ Status Quarantine::settle() {
     return is_changed_ || running_ != written_ ? save() : Status{Done{}};
 }
 
-/// Writes nothing and succeeds if another process has the lock.
+/// If another process holds the lock, writes nothing and succeeds.
 Status Quarantine::save() {
     if (no_lock_)
         return *no_lock_;
@@ -423,7 +428,7 @@ Result<std::uint32_t> Quarantine::clear(const QuarantineFilter& filter) {
     });
     if (entries_.size() == before.size())
         return cleared;
-    // Undo the change if it can't be written.
+    // Undo the change if it can't be written to the file.
     const auto saved = save();
     if (saved)
         return cleared;
