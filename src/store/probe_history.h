@@ -20,32 +20,34 @@
 
 namespace gpuprobe::store {
 
-/// A fingerprint of the machine: cached probe results are valid as long as it stays the same. It
-/// covers our version, the kernel release, each device with its driver, version, partitions and
-/// nodes, and the path, inode, size and modification time of every file in `watched` (manifests,
-/// the dynamic linker's cache). A reboot does not change it.
+/// A fingerprint of the machine: cached probe results are valid as long as the fingerprint stays
+/// the same. The fingerprint covers the version of gpuprobe, the kernel release, each device with
+/// its driver, version, partitions and nodes, and the path, inode, size and modification time of
+/// every file in `watched` (manifests, the dynamic linker's cache). A reboot does not change the
+/// fingerprint.
 std::string fingerprint_of(const Machine& machine,
                            const FileSystem& files,
                            const std::vector<std::string>& watched);
 
-/// A fingerprint of one driver as it is installed: our version, the kernel release, each device
+/// A fingerprint of one installed driver: the version of gpuprobe, the kernel release, each device
 /// that the driver serves with its kernel driver and that driver's version, and the `watched` files
-/// as above. Nodes are left out, because they come and go while a machine boots.
+/// as in fingerprint_of(). Nodes are left out, because nodes appear and disappear while a machine
+/// boots.
 std::string driver_fingerprint_of(const std::vector<const HardwareDevice*>& devices,
                                   const std::optional<std::string>& kernel,
                                   const FileSystem& files,
                                   const std::vector<std::string>& watched);
 
-/// A fingerprint for verifications and measurements, which are valid as long as it stays the same:
-/// driver_fingerprint_of() plus the devices' partitions. Without a device, the processor computes,
-/// and the fingerprint has its model.
+/// A fingerprint for verifications and measurements, which are valid as long as the fingerprint
+/// stays the same: driver_fingerprint_of() plus the devices' partitions. Without a device, the
+/// processor computes, and the fingerprint contains the model of the processor.
 std::string trial_fingerprint_of(const std::vector<const HardwareDevice*>& devices,
                                  const Host& host,
                                  const FileSystem& files,
                                  const std::vector<std::string>& watched);
 
-/// The result of a verification or measurement. It is valid as long as its device and driver have
-/// this fingerprint, even if the rest of the machine changes.
+/// The result of a verification or measurement. The result is valid as long as its device and
+/// driver have this fingerprint, even if other parts of the machine change.
 struct CachedTrial {
     std::string fingerprint = {};
     ProbeResult probe = {};
@@ -60,13 +62,13 @@ struct CachedProbes {
 /// cached; hardware and host are always read again.
 class ProbeCache {
 public:
-    /// `path`: the file; its folder must exist to save.
+    /// `path`: the file. Its folder must exist when the file is saved.
     explicit ProbeCache(std::string path);
 
     /// The cached results. If the file has another fingerprint, only the trials are returned,
-    /// because each trial has its own fingerprint. Errors: NotFound; Malformed or TooLarge (the
-    /// file is then ignored, never repaired); PermissionDenied for a file that another user owns or
-    /// can write.
+    /// because each trial has its own fingerprint. Errors: NotFound; Malformed or TooLarge (such a
+    /// file is ignored, never repaired); PermissionDenied for a file that another user owns or can
+    /// write to.
     [[nodiscard]] Result<CachedProbes> load(std::string_view fingerprint) const;
     /// Replaces the file. Errors: Io, PermissionDenied. The old file survives a failure.
     Status save(std::string_view fingerprint, const CachedProbes& probes) const;
@@ -86,30 +88,31 @@ struct ProbeKey {
 };
 RECORD_MEMBERS(ProbeKey, api, driver, stage, device, fingerprint)
 
-/// Selects entries: all of them if both members are empty.
+/// Selects entries. If both members are empty, all entries are selected.
 struct QuarantineFilter {
     std::optional<std::string> api = {};
     std::optional<std::string> driver = {};
 };
 
-/// Records in one file which probes were running when the daemon or the machine went down, so that
-/// the next start does not repeat them.
+/// Records in one file which probes are running. If the daemon or the machine goes down during a
+/// probe, the next start does not repeat this probe.
 ///
-/// A probe is written to disk before it starts (begin) and removed after it has ended (ended,
-/// settle). A probe that is still in the file at the next start may have done harm: it may have
-/// taken down the machine if the machine has rebooted since, otherwise the process that ran it.
+/// A probe is written to the file before it starts (begin) and removed after it has ended (ended,
+/// settle). A probe that is still in the file at the next start may have done harm. If the machine
+/// has rebooted in the meantime, the probe may have crashed the machine; otherwise it may have
+/// crashed the process that ran it.
 ///
-/// If several probes are left, any of them may be the culprit, and after a power cut none is. They
-/// become suspects, which are probed one at a time. If only one probe is left, it is taken to be
-/// the culprit.
+/// If several probes are left in the file, any of them may be the cause; after a power failure,
+/// none of them is. All these probes become suspects, which are probed one at a time. If only one
+/// probe is left, it is assumed to be the cause.
 ///
-/// Penalties grow with each harm until the driver answers. The first harm costs nothing, unless
-/// the machine went down or the probe was a suspect before. Later ones hold the driver back for
+/// Penalties grow with each harm until the driver answers. The first harm costs nothing, unless the
+/// machine went down or the probe was a suspect before. Each later harm holds the driver back, for
 /// 10 minutes, 1 hour, 6 hours and 24 hours. A driver with another fingerprint starts from zero.
 ///
-/// Only the first process that opens the folder writes. Other processes respect the entries that
-/// they find and write nothing, so that the probes of a running process are never mistaken for
-/// leftovers.
+/// Only the first process that opens the folder writes the file. Other processes respect the
+/// entries in the file but write nothing, so that the probes of a running process are never
+/// mistaken for probes that were left running.
 class Quarantine {
 public:
     static constexpr std::size_t kMaxEntries = 256;  ///< the next entry replaces the oldest
@@ -117,9 +120,11 @@ public:
     /// Harm that is not repeated within this time is forgotten.
     static constexpr Duration kRemembers = std::chrono::hours{30 * 24};
 
-    /// Without a folder, the quarantine lasts as long as this object. `clock` must outlive it.
+    /// Without a folder, the quarantine lasts as long as this object. `clock` must outlive this
+    /// object.
     Quarantine(const std::optional<std::string>& folder, const Clock& clock);
-    /// Removes the running probes from the file: after an orderly exit, none of them did harm.
+    /// Removes the running probes from the file, because after an orderly exit no probe has done
+    /// harm.
     ~Quarantine();
     Quarantine(const Quarantine&) = delete;
     Quarantine& operator=(const Quarantine&) = delete;
@@ -131,31 +136,34 @@ public:
     Status open(std::string boot);
 
     /// Records on disk that these probes are about to run. Errors: as CheckedFile::save(), and Io
-    /// or PermissionDenied if the folder can't be written; then only this object has the record.
+    /// or PermissionDenied if the folder is not writable. On an error, only this object has the
+    /// record.
     Status begin(const std::vector<ProbeKey>& keys);
-    /// The probe has ended without taking the daemon or the machine down. Clears its suspicion.
+    /// Records that the probe has ended without crashing the daemon or the machine. The probe is no
+    /// longer a suspect.
     void ended(const ProbeKey& key);
-    /// Whether the probe has to run while no other probe runs.
+    /// Whether the probe must run alone, that is, while no other probe runs.
     [[nodiscard]] bool is_suspect(const ProbeKey& key) const { return suspects_.contains(key); }
     /// Records harm by this probe. Returns whether it is held back from now on.
     bool strike(const ProbeKey& key, Harm why, std::optional<std::string> note);
-    /// The driver answered: forgets its past harm.
+    /// Records that the driver has answered. Forgets earlier harm by this driver.
     void pardon(const ProbeKey& key);
     /// Writes the file if anything has changed since the last write. Errors: as
     /// CheckedFile::save().
     Status settle();
 
-    /// Whether, according to this file, no probe has ended since the machine booted. False if the
-    /// boot is unknown.
+    /// Whether, according to the file, no probe has ended since the machine booted. False if the id
+    /// of the boot is unknown.
     [[nodiscard]] bool is_cold() const { return is_cold_; }
     void warm_up() { is_cold_ = false; }
 
     /// The entry that holds this probe back, or null if it may run now. Valid until the next
     /// change.
     [[nodiscard]] const QuarantinedProbe* find(const ProbeKey& key) const;
-    /// The probes that are held back now, with any fingerprint, sorted by API and driver.
+    /// The probes that are held back now, regardless of their fingerprints, sorted by API and
+    /// driver.
     [[nodiscard]] std::vector<QuarantinedProbe> held() const;
-    /// Whether no probe is suspect or held back, with any fingerprint.
+    /// Whether no probe is a suspect or held back, regardless of fingerprints.
     [[nodiscard]] bool is_clean() const { return suspects_.empty() && held().empty(); }
     /// Forgets the matching entries and returns how many of them were held back. Errors: as
     /// CheckedFile::save(); then nothing has changed.
@@ -164,9 +172,10 @@ public:
 private:
     struct Entry {
         std::string fingerprint = {};
-        std::uint32_t level = 0;  ///< how long it is held back: an index into kLengths
+        std::uint32_t level = 0;  ///< how long the probe is held back: an index into kLengths
         QuarantinedProbe probe = {};
-        MonotonicTime over = {};  ///< when the penalty ends; the wall clock may be set
+        /// when the penalty ends; monotonic, because the wall clock may be set
+        MonotonicTime over = {};
         template <class Visitor>
         friend void describe(Visitor& visit, Entry& entry) {
             visit("fingerprint", entry.fingerprint);

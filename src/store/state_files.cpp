@@ -27,8 +27,8 @@ std::string checksum(std::string_view text) {
     return digits;
 }
 
-/// Fails unless this is a regular file that only we can write. Otherwise the daemon would act on
-/// content that another user chose.
+/// Fails unless this is a regular file to which only we can write. Otherwise the daemon would use
+/// content that another user has chosen.
 Status check_owner(const UniqueFd& fd, const std::string& path) {
     struct stat info = {};
     if (::fstat(fd.get(), &info) != 0)
@@ -53,7 +53,8 @@ Result<std::string> read_own_file(const std::string& path, Bytes limit) {
     return read_to_end(fd, path, limit);
 }
 
-/// The JSON after the first line, if that line has this magic and the JSON's checksum.
+/// The JSON after the first line, if the first line contains this magic and the checksum of the
+/// JSON.
 Result<std::string_view> checked_body(std::string_view text, std::string_view magic) {
     const auto end = text.find('\n');
     if (end == std::string_view::npos || !text.starts_with(magic))
@@ -88,17 +89,17 @@ Status CheckedFile::take(const std::function<Status(const Value& document)>& rea
         return Done{};
     auto taken = document ? read(*document) : Status{document.error()};
     if (!taken)
-        (void)set_aside();  // if this fails as well, the first error already has the reason
+        (void)set_aside();  // if this also fails, the first error already has the reason
     return taken;
 }
 
-/// The checksum covers the document with its line feed, which ends the file.
+/// The checksum covers the document and the line feed at the end of the file.
 Status CheckedFile::save(const Value& document) const {
     const auto body = json_line(document) + "\n";
     return write_atomically(path_, magic_ + checksum(body) + "\n" + body, 0600);
 }
 
-/// The lock ends with this object or the process.
+/// The lock is released when this object is destroyed or the process ends.
 Result<bool> CheckedFile::claim() {
     if (lock_)
         return false;
@@ -118,25 +119,26 @@ namespace {
 
 constexpr Bytes kMaxFeedbackFile = mib(4);
 
-/// Never subtracts from the time in the file: it may be the smallest representable number.
+/// Never subtracts from the time in the file, because that time may be the smallest representable
+/// number.
 bool is_expired(const FailedChoice& failure, WallTime now) {
-    // A report from the future was made before the clock was set back.
+    // A time in the future means that the report was made before the clock was set back.
     return failure.at <= now - Outcomes::kLasts || failure.at > now + Outcomes::kLasts;
 }
 
-/// Whether both are reports by the same user about the same choice, on any GPU.
+/// Whether both are reports by the same user about the same choice. The GPUs may differ.
 bool is_about(const FailedChoice& known, const FailedChoice& choice) {
     return known.uid == choice.uid && known.application == choice.application &&
            known.choice == choice.choice;
 }
 
-/// Without `find`, each uid is its own account.
+/// If there is no `find`, each uid counts as a separate account.
 Outcomes::Account account_of(std::uint32_t uid, const Outcomes::AccountOf& find) {
     return find ? find(uid) : Outcomes::Account{.id = uid};
 }
 
-/// The entries must include a report of that account. They are sorted by age, so the first match is
-/// the oldest.
+/// The entries must include a report from that account. The entries are sorted by age, so the first
+/// match is the oldest.
 void drop_oldest_of(std::uint32_t account,
                     const Outcomes::AccountOf& find,
                     Outcomes::Entries& entries) {
@@ -145,10 +147,11 @@ void drop_oldest_of(std::uint32_t account,
     }));
 }
 
-/// Makes space for one more report by `uid`. If its account already has kMaxPerUser reports, its
-/// oldest is dropped. If there are kMaxAll reports, the account with the most reports loses its
-/// oldest; accounts unknown to this machine ("strangers") come before known ones. Reports by root
-/// stay, and a stranger never displaces a known user. Returns false if no report may be dropped.
+/// Makes space for one more report by `uid`. If the account of `uid` already has kMaxPerUser
+/// reports, its oldest report is dropped. If there are kMaxAll reports in total, the account with
+/// the most reports loses its oldest report; accounts unknown to this machine ("strangers") come
+/// before known ones. Reports by root are never dropped, and a stranger never displaces a known
+/// user. Returns false if no report may be dropped.
 bool make_room(std::uint32_t uid, const Outcomes::AccountOf& find, Outcomes::Entries& entries) {
     std::map<Outcomes::Account, std::size_t> counts;
     for (const auto& entry : entries)
@@ -161,11 +164,11 @@ bool make_room(std::uint32_t uid, const Outcomes::AccountOf& find, Outcomes::Ent
     }
     if (entries.size() < Outcomes::kMaxAll)
         return true;
-    // The full list is shared: remove the accounts that may not lose a report to this caller.
+    // The list is full: exclude the accounts that must not lose a report to this caller.
     std::erase_if(counts, [&own](const auto& entry) {
         return entry.first.id == kRoot || (own.is_stranger && !entry.first.is_stranger);
     });
-    // The pair sorts strangers above users, then by number of reports.
+    // Compare by pairs, so that strangers rank above users, and then by the number of reports.
     const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) {
         return std::pair{entry.first.is_stranger, entry.second};
     });
@@ -221,7 +224,7 @@ Status KeptEntries<Entries>::replace(Entries entries) {
     return Done{};
 }
 
-// The members are defined in this file, so both uses are instantiated here.
+// The members of the template are defined in this file, so both instantiations are here.
 template class KeptEntries<Overrides::Entries>;
 template class KeptEntries<Outcomes::Entries>;
 
@@ -241,8 +244,8 @@ Status Overrides::set(const std::string& application, Override entry) {
 }
 
 Result<bool> Overrides::clear(const std::string& application) {
-    // Claim first, because that reloads a file that has changed. But without an override to clear,
-    // the caller gets false even if the file can't be claimed.
+    // Claim first, because claim() reloads the file if it has changed. If there is no override to
+    // clear, the caller gets false even if the file can't be claimed.
     const auto claimed = kept_.claim();
     auto entries = all();
     if (entries.erase(application) == 0)
