@@ -18,28 +18,31 @@
 
 namespace gpuprobe::store {
 
-/// A JSON document on disk. It is read completely and with a correct checksum, or not at all.
+/// A JSON document on disk. A document is accepted only if it is complete and its checksum is
+/// correct.
 ///
 /// The file's first line is "gpuprobe-<kind> <version> <crc32 of the rest>"; the document follows.
-/// A reader sees the old or the new document, never a mixture, even after a crash during a write.
+/// A reader gets either the old or the new document, never a mixture, even after a crash during a
+/// write.
 class CheckedFile {
 public:
-    /// `path`: the file; its folder must exist to save. `kind`: the kind of document, one word.
-    /// `limit`: the largest size that is read.
+    /// `path`: the file. Its folder must exist when the file is saved. `kind`: the kind of
+    /// document, one word. `limit`: the largest size that is read.
     CheckedFile(std::string path, std::string_view kind, int version, Bytes limit);
 
     /// Reads the document. Errors: NotFound; Malformed for another kind or version, a wrong
     /// checksum, or text that is not JSON; TooLarge; PermissionDenied for a file that another user
-    /// owns or can write; Io if it is not a regular file. Each text is "path: reason".
+    /// owns or can write to; Io if it is not a regular file. Each text is "path: reason".
     [[nodiscard]] Result<Value> load() const;
     /// Passes the document to `read` if the file exists. Sets the file aside if it can't be loaded
-    /// or `read` refuses it. Errors: as load() except NotFound, and any error from `read`.
+    /// or if `read` refuses the document. Errors: as load() except NotFound, and any error from
+    /// `read`.
     Status take(const std::function<Status(const Value& document)>& read) const;
     /// Replaces the file. Errors: Io, PermissionDenied. The old file survives a failure.
     Status save(const Value& document) const;
-    /// Makes this process the only writer until it ends. Returns true the first time: the data that
-    /// was loaded earlier may then be out of date. Errors: Io if another process is the writer, and
-    /// as save().
+    /// Makes this process the only writer until it ends. Returns true on the first call: data that
+    /// was loaded before may be outdated. Errors: Io if another process is the writer, and as
+    /// save().
     Result<bool> claim();
     /// Renames the file to "path.broken", replacing an earlier one, so that the next save does not
     /// overwrite it. Errors: Io, NotFound, PermissionDenied.
@@ -51,7 +54,7 @@ private:
     std::string path_;
     std::string magic_;
     Bytes limit_;
-    UniqueFd lock_ = {};  ///< held from claim() on
+    UniqueFd lock_ = {};  ///< held after claim()
 };
 
 /// A rule that an administrator set for one application.
@@ -69,15 +72,15 @@ struct FailedChoice {
     std::string application = {};            ///< the application
     std::string choice = {};                 ///< backend, "variant:NAME" or "family:NAME"
     std::optional<std::string> gpu = {};     ///< id; absent: any GPU
-    std::string fingerprint = {};            ///< the drivers that it used when it failed
+    std::string fingerprint = {};            ///< the drivers that the choice used when it failed
     std::optional<std::string> detail = {};  ///< the caller's message
     WallTime at = {};
     bool operator==(const FailedChoice&) const = default;
 };
 RECORD_MEMBERS(FailedChoice, uid, application, choice, gpu, fingerprint, detail, ("at_usec", at))
 
-/// A collection that is stored in one file, or only in memory if it has no path. The file is
-/// changed first: if it can't be written, the collection does not change either.
+/// A collection that is stored in one file, or only in memory if it has no path. A change is
+/// written to the file first: if the file can't be written, the collection stays unchanged.
 template <class Entries>
 class KeptEntries {
 public:
@@ -89,12 +92,13 @@ public:
                 std::size_t most);
 
     /// Reads the file. A missing file means an empty collection. Errors: as CheckedFile::load()
-    /// except NotFound; the file has then been set aside, and the collection is unchanged.
+    /// except NotFound; on an error, the file has been set aside and the collection is unchanged.
     Status load();
-    /// Becomes the file's only writer. Call it before reading entries that you will change, because
-    /// another process may have written the file since load(). Errors: as CheckedFile::claim().
+    /// Makes this object the file's only writer. Call this function before you read entries that
+    /// you will change, because another process may have written the file since load(). Errors: as
+    /// CheckedFile::claim().
     Status claim();
-    /// Replaces all entries. Errors: as CheckedFile::save(); then nothing has changed.
+    /// Replaces all entries. Errors: as CheckedFile::save(). On an error, nothing has changed.
     Status replace(Entries entries);
     [[nodiscard]] const Entries& all() const { return entries_; }
 
@@ -119,11 +123,11 @@ public:
     /// Errors: as KeptEntries::load().
     Status load() { return kept_.load(); }
     /// Adds or replaces an override. Errors: TooLarge for a rule over kMaxRule, TooManyRequests
-    /// over kMaxApplications, and as CheckedFile::claim() and CheckedFile::save(); then nothing has
-    /// changed.
+    /// over kMaxApplications, and as CheckedFile::claim() and CheckedFile::save(); on an error,
+    /// nothing has changed.
     Status set(const std::string& application, Override entry);
     /// Removes an override; returns false if it does not exist. Errors: as CheckedFile::claim() and
-    /// CheckedFile::save(); then nothing has changed.
+    /// CheckedFile::save(). On an error, nothing has changed.
     Result<bool> clear(const std::string& application);
 
     /// The override for that application, or null. Valid until the next change.
@@ -136,25 +140,25 @@ private:
 
 /// Recently reported failures. A report by root counts for all users, any other report only for
 /// the user who made it. A report is forgotten after kLasts, and when the same caller reports
-/// success. It also stops counting when the drivers change (engine/decision_service.h compares the
-/// fingerprint).
+/// success. A report also stops counting when the drivers change (engine/decision_service.h
+/// compares the fingerprint).
 class Outcomes {
 public:
     using Entries = std::vector<FailedChoice>;  // oldest first
     static constexpr Duration kLasts = std::chrono::hours{7 * 24};
     static constexpr std::size_t kMaxPerUser = 64;  ///< the next report replaces the oldest
     static constexpr std::size_t kMaxAll = 1024;    ///< the next report replaces another user's
-    static constexpr std::size_t kMaxDetail = 512;  ///< bytes; the caller of failed() cuts it
+    static constexpr std::size_t kMaxDetail = 512;  ///< bytes; the caller of failed() cuts texts
 
     /// Without a path, the reports last as long as this object.
     explicit Outcomes(std::optional<std::string> path);
 
     /// Errors: as KeptEntries::load().
     Status load() { return kept_.load(); }
-    /// The account that a uid's reports are counted under, for the limits.
+    /// The account to which the reports of a uid are charged, for the limits.
     struct Account {
         std::uint32_t id = 0;
-        bool is_stranger = false;  ///< this machine has no account for it
+        bool is_stranger = false;  ///< this machine has no account for the uid
         auto operator<=>(const Account&) const = default;
     };
     using AccountOf = std::function<Account(std::uint32_t uid)>;
@@ -162,16 +166,16 @@ public:
     /// Errors: TooManyRequests if there are kMaxAll reports and none that this caller may replace,
     /// and as CheckedFile::claim() and CheckedFile::save(); then nothing has changed.
     Status failed(FailedChoice failure, const AccountOf& account_of = {});
-    /// Forgets the failures that this user reported for this choice; without a GPU, for every GPU.
-    /// Errors: as CheckedFile::claim() and CheckedFile::save().
+    /// Forgets the failures of this choice that this user reported; without a GPU, the failures on
+    /// all GPUs. Errors: as CheckedFile::claim() and CheckedFile::save().
     Status worked(const FailedChoice& choice);
 
     /// The failures that count at `now` when `uid` asks about `application`, oldest first.
     [[nodiscard]] Entries counting_for(std::uint32_t uid,
                                        const std::string& application,
                                        WallTime now) const;
-    /// Whether this user has reported failures; their decisions may then differ from other users'
-    /// decisions.
+    /// Whether this user has reported failures. If so, decisions for this user may differ from
+    /// decisions for other users.
     [[nodiscard]] bool has_own(std::uint32_t uid) const;
     [[nodiscard]] const Entries& all() const { return kept_.all(); }
 
