@@ -27,7 +27,8 @@ struct Region {
     std::optional<std::uint64_t> memory = {};
     std::optional<std::uint64_t> total = {};
 
-    /// The best figure: resident, or else its older name, or else the total.
+    /// The best known figure: the resident memory, or else the same figure under its older name, or
+    /// else the total.
     [[nodiscard]] std::optional<std::uint64_t> bytes() const {
         if (resident)
             return resident;
@@ -80,7 +81,8 @@ void add_figure(std::string_view key, std::string_view value, Regions& regions) 
 }
 
 /// Notes whether an engine has run: drm-engine-NAME is its time in ns, drm-cycles-NAME its cycles.
-/// A zero shows that the driver reports them; no key leaves `has_worked` null.
+/// A value of zero shows that the driver reports such times; without any such key, `has_worked`
+/// stays null.
 void add_work(std::string_view key, std::string_view value, std::optional<bool>& has_worked) {
     const bool is_time = key.starts_with("drm-engine-") && !key.starts_with("drm-engine-capacity-");
     if (!is_time && !key.starts_with("drm-cycles-"))
@@ -97,7 +99,7 @@ bool is_on_device(std::string_view region) {
     return region.starts_with("vram") || region.find("local") != std::string_view::npos;
 }
 
-/// Adds without overflow.
+/// Adds two sizes without overflow.
 void add(std::optional<Bytes>& sum, std::uint64_t bytes) {
     const auto before = sum.value_or(Bytes{}).count;
     const auto room = std::numeric_limits<std::uint64_t>::max() - before;
@@ -106,7 +108,7 @@ void add(std::optional<Bytes>& sum, std::uint64_t bytes) {
 
 void add_regions(const Regions& regions, DrmClient& client) {
     for (const auto& [name, region] : regions)
-        // amdgpu's "cpu" is memory that is evicted from the GPU for now.
+        // In amdgpu, "cpu" is memory that is temporarily evicted from the GPU.
         if (const auto bytes = region.bytes(); bytes && name != "cpu")
             add(is_on_device(name) ? client.on_device : client.in_host, *bytes);
 }
@@ -170,7 +172,7 @@ std::optional<DrmClient> drm_client_from(std::string_view fdinfo) {
             client.pci = parse_text(value, std::type_identity<PciAddress>{});
         else if (key == "drm-client-id")
             client.id = parse_number<std::uint64_t>(value);
-        // Each of these two functions ignores the keys of the other function.
+        // Call both functions: each ignores the keys that the other function reads.
         add_figure(key, value, regions);
         add_work(key, value, client.has_worked);
     }
@@ -187,7 +189,8 @@ std::vector<std::string> mapped_by(const FileSystem& files,
     if (!maps)
         return {};
     std::set<std::string, std::less<>> names;
-    // A file has several mappings in a row, so compare with the last path before the set lookup.
+    // The mappings of a file follow each other, so compare with the previous path before searching
+    // the set.
     std::string_view last;
     for (const auto line : split(std::string_view{*maps}, '\n')) {
         const auto path = path_in(line);
@@ -205,7 +208,8 @@ std::vector<std::string> mapped_by(const FileSystem& files,
 ProcessFiles files_of(const FileSystem& files, pid_t pid) {
     ProcessFiles found;
     const auto folder = kProc + std::to_string(pid);
-    // "Not found" means that the process has ended; any other error, that it can't be read.
+    // "Not found" means that the process has ended; any other error means that the process can't be
+    // read.
     const auto descriptors = files.list(folder + "/fd");
     if (!descriptors) {
         found.is_gone = descriptors.error().code == ErrorCode::NotFound;
@@ -263,7 +267,7 @@ namespace {
 const std::string kProcesses = "/proc/";
 constexpr Bytes kMaxStat = kib(4);
 constexpr Bytes kMaxEnvironment = mib(4);
-constexpr int kLooksAtOthers = 3;  // after that, a process outside the tree is not read again
+constexpr int kLooksAtOthers = 3;  // after that, a process outside the tree is ignored
 // Indexes of the words after the name in /proc/PID/stat.
 constexpr std::size_t kState = 0;
 constexpr std::size_t kParent = 1;
@@ -272,7 +276,7 @@ constexpr std::size_t kStarted = 19;
 }  // namespace
 
 std::optional<Process> process_from(std::string_view stat) {
-    // The name is in parentheses and may contain any character, so look for the last one.
+    // The name is in parentheses and may contain any character, so search for the last parenthesis.
     const auto name = stat.rfind(')');
     const auto pid = parse_number<pid_t>(stat.substr(0, stat.find(' ')));
     if (name == std::string_view::npos || !pid || *pid <= 0)
@@ -291,7 +295,8 @@ std::optional<Process> process_from(std::string_view stat) {
 std::optional<WallTime> start_of(const FileSystem& files, pid_t pid, WallTime now) {
     const auto stat = files.read(kProcesses + std::to_string(pid) + "/stat", kMaxStat);
     const auto process = stat ? process_from(*stat) : std::nullopt;
-    // "12345.67 8910.11": seconds since the system started, and how long the processors were idle.
+    // The text is "12345.67 8910.11": the seconds since the system started, and the seconds for
+    // which the processors were idle.
     auto uptime = files.line(kProcesses + "uptime").value_or("");
     uptime.resize(std::min(uptime.find(' '), uptime.size()));
     std::erase(uptime, '.');
@@ -326,7 +331,7 @@ bool ProcessTree::is_marked(pid_t pid) const {
     return std::ranges::find(variables, mark_) != variables.end();
 }
 
-/// Compares the start time as well, because the number may have been reused.
+/// Also compares the start time, because the number of the process may have been reused.
 bool ProcessTree::is_root(const Process& process) {
     if (process.pid != root_)
         return false;
@@ -335,8 +340,8 @@ bool ProcessTree::is_root(const Process& process) {
     return *root_started_ == process.started;
 }
 
-/// Moves descendants of our processes from the strangers to ours. Repeats until nothing changes,
-/// because numbers wrap and a child may be listed before its parent.
+/// Moves descendants of our processes from the strangers to ours. Repeats this until nothing
+/// changes: process numbers wrap around, so a child may be listed before its parent.
 void ProcessTree::adopt(std::map<pid_t, Process>& strangers) {
     for (bool has_grown = true; has_grown;)
         has_grown = std::erase_if(strangers, [this](const auto& stranger) {
@@ -350,7 +355,7 @@ void ProcessTree::adopt(std::map<pid_t, Process>& strangers) {
 
 std::vector<Process> ProcessTree::look() {
     // Sort all processes into three groups: known members of the tree that still run, strangers
-    // that were looked at often enough, and strangers that may still turn out to be ours.
+    // that were examined often enough, and strangers that may still turn out to be ours.
     const auto names = files_.list("/proc");
     is_whole_ = static_cast<bool>(names);
     std::map<pid_t, Process> here;
@@ -372,7 +377,8 @@ std::vector<Process> ProcessTree::look() {
         const bool is_ours = known != ours_.end() && known->second.started == process->started;
         (is_ours ? here : strangers).emplace(*pid, *process);
     }
-    // First by parent; then by mark, which needs a second pass for the children of those found.
+    // First find our processes by parent, then by mark. After that, a second pass finds the
+    // children of the processes with the mark.
     const auto before = std::exchange(others_, std::move(settled));
     ours_ = std::move(here);
     adopt(strangers);
@@ -380,7 +386,8 @@ std::vector<Process> ProcessTree::look() {
         return is_marked(stranger.first) && ours_.insert(stranger).second;
     });
     adopt(strangers);
-    // The remaining ones are strangers: count the looks, per process and not per number.
+    // The remaining processes are strangers: count how often each was examined. The count belongs
+    // to a process, not to its number.
     for (const auto& [pid, process] : strangers) {
         const auto seen = before.find(pid);
         const bool is_same =

@@ -36,13 +36,14 @@ struct DrmClient {
 /// numbers and invalid units as missing.
 std::optional<DrmClient> drm_client_from(std::string_view fdinfo);
 
-/// The device nodes and libraries that a process has open or mapped at one moment.
+/// The device nodes and libraries that a process has open or mapped at a certain moment.
 struct ProcessFiles {
     std::vector<std::string> nodes = {};  ///< open device nodes, each once
-    std::vector<DrmClient> drm = {};      ///< what DRM drivers report about them, one per open file
-    /// Mapped files, sorted: paths of nodes, base names of other files. Empty if no node is open.
+    std::vector<DrmClient> drm = {};      ///< reports of DRM drivers, one per open file
+    /// The mapped files, sorted: paths of nodes, and base names of other files. Empty if no node is
+    /// open.
     std::vector<std::string> mapped = {};
-    /// Mappings of /dev/nvidiactl. A process that only lists devices has one.
+    /// Number of mappings of /dev/nvidiactl. A process that only lists devices has one mapping.
     std::size_t control_mappings = 0;
     bool is_open_known = false;  ///< the descriptors could be listed
     bool is_gone = false;        ///< the process has ended
@@ -52,27 +53,29 @@ struct ProcessFiles {
 /// have changed their user or cleared PR_SET_DUMPABLE; root may read all processes.
 ProcessFiles files_of(const FileSystem& files, pid_t pid);
 
-/// Only the names as in ProcessFiles::mapped, also if no node is open. Empty if they can't be read.
-/// Counts the mappings of /dev/nvidiactl in `control_mappings` unless that is null.
+/// Reads only the names of mapped files, as in ProcessFiles::mapped, even if no node is open. Empty
+/// if the names can't be read. Unless `control_mappings` is null, adds the number of mappings of
+/// /dev/nvidiactl to it.
 std::vector<std::string> mapped_by(const FileSystem& files,
                                    pid_t pid,
                                    std::size_t* control_mappings = nullptr);
 
 /// The memory in bytes that a process has allocated through KFD on each GPU, by KFD's id of the GPU
-/// (gpu_id). All users may read it. nullopt if the kernel has no such file: another driver, an
-/// older kernel, or a process that does not use KFD.
+/// (gpu_id). All users may read these files. nullopt if there is no such file: the GPU has another
+/// driver, the kernel is older, or the process does not use KFD.
 ///
 /// Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_process.c, "vram_%u" in
 /// /sys/class/kfd/kfd/proc/PID. PID is the number in the initial PID namespace.
 std::optional<std::map<std::string, Bytes>> kfd_memory(const FileSystem& files, pid_t pid);
 
-/// Maps KFD's id of each GPU to its topology node: the content of topology/nodes/N/gpu_id to N.
+/// Maps KFD's id of each GPU, which is in the file topology/nodes/N/gpu_id, to the number N of its
+/// topology node.
 std::map<std::string, std::uint32_t> kfd_node_numbers(const FileSystem& files);
 
-// Measures how much of the GPUs a running program and its descendants use, from the information
-// that the kernel and management libraries give to unprivileged users.
+// The following code measures how much a running program and its descendants use the GPUs. It uses
+// only information that the kernel and management libraries give to unprivileged users.
 
-/// A process at one moment. The kernel may reuse its number later, but number and start time
+/// A process at a certain moment. The kernel may reuse its number later, but number and start time
 /// together are unique until the next boot.
 struct Process {
     pid_t pid = 0;
@@ -82,29 +85,30 @@ struct Process {
     bool operator==(const Process&) const = default;
 };
 
-/// Parses /proc/PID/stat; nullopt if the text has another form. The program's name in it may have
-/// blanks and parentheses, because the program can choose it. Source: proc_pid_stat(5).
+/// Parses /proc/PID/stat; nullopt if the text has another form. The program's name in the text may
+/// contain blanks and parentheses, because a program can choose its name. Source: proc_pid_stat(5).
 std::optional<Process> process_from(std::string_view stat);
 
 /// When a process started, on the same clock as `now`; nullopt if the process does not exist.
 /// Sources: proc_pid_stat(5), proc_uptime(5).
 std::optional<WallTime> start_of(const FileSystem& files, pid_t pid, WallTime now);
 
-/// Follows a process and its descendants from one look to the next. A descendant stays one when its
-/// parent ends and the kernel gives it a new parent.
+/// Follows a process and its descendants over a series of searches. A process stays a descendant
+/// when its parent ends and the kernel assigns a new parent.
 class ProcessTree {
 public:
     static constexpr std::size_t kMaxProcesses = 4096;
 
-    /// `mark`: an environment variable with its value, "NAME=value", that the root was started
-    /// with. It identifies descendants whose parents started and ended between two looks. `files`
-    /// must outlive this object.
+    /// `mark`: an environment variable with its value, "NAME=value", with which the root was
+    /// started. It identifies descendants whose parents started and ended between two searches.
+    /// `files` must outlive this object.
     ProcessTree(const FileSystem& files, pid_t root, std::string mark = {});
 
-    /// The processes of the tree that run now, sorted by number; empty when all have ended. Leaves
-    /// out zombies.
+    /// The processes of the tree that are running now, sorted by number; empty if all have ended.
+    /// Zombies are left out.
     std::vector<Process> look();
-    /// False if the last look found more than kMaxProcesses, or /proc could not be listed.
+    /// False if the last search found more than kMaxProcesses processes, or if /proc could not be
+    /// listed.
     [[nodiscard]] bool is_whole() const { return is_whole_; }
 
 private:
@@ -118,8 +122,8 @@ private:
     std::string mark_;
     std::optional<std::uint64_t> root_started_ = {};
     std::map<pid_t, Process> ours_ = {};
-    /// A process outside the tree, and how often we have looked at it. A new process may turn out
-    /// to belong to the tree later: its parent ended after /proc was listed, or it has not called
+    /// A process outside the tree, and how often it was examined. A new process may later turn out
+    /// to belong to the tree, if its parent ended after /proc was listed, or if it has not called
     /// exec() yet.
     struct Other {
         Process process = {};
