@@ -12,17 +12,19 @@ namespace gpuprobe::watch {
 namespace {
 
 constexpr std::string_view kNvidia = "/dev/nvidia";
-/// A process with a CUDA context has this node mapped; a process that only listed devices has it
-/// open but not mapped. Observed with driver 580.159 on an H200: mapped after cuCtxCreate, not
-/// after cuInit. While the context is being made, /dev/nvidiactl is mapped more than once.
+/// A process with a CUDA context has this node mapped; a process that only listed devices has the
+/// node open but not mapped. Observed with driver 580.159 on an H200: the node is mapped after
+/// cuCtxCreate, but not after cuInit. While the context is being created, /dev/nvidiactl is mapped
+/// more than once.
 constexpr std::string_view kUnifiedMemory = "/dev/nvidia-uvm";
 constexpr std::string_view kKfdNode = "/dev/kfd";
-/// The libraries of a process are read at its first looks, then every kBetweenLooks.
+/// The libraries of a process are read in the first searches that find the process, and then every
+/// kBetweenLooks.
 constexpr int kFirstLooks = 8;
 constexpr Duration kBetweenLooks = std::chrono::milliseconds{250};
 constexpr std::size_t kMaxLoading = 64;  // processes
 
-/// Adds without overflow.
+/// Adds two sizes without overflow.
 Bytes sum(Bytes one, Bytes other) {
     const auto room = std::numeric_limits<std::uint64_t>::max() - one.count;
     return Bytes{one.count + std::min(other.count, room)};
@@ -33,7 +35,7 @@ void add(std::optional<Bytes>& total, const std::optional<Bytes>& more) {
         total = sum(total.value_or(Bytes{}), *more);
 }
 
-/// Combines two sources that report the same memory: the larger figure counts.
+/// Combines two sources that report the same memory: the larger figure is used.
 void raise(std::optional<Bytes>& most, const std::optional<Bytes>& other) {
     if (other)
         most = std::max(most.value_or(Bytes{}), *other);
@@ -46,8 +48,8 @@ std::vector<std::string> paths_of(const std::vector<DeviceNode>& nodes) {
     return paths;
 }
 
-/// Whether the API's loader is mapped: the library that programs open to use the API, which is the
-/// first in its row of the API table.
+/// Whether the API's loader is mapped. The loader is the library that programs open to use the API;
+/// it is the first library in the API's row of the API table.
 bool has_loader(const ApiInfo& api, const std::vector<std::string>& mapped) {
     const auto loader = api.libraries.substr(0, api.libraries.find(' '));
     return !loader.empty() && std::ranges::any_of(mapped, [loader](const std::string& name) {
@@ -101,8 +103,9 @@ std::optional<std::size_t> Watcher::device_of_node(std::string_view path) const 
                                    : std::optional<std::size_t>{found - devices_.begin()};
 }
 
-/// The device of a DRM client, by its PCI address. Drivers of SoCs have no address; then it is the
-/// device without an address whose node is open, if there is exactly one.
+/// The device of a DRM client, by its PCI address. Drivers of SoCs report no address. In this case,
+/// the device is the one without an address whose node is open, if there is exactly one such
+/// device.
 std::optional<std::size_t> Watcher::device_of(const DrmClient& client,
                                               const ProcessFiles& open) const {
     if (client.pci)
@@ -114,7 +117,8 @@ std::optional<std::size_t> Watcher::device_of(const DrmClient& client,
     return places.size() == 1 ? std::optional{*places.begin()} : std::nullopt;
 }
 
-/// Adds what DRM drivers report. A file that several processes share counts for the first of them.
+/// Adds the figures that DRM drivers report. If several processes share an open file, it counts
+/// only for the first process.
 void Watcher::add_drm(const ProcessFiles& open, Shares& shares) {
     for (const auto& client : open.drm) {
         const auto place = device_of(client, open);
@@ -148,7 +152,8 @@ void Watcher::add_kfd(pid_t pid, const ProcessFiles& open, Shares& shares) const
     }
 }
 
-/// Adds NVML's entries for one process. Memory that NVML does not report counts as enough.
+/// Adds NVML's entries for one process. If NVML does not report the memory, it is assumed to be
+/// large enough to count as use.
 void Watcher::add_entries(const std::vector<NvmlEntry>& entries, Shares& shares) {
     for (const auto& entry : entries) {
         auto& share = shares[entry.device];
@@ -158,15 +163,15 @@ void Watcher::add_entries(const std::vector<NvmlEntry>& entries, Shares& shares)
     }
 }
 
-/// Adds one process's share to the total of all.
+/// Adds the share of one process to the total of all processes.
 void Watcher::add_share(const Share& share, Share& total) {
     add(total.memory, share.memory);
     total.apis.insert(share.apis.begin(), share.apis.end());
     ++total.processes;
 }
 
-/// Adds what NVML reported about this process. Without a report, a mapped UVM node shows that the
-/// process has a context.
+/// Adds the figures that NVML reported about this process. Without a report, a mapped UVM node
+/// shows that the process has a context.
 void Watcher::add_nvidia(const Process& process,
                          const ProcessFiles& open,
                          MonotonicTime now,
@@ -197,17 +202,18 @@ void Watcher::add_nvidia(const Process& process,
     const bool may_be_another = open.is_open_known && !has_node && places.empty();
     const auto reported = nvml_.find(process.pid);
     if (reported != nvml_.end() && !may_be_another) {
-        // NVML lists a process as soon as a context is being made, with some mebibytes.
+        // As soon as a process begins to create a context, NVML lists it with some mebibytes.
         add_entries(reported->second, shares);
         for (const auto& entry : reported->second)
             shares[entry.device].is_used |= has_context;
     } else if (has_context && places.size() == 1) {
-        // With several open devices, we can't know which one.
+        // If several devices are open, it is unknown which of them has the context.
         shares[*places.begin()].is_used = shares[*places.begin()].computes = true;
     }
 }
 
-/// Whether the process has a node open whose driver does not report use: it may use the device.
+/// Whether the process has a node open whose driver does not report use. Such a process may use the
+/// device.
 bool Watcher::is_silent(const ProcessFiles& open) const {
     return std::ranges::any_of(open.nodes, [&](const std::string& node) {
         const auto place = device_of_node(node);
@@ -220,7 +226,7 @@ bool Watcher::is_silent(const ProcessFiles& open) const {
     });
 }
 
-/// Adds a doubt if such a node stays open for kHeld.
+/// Adds a doubt if a node whose driver does not report use stays open for kHeld.
 void Watcher::note_silent(const Process& process, const ProcessFiles& open, MonotonicTime now) {
     const ProcessKey key{process.pid, process.started};
     if (!is_silent(open))
@@ -246,9 +252,9 @@ void Watcher::note_loaded(const Process& process, const ProcessFiles& open, Mono
             loaded_.insert(api->id);
 }
 
-/// The loaded APIs that may be using this device. Compute-only contexts are attributed to APIs of
-/// the device's vendor, contexts for graphics to cross-vendor APIs. If the kind of context does not
-/// decide it, these are all loaded APIs.
+/// The loaded APIs that may be using this device. Contexts that can only compute are attributed to
+/// APIs of the device's vendor, and contexts for graphics to cross-vendor APIs. If the kind of
+/// context is not decisive, all loaded APIs are returned.
 std::set<Api> Watcher::apis_of(const Device& device,
                                const Share& share,
                                const std::vector<std::string>& mapped) const {
@@ -327,7 +333,7 @@ void Watcher::keep_most(const Shares& shares) {
     }
 }
 
-/// Counts the processes in NVML's answer right away: they may end before the next look.
+/// Counts the processes in NVML's answer immediately, because they may end before the next search.
 void Watcher::count_nvml() {
     Shares all;
     for (const auto& [process, open] : nvidia_open_) {
@@ -347,8 +353,8 @@ void Watcher::count_nvml() {
 }
 
 void Watcher::add_nvml(const ProbeResult& answer, MonotonicTime asked) {
-    // Group the entries of all devices by process. The answer is complete only if every device has
-    // a list.
+    // Group the entries of all devices by process. The answer is complete only if it contains a
+    // list of processes for every device.
     bool is_whole = answer.outcome == Outcome::Answered;
     std::map<pid_t, std::vector<NvmlEntry>> listed;
     for (const auto& facts : answer.devices) {
@@ -369,7 +375,7 @@ void Watcher::add_nvml(const ProbeResult& answer, MonotonicTime asked) {
     if (answer.outcome != Outcome::Answered)
         return;
     nvml_ = std::move(listed);
-    // A process that was open before the query began is covered by it.
+    // If a process had a device open before the query began, the answer covers this process.
     for (auto& [process, open] : nvidia_open_) {
         open.is_asked |= is_whole && open.since <= asked;
         if (!nvml_.contains(process.first))
@@ -385,7 +391,7 @@ void Watcher::add_nvml(const ProbeResult& answer, MonotonicTime asked) {
 std::optional<MonotonicTime> Watcher::unreported_since() const {
     std::optional<MonotonicTime> last;
     for (const auto& [process, open] : nvidia_open_)
-        last = std::max(last, open.unreported_since);  // nullopt is less than any time
+        last = std::max(last, open.unreported_since);  // nullopt compares as less than any time
     return last;
 }
 
@@ -410,7 +416,7 @@ bool Watcher::took_nvidia() const {
         most_, [this](const auto& share) { return devices_[share.first].has_nvml; });
 }
 
-/// A missed process or moment causes a doubt only if no use was measured at all.
+/// A process or a moment that was missed causes a doubt only if no use was measured at all.
 void Watcher::finish(std::optional<MonotonicTime> ended, bool was_late) {
     if (ended)
         note_gap(*ended);

@@ -17,21 +17,22 @@ namespace gpuprobe::watch {
 
 /// How the watched processes use one GPU or accelerator.
 struct DeviceUse {
-    std::string device = {};             ///< id of the device
-    std::optional<Bytes> memory = {};    ///< null if no source reports it
-    std::vector<std::string> apis = {};  ///< words of the APIs that may be in use; if one, it is
+    std::string device = {};           ///< id of the device
+    std::optional<Bytes> memory = {};  ///< null if no source reports it
+    /// words of the APIs that may be in use; if there is only one, it certainly is in use
+    std::vector<std::string> apis = {};
     std::size_t processes = 0;
     bool operator==(const DeviceUse&) const = default;
 };
 RECORD_MEMBERS(DeviceUse, device, memory, apis, processes)
 
-/// Why the real use may be higher than the measured use.
+/// The reason why the real use may be higher than the measured use.
 enum class Doubt {
     NotReadable,   ///< a process can't be read
-    NodeOpen,      ///< a device was held open whose driver does not report use per process
+    NodeOpen,      ///< a device was open whose driver does not report use per process
     EndedTooSoon,  ///< NVML was not queried while a process had an NVIDIA device or context open
     TooMany,       ///< more processes than ProcessTree::kMaxProcesses
-    SeldomSeen,    ///< a look was late, or longer than Watcher::kLongestGap after the last one
+    SeldomSeen,    ///< a search was late, or more than Watcher::kLongestGap after the previous
 };
 constexpr std::array<EnumName<Doubt>, 5> names_of(Doubt) {
     return {{{Doubt::NotReadable, "process-not-readable"},
@@ -41,38 +42,41 @@ constexpr std::array<EnumName<Doubt>, 5> names_of(Doubt) {
              {Doubt::SeldomSeen, "seldom-seen"}}};
 }
 
-/// Looks at a process and its descendants repeatedly and keeps the peak of their use.
+/// Repeatedly examines a process and its descendants, and keeps the peak of their use.
 ///
-/// A device counts as used when one of the processes has a mebibyte of its memory, has run work on
-/// it, or has a context on it. Merely opening its node does not count, because drivers open every
-/// device to list them.
+/// A device counts as used if one of the processes has allocated a mebibyte of its memory, has run
+/// work on the device, or has a context on the device. Opening the node of a device does not count
+/// as use, because drivers open every device in order to list the devices.
 class Watcher {
 public:
-    /// Smaller amounts do not count as use: a driver needs them to list its devices.
+    /// Smaller amounts of memory do not count as use, because a driver needs them to list its
+    /// devices.
     static constexpr Bytes kLeast = mib(1);
-    /// The same for amounts that NVML reports. With NVIDIA's Vulkan driver, NVML lists a process
-    /// that has only an instance as computing, with 7 MiB; with a device it has 20 MiB or more
-    /// (measured on an H200, driver 580.159.04).
+    /// Smaller amounts that NVML reports do not count as use. With NVIDIA's Vulkan driver, NVML
+    /// lists a process that has only an instance as computing, with 7 MiB; a process with a Vulkan
+    /// device has 20 MiB or more (measured on an H200, driver 580.159.04).
     static constexpr Bytes kLeastByNvml = mib(16);
     /// Searches that are further apart may miss a CUDA context if a process has an NVIDIA device
-    /// open. On an H200, a process has the mappings of a context for 90 ms or more, because making
-    /// one takes that long.
+    /// open. On an H200, a process has the mappings of a context for 90 ms or more, because
+    /// creating a context takes that long.
     static constexpr Duration kLongestGap = std::chrono::milliseconds{75};
-    /// NVML lists a process with little memory while it makes a context, and later if that is all.
+    /// While a process creates a context, NVML lists the process with little memory. If the process
+    /// allocates no more, this does not change later.
     static constexpr Duration kSettled = std::chrono::seconds{1};
-    /// A node that is open for a shorter time may have been opened only to list devices.
+    /// If a node is open for a shorter time, it may have been opened only to list devices.
     static constexpr Duration kHeld = std::chrono::seconds{1};
 
     /// `files` and `report` must outlive this object; `mark` as in ProcessTree.
     Watcher(const FileSystem& files, const Report& report, pid_t root, std::string mark = {});
 
-    /// Looks at the processes and returns their current use, sorted by id.
+    /// Examines the processes and returns their current use of devices, sorted by the ids of the
+    /// devices.
     std::vector<DeviceUse> look(MonotonicTime now);
-    /// Whether NVML should be queried: one of the processes has an NVIDIA device open, or we can't
-    /// read whether it has.
+    /// Whether NVML should be queried: a process has an NVIDIA device open, or it can't be read
+    /// whether a process has.
     [[nodiscard]] bool wants_nvml() const { return wants_nvml_; }
-    /// When we first saw the newest context that NVML has not reported yet; nullopt if there is
-    /// none. Such a context may end soon, so NVML should be queried quickly.
+    /// The time when the newest context that NVML has not reported yet was first seen; nullopt if
+    /// there is no such context. Such a context may end soon, so NVML should be queried quickly.
     [[nodiscard]] std::optional<MonotonicTime> unreported_since() const;
     /// Adds the result of NVML's stage kProcessesStage, which was started at `asked`. A failed
     /// result changes nothing.
@@ -83,15 +87,16 @@ public:
     [[nodiscard]] const std::set<Doubt>& doubts() const { return doubts_; }
     /// The APIs whose library a process had loaded, even if it did not use a device.
     [[nodiscard]] const std::set<Api>& loaded() const { return loaded_; }
-    /// Whether a process has an NVIDIA device open, and no use of one was measured yet. A context
-    /// may then be seen only if the looks are close together.
+    /// Whether a process has an NVIDIA device open, and no use of one was measured yet. In this
+    /// case, a context may be missed unless searches follow each other quickly.
     [[nodiscard]] bool may_miss_context() const { return wants_nvml_ && !took_nvidia(); }
-    /// Call it after the last look, with the time when the processes ended, and whether a look was
-    /// much later than planned. It may add Doubt::EndedTooSoon and Doubt::SeldomSeen.
+    /// Call this function after the last search, with the time when the processes ended, and
+    /// whether a search was much later than planned. The function may add Doubt::EndedTooSoon and
+    /// Doubt::SeldomSeen.
     void finish(std::optional<MonotonicTime> ended = {}, bool was_late = false);
-    /// The number of processes that ran at the last look.
+    /// The number of processes that were running at the last search.
     [[nodiscard]] std::size_t running() const { return running_; }
-    /// Whether the root process could be read at the last look.
+    /// Whether the root process could be read at the last search.
     [[nodiscard]] bool sees_root() const { return sees_root_; }
 
 private:
@@ -104,7 +109,7 @@ private:
         std::vector<std::string> nodes = {};
         std::optional<std::uint32_t> kfd_node = {};
     };
-    /// The use of one device, by one process or by all of them.
+    /// The use of one device, by one process or by all processes.
     struct Share {
         std::optional<Bytes> memory = {};
         bool is_used = false;
@@ -125,12 +130,12 @@ private:
     struct NvidiaOpen {
         MonotonicTime since = {};
         bool is_asked = false;  ///< NVML has been queried since then
-        /// When we first saw a context that NVML has not reported yet.
+        /// The time when a context that NVML has not reported yet was first seen.
         std::optional<MonotonicTime> unreported_since = {};
-        /// When NVML first and last listed it, with whatever memory.
+        /// The times when NVML first and last listed the process, even if with little memory.
         std::optional<MonotonicTime> listed_since = {};
         std::optional<MonotonicTime> listed_until = {};
-        std::vector<std::string> mapped = {};  ///< mapped files at the last look
+        std::vector<std::string> mapped = {};  ///< mapped files at the last search
     };
 
     void add_devices(const Report& report);
@@ -164,7 +169,7 @@ private:
     pid_t root_;
     std::vector<Device> devices_ = {};
     std::map<std::string, std::size_t> kfd_ = {};  ///< KFD's id of a GPU → index in devices_
-    /// DRM clients that the current look has counted already.
+    /// DRM clients that the current search has already counted.
     std::set<std::pair<std::optional<PciAddress>, std::uint64_t>> counted_ = {};
     std::map<pid_t, std::vector<NvmlEntry>> nvml_ = {};
     std::map<ProcessKey, NvidiaOpen> nvidia_open_ = {};
@@ -180,7 +185,7 @@ private:
     Shares most_ = {};
     std::set<Doubt> doubts_ = {};
     std::optional<MonotonicTime> last_look_ = {};
-    Duration longest_gap_ = {};  ///< after a look that saw an NVIDIA device open
+    Duration longest_gap_ = {};  ///< after a search that found an NVIDIA device open
     std::size_t running_ = 0;
     bool sees_root_ = false;
 };
