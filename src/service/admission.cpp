@@ -9,7 +9,8 @@ namespace gpuprobe::inline service {
 namespace {
 
 constexpr Bytes kMaxAccountFile = mib(4);
-/// Number of uids that a container usually gets; also their alignment in systemd-nspawn(1).
+/// The number of uids that a container usually gets. In systemd-nspawn(1), ranges of uids are also
+/// aligned to this number.
 constexpr uid_t kContainerRange = 65'536;
 
 /// The range that systemd reserves for services with DynamicUser=. Source: systemd,
@@ -17,7 +18,7 @@ constexpr uid_t kContainerRange = 65'536;
 constexpr uid_t kFirstDynamic = 61'184;
 constexpr uid_t kLastDynamic = 65'519;
 
-/// The index in the arrays by standing.
+/// The index in the arrays that are indexed by standing.
 std::size_t place_of(Standing standing) {
     return static_cast<std::size_t>(standing);
 }
@@ -51,7 +52,7 @@ void Payers::read_accounts(MonotonicTime now) {
         users_.insert(uid);
     const auto subuid = files_.read("/etc/subuid", kMaxAccountFile);
     if (!subuid)
-        return;  // many single-user machines don't have this file
+        return;  // on many single-user machines this file is missing
     // Lines are "owner:first:count"; the owner is a name or a uid. Invalid lines are skipped.
     for (const auto line : split(std::string_view{*subuid}, '\n')) {
         const auto fields = split(line, ':');
@@ -66,7 +67,7 @@ void Payers::read_accounts(MonotonicTime now) {
     }
 }
 
-/// Classifies a uid with the files as they were last read. The result has no rank yet.
+/// Classifies a uid based on the files as they were last read. The result has no rank yet.
 Payer Payers::resolved(uid_t uid) const {
     if (uid == kRoot)
         return {.id = uid, .standing = Standing::Root};
@@ -87,8 +88,8 @@ Payer Payers::resolved(uid_t uid) const {
     return {.id = uid, .standing = Standing::Stranger};
 }
 
-/// Forgets uids that have not called for kMemory, else the newest one. Early callers are kept, so a
-/// crowd of new uids can't displace them.
+/// Forgets uids that have not called for kMemory, or if there are none, the newest uid. Early
+/// callers are kept, so that many new uids can't displace them.
 void Payers::make_room(MonotonicTime now) {
     std::erase_if(known_,
                   [now](const auto& entry) { return now - entry.second.last_seen >= kMemory; });
@@ -134,8 +135,8 @@ std::size_t SharedPool::total() const {
     return total_[0] + total_[1] + total_[2];
 }
 
-/// Whether the payer gets Limits::always. For strangers this has a limit in total as well, because
-/// one person may use any number of stranger uids.
+/// Whether the payer gets Limits::always. For strangers there is also a limit in total, because one
+/// person may use any number of stranger uids.
 bool SharedPool::is_always_granted(const Payer& payer) const {
     return payer.standing != Standing::Stranger ||
            total_[place_of(Standing::Stranger)] < 2 * limits_.all;
@@ -150,10 +151,11 @@ bool SharedPool::has_room(const Payer& payer, std::size_t amount) const {
     const auto strangers = total_[place_of(Standing::Stranger)];
     const auto used = strangers + total_[place_of(Standing::User)];
     auto free = limits_.all - std::min(limits_.all, used);
-    // Nothing can be taken back here, so strangers don't borrow from the users' half.
+    // In this pool nothing can be taken back, so strangers don't borrow from the users' half.
     if (payer.standing == Standing::Stranger)
         free = std::min(free, limits_.all / 2 - std::min(limits_.all / 2, strangers));
-    // The payer's total must fit into the free part: the more it holds, the more stays free.
+    // The payer's new total must fit into the free part. So the more a payer holds, the more stays
+    // free for others.
     return wanted <= limits_.one && wanted <= free;
 }
 
@@ -192,7 +194,7 @@ Result<SharedPool::Claim> SharedPool::claim(const Payer& payer,
     return Claim{this, [this, payer, amount](const void*) { give_back(payer, amount); }};
 }
 
-/// Changes a holder's amount, and keeps the order and the totals up to date.
+/// Changes a holder's amount, and updates the order and the totals.
 void SharedPool::set(Holder& holder, std::size_t amount) {
     const auto place = place_of(holder.payer.standing);
     order_[place].erase({holder.amount, holder.payer.rank, holder.payer.id});
@@ -237,8 +239,8 @@ Status CallRate::take(const Payer& payer) {
     const auto made = own == calls_.end() ? 0U : own->second;
     if (made >= kCalls)
         return Error{ErrorCode::TooManyRequests, "more than 30 such calls a minute"};
-    // Calls that are granted even if the class has used up its limit: the first call of a new
-    // stranger (for kMaxFirst of them), and kAlways calls of everyone else.
+    // These calls are granted even if the class has used up its limit: the first call of a new
+    // stranger (for up to kMaxFirst strangers), and kAlways calls of everyone else.
     const bool is_new = is_stranger && !payer.has_returned;
     const bool is_granted = is_new ? made == 0 && first_ < kMaxFirst : made < kAlways;
     if (!is_granted && of_class >= (is_stranger ? kStrangers : kUsers))
@@ -255,7 +257,7 @@ Status CallRate::take(const Payer& payer) {
 Status InlineBudget::take(const std::string& sender, Bytes size) {
     if (size > kMaxReply)
         return Error{ErrorCode::TooLarge, "the report is too large for a reply; use DescribeFd"};
-    // Forget the senders whose window is over; if that is not enough, the oldest one.
+    // Forget the senders whose window is over; if that is not enough, forget the oldest sender.
     const auto now = clock_.monotonic();
     std::erase_if(accounts_,
                   [now](const auto& entry) { return now - entry.second.since >= kWindow; });

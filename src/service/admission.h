@@ -29,10 +29,10 @@ enum class Standing {
 
 /// The account that a call is charged to.
 struct Payer {
-    uid_t id = 0;  ///< the caller's uid; for a subordinate uid, its owner's
+    uid_t id = 0;  ///< the caller's uid; for a subordinate uid, the owner's uid
     Standing standing = Standing::Stranger;
-    std::uint64_t rank = 0;     ///< order of the first calls: a lower rank called earlier
-    bool has_returned = false;  ///< its first call was more than Payers::kRecently ago
+    std::uint64_t rank = 0;     ///< order of first calls: lower ranks called earlier
+    bool has_returned = false;  ///< the first call was more than Payers::kRecently ago
     bool operator==(const Payer& other) const { return id == other.id; }
 };
 
@@ -85,9 +85,9 @@ private:
 
 /// A bounded amount of a resource that all payers share.
 ///
-/// Half of it belongs to strangers and half to users. Each class may borrow from the other's half
-/// until the other needs it. Root has a separate share. Each payer gets `always` even if nothing is
-/// left, so that other payers can't lock it out.
+/// Half of the resource belongs to strangers and half to users. Each class may borrow from the
+/// other class's half until the other class needs that half. Root has a separate share. Each payer
+/// gets `always` even if nothing is left, so that other payers can't lock a payer out.
 class SharedPool {
 public:
     struct Limits {
@@ -105,15 +105,16 @@ public:
     /// The answer for a resource that can be taken back from its holders.
     struct Offer {
         bool is_accepted = false;
-        /// If not accepted: the payer to take from. After it has given something back, call offer()
-        /// again.
+        /// If not accepted: the payer to take from. After this payer has given something back, call
+        /// offer() again.
         std::optional<uid_t> holder = {};
     };
     /// Whether the payer may take `amount` more, if necessary after another payer gave back enough.
     [[nodiscard]] Offer offer(const Payer& payer, std::size_t amount = 1) const;
 
-    /// Takes `amount` if has_room(). It is given back when the last copy of the claim is destroyed,
-    /// which must be before the pool. Errors: TooManyRequests, with `refusal` as its text.
+    /// Takes `amount` if has_room(). The amount is given back when the last copy of the claim is
+    /// destroyed, which must happen before the pool is destroyed. Errors: TooManyRequests, with
+    /// `refusal` as the text.
     using Claim = std::shared_ptr<const void>;  // shared, because callbacks are copied
     Result<Claim> claim(const Payer& payer, std::size_t amount, const char* refusal);
 
@@ -127,7 +128,8 @@ private:
         Payer payer = {};
         std::size_t amount = 0;
     };
-    /// Amount, rank, id. The last entry holds the most; on a tie, it is the newest payer.
+    /// Amount, rank, id. The last entry is the payer that holds the most; on a tie, the newest
+    /// payer.
     using Order = std::set<std::tuple<std::size_t, std::uint64_t, uid_t>>;
     [[nodiscard]] bool is_always_granted(const Payer& payer) const;
     void set(Holder& holder, std::size_t amount);

@@ -14,7 +14,7 @@
 namespace gpuprobe::inline service {
 namespace {
 
-/// "application:s request:a{sv}" → two arguments.
+/// Parses a list of arguments: "application:s request:a{sv}" has two.
 std::vector<bus::BusArgument> arguments_of(std::string_view spelling) {
     std::vector<bus::BusArgument> arguments;
     for (const auto word : split(spelling, ' '))
@@ -36,7 +36,7 @@ bool is_empty(const Value& value) {
     return value.is_null() || (items && items->empty()) || (members && members->empty());
 }
 
-/// The error of an answer, as D-Bus names it. Errors of the Varlink service are about parameters.
+/// The error of an answer with its D-Bus name. Errors of the Varlink service are about parameters.
 Error error_of(const MethodAnswer& answer) {
     const auto name = answer.error.substr(answer.error.rfind('.') + 1);
     const auto prefix = bus::error_name(ErrorCode::Internal);
@@ -79,14 +79,14 @@ BusCalls::BusCalls(bus::Connection& connection,
 
 BusCalls::~BusCalls() {
     self_.reset();
-    server_.answers().clear();  // kept answers have this connection's paths
+    server_.answers().clear();  // cached answers contain object paths of this connection
     for (const auto& [number, pending] : pending_)
         if (const auto reply = pending.lock())
             reply->fail(Error{ErrorCode::Cancelled, "the operation was canceled"});
 }
 
-/// The row of a method that was registered on the objects, so it exists. Types are made at the
-/// first call, because clients of most daemons call only a few methods.
+/// The row of a method. The method was registered on the objects, so the row exists. Types are
+/// created at the first call, because usually only a few methods are called.
 const BusCalls::Row& BusCalls::row_of(const std::string& member, bool is_of_gpu) {
     const auto is_meant = [&](const BusForm& form) {
         return form.member == member && form.is_of_gpu == is_of_gpu;
@@ -110,7 +110,7 @@ const BusCalls::Row& BusCalls::row_of(const std::string& member, bool is_of_gpu)
     }
     for (auto& [name, signature] : arguments_of(form.out))
         row->out.push_back({.name = std::move(name), .signature = std::move(signature)});
-    // JSON is sent as it is, and needs no types.
+    // JSON is sent unchanged, and needs no types.
     if (std::ranges::find(row->out, "json", &Argument::name) == row->out.end())
         row->answer = row->types.defined(MemberType::Kind::Record, "=" + member,
                                          [&](TypeDefinition& definition) {
@@ -155,7 +155,8 @@ Result<Value> BusCalls::parameters_of(const Row& row,
     return parameters;
 }
 
-/// Replaces object paths of GPUs by ids. An unknown path stays: the method then reports it.
+/// Replaces object paths of GPUs by ids. An unknown path is kept, so that the method reports the
+/// error.
 void BusCalls::name_by_id(Value& parameters) const {
     const auto rename = [this](Value& name) {
         const auto* path = name.as_string();
@@ -259,7 +260,7 @@ void BusCalls::serve_caller(const bus::Credentials& credentials, Value parameter
     server_.serve(served);
 }
 
-/// Sends an answer. Charges a text of that size to its receiver.
+/// Sends an answer. A text of that size is charged to the receiver.
 void BusCalls::send(const Asked& asked, const bus::MessageBody& body, std::size_t size) const {
     const auto& out = asked.row->out;
     if (!out.empty() && out.front().signature == "s") {
@@ -328,7 +329,7 @@ bus::MessageBody BusCalls::body_of(const Asked& asked, const MethodAnswer& answe
     return body;
 }
 
-/// Sends the signal Progress, which only the caller gets.
+/// Sends the signal Progress to the caller only.
 void BusCalls::send_progress(const Asked& asked, const MethodAnswer& answer) const {
     if (!asked.reply->is_open() || connection_.congested())
         return;

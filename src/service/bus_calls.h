@@ -21,13 +21,13 @@ namespace gpuprobe::inline service {
 inline constexpr const char* kManagerInterface = "org.gpuprobe.GpuProbe1.Manager";
 inline constexpr const char* kGpuInterface = "org.gpuprobe.GpuProbe1.Gpu";
 
-/// The methods of the table in the form of D-Bus: for the GPU objects or for the manager.
+/// The methods of the table, as D-Bus methods of the GPU objects or of the manager.
 std::vector<bus::BusMethod> bus_methods_of(bool is_of_gpu);
 
 /// Names of GPUs on the bus.
 struct GpuNames {
     bus::MessageWriter::PathOf path_of = {};
-    /// The id of the GPU with this object path; nullopt if there is none.
+    /// The id of the GPU with this object path; nullopt if there is no such GPU.
     std::function<std::optional<std::string>(const std::string& path)> id_of = {};
 };
 
@@ -40,7 +40,7 @@ public:
              CallerAccess& access,
              Authority& authority,
              GpuNames names);
-    /// Calls that wait for an answer get the error Cancelled.
+    /// Calls that are still waiting for an answer get the error Cancelled.
     ~BusCalls();
 
     /// Answers a call, at once or later. `gpu`: the id of the GPU whose object was called; empty
@@ -97,7 +97,8 @@ private:
     std::vector<std::unique_ptr<Row>> rows_ = {};  ///< those that were called
     std::uint64_t last_call_ = 0;
     std::unordered_map<std::uint64_t, std::weak_ptr<bus::BusReply>> pending_ = {};
-    /// Callbacks hold a weak pointer to this, because answers may come after the destruction.
+    /// Callbacks hold a weak pointer to this member, because answers may arrive after this object
+    /// was destroyed.
     std::shared_ptr<BusCalls*> self_;
 };
 

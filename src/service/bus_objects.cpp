@@ -22,9 +22,9 @@ namespace {
 
 using Change = bus::BusProperty::Change;
 
-constexpr std::size_t kMaxPathElement = 200;  // well below what any file or bus name allows
+constexpr std::size_t kMaxPathElement = 200;  // well below the limits for file names and bus names
 
-/// The result of an API for a GPU, without its facts, because not all users may see all facts.
+/// The result of an API for a GPU. The facts are left out, because not all users may see all facts.
 struct ApiAnswer {
     Outcome outcome = Outcome::Absent;
     std::vector<Reason> reasons = {};
@@ -35,7 +35,7 @@ using BackendViews = std::map<std::string, BackendView>;
 using ApiAnswers = std::map<std::string, ApiAnswer>;
 using Partitions = std::map<std::string, Partition>;  // by id
 
-/// The text without control characters. D-Bus has no null: unknown is "".
+/// The text without control characters. D-Bus has no null, so an unknown text is "".
 Value shown(const std::optional<std::string>& text) {
     return Value{text ? scrubbed(*text) : std::string{}};
 }
@@ -51,7 +51,8 @@ Value apis_of(const Gpu& gpu) {
     return to_value(answers);
 }
 
-/// The variables that restrict a program to this GPU, computed from facts that all users may read.
+/// The variables that restrict a program to this GPU, computed only from facts that all users may
+/// read.
 Value environment_of(const Gpu& gpu, const Report& open_to_all) {
     const auto* seen = find_gpu(open_to_all, gpu.id);
     return to_value(seen ? environment_for(open_to_all, *seen)
@@ -72,7 +73,7 @@ Value partitions_of(const Gpu& gpu, const Report& open_to_all) {
     return to_value(partitions);
 }
 
-/// A property of GPU objects, and how its value is made.
+/// A property of GPU objects, and the function that returns its value.
 struct GpuProperty {
     bus::BusProperty property;
     Value (*value)(const Gpu& gpu, const Report& open_to_all);
@@ -106,7 +107,8 @@ const std::vector<GpuProperty>& gpu_rows() {
         {{"Apis", "a{sa{sv}}"}, [](const Gpu& gpu, const Report&) { return apis_of(gpu); }},
         {{"Environment", "a{ss}"}, environment_of},
         {{"Partitions", "a{oa{sv}}"}, partitions_of},
-        // Read from sysfs at each read, because it changes without an event.
+        // This value is read from sysfs whenever a client reads the property, because it changes
+        // without an event.
         {{"PowerState", "s", Change::Silent},
          [](const Gpu&, const Report&) { return Value{std::string{}}; }},
     };
@@ -189,7 +191,7 @@ std::vector<std::string> changed(const std::vector<bus::BusProperty>& properties
 template <class T>
 Value worded(const Value& entry, const ReasonPlace& place) {
     T record{};
-    (void)read_value(entry, record);  // it was written from such a record
+    (void)read_value(entry, record);  // can't fail: the entry was written from such a record
     ReasonWriter{[&place] { return place; }}.add_to(record);
     return to_value(record);
 }
@@ -268,7 +270,8 @@ void GpuObject::update(std::vector<Value> values, bool has_other_words) {
     signal_changes(names);
 }
 
-/// The entries with the doctor's fixes, which are computed only when they are read.
+/// The entries with the doctor's fixes. The fixes are computed only when a client reads the
+/// property.
 Value GpuObject::with_words(std::string_view property, const Value& value) const {
     const bool are_backends = property == "Backends";
     Value::Object entries;
@@ -310,7 +313,7 @@ const std::vector<Finding>& GpuObjects::findings() {
     return *findings_;
 }
 
-/// Removes the objects of GPUs that are not in the report any more.
+/// Removes the objects of GPUs that are no longer in the report.
 void GpuObjects::remove_all_but(const std::vector<Gpu>& gpus) {
     std::erase_if(by_path_, [&gpus](const auto& entry) {
         const bool is_gone = std::ranges::find(gpus, entry.second->id(), &Gpu::id) == gpus.end();
@@ -323,7 +326,7 @@ void GpuObjects::remove_all_but(const std::vector<Gpu>& gpus) {
 void GpuObjects::update(BusCalls& calls) {
     const auto& report = server_.engine().report();
     const auto seen = open_to_all(report);
-    // Findings are compared only if a client has read the old ones.
+    // Compare the findings only if a client has read the old findings.
     const auto old_findings = std::exchange(findings_, std::nullopt);
     remove_all_but(report.gpus);
     for (const auto& gpu : report.gpus) {
@@ -366,7 +369,7 @@ std::optional<std::string> GpuObjects::id_of(const std::string& path) const {
 
 std::string GpuObjects::free_path(const std::string& id) const {
     std::string path = bus::kGpuPath + path_element(id);
-    while (by_path_.contains(path))  // another id differs only in punctuation
+    while (by_path_.contains(path))  // an id that differs only in punctuation has this path
         path += "_";
     return path;
 }
@@ -387,7 +390,7 @@ std::vector<Value> ManagerObject::current() const {
     // The default GPU is the one that the application "default" would use.
     const auto decision = server_.engine().select("default", Value{}, 0, report);
     const auto* best = default_gpu(report, decision ? decision->gpus : std::vector<std::string>{});
-    // Clients look at these words before they use a method that an older daemon may not have.
+    // Clients read these words before they use a method that an older daemon may lack.
     std::vector<std::string> features{"select",      "recommend", "probe",   "verify",
                                       "measure",     "override",  "outcome", "quarantine",
                                       "describe-fd", "plan"};
@@ -398,7 +401,7 @@ std::vector<Value> ManagerObject::current() const {
 }
 
 void ManagerObject::update() {
-    // Replace the values before the signal, which reads them.
+    // Replace the values before sending the signal, because sending it reads the values.
     const auto before = std::exchange(values_, current());
     signal_changes(changed(manager_properties(), before, values_));
 }

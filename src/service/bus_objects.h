@@ -23,8 +23,9 @@ namespace gpuprobe::inline service {
 /// The report as seen by a user who may open only the nodes that all users may open.
 Report open_to_all(const Report& report);
 
-/// The values of a GPU's properties, in the order of gpu_properties(). All users can read them, so
-/// what depends on access to device nodes comes from `open_to_all`, the result of that function.
+/// The values of a GPU's properties, in the order of gpu_properties(). All users can read these
+/// properties, so values that depend on access to device nodes are taken from `open_to_all`, the
+/// result of the function open_to_all().
 std::vector<Value> property_values(const Gpu& gpu, const Report& open_to_all);
 /// The properties of GPU objects, as in dbus/org.gpuprobe.GpuProbe1.Gpu.xml.
 const std::vector<bus::BusProperty>& gpu_properties();
@@ -33,7 +34,7 @@ const std::vector<bus::BusProperty>& gpu_properties();
 /// "_".
 std::string path_element(std::string_view id);
 
-/// The path that identifies a partition of the GPU at `path`. No object is exported there.
+/// The path that identifies a partition of the GPU at `path`. No object is exported at this path.
 std::string partition_path(const std::string& path, std::string_view name);
 
 class GpuObjects;
@@ -41,7 +42,7 @@ class GpuObjects;
 /// One GPU as an object on the bus; exported while this object exists.
 class GpuObject final : public bus::BusObject {
 public:
-    /// `all` are the objects that this one belongs to.
+    /// `all` is the collection that this object belongs to.
     GpuObject(sd_bus* bus,
               const std::string& path,
               std::string id,
@@ -69,7 +70,7 @@ private:
 /// The GPU objects of one connection: one for each GPU of the report.
 class GpuObjects {
 public:
-    /// All must outlive this object.
+    /// All arguments must outlive this object.
     GpuObjects(bus::Connection& connection, const CallServer& server)
         : connection_{connection}, server_{server} {}
 

@@ -45,14 +45,16 @@ std::string LogControl::LogTarget() {
     return std::string{name_of(log_.target())};
 }
 
-/// Never reached in practice: Service::decide_write() handles all writes first.
+/// This function is never called in practice, because Service::decide_write() handles all writes
+/// first.
 void LogControl::refuse() {
     throw bus::sdbus_error(
         Error{ErrorCode::NotAuthorized, "only root may change the log settings"});
 }
 
 Status LogControl::set(const std::string& property, const std::string& word) {
-    // The full names: inside this class, LogLevel and LogTarget are its property functions.
+    // Use the full names, because inside this class LogLevel and LogTarget are the property
+    // functions.
     const auto level = enum_from<gpuprobe::LogLevel>(word);
     const auto target = enum_from<gpuprobe::LogTarget>(word);
     if (property == "LogLevel" && level)
@@ -91,7 +93,7 @@ Service::Service(bus::Connection& connection, EventLoop& loop, CallServer& serve
       log_control_{connection.bus(), log},
       sleep_{connection.bus(),
              [&engine = server.engine()](bool is_about_to) { engine.sleeps(is_about_to); }} {
-    // Hooks around reading, writing and sending; the destructor removes them.
+    // Install hooks for reading, writing and sending; the destructor removes these hooks.
     connection.admit_by([this](const std::string& sender) { return admit(sender); },
                         [this](Duration time) { queue_.spent(time); });
     connection.on_write([this](const bus::PropertyWrite& write, bus::Connection::WriteDone done) {
@@ -112,14 +114,14 @@ Service::~Service() {
 Status Service::admit(const std::string& sender) {
     if (const auto* known = callers_.known(sender))
         return queue_.admit(admission_.payers.of(known->uid));
-    // The sender is not identified yet, so only numbers of calls can be limited.
+    // The sender is not identified yet, so only the number of calls can be limited.
     const auto waiting = callers_.waiting(sender);
     const bool are_many = waiting >= kMaxUnknown && callers_.waiting() >= kMaxUnknownOfAll;
     // The second check also covers calls that are answered while they are read.
     if (are_many || connection_.untaken() >= kMaxUntaken)
         return Error{ErrorCode::TooManyRequests,
                      "too many calls before the bus identified the caller"};
-    // Request the identity already now; calls that need it wait for the same answer.
+    // Request the identity now; calls that need the identity later wait for the same answer.
     if (waiting == 0)
         callers_.credentials_of(sender, [](const Result<bus::Credentials>&) {});
     return Done{};

@@ -65,23 +65,24 @@ public:
     [[nodiscard]] Authority& authority() { return authority_; }
 
 private:
-    /// The ObjectManager at the root path. Created first, so that objects below it are announced.
+    /// The ObjectManager at the root path. It is created first, so that it announces the objects
+    /// below.
     struct Root {
         explicit Root(sdbus::IConnection& connection);
     };
 
     /// Calls of one sender that may wait until the bus has identified the sender. A system bus does
-    /// not let a connection have more calls in flight. A session bus does, and that is allowed
-    /// until the senders together reach kMaxUnknownOfAll.
+    /// not let a connection have more calls in flight. A session bus allows this, and the daemon
+    /// accepts such calls until all senders together reach kMaxUnknownOfAll.
     static constexpr std::size_t kMaxUnknown = 128;
     static constexpr std::size_t kMaxUnknownOfAll = 1024;
-    /// With this many answers not accepted by the bus, calls of unidentified senders are refused.
+    /// If the bus has not accepted this many answers, calls of unidentified senders are refused.
     static constexpr std::size_t kMaxUntaken = 64;
 
     /// Whether a call of `sender` may be read. Requests the sender's identity from the bus once.
     Status admit(const std::string& sender);
-    /// Lets root and the daemon's own user set the LogControl properties. False if the write is for
-    /// another interface.
+    /// Lets root and the daemon's own user set the LogControl properties. Returns false if the
+    /// write is for another interface.
     bool decide_write(const bus::PropertyWrite& write, bus::Connection::WriteDone done);
 
     bus::Connection& connection_;
@@ -107,7 +108,7 @@ public:
 
     BusSession(std::string where, std::string name, EventLoop& loop, CallServer& server, Log& log);
 
-    /// Sets the callback for some time after messages arrived. Call this before start().
+    /// Sets a callback that runs some time after messages have arrived. Call this before start().
     void on_use(std::function<void()> used) { used_ = std::move(used); }
     /// Enables the interface of switcheroo-control, unless another process owns that name. Call
     /// this before start().
