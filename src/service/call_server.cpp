@@ -10,8 +10,8 @@
 
 namespace gpuprobe::inline service {
 
-/// Drops views of an older report. Compares the creation time as well, because a new report may
-/// have the same generation: a change of free memory does not start a new generation.
+/// Drops views of an older report. Also compares the creation time, because a new report may have
+/// the same generation: a change of free memory does not start a new generation.
 void ReportViews::forget_older() {
     const auto& report = engine_.report();
     if (generation_ == report.generation && created_ == report.created)
@@ -37,7 +37,8 @@ ReportViews::Seen& ReportViews::seen_by(const std::string& access, const Caller&
     return seen_.front();
 }
 
-/// The empty class may open the same nodes as the prober, so it sees the report unchanged.
+/// Callers of the empty class may open the same nodes as the prober, so they get the report
+/// unchanged.
 const Report& ReportViews::report_of(const Seen& seen) const {
     return seen.access.empty() ? engine_.report() : seen.report;
 }
@@ -138,7 +139,7 @@ CallServer::~CallServer() {
     self_.reset();
 }
 
-/// Compares the creation time as well, for the reason in ReportViews::forget_older().
+/// Also compares the creation time, for the reason given in ReportViews::forget_older().
 std::uint64_t CallServer::refresh() {
     engine_.catch_up();
     const auto& report = engine_.report();
@@ -162,7 +163,7 @@ constexpr char kPersonal = '=';
 /// How long such an answer is valid.
 constexpr Duration kPersonalLasts = std::chrono::seconds{1};
 
-/// A class for this caller only.
+/// A class that contains only this caller.
 std::string personal_class(const Caller& caller) {
     auto name = kPersonal + std::to_string(caller.uid) + (caller.groups ? "" : "?");
     for (const auto group : caller.groups.value_or(std::vector<std::uint32_t>{}))
@@ -170,8 +171,8 @@ std::string personal_class(const Caller& caller) {
     return name;
 }
 
-/// `access`: the class of callers. The fixes in an answer also depend on whether the caller is
-/// root.
+/// The key of an answer in the cache. `access` is the class of callers; the fixes in an answer also
+/// depend on whether the caller is root.
 std::string joined_key(std::string_view access, const Caller& caller, std::string_view question) {
     std::string key;
     key.reserve(access.size() + 2 + question.size());
@@ -184,7 +185,8 @@ std::string joined_key(std::string_view access, const Caller& caller, std::strin
 const AnswerCache::Answer* CallServer::known(const std::string& access,
                                              const Caller& caller,
                                              std::string_view question) {
-    // No cache if this user has reported outcomes: they expire without a new generation.
+    // No cache if this user has reported outcomes, because outcomes expire without a new
+    // generation.
     if (question.size() > AnswerCache::kMaxQuestion.count || engine_.has_experience(caller.uid))
         return nullptr;
     const auto* found = answers_.find(joined_key(access, caller, question), loop_.now());
@@ -193,9 +195,9 @@ const AnswerCache::Answer* CallServer::known(const std::string& access,
     return found;
 }
 
-/// The key under which an answer is kept; empty if it must not be kept.
+/// The key under which an answer is cached; empty if the answer must not be cached.
 std::string CallServer::key_of(const ServedCall& served, const Caller& caller) {
-    // An answer that needs permission must not be found by callers who do not have it.
+    // An answer that needs permission must not be given to callers without this permission.
     if (served.question.empty() || served.traits.keeping == Keeping::Never ||
         !served.traits.needs.empty() || engine_.has_experience(caller.uid))
         return {};
@@ -277,7 +279,7 @@ void CallServer::answer_now(const std::shared_ptr<ServedCall>& served) {
     };
     try {
         answer(served->call, machine, heard);
-    } catch (const std::exception& problem) {  // the engine may have called this
+    } catch (const std::exception& problem) {  // the engine may have called this function
         heard(refusal_of({ErrorCode::Internal, problem.what()}));
     }
     key->clear();

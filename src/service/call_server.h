@@ -39,12 +39,12 @@ public:
     explicit ReportViews(const engine::Engine& engine, std::optional<Surroundings> captured = {})
         : engine_{engine}, captured_{std::move(captured)} {}
 
-    /// The view for a caller. What these functions return is valid until the next call of any of
-    /// them for another class.
+    /// The view for a caller. Results of the following functions are valid until the next call of
+    /// any of them for another class.
     [[nodiscard]] View report_for(const Caller& caller);
-    /// The same as one line of JSON.
+    /// The view for a caller, as one line of JSON.
     [[nodiscard]] const std::string& json_for(const Caller& caller);
-    /// The doctor's findings in it, for root or for other users.
+    /// The doctor's findings for the view, as shown to root or to other users.
     [[nodiscard]] const std::vector<Finding>& findings_for(const Caller& caller);
     [[nodiscard]] const std::optional<Surroundings>& captured() const { return captured_; }
 
@@ -63,7 +63,7 @@ private:
     std::optional<Surroundings> captured_;
     std::uint64_t generation_ = 0;
     std::optional<WallTime> created_ = {};
-    std::list<Seen> seen_ = {};  ///< views of that report, most recently used first
+    std::list<Seen> seen_ = {};  ///< views of the current report, most recently used first
 };
 
 /// Encoded bytes to send, possibly to several clients.
@@ -74,19 +74,19 @@ struct Text {
 };
 using SharedText = std::shared_ptr<const Text>;  // an answer may be cached and in transmission
 
-/// A cache of encoded answers, for all interfaces. A question is the class of callers who share the
-/// answer, and the call as its interface received it.
+/// A cache of encoded answers, for all interfaces. The key of an entry, called question, consists
+/// of the class of callers who share the answer and of the call as its interface received it.
 class AnswerCache {
 public:
     static constexpr Bytes kMaxBytes = mib(4);     ///< of all questions and answers
     static constexpr Bytes kMaxAnswer = mib(2);    ///< larger answers are not kept
     static constexpr Bytes kMaxQuestion = kib(4);  ///< answers to longer questions are not kept
-    static constexpr std::size_t kOverhead = 768;  ///< bytes of an entry besides its contents
+    static constexpr std::size_t kOverhead = 768;  ///< additional bytes for each entry
 
-    /// An answer as the socket or as D-Bus sends it.
+    /// An answer in the form in which the socket or D-Bus sends it.
     using Answer = std::variant<SharedText, std::shared_ptr<const bus::MessageBody>>;
 
-    /// The cached answer; null if there is none, or if it is not valid any more at `now`.
+    /// The cached answer; null if there is no answer, or if the answer is no longer valid at `now`.
     [[nodiscard]] const Answer* find(const std::string& question, MonotonicTime now);
     /// Adds an answer, unless it is too large. Drops the least recently used ones if necessary.
     /// `until`: the end of its validity.
@@ -95,8 +95,8 @@ public:
               std::size_t bytes,
               std::optional<MonotonicTime> until = {});
     void clear();
-    /// Bytes of answers on the socket that were dropped while a client was still receiving them,
-    /// since the last call of this function.
+    /// The number of bytes of answers that were dropped since the last call of this function while
+    /// a client on the socket was still receiving them.
     std::size_t take_dropped() { return std::exchange(dropped_, 0); }
     [[nodiscard]] std::size_t dropped() const { return dropped_; }
     [[nodiscard]] std::size_t size() const { return entries_.size(); }
@@ -105,7 +105,7 @@ private:
     struct Entry {
         std::string question = {};
         Answer answer = {};
-        std::size_t bytes = 0;  ///< of the question too
+        std::size_t bytes = 0;  ///< including the question
         std::optional<MonotonicTime> until = {};
     };
     using Entries = std::list<Entry>;  ///< most recently used first
@@ -120,12 +120,13 @@ private:
 /// A call that an interface has received, and how to answer it there.
 struct ServedCall {
     MethodCall call = {};
-    /// The call as the interface received it, as a key of the cache; empty: the answer is not kept.
+    /// The call as the interface received it, for the key of the cache; empty: the answer is not
+    /// cached.
     std::string question = {};
-    /// Checks permissions, at once or later. Unset: the caller may do everything.
+    /// Checks permissions, at once or later. If unset, the caller may do everything.
     std::function<void(const std::vector<Action>& needs, std::function<void(const Status&)> done)>
         ask = {};
-    /// Whether the caller still waits.
+    /// Whether the caller is still waiting for the answer.
     std::function<bool()> is_wanted = {};
     /// Sends an answer. If `key` is not empty, the encoded answer may be kept in
     /// CallServer::keep().
@@ -135,8 +136,8 @@ struct ServedCall {
     SharedPool::Claim share = {};  ///< held until the last answer
 };
 
-/// Runs the calls of all interfaces: permission, cost, fresh facts, answer. Its cache and its views
-/// of the report serve all interfaces as well.
+/// Runs the calls of all interfaces: checks permission, charges the cost, refreshes facts, and
+/// answers. All interfaces also share its cache and its views of the report.
 class CallServer {
 public:
     /// All references must outlive this object. `captured`: as in MachineView.
@@ -153,10 +154,11 @@ public:
     [[nodiscard]] ReportViews& views() { return views_; }
     [[nodiscard]] AnswerCache& answers() { return answers_; }
 
-    /// Starts probes that had to wait, and drops what belongs to an older report. To be called
-    /// first for each call. Returns a number that changes with the report.
+    /// Starts probes that had to wait, and drops data that belongs to an older report. Must be
+    /// called first for each call. Returns a number that changes with the report.
     std::uint64_t refresh();
-    /// The cached answer for a caller; null if there is none. `access`: the caller's class.
+    /// The cached answer for a caller; null if there is no such answer. `access`: the caller's
+    /// class.
     [[nodiscard]] const AnswerCache::Answer* known(const std::string& access,
                                                    const Caller& caller,
                                                    std::string_view question);
@@ -164,7 +166,7 @@ public:
     void keep(const std::string& key, AnswerCache::Answer answer, std::size_t bytes);
     /// Runs a call. Its answers come during this function or later.
     void serve(const std::shared_ptr<ServedCall>& served);
-    /// To be called when the report or the data behind decisions has changed.
+    /// Must be called when the report or the data on which decisions are based has changed.
     void update();
 
 private:
@@ -179,11 +181,12 @@ private:
     Admission& admission_;
     ReportViews views_;
     AnswerCache answers_ = {};
-    std::uint64_t generation_ = 0;          ///< of the report behind answers_
+    std::uint64_t generation_ = 0;  ///< generation of the report on which answers_ are based
     std::optional<WallTime> created_ = {};  ///< creation time of that report
     std::uint64_t age_ = 1;                 ///< incremented with each new report
     bool keeps_personal_ = false;           ///< answers for one caller were kept
-    /// Callbacks hold a weak pointer to this, because the engine may answer after the destruction.
+    /// Callbacks hold a weak pointer to this member, because the engine may answer after this
+    /// object was destroyed.
     std::shared_ptr<CallServer*> self_;
 };
 

@@ -25,7 +25,7 @@ constexpr std::uint32_t kAllowUserInteraction = 1;
 
 using Texts = std::map<std::string, std::string>;
 using PolkitSubject = sdbus::Struct<std::string, bus::Dictionary>;
-/// The members is_authorized, is_challenge and details.
+/// polkit's reply: is_authorized, is_challenge and details.
 using PolkitVerdict = sdbus::Struct<bool, bool, Texts>;
 
 /// The polkit action id, for example "org.gpuprobe.allow-wake".
@@ -51,7 +51,7 @@ bool is_own_user(const bus::Credentials& caller) {
         return false;
     const auto own = filters_of("self");
     if (!own)
-        return true;  // this kernel can't distinguish workers
+        return true;  // workers can't be recognized on this kernel
     const auto theirs = caller.pid ? filters_of(std::to_string(*caller.pid)) : std::nullopt;
     return theirs && *theirs <= *own;
 }
@@ -62,7 +62,7 @@ bool has_ended(int process) {
     return ::poll(&end, 1, 0) != 0;
 }
 
-/// Permission as polkit decided it; any error is a refusal with the reason.
+/// The permission according to polkit's decision; any error becomes a refusal with the reason.
 Status status_of(Action action, bus::ReplyError problem, const PolkitVerdict& verdict) {
     if (problem && problem->getName() == "org.freedesktop.DBus.Error.ServiceUnknown")
         return refusal(action, "only root may do this because polkit is not installed");
@@ -144,7 +144,7 @@ void Authority::ask_polkit(const Subject& who, Action action, const Answer& answ
         return answer(share.error());
     const auto reply = [waiting = std::make_shared<SharedPool::Claim>(*share), action, answer](
                            bus::ReplyError problem, const PolkitVerdict& verdict) {
-        waiting->reset();  // before the answer, because ask_for_all() may start the next check
+        waiting->reset();  // before answering, because ask_for_all() may start the next check
         const auto status = status_of(action, std::move(problem), verdict);
         (void)bus::attempt([&] { answer(status); });
     };

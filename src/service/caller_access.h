@@ -39,10 +39,11 @@ struct SocketRequester {
     bool may_be_asked = false;                     ///< as in Requester
 };
 
-/// Decides whether a caller may do something. Root and the daemon's own user always may. For all
-/// others polkit decides. It identifies bus callers by their bus name, because process ids are
-/// reused. Workers may run as the daemon's user as well: a process with more system-call filters
-/// than the daemon counts as a worker, because filters can't be removed, and it is not trusted.
+/// Decides whether a caller may do something. Root and the daemon's own user have all permissions.
+/// For all other callers polkit decides. polkit identifies bus callers by their bus name, because
+/// process ids are reused. Workers may also run as the daemon's user: a process with more
+/// system-call filters than the daemon counts as a worker, because filters can't be removed; such a
+/// process is not trusted.
 ///
 /// Waiting for polkit does not block other calls. If polkit is absent, gives a malformed answer or
 /// does not answer in time, permission is refused.
@@ -50,7 +51,7 @@ struct SocketRequester {
 class Authority {
 public:
     static constexpr Duration kPatience = std::chrono::seconds{5};
-    /// Timeout if a person may have to enter a password.
+    /// The timeout if a person may have to enter a password.
     static constexpr Duration kPatienceWithPeople = std::chrono::minutes{2};
 
     /// Both must outlive this object.
@@ -77,7 +78,7 @@ public:
     }
     /// Whether the caller is root or the daemon's own user, who don't need polkit's permission.
     static bool is_trusted(const bus::Credentials& caller);
-    /// The answer without a bus, and therefore without polkit.
+    /// The answer if there is no bus, and therefore no polkit.
     static Status refused(Action action);
 
 private:
@@ -85,7 +86,7 @@ private:
     /// A polkit subject, and the uid that the check is charged to.
     struct Subject {
         std::string kind = {};
-        bus::Dictionary details = {};  ///< identify the subject among others of this kind
+        bus::Dictionary details = {};  ///< identify the subject among subjects of this kind
         uid_t uid = 0;
         bool may_be_asked = false;
     };
@@ -100,7 +101,7 @@ inline Caller caller_from(const bus::Credentials& credentials) {
     return {.uid = credentials.uid, .groups = credentials.groups};
 }
 
-/// Identifies the callers on one connection, and lets their calls wait for their turn.
+/// Identifies the callers on one connection, and queues their calls until it is their turn.
 class CallerAccess {
 public:
     /// All must outlive this object.
@@ -110,7 +111,7 @@ public:
                  const bus::Connection& connection)
         : callers_{callers}, queue_{queue}, admission_{admission}, connection_{connection} {}
 
-    /// `share`: what the call holds of Admission::memory; null for a small call.
+    /// `share`: the call's claim on Admission::memory; null for a small call.
     using Use = std::function<void(const bus::Credentials& caller, const SharedPool::Claim& share)>;
     /// Identifies the sender of `reply`'s call and then runs `use`: immediately if the sender is
     /// known from an earlier call and no other call waits. An exception of `use` becomes an error

@@ -13,7 +13,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-#define SD_JOURNAL_SUPPRESS_LOCATION  // the location would always be this file
+#define SD_JOURNAL_SUPPRESS_LOCATION  // otherwise the location would always be this file
 #include <systemd/sd-journal.h>
 
 #include "base/files.h"
@@ -40,7 +40,7 @@ void Log::write(LogLevel level, std::string_view text) const {
     if (level > level_ || target_ == LogTarget::Null)  // higher values are less important
         return;
     const auto entry = scrubbed(text, kMaxEntry);
-    // If the journal does not accept the entry, write it to stderr.
+    // If the journal does not accept the entry, write the entry to stderr.
     if (target_ == LogTarget::Journal) {
         const int sent =
             sd_journal_send("MESSAGE=%s", entry.c_str(), "PRIORITY=%d", static_cast<int>(level),
@@ -109,7 +109,7 @@ std::optional<Caller> user_named(const std::string& name) {
     std::vector<gid_t> groups(kMaxGroups);
     int count = kMaxGroups;
     if (::getgrouplist(name.c_str(), entry.pw_gid, groups.data(), &count) < 0)
-        count = kMaxGroups;  // more groups than any real user has: use the first ones
+        count = kMaxGroups;  // more groups than any real user has: use only the first kMaxGroups
     groups.resize(static_cast<std::size_t>(count));
     return Caller{.uid = entry.pw_uid,
                   .groups = std::vector<std::uint32_t>{groups.begin(), groups.end()}};

@@ -79,7 +79,7 @@ private:
 
 /// How the daemon starts workers.
 enum class LaunchMode {
-    Auto,    ///< through the socket if it exists; as our children if it does not or if it fails
+    Auto,    ///< through the socket if it exists; else, or if that fails, as our children
     Socket,  ///< only through the socket; a failure becomes the probe's result
     Spawn,   ///< as our children
 };
@@ -91,15 +91,16 @@ constexpr std::array<EnumName<LaunchMode>, 3> names_of(LaunchMode) {
 struct LaunchChoice {
     LaunchMode mode = LaunchMode::Auto;
     std::string socket = "/run/gpuprobe/worker.sock";
-    std::optional<std::string> worker_user = {};  ///< the user that the socket's workers run as
-    /// Whether workers will start through the socket, judging by whether it exists now.
+    std::optional<std::string> worker_user = {};  ///< user that the socket's workers run as
+    /// Whether workers will be started through the socket, assuming that this depends only on
+    /// whether the socket exists now.
     [[nodiscard]] bool uses_socket() const;
 };
 
-/// Owns the daemon's launchers and selects one.
+/// Owns the daemon's launchers and selects the launcher to use.
 class Launchers {
 public:
-    /// `program`, `cache_home`: for workers that are our children (SpawnLauncher).
+    /// `program` and `cache_home` are for workers that are our children (SpawnLauncher).
     Launchers(const LaunchChoice& choice,
               std::string program,
               std::string cache_home,

@@ -17,12 +17,12 @@ void FairQueue::wait(const Payer& payer, Callback serve) {
     auto& of_class = class_of(payer);
     auto& flow = flows_.try_emplace(payer.id, Flow{.payer = payer}).first->second;
     if (flow.calls.empty()) {
-        // A class or a payer that was idle starts at the current virtual time: it gets no credit
+        // A class or a payer that was idle starts at the current virtual time, so it gets no credit
         // for the time in which it did not call.
         if (of_class.order.empty())
             of_class.start = std::max(of_class.start, time_);
         if (flow.payer.standing != payer.standing)
-            flow.start = {};  // the old value is in the other class's virtual time
+            flow.start = {};  // the old value belongs to the other class's virtual time
         flow.payer = payer;
         flow.start = std::max(flow.start, of_class.time);
         of_class.order.insert(place_of(flow));
@@ -61,7 +61,8 @@ Status FairQueue::admit(const Payer& payer) {
         return Error{ErrorCode::TooManyRequests, "too many calls from this user in one second"};
     if (payer.standing != Standing::Stranger)
         return Done{};
-    // Strangers also have a common limit. It never hits a stranger's first call in a window.
+    // Strangers also have a common limit, which is never applied to a stranger's first call in a
+    // window.
     use(strangers_, now);
     if (strangers_.used >= 2 * kShare && reader.used > Duration{} && has_input_())
         return Error{ErrorCode::TooManyRequests,
@@ -77,7 +78,7 @@ void FairQueue::spent(Duration time) {
     reader->second.used += time;
     if (payer->standing == Standing::Stranger)
         strangers_.used += time;
-    // Answers that were added while the call was read are this payer's.
+    // Answers that were added while the call was read belong to this payer.
     const auto untaken = untaken_();
     if (untaken > untaken_before_)
         reader->second.untaken += untaken - untaken_before_;
@@ -103,8 +104,8 @@ bool FairQueue::is_alone(uid_t payer) const {
     });
 }
 
-/// Frees an entry for one more reader. If all have been active recently, drops the one that has
-/// used the least time, because that loses the least information.
+/// Frees an entry for one more reader. If all readers have been active recently, drops the reader
+/// that has used the least time, because this loses the least information.
 void FairQueue::forget_silent_readers(MonotonicTime now) {
     std::erase_if(readers_,
                   [now](const auto& entry) { return now - entry.second.seen >= kMemory; });
@@ -126,7 +127,8 @@ void FairQueue::turn() {
         return;  // before_reading() has served the last call
     if (untaken_() > 0)
         return sent_();  // go_on() will continue
-    // Serve if there is nothing to read, too much is waiting, or enough turns were skipped.
+    // Serve a call if there is nothing to read, if too many calls are waiting, or if enough turns
+    // were skipped.
     if (!has_input_() || count_ > kMaxWaitingOfAll || ++passed_ >= kReadsPerTurn)
         serve_next();
     schedule();
@@ -154,7 +156,7 @@ void FairQueue::serve_next() {
     --count_;
     const auto before = loop_.now();
     const auto id = flow.payer.id;
-    serve();  // may add calls and flows but does not remove any
+    serve();  // may add calls and flows, but does not remove any
     const auto cost = loop_.now() - before + kLeastCost;
     auto& served = flows_.at(id);
     // If serve() queued another call for this payer, wait() has inserted the flow with the old
@@ -170,12 +172,13 @@ void FairQueue::serve_next() {
 }
 
 void FairQueue::forget_idle_flows() {
-    // A flow that is ahead of virtual time is kept: its payer still has to wait for the others.
+    // Keep a flow that is ahead of virtual time, because its payer still has to wait for the other
+    // payers.
     std::erase_if(flows_, [this](const auto& entry) {
         return entry.second.calls.empty() &&
                (count_ == 0 || entry.second.start <= class_of(entry.second.payer).time);
     });
-    if (count_ == 0) {  // nothing waits, so all payers start again from zero
+    if (count_ == 0) {  // no call is waiting, so all payers start again from zero
         classes_ = {};
         time_ = {};
     }
