@@ -21,16 +21,16 @@ namespace gpuprobe::inline service {
 ///
 /// A single call is answered immediately. If more calls can be read, they are read first. Then the
 /// payer that has used the least time is served, so that no payer has to wait for all calls of
-/// another one. The classes (strangers, users, root) take turns in the same way, so that a crowd of
-/// strangers counts as one. While the bus has not accepted our earlier answers, no call is
-/// answered, not even another user's.
+/// another payer. The classes (strangers, users, root) take turns in the same way, so that many
+/// strangers together get only one share. While the bus has not accepted our earlier answers, no
+/// call is answered, not even another user's.
 /// Source of the order: start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996).
 class FairQueue {
 public:
     using Callback = std::function<void()>;
 
     static constexpr std::size_t kMaxWaiting = 1024;  ///< calls of one payer; root has no limit
-    static constexpr std::size_t kMaxWaitingOfAll = 8192;  ///< above it, calls are not read ahead
+    static constexpr std::size_t kMaxWaitingOfAll = 8192;  ///< above it, calls are not read early
     static constexpr unsigned kReadsPerTurn = 4;
     /// Maximum number of answers to one payer that the bus has not accepted. Counts only calls that
     /// are answered while they are read.
@@ -61,8 +61,8 @@ public:
 
     /// Call this when the bus has accepted all answers.
     void go_on();
-    /// Call this before any call is read. After go_on() it serves one waiting call, so that waiting
-    /// calls come before calls that are answered while they are read.
+    /// Call this before any call is read. After go_on(), this function serves one waiting call, so
+    /// that waiting calls come before calls that are answered while they are read.
     void before_reading();
 
     /// Call this before a call of `payer` is read. Errors: TooManyRequests.
@@ -78,9 +78,10 @@ private:
         std::deque<Callback> calls = {};
         Duration start = {};
     };
-    /// Start, rank, id. The first entry is served next.
+    /// Start, rank, id. The payer of the first entry is served next.
     using Order = std::set<std::tuple<Duration, std::uint64_t, uid_t>>;
-    /// The flows of one standing. Flows without calls are kept until virtual time has passed them.
+    /// The flows of one standing. Flows without calls are kept until virtual time has passed their
+    /// start.
     struct Class {
         Order order = {};
         Duration time = {};   ///< virtual time: the start of the call that was served last

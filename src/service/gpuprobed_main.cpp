@@ -74,7 +74,7 @@ int exit_code(const Error& error) {
     }
 }
 
-/// The path of the worker: from --worker, else next to this program; "" if this process never
+/// The path of the worker: from --worker, or else next to this program; "" if this process never
 /// starts workers itself. Errors: NotFound.
 Result<std::string> worker_program(const Settings& settings) {
     // A capture contains all probe results, and in Socket mode systemd starts the workers.
@@ -89,8 +89,8 @@ Result<std::string> worker_program(const Settings& settings) {
     return path;
 }
 
-/// The folder `below` inside the folder that a variable names; nullopt unless that is an absolute
-/// path.
+/// The folder `below` inside the folder that a variable names; nullopt unless the variable contains
+/// an absolute path.
 std::optional<std::string> folder_from(const char* variable, const char* below) {
     const char* value = std::getenv(variable);
     if (value == nullptr || *value != '/')
@@ -98,17 +98,17 @@ std::optional<std::string> folder_from(const char* variable, const char* below) 
     return (fs::path{value} / below).lexically_normal().string();
 }
 
-/// The folder `below` inside the home folder; nullopt if the home folder does not exist. It is
-/// never created: system accounts use /nonexistent on purpose.
+/// The folder `below` inside the home folder; nullopt if the home folder does not exist. The home
+/// folder is never created, because system accounts use /nonexistent on purpose.
 std::optional<std::string> home_folder(const char* below) {
     std::error_code problem;
     const auto home = folder_from("HOME", "");
     return home && fs::is_directory(*home, problem) ? folder_from("HOME", below) : std::nullopt;
 }
 
-/// The folder, created if missing; nullopt if it can't be used or if another user could redirect
-/// files in it. A folder that is not writable (for example after a disk error) is still used,
-/// because its files are still valid.
+/// The folder, created if missing; nullopt if the folder can't be used or if another user could
+/// redirect files in it. A folder that is not writable (for example after a disk error) is still
+/// used, because its files are still valid.
 std::optional<std::string> own_folder(const std::optional<std::string>& folder) {
     return folder && open_folder(*folder, FolderTrust::Own, MissingFolder::Make) ? folder
                                                                                  : std::nullopt;
@@ -123,8 +123,8 @@ std::optional<std::string> first_of(std::initializer_list<std::optional<std::str
 }
 
 /// The folder for probe results and the drivers' caches: from --cache-dir, else systemd's
-/// CacheDirectory=, else $XDG_CACHE_HOME/gpuprobe or ~/.cache/gpuprobe. nullopt if it can't be
-/// used; the daemon then probes at each start.
+/// CacheDirectory=, else $XDG_CACHE_HOME/gpuprobe or ~/.cache/gpuprobe. nullopt if the folder can't
+/// be used; in this case the daemon probes at each start.
 std::optional<std::string> cache_folder(const Settings& settings) {
     if (!settings.has_cache || settings.replay)
         return std::nullopt;
@@ -145,8 +145,8 @@ std::optional<std::string> state_folder(const Settings& settings) {
 }
 
 /// The descriptor, with a number above the daemon's other locks. When a process ends or becomes a
-/// worker, the kernel closes descriptors in ascending order, so this one is closed last. Source:
-/// Linux, fs/file.c, close_files and do_close_on_exec.
+/// worker, the kernel closes descriptors in ascending order, so this descriptor is closed last.
+/// Source: Linux, fs/file.c, close_files and do_close_on_exec.
 UniqueFd closed_last(UniqueFd descriptor) {
     constexpr int kHigh = 1000;
     UniqueFd high{::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, kHigh)};
@@ -161,12 +161,12 @@ Result<UniqueFd> claim_of(const std::optional<std::string>& folder) {
         return UniqueFd{};
     auto lock = lock_file(*folder + "/daemon.lock", kAfterPredecessor);
     if (!lock)
-        return UniqueFd{};  // not writable: continue, the report contains a warning about it
+        return UniqueFd{};  // not writable: continue; the report contains a warning
     if (!*lock)
         return Error{ErrorCode::Unavailable, *folder +
                                                  ": another gpuprobed uses this folder; stop it, "
                                                  "or choose another folder with --state-dir"};
-    return closed_last(*std::move(lock));  // the next holder will find all other locks free
+    return closed_last(*std::move(lock));  // the next holder then finds all other locks free
 }
 
 /// The parent of the workers' folders, which keeps the drivers' caches; "" if it can't be used.
@@ -311,9 +311,10 @@ Result<engine::MachineSource> machine(const Settings& settings, const Log& log) 
     return source;
 }
 
-/// Makes glibc return large blocks to the kernel when they are freed. By default each freed large
-/// block raises the threshold, up to 32 MiB, below which glibc keeps memory: after 9,000 calls with
-/// hostile values 38 MiB stayed resident instead of 8 MiB. Source: mallopt(3), M_MMAP_THRESHOLD.
+/// Makes glibc return large blocks to the kernel as soon as they are freed. By default each freed
+/// large block raises the threshold, up to 32 MiB, below which glibc keeps memory: after 9,000
+/// calls with hostile values 38 MiB stayed resident instead of 8 MiB. Source: mallopt(3),
+/// M_MMAP_THRESHOLD.
 void give_back_large_blocks() {
     constexpr int kLarge = 64 * 1024;
     ::mallopt(M_MMAP_THRESHOLD, kLarge);
@@ -342,7 +343,7 @@ Result<std::unique_ptr<FolderWatch>> watch_knowledge(const Settings& settings,
                                                      EventLoop& loop,
                                                      Log& log,
                                                      std::function<void()> changed) {
-    constexpr Duration kSettle = std::chrono::milliseconds{300};  // dpkg moves many files
+    constexpr Duration kSettle = std::chrono::milliseconds{300};  // dpkg moves files one by one
     const auto folders = engine::KnowledgeFolders::below(settings.knowledge_root);
     auto watch =
         FolderWatch::begin(loop,
@@ -370,7 +371,8 @@ Result<int> serve(const Settings& settings, Log& log) {
     TRY(loop->stop_on_signals());
     const Watchdog watchdog{*loop};
 
-    // The engine and the parts it uses. Accounts are always this machine's, even with --replay.
+    // The engine and the parts that it uses. Accounts are always those of this machine, even with
+    // --replay.
     const SystemClock clock;
     const RootedFiles own_files;
     Admission admission{own_files, clock};  // outlives the engine, whose callbacks hold claims
@@ -404,7 +406,7 @@ Result<int> serve(const Settings& settings, Log& log) {
         idle_memory.has_changed();
     });
 
-    // Start answering, then probing.
+    // Start answering calls, then start probing.
     TRY(listen(settings, socket));
     if (settings.bus != kNoBus)
         TRY(session.start());

@@ -5,12 +5,12 @@
 
 namespace gpuprobe::inline service {
 
-/// Returns free memory to the kernel. glibc keeps what a burst of callers needed: after 200
-/// connections with 250 calls each, 88 MB stayed resident, of which 1.3 MB were in use.
+/// Returns free memory to the kernel. glibc keeps the memory that many simultaneous callers needed:
+/// after 200 connections with 250 calls each, 88 MB stayed resident, of which 1.3 MB were in use.
 class IdleMemory {
 public:
     /// Time without a call, or without a change of the report, after which parsed data files are
-    /// dropped. They are parsed again when they are needed.
+    /// dropped. Data files are parsed again when they are needed.
     static constexpr Duration kAfterUse = std::chrono::seconds{3};
     static constexpr Duration kAfterChange = std::chrono::milliseconds{250};
 

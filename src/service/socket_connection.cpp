@@ -23,7 +23,7 @@ SocketConnection::SocketConnection(
 std::size_t SocketConnection::held_bytes() const {
     if (!is_open())
         return 0;
-    // Everything up to kSmall is free, so that counting costs nothing for ordinary calls.
+    // Amounts up to kSmall are not counted, so that ordinary calls need no accounting.
     auto held = input_.memory() > kSmall.count ? input_.memory() : 0;
     held += is_called_ ? call_size_ : 0;
     if (peer_.groups && peer_.groups->size() * sizeof(gid_t) > kSmall.count)
@@ -35,14 +35,14 @@ std::size_t SocketConnection::held_bytes() const {
 }
 
 bool SocketConnection::is_overdue(MonotonicTime now) const {
-    // Waiting for the client to read, or for the rest of an incomplete message.
+    // The connection waits until the client reads, or for the rest of an incomplete message.
     if (output_ || is_ending_)
         return now - since_ >= kPatienceForReader;
     return !is_called_ && input_.size() > 0 && now - since_ >= kPatienceForMessage;
 }
 
 void SocketConnection::send(SharedText text, bool is_last) {
-    if (!is_open() || !is_called_ || is_ending_)  // an answer that comes too late
+    if (!is_open() || !is_called_ || is_ending_)  // the answer comes too late
         return;
     is_called_ = !is_last;
     if (output_) {
@@ -76,7 +76,8 @@ bool SocketConnection::has_unread() const {
 void SocketConnection::end_with(const SharedText& text) {
     if (!is_open() || !has_unread())
         return close_with(text);
-    // Keep only the socket: the client sees the end after it has read the earlier answers.
+    // Keep only the socket: the client reaches the end of the stream after it has read the earlier
+    // answers.
     is_ending_ = true;
     input_ = {};
     output_ = waiting_ = nullptr;
@@ -110,7 +111,7 @@ void SocketConnection::read() {
         return;
     if (got <= 0)
         return close();      // end-of-file or an error
-    if (input_.size() == 0)  // the time for a complete message starts with its first byte
+    if (input_.size() == 0)  // the time limit for a message starts with its first byte
         since_ = loop_.now();
     if (!input_.add({block.data(), static_cast<std::size_t>(got)})) {
         static const auto refusal = std::make_shared<const Text>(
@@ -123,7 +124,8 @@ void SocketConnection::read() {
     take_next();
 }
 
-/// Handles one call, not all that were read, so that other clients' calls come in between.
+/// Handles only one of the calls that were read, so that calls of other clients are handled in
+/// between.
 void SocketConnection::take_next() {
     next_.reset();
     const auto message = input_.next();

@@ -21,7 +21,7 @@ namespace gpuprobe::inline service {
 /// as the client reads them. Never blocks.
 class SocketConnection {
 public:
-    /// Interface of the server that answers the calls.
+    /// The interface of the server that answers the calls.
     class Owner {
     public:
         virtual ~Owner() = default;
@@ -38,9 +38,9 @@ public:
         virtual void closed(SocketConnection& connection) = 0;
     };
 
-    /// Within this time a message must be complete.
+    /// The time within which a message must be complete.
     static constexpr Duration kPatienceForMessage = std::chrono::seconds{30};
-    /// Within this time the client must read some part of an answer.
+    /// The time within which the client must read a part of an answer.
     static constexpr Duration kPatienceForReader = std::chrono::minutes{5};
     static constexpr Bytes kSmall = kib(1);  ///< smaller calls and answers are not counted
 
@@ -53,14 +53,14 @@ public:
     [[nodiscard]] std::uint64_t id() const { return id_; }
     [[nodiscard]] int descriptor() const { return socket_.get(); }
     [[nodiscard]] const bus::Credentials& peer() const { return peer_; }
-    /// Sets the peer's groups at the time when it connected. They are determined at the first call,
-    /// because many clients never make one.
+    /// Sets the peer's groups at the time when it connected. The groups are determined at the first
+    /// call, because many clients never call.
     void know_groups(std::optional<std::vector<std::uint32_t>> groups) {
         peer_.groups = std::move(groups);
     }
     [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }
     /// Memory of this connection in bytes: the received part of unanswered calls, and unsent
-    /// answers that are not cached. Zero after it was closed.
+    /// answers that are not cached. Zero after the connection was closed.
     [[nodiscard]] std::size_t held_bytes() const;
     /// Time since the last read or write if the connection waits for the client's next call, else
     /// zero.
@@ -78,9 +78,9 @@ public:
     void finish();
     /// Sends as much of the text as the client can receive immediately, and closes.
     void close_with(const SharedText& text);
-    /// The same for a client that is at fault itself. If it has not read earlier answers, the
-    /// connection is kept until the client closes it, because the kernel keeps the memory of these
-    /// answers until then, and it should stay charged to the client.
+    /// Like end_with(), for a client that caused the error itself. If it has not read earlier
+    /// answers, the connection is kept until the client closes it, because the kernel keeps the
+    /// memory of these answers until then, and this memory should stay charged to the client.
     void end_with(const SharedText& text);
     void close();
     /// Whether the connection waits only for input from the client.
@@ -92,7 +92,7 @@ private:
     void read();
     void take_next();
     void await_next();
-    /// Writes as much as possible; true if the whole text has been written.
+    /// Writes as much as possible. Returns true if the whole text has been written.
     bool write(const std::string& text);
     void write_on();
     [[nodiscard]] bool has_unread() const;
@@ -108,7 +108,7 @@ private:
     std::size_t written_ = 0;
     SharedText waiting_ = {};                    ///< the answer to write next
     bool is_ending_ = false;                     ///< end_with() was called; input is ignored
-    bool is_called_ = false;                     ///< a call waits for its last answer
+    bool is_called_ = false;                     ///< a call is waiting for its last answer
     std::size_t call_size_ = 0;                  ///< size of the call that is being answered
     MonotonicTime since_ = {};                   ///< time of the last progress
     std::optional<std::uint32_t> watched_ = {};  ///< the requested epoll events
