@@ -78,7 +78,7 @@ public:
     void finish();
     /// Sends as much of the text as the client can receive immediately, and closes.
     void close_with(const SharedText& text);
-    /// Like end_with(), for a client that caused the error itself. If it has not read earlier
+    /// Like close_with(), but for a client that caused the error itself. If it has not read earlier
     /// answers, the connection is kept until the client closes it, because the kernel keeps the
     /// memory of these answers until then, and this memory should stay charged to the client.
     void end_with(const SharedText& text);

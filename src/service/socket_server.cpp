@@ -72,9 +72,9 @@ SharedText text_of(const MethodAnswer& answer) {
         Text{varlink::reply(answer.error, answer.document, answer.continues)});
 }
 
-/// The number of connections to allow: half of the available descriptors, because the daemon needs
-/// others as well. Raises the soft limit first: systemd's default is 1,024 descriptors, for the
-/// sake of programs that use select(2).
+/// The number of connections to allow: half of the available descriptors, because the daemon also
+/// needs descriptors for other purposes. Raises the soft limit first: systemd's default is 1,024
+/// descriptors, for the sake of programs that use select(2).
 std::size_t allowed_connections() {
     constexpr rlim_t kWanted = 2 * SocketServer::kMaxConnections;
     rlimit limit{};
@@ -101,7 +101,7 @@ void set_send_buffer(int socket, int bytes) {
 }
 
 /// Whether the client has closed its end without sending anything. Programs that only connect and
-/// close can fill the queue of pending connections, so these are dismissed early.
+/// close can fill the queue of pending connections, so such connections are closed early.
 bool has_left(int socket) {
     char first = 0;
     return ::recv(socket, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
@@ -157,12 +157,12 @@ Status SocketServer::listen(const std::string& path) {
     if (path.empty() || path.size() >= sizeof address.sun_path)
         return Error{ErrorCode::InvalidRequest, path + ": not a valid socket path"};
     path.copy(address.sun_path, path.size());
-    // A daemon that is just being replaced may still listen for a moment.
+    // A daemon that is just being replaced may listen for another moment.
     int problem = 0;
     if (!succeeds_within(kAfterPredecessor, [&] { return (problem = visit(address)) != 0; }))
         return Error{ErrorCode::Unavailable, path + ": another daemon listens on this socket"};
     if (problem == ECONNREFUSED)
-        (void)::unlink(path.c_str());  // left by a daemon that ended; bind() fails if this fails
+        (void)::unlink(path.c_str());  // left by an old daemon; if this fails, bind() fails
     UniqueFd socket = new_socket();
     if (!socket)
         return errno_error("socket", errno);
@@ -178,7 +178,7 @@ Status SocketServer::adopt(UniqueFd listening) {
         ::listen(listening.get(), SOMAXCONN) != 0)
         return errno_error("listen", errno);
     listening_ = std::move(listening);
-    // One epoll for all clients, itself watched by the event loop.
+    // One epoll watches all clients; the event loop watches this epoll.
     poll_.reset(::epoll_create1(EPOLL_CLOEXEC));
     if (!poll_)
         return errno_error("epoll", errno);
@@ -207,7 +207,7 @@ bool SocketServer::watch(SocketConnection& connection, std::uint32_t events, boo
                        connection.descriptor(), &event) == 0;
 }
 
-/// Serves a few clients that are ready. The kernel returns other ones first the next time.
+/// Serves a few clients that are ready. The next time, the kernel returns other clients first.
 void SocketServer::serve_ready() {
     // Fast path: a single idle client must be the ready one, so skip epoll_wait.
     if (clients_.size() == 1 && clients_.begin()->second.connection->awaits_input())
@@ -228,7 +228,8 @@ void SocketServer::accept_some() {
             return;
 }
 
-/// Accepts or refuses one connection; false if no more are pending or accepting has to pause.
+/// Accepts or refuses one connection. Returns false if no more connections are pending or if
+/// accepting has to pause.
 bool SocketServer::accept_one() {
     UniqueFd socket{::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
     if (!socket) {
@@ -250,7 +251,7 @@ bool SocketServer::accept_one() {
         (void)::send(socket.get(), refusal.data(), refusal.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         return true;
     }
-    // Register the client before start(), which may already call back.
+    // Register the client before start(), because start() may already call back.
     const auto id = ++last_id_;
     ids_[payer.id].insert(id);
     connections_.take(payer);
@@ -276,9 +277,9 @@ bool SocketServer::make_room_for(const Payer& payer) {
     }
 }
 
-/// Closes the stranger's connection that was idle for longest (kIdle at least), to make place for a
-/// stranger without any connection. Iterates over all clients, so it does not run for every attempt
-/// if many strangers connect at the same time.
+/// Closes the strangers' connection that was idle for longest (at least kIdle), to make space for a
+/// stranger who has no connection yet. Iterates over all clients, so it does not run for every
+/// attempt if many strangers connect at the same time.
 bool SocketServer::close_idle_stranger() {
     constexpr Duration kPauseBetweenLooks = std::chrono::milliseconds{10};
     const auto now = loop_.now();
@@ -296,8 +297,8 @@ bool SocketServer::close_idle_stranger() {
     return idle != nullptr;
 }
 
-/// Whether `payer` may use that much more memory. If necessary, closes the largest connection of
-/// the payer that uses the most, repeatedly.
+/// Whether `payer` may use that much additional memory. If necessary, repeatedly closes the largest
+/// connection of the payer that uses the most memory.
 bool SocketServer::make_memory_for(const Payer& payer, std::size_t bytes) {
     auto& memory = server_.admission().memory;
     const auto held = [this](std::uint64_t id) { return clients_.at(id).held; };
@@ -313,7 +314,7 @@ bool SocketServer::make_memory_for(const Payer& payer, std::size_t bytes) {
     }
 }
 
-/// Charges the difference to the client's payer.
+/// Charges the change in memory use to the client's payer.
 void SocketServer::set_held(Client& client, std::size_t bytes) {
     auto& memory = server_.admission().memory;
     holding_ += (bytes > 0 ? 1 : 0);
@@ -354,7 +355,7 @@ void SocketServer::close_the_overdue() {
 }
 
 void SocketServer::closed(SocketConnection& connection) {
-    // Give back everything now; only the objects are destroyed later.
+    // Give back all resources now; only the objects are destroyed later.
     auto& client = clients_.at(connection.id());
     set_held(client, 0);
     connections_.give_back(client.payer);
@@ -389,14 +390,15 @@ void SocketServer::was_used() {
 //
 // called() → queue → serve() → CallServer → heard()
 
-/// The caller's class. It depends on the report, so it is computed again for each new report.
+/// The caller's class. The class depends on the report, so it is computed again for each new
+/// report.
 const std::string& SocketServer::access_of(Client& client, std::uint64_t age) const {
     if (std::exchange(client.age, age) != age)
         client.access = access_class(server_.engine().report(), client.caller);
     return client.access;
 }
 
-/// Determines the caller's groups at its first call.
+/// Determines the caller's groups at the caller's first call.
 void SocketServer::know_caller(SocketConnection& connection) {
     auto& client = clients_.at(connection.id());
     if (std::exchange(client.is_known, true))
@@ -423,7 +425,7 @@ void SocketServer::called(SocketConnection& connection, std::string_view message
     });
 }
 
-/// Decodes a call and lets it be answered.
+/// Decodes a call and passes it on to be answered.
 void SocketServer::serve(const Waiting& waiting) {
     const auto connection = waiting.connection.lock();
     if (!connection || !connection->is_open())
@@ -463,7 +465,7 @@ void SocketServer::serve(const Waiting& waiting) {
     server_.serve(served);
 }
 
-/// Lets polkit decide about the process that connected.
+/// Asks polkit for a decision about the process that connected.
 void SocketServer::ask(const SocketRequester& who,
                        const std::vector<Action>& needs,
                        const std::function<void(const Status&)>& done) {
@@ -486,7 +488,7 @@ void SocketServer::ask(const SocketRequester& who,
     });
 }
 
-/// Sends an answer, and keeps it if possible.
+/// Sends an answer, and caches the answer if possible.
 void SocketServer::heard(const Asked& asked, const MethodAnswer& answer, const std::string& key) {
     const auto connection = asked.connection.lock();
     if (!connection || !connection->is_open())
@@ -518,7 +520,7 @@ void SocketServer::heard(const Asked& asked, const MethodAnswer& answer, const s
 
 void SocketServer::count_again() {
     (void)server_.answers().take_dropped();
-    for (const auto& [id, client] : clients_)  // changed() ignores closed ones
+    for (const auto& [id, client] : clients_)  // changed() ignores closed clients
         changed(*client.connection);
 }
 
@@ -529,7 +531,8 @@ void SocketServer::update() {
     // All subscribers get the same text: the new generation and state.
     const auto text =
         text_of({.document = subscription_document(server_.engine().report()), .continues = true});
-    const auto receivers = subscribers_;  // a copy: a client that can't receive it leaves the set
+    // A copy, because a client that can't receive the text is removed from subscribers_.
+    const auto receivers = subscribers_;
     for (const auto id : receivers) {
         const auto connection = clients_.at(id).connection;
         connection->send(text, false);

@@ -10,7 +10,7 @@ namespace gpuprobe::inline service {
 namespace {
 
 constexpr const char* kPath = "/net/hadess/SwitcherooControl";
-/// The name that switcheroo-control uses for a device without a name in udev.
+/// The name that switcheroo-control uses for a device that has no name in udev.
 constexpr const char* kNoName = "Unknown Graphics Controller";
 
 /// Whether the GPU can render: it has a render node.
@@ -73,7 +73,8 @@ std::string name_of(const RenderNode& node) {
     return name;
 }
 
-/// Whether the report lists the node as a discrete GPU's; udev does not have this fact.
+/// Whether the node belongs to a discrete GPU according to the report; udev does not have this
+/// fact.
 bool is_discrete(const Report& report, const RenderNode& node) {
     return std::ranges::any_of(report.gpus, [&node](const Gpu& gpu) {
         return gpu.kind == GpuKind::Discrete &&

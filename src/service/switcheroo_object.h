@@ -17,7 +17,7 @@ namespace gpuprobe::inline service {
 struct SwitcherooGpu {
     std::string name = {};
     std::vector<std::string> environment = {};  ///< alternating names and values
-    bool is_default = false;                    ///< renders the desktop
+    bool is_default = false;                    ///< the GPU that renders the desktop
     bool is_discrete = false;
     bool operator==(const SwitcherooGpu&) const = default;
 };
@@ -27,12 +27,12 @@ struct SwitcherooGpu {
 /// Source: switcheroo-control 2.6, src/switcheroo-control.c.
 std::vector<SwitcherooGpu> switcheroo_gpus(const Report& report);
 
-/// The same with udev's names and order, which switcheroo-control uses. GPUs that no environment
-/// variable can select are left out, as in switcheroo-control.
+/// The same GPUs, but with the names and the order of udev, which switcheroo-control uses. GPUs
+/// that no environment variable can select are left out, as in switcheroo-control.
 std::vector<SwitcherooGpu> switcheroo_gpus(const Report& report,
                                            const std::vector<RenderNode>& nodes);
 
-/// The interface that desktops use to offer starting a program on another GPU.
+/// The D-Bus interface with which desktops offer to start a program on another GPU.
 class SwitcherooObject final
     : public sdbus::AdaptorInterfaces<net::hadess::SwitcherooControl_adaptor,
                                       sdbus::Properties_adaptor> {
@@ -52,7 +52,7 @@ private:
 
     /// The GPUs, after Engine::catch_up().
     [[nodiscard]] std::vector<SwitcherooGpu> current();
-    /// The GPUs as they are known now.
+    /// The GPUs as they are currently known.
     [[nodiscard]] std::vector<SwitcherooGpu> now();
 
     engine::Engine& engine_;
