@@ -27,7 +27,7 @@ Result<OpenFolder> made_folder(const fs::path& path) {
     return open_folder(path.string(), FolderTrust::Named, MissingFolder::Make);
 }
 
-/// The part of a file that the scan uses. The rest of some files may have personal data.
+/// The part of a file that the scan uses. Other parts of some files may contain personal data.
 std::string scanned_part(const std::string& path, const std::string& text) {
     if (auto part = setup_part(path, text))
         return *std::move(part);
@@ -63,11 +63,11 @@ public:
 
     /// Creates the links that lead to `path`, and their folders. Returns the path with all links
     /// resolved and without "..", so that capturing a capture can't write outside the new folder.
-    /// nullopt after more than kMaxLinks links.
+    /// Returns nullopt after more than kMaxLinks links.
     Result<std::optional<std::string>> lead_to(std::string path) {
         path = fs::path{path}.lexically_normal().string();
         for (int links = 0; links <= kMaxLinks; ++links) {
-            // Replace the first link in the path by its target, until no link is left.
+            // Replace the first link in the path with its target, until no link is left.
             const auto link = first_link(path);
             if (!link)
                 return std::optional{path};
@@ -133,7 +133,7 @@ private:
         }
     }
 
-    /// Creates a link, unless it exists already because another path used it.
+    /// Creates a link, unless the link already exists because another path used it.
     Status make_link(const std::string& path, const std::string& target) {
         const auto place = place_of(path);
         const auto folder = TRY(made_folder(place.parent_path()));
@@ -152,7 +152,7 @@ private:
     Copying copying_;
 };
 
-/// Creates the folder, or checks that it is empty.
+/// Creates the folder, or checks that the existing folder is empty.
 Status check_folder(const std::string& folder) {
     std::error_code problem;
     if (fs::exists(folder, problem) && !fs::is_empty(folder, problem))
@@ -162,7 +162,8 @@ Status check_folder(const std::string& folder) {
 }
 
 /// A file name that is not in `taken`: "vulkan.nvidia_icd.json", "vulkan-verify.nvidia_icd.json".
-/// Has a number if two manifests have the same name or one driver has several devices.
+/// The name contains a number if two manifests have the same name or if one driver has several
+/// devices.
 std::string probe_file_name(const ProbeResult& probe, std::set<std::string>& taken) {
     auto stem = probe.api;
     if (probe.stage != kQueryStage)
@@ -175,8 +176,8 @@ std::string probe_file_name(const ProbeResult& probe, std::set<std::string>& tak
     return name;
 }
 
-/// Copies the files that the scan reads and the nodes that it looks at. Runs a scan to find out
-/// which these are.
+/// Copies the files that a scan reads and the nodes that it examines. Runs a scan to find out which
+/// files and nodes these are.
 Status write_machine(const std::string& folder,
                      const MachineSource& source,
                      const Host& host,
@@ -195,8 +196,8 @@ Status write_machine(const std::string& folder,
     return write_atomically(folder + "/nodes.json", json_pretty(document));
 }
 
-/// Writes one file per probe result. The names are masked as well, because they have the names of
-/// drivers' manifests.
+/// Writes one file per probe result. The file names are also masked, because they contain the names
+/// of drivers' manifests.
 Status write_probes(const std::string& folder,
                     const std::vector<ProbeResult>& probes,
                     Redaction* mask) {
@@ -223,7 +224,8 @@ Result<std::string> RecordingFiles::read(std::string_view path, Bytes limit) con
     return text;
 }
 
-/// Listed entries count as seen, because a replay of the scan has to list the same names.
+/// The entries of a listed folder are also recorded, because a replay of the scan has to list the
+/// same names.
 Result<std::vector<std::string>> RecordingFiles::list(std::string_view path) const {
     auto names = noted(path, files_->list(path));
     if (!names)
@@ -262,11 +264,11 @@ std::optional<DeviceNode> RecordingNodes::find(std::string_view path) const {
 std::vector<std::string> RecordingNodes::list(std::string_view folder) const {
     auto paths = nodes_->list(folder);
     for (const auto& path : paths)
-        (void)find(path);  // a replay lists only the nodes that were recorded individually
+        (void)find(path);  // record each node, because a replay lists only recorded nodes
     return paths;
 }
 
-/// A node's device number is "major:minor"; without one, both are null.
+/// A node's device number is "major:minor". For a node without a device number, both are null.
 Value RecordingNodes::document() const {
     Value document{Value::Object{}};
     for (const auto& [path, node] : found_) {
@@ -293,7 +295,7 @@ Status write_capture(const std::string& folder,
                      WallTime now,
                      Redaction* mask) {
     TRY(check_folder(folder));
-    // Capturing a capture keeps its host; it must not become the host that runs this.
+    // If a capture is captured, keep its host instead of the host on which this program runs.
     const auto host = source.host ? *source.host : detect_host(*source.files);
     TRY(write_machine(folder, source, host, mask));
     Value capture;

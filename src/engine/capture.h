@@ -20,7 +20,7 @@ namespace gpuprobe::engine {
 class Redaction;
 
 /// Writes a capture of `source` (docs/internals/capture.md) into `folder`, which must be empty or
-/// missing: the files that the scan reads, the nodes that it looks at, and `probes`. If `mask` is
+/// missing: the files that the scan reads, the nodes that it examines, and `probes`. If `mask` is
 /// not null, identifiers in files and in their names are replaced, and files with much unrelated
 /// content are reduced to the part that the scan uses. Errors: InvalidRequest if the folder is not
 /// empty; Io, PermissionDenied.
@@ -30,7 +30,7 @@ Status write_capture(const std::string& folder,
                      WallTime now,
                      Redaction* mask);
 
-/// Forwards to another file system and records which paths were read or looked at.
+/// Forwards to another file system and records which paths were read or examined.
 class RecordingFiles final : public FileSystem {
 public:
     explicit RecordingFiles(std::shared_ptr<const FileSystem> files) : files_{std::move(files)} {}
@@ -43,7 +43,7 @@ public:
 
     /// The content of each file that was read, by the path under which it was read.
     [[nodiscard]] const std::map<std::string, std::string>& contents() const { return contents_; }
-    /// Every other existing path that was looked at, including the entries of listed folders.
+    /// Every other existing path that was examined, including the entries of listed folders.
     [[nodiscard]] const std::set<std::string>& seen() const { return seen_; }
 
 private:

@@ -27,8 +27,8 @@ std::optional<std::string> in_folder(const std::optional<std::string>& folder, c
     return folder ? std::optional{*folder + "/" + name} : std::nullopt;
 }
 
-/// Whether the text can be the name of an application, backend or variant. Strict, because names
-/// are stored and shown to other users.
+/// Whether the text can be the name of an application, backend or variant. The check is strict,
+/// because names are stored and shown to other users.
 bool is_name(std::string_view text) {
     const auto is_fine = [](unsigned char c) {
         return std::isalnum(c) ||
@@ -44,18 +44,19 @@ Status check_name(std::string_view what, std::string_view text) {
                  std::string{what} + ": a name may contain only letters, digits and -._+:/"};
 }
 
-/// The note for a file that can't be read.
+/// The note about a file that can't be read.
 Reason set_aside(const char* what, const Error& error) {
     return because("state-ignored", {{"what", what}, {"problem", scrubbed(error.text)}});
 }
 
-/// The facts about one GPU's API that change when its driver is updated. Failures from before an
-/// update no longer count.
+/// The facts about an API of a GPU that change when the API's driver is updated. Failures from
+/// before an update no longer count.
 Value driver_print(const Gpu& gpu, std::string_view api) {
     Value print;
     print["id"] = gpu.id;
     print["driver"] = to_value(gpu.driver);
-    // An API that does not list the GPU has no version; the kernel driver is enough then.
+    // If the API does not list the GPU, there is no version. In this case the kernel driver is
+    // enough.
     const auto view = gpu.apis.find(std::string{api});
     if (view == gpu.apis.end())
         return print;
@@ -65,7 +66,7 @@ Value driver_print(const Gpu& gpu, std::string_view api) {
     return print;
 }
 
-/// A fingerprint of the drivers that a choice depends on, for that GPU or for all GPUs.
+/// A fingerprint of the drivers on which a choice depends, for that GPU or for all GPUs.
 std::string fingerprint_of(const Report& machine,
                            const std::string& choice,
                            const std::optional<std::string>& gpu) {
@@ -83,7 +84,7 @@ std::string choice_of(std::string_view kind, std::string_view name) {
     return kind == "backend" ? lower_case(name) : std::string{kind} + ":" + std::string{name};
 }
 
-/// The error for a bad member; the key may come from an untrusted caller.
+/// The error for an invalid member. The key may come from an untrusted caller.
 Error outcome_at_fault(std::string_view key, std::string_view problem) {
     return Error{ErrorCode::InvalidRequest,
                  "outcome: " + scrubbed(key, 64) + ": " + std::string{problem}};
@@ -108,7 +109,8 @@ Status read_outcome(const std::string& word, OutcomeReport& report) {
 
 /// Reads one member of the outcome; unknown keys are errors.
 Status read_member(const Value::Member& member, OutcomeReport& report) {
-    // All values are strings; `text` is null for any other type, which is an error for every key.
+    // All values must be strings. For any other type `text` is null, which is an error for every
+    // key.
     const auto* text = member.value.as_string();
     const auto is_choice = std::ranges::find(kChoices, member.key) != kChoices.end();
     if (text && is_choice)
@@ -135,7 +137,8 @@ Result<OutcomeReport> outcome_report_from(const Value& object) {
     OutcomeReport report;
     for (const auto& member : *members)
         TRY(read_member(member, report));
-    // The required members. The choice is checked separately, because it has three possible keys.
+    // Check the required members. The choice is checked separately, because it has three possible
+    // keys.
     for (const char* key : {"application", "outcome"})
         if (!object.find(key))
             return outcome_at_fault(key, "missing");
@@ -209,7 +212,8 @@ Status Feedback::report(const OutcomeReport& outcome,
                           : outcomes_.failed(std::move(choice), account_of_);
 }
 
-/// The fingerprint is made for each failure, because each may be about another API and GPU.
+/// The fingerprint is computed for each failure, because each failure may be about a different API
+/// and GPU.
 Experience Feedback::experience_of(uid_t uid,
                                    const std::string& application,
                                    const Report& machine,
@@ -233,9 +237,9 @@ namespace {
 
 constexpr std::size_t kMaxApplicationName = 128;
 
-/// Warnings for outdated data files that an answer is based on: expired ones that were used for the
-/// report, and the application's if it is expired or describes an older version. Manifest and
-/// profile usually share a data file, so only one of them is reported.
+/// Warnings about outdated data files on which an answer is based: expired files that were used for
+/// the report, and the application's file if it has expired or describes an older version. Manifest
+/// and profile are usually in the same data file, so a warning is given for only one of them.
 std::vector<Reason> stale_of(const Manifest* manifest,
                              const Profile* profile,
                              const CallerContext& caller) {
@@ -252,7 +256,7 @@ std::vector<Reason> stale_of(const Manifest* manifest,
     return warnings;
 }
 
-/// The error for an unknown name in an outcome, with the closest known name.
+/// The error for an unknown name in an outcome. It suggests the most similar known name.
 Error no_such(std::string_view what,
               const std::string& word,
               const std::vector<std::string>& known) {
@@ -260,8 +264,8 @@ Error no_such(std::string_view what,
                                            scrubbed(word, 64) + "'" + suggestion(word, known)};
 }
 
-/// Accepts a backend by the application's name or by ours. Also accepts backends of other software
-/// that we do not support (is_foreign_backend()).
+/// Accepts a backend by the application's name for it or by gpuprobe's name. Also accepts backends
+/// of other software that we do not support (is_foreign_backend()).
 Status check_backend(const std::string& word, const Profile& profile) {
     if (backend_named(profile, word) || is_foreign_backend(word))
         return Done{};
@@ -292,7 +296,7 @@ DecisionService::DecisionService(Folders folders)
       set_aside_{feedback_.load()} {}
 
 DecisionService::Documents DecisionService::read(const Folders& folders) {
-    // Applications and rules are data files of the library, so set the library first.
+    // Applications and rules are data files in the library, so set the library first.
     auto loaded = folders.knowledge ? knowledge_in(*folders.knowledge)
                                     : LoadedKnowledge{.library = knowledge::Library::compiled_in()};
     knowledge::Library::use(std::move(loaded.library));
@@ -316,8 +320,8 @@ std::vector<Reason> DecisionService::notes() const {
     return notes;
 }
 
-/// Fails for an unknown application. If `may_be_foreign`, an application that we have no data file
-/// for is accepted, unless its name is close to a known one and so probably misspelled.
+/// Fails for an unknown application. If `may_be_foreign`, an application without a data file is
+/// accepted, unless its name is similar to a known name and therefore probably misspelled.
 Status DecisionService::check_name(const std::string& application, bool may_be_foreign) const {
     const auto known = documents_.applications.names();
     if (std::ranges::find(known, application) != known.end() ||
@@ -332,15 +336,15 @@ Status DecisionService::set_override(const std::string& application,
                                      const CallerContext& by) {
     const auto change = TRY(override_rule_from(rule));
     TRY(check_name(application, change.request == SelectRequest{}));
-    // Merge with the override that is set now; if nothing remains, clear it.
+    // Merge the rule with the current override; if the result is empty, clear the override.
     const auto* before = feedback_.overrides().find(application);
     const auto merged = merged_rule(before ? before->rule : Value{}, rule);
     if (merged.as_object()->empty()) {
         (void)TRY(feedback_.clear_override(application));
         return Done{};
     }
-    // Check only the change: the rest was checked when it was set, and the machine may have changed
-    // since then.
+    // Check only the change: the other keys were checked when they were set, and the machine may
+    // have changed since then.
     TRY(check_rule(change, documents_.applications.selection(application),
                    documents_.applications.manifest(application), by.machine));
     return feedback_.set_override(application, merged, by.uid, by.now);
@@ -369,7 +373,7 @@ Result<Decision> DecisionService::select(const std::string& application,
         const auto report = TRY(assuming(caller.seen, wanted.assume));
         return select(application, request, {caller.uid, caller.machine, report, caller.now});
     }
-    // The override narrows the request and adds its preferences after the caller's.
+    // The override restricts the request, and appends its preferences to the caller's preferences.
     const auto rule = feedback_.rule_for(application);
     if (rule)
         wanted = under_rule(std::move(wanted), rule->request, *profile, caller.seen);
@@ -381,7 +385,7 @@ Result<Decision> DecisionService::select(const std::string& application,
         *profile, wanted, caller.seen,
         feedback_.experience_of(caller.uid, application, caller.machine, caller.now), manifest,
         &variants));
-    decision.application = application;  // the selection may be another application's
+    decision.application = application;  // the profile may belong to another application
     decision.assumed = assumed_values(wanted.assume);
     for (auto& stale : stale_of(manifest, profile, caller))
         decision.warnings.push_back(std::move(stale));
@@ -419,7 +423,7 @@ Result<Recommendation> DecisionService::recommend(const std::string& application
     }
     if (const auto rule = feedback_.rule_for(name); rule && !rule->variants.is_null())
         wanted = under_rule(std::move(wanted), TRY(recommend_request_from(rule->variants)));
-    // An override of the backend limits the variants as well.
+    // An override of the backend also limits the variants.
     const auto* profile = documents_.applications.selection(name);
     SelectRequest choice{.environment = wanted.environment};
     if (const auto rule = feedback_.rule_for(name); rule && profile) {

@@ -27,16 +27,16 @@ struct OutcomeReport {
 };
 
 /// Reads `application`; one of `backend`, `variant` and `family`; `outcome`, which is "ok" or
-/// "failed"; and optionally `gpu` (an id) and `detail` (a message for users, cut to 512 bytes).
-/// Errors: InvalidRequest with the key at fault.
+/// "failed"; and optionally `gpu` (an id) and `detail` (a message for users, shortened to 512
+/// bytes). Errors: InvalidRequest with the key at fault.
 Result<OutcomeReport> outcome_report_from(const Value& object);
 
 /// Feedback that was given on this machine: overrides by administrators and outcomes that callers
 /// reported.
 class Feedback {
 public:
-    /// `folder`: holds the files of both; if absent, they last as long as this object.
-    /// `account_of`: see store::Outcomes.
+    /// `folder`: the folder with the files of both. If absent, overrides and outcomes last as long
+    /// as this object. `account_of`: see store::Outcomes.
     explicit Feedback(const std::optional<std::string>& folder,
                       store::Outcomes::AccountOf account_of = {});
 
@@ -51,14 +51,15 @@ public:
     [[nodiscard]] const store::Overrides& overrides() const { return overrides_; }
     /// An `override-set` note for each override, for the report.
     [[nodiscard]] std::vector<Reason> override_notes() const;
-    /// The application's override; nullopt if it has none that can be read.
+    /// The application's override; nullopt if the application has no override or if the override
+    /// can't be read.
     [[nodiscard]] std::optional<OverrideRule> rule_for(const std::string& application) const;
 
     /// Records an outcome. Errors: UnknownDevice for an unknown GPU, and as Outcomes::failed() and
     /// Outcomes::worked().
     Status report(const OutcomeReport& outcome, uid_t by, const Report& machine, WallTime now);
     /// The failures that count for this caller: they have not expired, and the drivers have not
-    /// changed since.
+    /// changed since the failure.
     [[nodiscard]] Experience experience_of(uid_t uid,
                                            const std::string& application,
                                            const Report& machine,
@@ -72,7 +73,7 @@ private:
     store::Outcomes::AccountOf account_of_;
 };
 
-/// The caller of a decision and the data that it is based on. Borrowed for one call.
+/// The caller of a decision and the data on which the decision is based. Borrowed for one call.
 struct CallerContext {
     uid_t uid = 0;
     const Report& machine;
@@ -104,15 +105,16 @@ public:
     [[nodiscard]] Feedback& feedback() { return feedback_; }
     [[nodiscard]] const Feedback& feedback() const { return feedback_; }
 
-    /// Selects a backend of the application. Applies its override and the failures that the caller
-    /// reported. Errors: UnknownApplication, InvalidRequest, UnknownDevice.
+    /// Selects a backend of the application. Applies the application's override and the failures
+    /// that the caller reported. Errors: UnknownApplication, InvalidRequest, UnknownDevice.
     [[nodiscard]] Result<Decision> select(const std::string& application,
                                           const Value& request,
                                           const CallerContext& caller) const;
     /// Recommends a variant, with the same override and failures. If `manifest` is not empty, it is
-    /// the text of a manifest, and `application` is its name if the text has none. If it is empty,
-    /// `application` is the name of an installed manifest. Errors: NotFound if that is not
-    /// installed, TooLarge and Malformed for a manifest, InvalidRequest.
+    /// the text of a manifest, and `application` is used as the name if the text contains no name.
+    /// If `manifest` is empty, `application` is the name of an installed manifest. Errors: NotFound
+    /// if there is no such installed manifest, TooLarge and Malformed for a manifest,
+    /// InvalidRequest.
     [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
                                                    std::string_view manifest,
                                                    const Value& request,
@@ -120,7 +122,7 @@ public:
 
     /// Merges the rule into the application's override, key by key; an override that becomes empty
     /// is cleared. Errors: UnknownApplication; InvalidRequest and UnknownDevice for unknown names,
-    /// with the closest known name; and as Feedback::set_override().
+    /// with the most similar known name; and as Feedback::set_override().
     Status set_override(const std::string& application, const Value& rule, const CallerContext& by);
     /// Records an outcome. Errors: as set_override(), for the names in the outcome, and as
     /// Feedback::report(). The variants of an application that is not installed are not checked.
@@ -128,7 +130,7 @@ public:
 
 private:
     [[nodiscard]] Status check_name(const std::string& application, bool may_be_foreign) const;
-    /// The compiled-in data files and those from the folders.
+    /// The compiled-in data files and the data files from the folders.
     struct Documents {
         ApplicationSet applications;
         Rules rules;
