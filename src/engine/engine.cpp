@@ -17,8 +17,9 @@
 namespace gpuprobe::engine {
 namespace {
 
-/// With cached results, drivers are probed only after this delay, so that the first caller gets its
-/// answer first: starting the workers took 40 of the 54 ms until that answer.
+/// If results are cached, drivers are probed only after this delay, so that the first caller gets
+/// an answer before workers are started: starting the workers took 40 of the 54 ms until the
+/// answer.
 constexpr Duration kQuietStart = std::chrono::milliseconds{100};
 
 /// The GPU with that id, or the partition in the form of a GPU. Errors: UnknownDevice.
@@ -38,8 +39,8 @@ Status check_stage(const ProbeRequest& request, const Report& report) {
     return Done{};
 }
 
-/// Checks that each API has a target here. For "verify" and "measure", an API that can compute is
-/// enough: it may just have no device.
+/// Checks that each API has a target on this machine. For "verify" and "measure", it is enough that
+/// the API can compute, because the API may only lack a device.
 Status check_apis(const ProbeRequest& request, const std::vector<ProbeTarget>& targets) {
     for (const auto& api : request.apis)
         if (std::ranges::find(targets, api, &ProbeTarget::api) == targets.end() &&
@@ -117,7 +118,7 @@ struct Engine::Impl {
         loop,
         options.settle,
         {.seen = [this] { hardware_seen(); }, .settled = [this] { hardware_settled(); }}};
-    /// The machine has changed, and its drivers will be probed when events have settled.
+    /// The machine has changed, and its drivers will be probed after events have stopped.
     bool is_to_ask = false;
     EngineContext context{loop, clock, options, machine, ledger, sleep, supervisor};
     Publisher publisher{context, decisions, [this] { return awaits_answers(); }};
@@ -130,7 +131,7 @@ struct Engine::Impl {
     std::function<void(const std::string&)> slow = {};
     EventHandle quiet_start = {};               ///< the timer of kQuietStart
     std::optional<MonotonicTime> renewed = {};  ///< when Engine::renew() last refreshed facts
-    /// Callers of renew(), each with the timer that releases it.
+    /// The callers of renew(), each with the timer that ends the caller's waiting.
     struct Waiting {
         std::function<void()> done = {};
         EventHandle patience = {};
@@ -138,7 +139,8 @@ struct Engine::Impl {
     std::map<std::size_t, Waiting> waiting = {};
     std::size_t last_waiting = 0;
     EventHandle empty_round = {};  ///< ends a round in which no probe had to run
-    // Last, so that it is destroyed first: its workers report to the members above.
+    // This is the last member, so that it is destroyed first: its workers report to the members
+    // above.
     Supervisor supervisor;
 };
 
@@ -171,7 +173,8 @@ void Engine::Impl::watch_hardware() {
         publisher.add_note(because("no-hotplug", {{"problem", scrubbed(listens.error().text)}}));
 }
 
-/// Uses cached results if they are from this machine. Trials check their own fingerprints.
+/// Uses cached results if they are from this machine. Cached trials have fingerprints of their own,
+/// which are also checked.
 void Engine::Impl::load_cache() {
     auto cached = publisher.load_cache();
     if (!cached)
@@ -185,7 +188,7 @@ void Engine::Impl::start_due_queries() {
     queries.start_due();
 }
 
-/// Scans the machine. Returns whether drivers may report different results than before; then the
+/// Scans the machine. Returns whether drivers may report different results than before. If so, the
 /// old results are marked as outdated.
 bool Engine::Impl::rescan() {
     machine.scan(options.folders);
@@ -210,14 +213,14 @@ void Engine::Impl::hardware_settled() {
     publisher.publish();
 }
 
-/// Scans, and returns whether the drivers have to be probed: because of this scan, or because of an
-/// earlier one after which they have not been probed yet.
+/// Scans, and returns whether the drivers have to be probed, because of this scan or because of an
+/// earlier scan after which the drivers have not been probed yet.
 bool Engine::Impl::has_changed() {
     const bool was_seen = std::exchange(is_to_ask, false);
     return rescan() || was_seen;
 }
 
-/// After the machine has slept: scans now, and again after the events that follow.
+/// Called after the machine has slept. Scans now, and again after the events that follow.
 void Engine::Impl::woke_up() {
     (void)rescan();
     queries.start_deferred();
@@ -235,7 +238,7 @@ void Engine::Impl::query(const ProbeRequest& request, ProbeWaiter waiter) {
     };
     queries.start(is_wanted, request.allow_wake);
     if (is_another)
-        queries.start_all();  // the other results are out of date as well
+        queries.start_all();  // the other results are outdated too
     queries.wait(std::move(waiter));
 }
 
@@ -244,7 +247,7 @@ void Engine::Impl::query(const ProbeRequest& request, ProbeWaiter waiter) {
 void Engine::Impl::try_out(const ProbeRequest& request, ProbeWaiter waiter) {
     if (quiet_start)
         start_due_queries();
-    // With a changed machine, NVML is queried together with all other drivers.
+    // If the machine has changed, NVML is queried together with all other drivers.
     const bool is_another = has_changed();
     if (is_another)
         queries.start_all();
@@ -274,8 +277,8 @@ void Engine::Impl::end_round() {
         trials.verify_in_background();
 }
 
-/// A slow probe may be about to take the machine down. Probes that have ended are removed from the
-/// quarantine's file now, so that they are not blamed for it.
+/// A slow probe may be about to crash the machine. Probes that have ended are removed from the
+/// quarantine's file now, so that a crash is not attributed to them.
 void Engine::Impl::takes_long(const ProbeTarget& target, const std::string& phase) {
     ledger.remove_ended();
     if (slow)
@@ -290,11 +293,12 @@ void Engine::Impl::probe_memory(const ProbeTarget& target, LiveMemoryReader::Pro
     });
 }
 
-/// Whether the driver reports momentary facts and its last result is older than Engine::kIsOfNow.
+/// Whether the driver reports momentary facts, and the driver's last result is older than
+/// Engine::kIsOfNow.
 bool Engine::Impl::is_outdated(const ProbeTarget& target) const {
     const auto* known = machine.results.find(target);
     const auto now = clock.wall();
-    // A result from the future was made before the clock was set back.
+    // A time in the future means that the result is from before the clock was set back.
     return reports_the_moment(target.api) &&
            (!known || !known->at || *known->at > now || now - *known->at >= kIsOfNow);
 }
@@ -322,9 +326,10 @@ std::unique_ptr<Engine> Engine::create(MachineSource source,
                                        Launcher& launcher,
                                        const Clock& clock,
                                        EngineOptions options) {
-    // With a cache, no driver is probed right away.
+    // If there is a cache, no driver is probed immediately.
     options.starts_ahead = options.starts_ahead && !source.recorded && !has_cache(options);
-    // The process starts while we read data files and scan, and is ready when it is needed.
+    // The process starts while this process reads data files and scans, so the worker is ready when
+    // it is needed.
     if (options.starts_ahead)
         launcher.prepare();
     return std::unique_ptr<Engine>{new Engine{
@@ -455,14 +460,14 @@ Status Engine::probe(const ProbeRequest& request,
 void Engine::renew(std::function<void()> done) {
     auto& impl = *impl_;
     const auto now = impl.clock.monotonic();
-    // Refreshed a moment ago: only wait for probes that still run.
+    // The facts were refreshed a moment ago: only wait for probes that are still running.
     if (impl.renewed && now - *impl.renewed < kIsOfNow)
         return impl.wait_a_moment(std::move(done));
     impl.renewed = now;
     auto& machine = impl.machine;
     const auto at =
         is_replayed() ? machine.source.recorded_at.value_or(WallTime{}) : impl.clock.wall();
-    // The kernel's facts can be read right away; the others need the drivers.
+    // The kernel's facts can be read immediately; other facts must be read by the drivers.
     if (refresh_slowdowns(machine.files(), at, machine.hardware))
         impl.publisher.publish();
     impl.queries.start([&impl](const ProbeTarget& target) { return impl.is_outdated(target); },

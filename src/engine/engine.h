@@ -30,12 +30,12 @@ class Redaction;
 
 struct EngineOptions {
     std::optional<std::string> cache_file = {};  ///< if absent, nothing is cached
-    /// The folder of overrides, outcomes and quarantine. If absent, they last as long as the
+    /// The folder for overrides, outcomes and quarantine. If absent, these last as long as the
     /// engine.
     std::optional<std::string> state_folder = {};
     store::Outcomes::AccountOf account_of = {};  ///< maps the uid of an outcome to its account
-    std::vector<std::string> application_folders =
-        {};                                          ///< later ones add to and replace earlier ones
+    /// later folders add to and replace earlier folders
+    std::vector<std::string> application_folders = {};
     std::optional<KnowledgeFolders> knowledge = {};  ///< if absent, only compiled-in data files
     ProbeLimits limits = {};
     TargetFolders folders = {};                        ///< folders of drivers' manifests
@@ -45,13 +45,14 @@ struct EngineOptions {
     Duration trusts_cache_for = Duration::zero();
     bool watch_hardware = false;  ///< follow hot-plug (live machines only)
     /// Verify each backend of each GPU once, after the drivers have answered. Off by default,
-    /// because it creates contexts of tens to hundreds of megabytes on GPUs that others use.
+    /// because verification creates contexts of tens to hundreds of megabytes on GPUs that others
+    /// may be using.
     bool verifies = false;
-    /// Whether the first worker may be started before the scan. Only for a program that handles
-    /// kWaitsForJob (probe/launcher.h).
+    /// Whether the first worker may be started before the scan. Set this only if the worker program
+    /// handles kWaitsForJob (probe/launcher.h).
     bool starts_ahead = false;
-    /// Whether probing() ends with the last answer instead of the last worker's exit. For a program
-    /// that exits then and takes its workers down with it.
+    /// Whether probing() ends with the last answer instead of the last worker's exit. Set this for
+    /// a program that then exits and thereby ends its workers.
     bool ends_with_answers = false;
 };
 
@@ -72,9 +73,9 @@ public:
     /// Scans the machine, uses cached results that are still valid, and probes the other drivers in
     /// the background.
     void start();
-    /// Reports a hardware event: scans and probes again when events have settled.
+    /// Reports a hardware event: scans and probes again after events have stopped.
     void hardware_changed();
-    /// Reports that the machine is about to sleep, or is awake again. Between the two no driver is
+    /// Reports that the machine is about to sleep, or is awake again. In between, no driver is
     /// probed; for a while after waking, drivers get twice the time (SystemSleep in
     /// engine/system_events.h).
     void sleeps(bool is_about_to);
@@ -95,8 +96,8 @@ public:
                                           uid_t uid) const {
         return select(application, request, uid, report());
     }
-    /// The same for a user with access to fewer or more devices: `seen` is the report with that
-    /// user's access rights.
+    /// Selects a backend for a user with access to fewer or more devices: `seen` is the report with
+    /// the access rights of that user.
     [[nodiscard]] Result<Decision> select(const std::string& application,
                                           const Value& request,
                                           uid_t uid,
@@ -118,8 +119,8 @@ public:
     [[nodiscard]] bool has_experience(uid_t uid) const;
 
     /// Sets an override. It applies to all users until it is cleared; the report's notes show it.
-    /// Errors: InvalidRequest, TooLarge, TooManyRequests; Io if it can't be written, and then
-    /// nothing has changed.
+    /// Errors: InvalidRequest, TooLarge, TooManyRequests; Io if the override can't be written, in
+    /// which case nothing has changed.
     Status set_override(const std::string& application, const Value& rule, uid_t by);
     /// Removes an override; returns false if it does not exist.
     Result<bool> clear_override(const std::string& application);
@@ -131,39 +132,41 @@ public:
     [[nodiscard]] std::vector<ApplicationSummary> applications() const;
 
     /// Releases drivers from quarantine (store/probe_history.h), so that they are probed at the
-    /// next opportunity. Returns how many were released. `filter` has `api` or `driver` or both, or
-    /// only `all` (true). Errors: InvalidRequest with the key at fault; Io if it can't be written,
-    /// and then nothing has changed.
+    /// next opportunity. Returns the number of drivers that were released. `filter` has `api` or
+    /// `driver` or both, or only `all` (true). Errors: InvalidRequest with the key at fault; Io if
+    /// the file can't be written, in which case nothing has changed.
     Result<std::uint32_t> clear_quarantine(const Value& filter);
 
-    /// Probes drivers in the background that were skipped because their GPU slept or they were in
-    /// quarantine, if they can be probed now. Call it before answering a caller: the kernel sends
-    /// no event when a GPU wakes, so nothing else would notice.
+    /// Probes, in the background, drivers that were skipped because their GPU was asleep or because
+    /// they were in quarantine, if they can be probed now. Call this function before answering a
+    /// caller: the kernel sends no event when a GPU wakes, so the engine does not detect this in
+    /// any other way.
     void catch_up();
 
-    /// Runs probes again and calls `done` when the report has their results. Joins a run in
-    /// progress. Errors: InvalidRequest for an unknown API or stage, UnknownDevice.
+    /// Runs probes again and calls `done` when the report has their results. If such a run is
+    /// already in progress, joins it. Errors: InvalidRequest for an unknown API or stage,
+    /// UnknownDevice.
     ///
     /// The stages "verify" and "measure" compute on each device that a driver has listed
     /// (trial_targets() in engine/probe_targets.h); nothing else runs during a measurement. A probe
     /// that does not run has the result Skipped with a reason: "asleep", "quarantined", and for
-    /// "measure" also the reasons in engine/trials.h. A device that disappears or gets another
-    /// driver before its probe has ended has no result.
+    /// "measure" also the reasons in engine/trials.h. If a device disappears or gets a different
+    /// driver before its probe has ended, there is no result.
     Status probe(const ProbeRequest& request,
                  std::function<void(double)> progress,
                  std::function<void()> done);
 
     /// Refreshes momentary facts (FactSpecificity::Moment), for a caller that diagnoses the current
-    /// state. Calls `done` once, after kMostForNow at the latest. It calls it within this call if
-    /// no probe runs, for instance because the last refresh was less than kIsOfNow ago. Wakes no
-    /// device.
+    /// state. Calls `done` once, after kMostForNow at the latest. `done` is called within this call
+    /// if no probe is running, for instance because the last refresh was less than kIsOfNow ago.
+    /// Wakes no device.
     void renew(std::function<void()> done);
     static constexpr Duration kIsOfNow = std::chrono::seconds{2};
     static constexpr Duration kMostForNow = std::chrono::seconds{2};
 
     /// Reads the current memory of a GPU and calls `reply` once, within this call if no probe is
-    /// needed. The report does not change. For a captured machine, it is the recorded memory.
-    /// Errors: UnknownDevice; TooManyRequests.
+    /// needed. The report does not change. For a captured machine, the reply is the recorded
+    /// memory. Errors: UnknownDevice; TooManyRequests.
     Status read_memory(const std::string& id, bool allow_wake, LiveMemoryReader::Reply reply);
 
     /// Writes a capture of this machine with its latest probe results; see engine/capture.h.
