@@ -32,7 +32,7 @@ bool is_space(char c) {
     return c == ' ' || c == '\t';
 }
 
-/// A position in a text. All positions below are relative to it.
+/// A position in a text. The positions that the functions below take are relative to this position.
 struct Place {
     std::string_view text;
     std::size_t at;
@@ -41,11 +41,11 @@ struct Place {
     [[nodiscard]] std::string_view rest() const { return text.substr(at); }
     /// The character before this position; a line feed at the start of the text.
     [[nodiscard]] char before() const { return at == 0 ? '\n' : text[at - 1]; }
-    /// The character that many characters later; a line feed at the end of the text.
+    /// The character `length` characters later; a line feed at the end of the text.
     [[nodiscard]] char after(std::size_t length) const {
         return at + length < text.size() ? text[at + length] : '\n';
     }
-    /// The number of consecutive characters, from `from` on, for which `is_one` is true.
+    /// The number of consecutive characters, starting at `from`, for which `is_one` is true.
     template <class IsOne>
     [[nodiscard]] std::size_t run(IsOne is_one, std::size_t from = 0) const {
         std::size_t length = from;
@@ -82,8 +82,8 @@ Found word(const Place& place, std::size_t length, std::string_view name, std::s
 }
 
 // The functions from here on are the patterns of the table at the end. Each returns the identifier
-// that begins at this position, or nullopt. They look at the character before as well, to match
-// whole words only.
+// that begins at this position, or nullopt. The functions also check the character before this
+// position, so that only whole words match.
 constexpr std::size_t kUuidLength = 36;
 constexpr std::size_t kPlainUuidLength = 32;
 constexpr std::size_t kUniqueIdLength = 16;
@@ -113,7 +113,8 @@ Found decimal_unique_id(const Place& place) {
     auto number = parse_number<std::uint64_t>(place.rest().substr(0, length));
     if (!number || *number == 0)
         return std::nullopt;
-    // In hexadecimal, so that it gets the same placeholder number as in unique_id().
+    // Convert the number to hexadecimal, so that it gets the same placeholder number as in
+    // unique_id().
     std::string digits(kUniqueIdLength, '0');
     for (auto digit = digits.rbegin(); *number != 0; ++digit, *number >>= 4U)
         *digit = "0123456789abcdef"[*number & 0xF];
@@ -145,7 +146,8 @@ Found long_number(const Place& place, std::size_t shortest) {
     if (length < (prefix == 0 ? shortest : std::min<std::size_t>(shortest, 9)) ||
         is_alnum(place.after(prefix + length)) || is_blank(digits))
         return std::nullopt;
-    // Two lengths keep their form, because they are serial numbers and UUIDs.
+    // For two lengths the placeholder keeps the form, because words of these lengths are serial
+    // numbers and UUIDs.
     if (length == kUniqueIdLength)
         return FoundIdentifier{.length = prefix + length,
                                .kept = prefix,
@@ -207,7 +209,7 @@ Found hex_triple(const Place& place) {
     return word(place, kLength, "address");
 }
 
-/// Four numbers up to 255 with dots. A version with more or fewer numbers does not match.
+/// Four numbers up to 255 with dots. A version number with more or fewer parts does not match.
 Found ipv4(const Place& place) {
     if (is_alnum(place.before()) || place.before() == '.')
         return std::nullopt;
@@ -293,7 +295,7 @@ Found host_name(const Place& place) {
     if (is_of_host(place.before()) || place.before() == '/' || place.before() == '_')
         return std::nullopt;
     auto length = place.run(is_of_host);
-    // A dot at the end is the end of a sentence.
+    // A dot at the end of the name is the end of a sentence.
     while (length > 0 && place.after(length - 1) == '.')
         --length;
     const auto text = lower_case(place.rest().substr(0, length));
@@ -317,7 +319,8 @@ bool starts_with_ignoring_case(std::string_view text, std::string_view start) {
            });
 }
 
-/// The length of the name if it is here as a whole word, in any case; otherwise 0.
+/// The length of the name if the text has it at this position as a whole word, in upper or lower
+/// case; otherwise 0.
 std::size_t name_at(const Place& place, std::string_view name) {
     const bool is_whole = !is_alnum(place.before()) && !is_alnum(place.after(name.size()));
     return is_whole && starts_with_ignoring_case(place.rest(), name) ? name.size() : 0;
@@ -332,8 +335,8 @@ Found known_number(const Place& place) {
 }
 
 /// Whether the word is a vendor, an API, a backend or another word that is frequent in reports. If
-/// a user or host has such a name, it is not replaced, because the report would lose the names of
-/// its GPUs.
+/// a user or host has such a name, the name is not replaced, because the report would lose the
+/// names of its GPUs.
 bool is_common_word(std::string_view name) {
     static constexpr std::array<std::string_view, 18> kCommon = {
         "nvidia", "amd",   "intel",  "apple",  "arm",     "mesa",   "qualcomm", "gpu",   "llvm",
@@ -358,7 +361,8 @@ Found known_host(const Place& place) {
     return std::nullopt;
 }
 
-/// A match with the placeholder "user-1". Homes and names of the same user get the same number.
+/// A match with the placeholder "user-1". The home folder and the name of a user get the same
+/// number.
 Found user(std::string_view name, std::size_t length, std::size_t kept = 0) {
     return FoundIdentifier{.length = length,
                            .kept = kept,
@@ -387,8 +391,8 @@ Found home(std::string_view owner, std::size_t length) {
                            .identifier = "user " + std::string{owner}};
 }
 
-/// "/home/NAME", "/Users/NAME", "/root" and the home folders of accounts. The folders above are
-/// replaced as well, because "/data/people/NAME" reveals where a machine is used.
+/// "/home/NAME", "/Users/NAME", "/root" and the home folders of accounts. The parent folders are
+/// also replaced, because "/data/people/NAME" shows where a machine is used.
 Found home_folder(const Place& place) {
     const auto text = place.rest();
     if (!text.starts_with('/') && !text.starts_with('\\'))
@@ -422,11 +426,11 @@ Found user_by_number(const Place& place) {
 /// A word that precedes an identifier or a secret.
 struct Label {
     std::string_view word;
-    bool is_in_kernel = false;    ///< files of the kernel have such lines as well
+    bool is_in_kernel = false;    ///< files of the kernel also have such lines
     bool takes_the_line = false;  ///< the value may have spaces
     bool needs_sign = false;      ///< a value must follow ":", "=" or "#"
 
-    /// Whether any word after the label is its value, even a word without digits.
+    /// Whether any word after the label is the label's value, even a word without digits.
     [[nodiscard]] bool is_secret() const { return is_in_kernel && word != "serial"; }
 };
 constexpr Label kLabels[] = {
@@ -523,7 +527,7 @@ bool is_quote(char c) {
 }
 
 /// The length of the value that starts at `from`: up to the closing quote if there is a quote
-/// before it, otherwise the rest of the line or a word.
+/// before the value, otherwise a word or the rest of the line.
 std::size_t value_length(const Place& place, std::size_t from, bool takes_the_line) {
     const char quote = from > 0 && is_quote(place.after(from - 1)) ? place.after(from - 1) : '\n';
     return place.run(
@@ -571,7 +575,7 @@ Found labelled_by(const Place& place, const Label& label) {
                                             : std::nullopt;
 }
 
-/// The first label that matches.
+/// The match of the first label that matches.
 Found labelled(const Place& place) {
     if (is_alnum(place.before()))
         return std::nullopt;
@@ -581,7 +585,7 @@ Found labelled(const Place& place) {
     return std::nullopt;
 }
 
-/// Only labels that files of the kernel have, and only with a sign.
+/// Matches only labels that occur in files of the kernel, and only if a sign follows the label.
 Found labelled_in_kernel(const Place& place) {
     if (is_alnum(place.before()))
         return std::nullopt;
@@ -594,8 +598,9 @@ Found labelled_in_kernel(const Place& place) {
     return std::nullopt;
 }
 
-/// A word of letters and digits: serial and part numbers. Either at least 8 capital letters, digits
-/// and dashes with 4 digits, or at least 12 letters and digits with 5 digits.
+/// A word of letters and digits, such as a serial number or part number. It has at least 8 capital
+/// letters, digits and dashes, including 4 digits, or at least 12 letters and digits, including 5
+/// digits.
 Found serial_like(const Place& place) {
     if (is_alnum(place.before()) || place.before() == '_' || place.before() == '-')
         return std::nullopt;
@@ -629,7 +634,8 @@ Found named_key(const Place& place) {
     return std::nullopt;
 }
 
-/// Whether the word is a function of an API. These mix upper and lower case like keys.
+/// Whether the word is the name of a function of an API. Such names mix upper and lower case, as
+/// keys do.
 bool is_function_name(std::string_view text) {
     static constexpr std::array<std::string_view, 12> kLeads = {
         "vk", "cl", "cu", "ze", "zes", "hip", "hsa", "nvml", "egl", "gl", "drm", "roc"};
@@ -654,7 +660,7 @@ Found key_like(const Place& place) {
                           std::ranges::any_of(text, is_lower) &&
                           std::ranges::any_of(text, is_decimal);
     if (text.starts_with("GPU-") || text.starts_with("MIG-"))
-        return std::nullopt;  // before a UUID
+        return std::nullopt;  // this is the prefix of a UUID
     const bool is_padded = length >= 8 && text.ends_with('=');
     if ((!is_padded && (length < kShortest || !is_mixed)) || is_function_name(text))
         return std::nullopt;
@@ -669,7 +675,7 @@ struct Pattern {
     bool in_fact = false;
     bool in_prose = false;
 };
-/// In the order in which they are tried; the more specific patterns are first.
+/// The patterns in the order in which they are tried. More specific patterns come first.
 constexpr Pattern kPatterns[] = {
     {decimal_unique_id, true, true, true, true},
     {uuid, true, true, true, true},

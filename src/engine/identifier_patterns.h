@@ -13,11 +13,11 @@ namespace gpuprobe::engine {
 /// The form of the placeholder that replaces an identifier.
 enum class StandIn {
     Uuid,             ///< "00000000-0000-4000-8000-000000000001"
-    PlainUuid,        ///< the same without dashes
+    PlainUuid,        ///< as Uuid, but without dashes
     UniqueId,         ///< "a000000000000001"
     DecimalUniqueId,  ///< a UniqueId in decimal
     Home,             ///< "/home/user-1"
-    Name,             ///< "user-1": can be part of a path
+    Name,             ///< "user-1", which can be part of a path
     Word,             ///< "[serial-1]"
 };
 
@@ -30,8 +30,8 @@ struct FoundIdentifier {
     std::string identifier = {};  ///< normalized: equal for all spellings
 };
 
-/// The identifier that begins at `at`, or nullopt. To be called for each position of a text in
-/// order, skipping the text of identifiers found before.
+/// The identifier that begins at `at`, or nullopt. Call this function for each position of a text
+/// in order, but skip the text of identifiers that were already found.
 std::optional<FoundIdentifier> identifier_at(std::string_view text,
                                              std::size_t at,
                                              TextKind kind,

@@ -32,14 +32,14 @@ constexpr std::string_view kCauses = "causes/";
 constexpr std::string_view kRules = "rules/";
 constexpr std::size_t kMaxWord = 64;
 
-/// Checks a table of rules. Rules::from() needs all tables, so the compiled-in ones take the place
-/// of the others.
+/// Checks a table of rules. Rules::from() needs all tables, so the compiled-in tables are used for
+/// the other tables.
 Status check_rules(std::string_view name, std::string_view json) {
     std::vector<knowledge::BuiltinDocument> tables;
     for (const auto& table : knowledge::builtin_rules())
         tables.push_back(table.name == name ? knowledge::BuiltinDocument{.name = name, .json = json}
                                             : table);
-    (void)TRY(parse_json(json, kMaxManifest));  // some tables are only for tools
+    (void)TRY(parse_json(json, kMaxManifest));  // some tables are used only by tools
     (void)TRY(Rules::from(tables));
     return Done{};
 }
@@ -74,7 +74,7 @@ Status check_table(std::string_view json) {
     return Done{};
 }
 
-/// The note for a file that can't be used.
+/// The note about a file that can't be used.
 Reason ignored(const std::string& path, const Error& error) {
     return because("knowledge-ignored", {{"file", path}, {"problem", scrubbed(error.text)}});
 }
@@ -128,7 +128,7 @@ void add_package(const std::string& folder, Library& library, std::vector<Reason
     }
     if (*version <= library.version())
         return;
-    // A single broken data file does not make the rest of the package unusable.
+    // If a data file is broken, the other data files of the package are still used.
     DocumentSet set{.version = *version};
     for (auto& [name, json] : files_in(folder, {"", "causes/", "applications/", "rules/"}, notes)) {
         const auto file = folder + "/" + name + std::string{kEnding};
@@ -140,7 +140,7 @@ void add_package(const std::string& folder, Library& library, std::vector<Reason
     library.add(set);
 }
 
-/// Adds the installed bundle. No bundle is not an error.
+/// Adds the installed bundle. A missing bundle is not an error.
 void add_bundle(const std::string& path, Library& library, std::vector<Reason>& notes) {
     auto bundle = bundle_at(path);
     if (bundle)
@@ -149,8 +149,8 @@ void add_bundle(const std::string& path, Library& library, std::vector<Reason>& 
         notes.push_back(ignored(path, bundle.error()));
 }
 
-/// Adds the administrator's data files. They override all others and have no version, so a release
-/// file is an error here. Applications are read later, by applications_in().
+/// Adds the administrator's data files. These files override all others and have no version, so a
+/// release file is an error here. Applications are read later, by applications_in().
 void add_own(const std::string& folder, Library& library, std::vector<Reason>& notes) {
     for (auto& [name, json] : files_in(folder, {"", "causes/", "rules/"}, notes)) {
         const auto file = folder + "/" + name + std::string{kEnding};
@@ -173,7 +173,7 @@ KnowledgeFolders KnowledgeFolders::below(const std::string& root) {
             .keys = {root + "/usr/share/gpuprobe/keys.d", root + "/etc/gpuprobe/keys.d"}};
 }
 
-/// The name determines the parser. Any other name must be a release file.
+/// The name determines the parser. A name that no parser has must be a release file.
 Status check_document(const std::string& name, std::string_view json) {
     const auto after = [&name](std::string_view folder) {
         return std::string_view{name}.substr(folder.size());
@@ -212,8 +212,8 @@ Result<knowledge::Bundle> bundle_at(const std::string& path) {
     return knowledge::bundle_from(parts.message, text, path);
 }
 
-/// The order matters: package and bundle are added only if they are newer than the library at that
-/// point; the administrator's data files override both.
+/// The order matters: package and bundle are added only if they are newer than the library to which
+/// they are added; the administrator's data files override both.
 LoadedKnowledge knowledge_in(const KnowledgeFolders& folders) {
     Library library;
     LoadedKnowledge loaded;
@@ -227,7 +227,7 @@ LoadedKnowledge knowledge_in(const KnowledgeFolders& folders) {
     return loaded;
 }
 
-/// The first two folders are older; each is for one form only.
+/// The first two folders are from older versions; each may contain only one kind of file.
 std::vector<std::string> application_folders(const std::vector<std::string>& more) {
     std::vector<std::string> folders{"/etc/gpuprobe/profiles.d", "/etc/gpuprobe/catalogue",
                                      "/etc/gpuprobe/applications"};

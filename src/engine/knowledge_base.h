@@ -41,12 +41,13 @@ struct LoadedKnowledge {
     std::shared_ptr<const knowledge::Library> library = {};
     std::vector<Reason> ignored = {};  ///< a note for each file that can't be used
 };
-/// The knowledge base: the newest of the compiled-in data files, the package and the bundle, with
-/// the administrator's data files on top. Missing files are skipped; broken ones cause a note.
+/// The knowledge base: the newest of the compiled-in data files, the package and the bundle,
+/// overridden by the administrator's data files. Missing files are skipped; broken files cause a
+/// note.
 LoadedKnowledge knowledge_in(const KnowledgeFolders& folders);
 
 /// The administrator's folders of application data files, followed by `more`. Each folder may
-/// have application data files, profiles and manifests.
+/// contain application data files, profiles and manifests.
 std::vector<std::string> application_folders(const std::vector<std::string>& more = {});
 
 /// The compiled-in applications and the applications in each `*.json` of the folders; later files
@@ -55,7 +56,8 @@ std::vector<std::string> application_folders(const std::vector<std::string>& mor
 ApplicationSet applications_in(const std::vector<std::string>& folders,
                                std::vector<Reason>* ignored = nullptr);
 
-// Installs bundles of data files on a machine. The daemon uses only forget_tables().
+// Installs bundles of data files on a machine. Of these functions, the daemon uses only
+// forget_tables().
 
 /// A bundle that may be installed, with its signer.
 struct CheckedBundle {
@@ -71,18 +73,18 @@ Result<CheckedBundle> checked_bundle(const std::string& path,
                                      const KnowledgeFolders& folders,
                                      WallTime now);
 
-/// Installs a bundle. If the program is interrupted, either the previous bundle or this one is
-/// installed. Errors: InvalidRequest if it is not newer than the knowledge base in use;
-/// NotAuthorized, Io; Unavailable if another update is running.
+/// Installs a bundle. If the program is interrupted, either the previous bundle or the new bundle
+/// is installed. Errors: InvalidRequest if the new bundle is not newer than the knowledge base in
+/// use; NotAuthorized, Io; Unavailable if another update is running.
 Status install(const CheckedBundle& bundle, const KnowledgeFolders& folders);
 
-/// Installs the previous bundle again. Without a previous bundle, removes the installed one.
-/// Errors: NotFound if no bundle is installed; NotAuthorized, Io; Unavailable if another update is
-/// running.
+/// Installs the previous bundle again. If there is no previous bundle, removes the installed
+/// bundle. Errors: NotFound if no bundle is installed; NotAuthorized, Io; Unavailable if another
+/// update is running.
 Status roll_back(const KnowledgeFolders& folders);
 
 /// Frees the tables that were parsed from data files. They are parsed again on their next use. Do
-/// not call it while a request is being answered.
+/// not call this function while a request is being answered.
 void forget_tables();
 
 }  // namespace gpuprobe::engine

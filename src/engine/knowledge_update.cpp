@@ -16,15 +16,15 @@
 #include "policy/rules.h"
 #include "report/api_table.h"
 
-// Installing bundles. Not in knowledge_base.cpp, because the small gpuprobectl must not load the
-// library that checks signatures.
+// Installation of bundles. This code is not in knowledge_base.cpp, because the small gpuprobectl
+// must not load the library that checks signatures.
 
 namespace gpuprobe::engine {
 namespace {
 
 constexpr Bytes kMaxKey = kib(4);
 
-/// The public keys of the machine, from all files *.pub.
+/// The public keys of the machine, from all files named *.pub.
 std::vector<knowledge::PublicKey> keys_in(const KnowledgeFolders& folders) {
     const RootedFiles files;
     std::vector<knowledge::PublicKey> keys;
@@ -35,12 +35,14 @@ std::vector<knowledge::PublicKey> keys_in(const KnowledgeFolders& folders) {
             if (!text)
                 continue;
             if (auto key = knowledge::public_key_from(*text, name))
-                keys.push_back(std::move(*key));  // others are skipped: they verify nothing
+                // Skip other files, because they contain no valid key
+                keys.push_back(std::move(*key));
         }
     return keys;
 }
 
-/// Turns PermissionDenied into NotAuthorized: the caller needs other rights, not another file.
+/// Converts PermissionDenied to NotAuthorized, because the caller needs other rights, not another
+/// file.
 Error unwritten(Error error) {
     if (error.code != ErrorCode::PermissionDenied)
         return error;
@@ -117,7 +119,7 @@ Status roll_back(const KnowledgeFolders& folders) {
     const auto now = bundle_at(folders.bundle());
     const auto before = bundle_at(folders.bundle_before());
     // After an interrupted update, both files may be the same bundle.
-    // A damaged bundle counts as older, so that the previous one takes its place.
+    // A damaged bundle counts as older, so that the previous bundle replaces it.
     const bool is_another = before && (!now || before->set.version < now->set.version);
     if (!is_another) {
         TRY(removed(folders.bundle()));
