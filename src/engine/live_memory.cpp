@@ -36,7 +36,7 @@ void refresh_amdgpu(const Sysfs& sysfs, HardwareDevice& device) {
     });
 }
 
-/// Whether a source has reported that value.
+/// Whether any source has reported that value.
 bool has_reading(const GpuMemory& memory, std::string_view source, std::string_view what) {
     return std::ranges::any_of(memory.evidence, [&](const MemoryReading& reading) {
         return reading.source == source && reading.what == what;
@@ -55,8 +55,8 @@ bool serves(const ProbeTarget& target, const ApiView& view) {
     return target.stage == "query" && (target.driver.empty() || target.driver == view.driver);
 }
 
-/// The GPU or partition as a new report would show it, because the rules for which reading counts
-/// are the report's. nullopt if it no longer exists.
+/// The GPU or partition as a new report would show it. Only the code of the report knows which of
+/// several readings to use. nullopt if the GPU or partition no longer exists.
 std::optional<Gpu> assembled(const LiveMemoryReader::Question& question,
                              const std::vector<ProbeResult>& probes,
                              WallTime now) {
@@ -70,7 +70,7 @@ std::optional<Gpu> assembled(const LiveMemoryReader::Question& question,
 }
 
 /// Whether the free memory is from this probe. A partition does not record the time of its reading,
-/// so check its API's view instead.
+/// so the view of the API is checked instead.
 bool is_reported_by(const ProbeResult& probe, const Gpu& fresh) {
     if (!fresh.memory.free)
         return false;
@@ -78,7 +78,7 @@ bool is_reported_by(const ProbeResult& probe, const Gpu& fresh) {
                                : fresh.memory.free_at == probe.at;
 }
 
-/// The results, with this one in place of an older one of the same probe.
+/// The results, with the older result of the same probe replaced by this result.
 std::vector<ProbeResult> with(std::vector<ProbeResult> probes, const ProbeResult& probe) {
     std::erase_if(probes, [&probe](const ProbeResult& other) {
         return other.api == probe.api && other.driver == probe.driver && other.stage == probe.stage;
@@ -88,7 +88,7 @@ std::vector<ProbeResult> with(std::vector<ProbeResult> probes, const ProbeResult
 }
 
 /// The kernel's source of free memory, for memory assembled from fresh readings; nullopt if the
-/// kernel does not report it. Unified memory is the host's, so meminfo is its source.
+/// kernel does not report it. Unified memory belongs to the host, so its source is meminfo.
 std::optional<std::string> kernel_source(const GpuMemory& memory) {
     if (!memory.free)
         return std::nullopt;
@@ -101,7 +101,7 @@ std::optional<std::string> kernel_source(const GpuMemory& memory) {
 }
 
 /// The probes that have reported this GPU's free memory before and can be run again, most trusted
-/// first. Without CUDA, because a context would use memory.
+/// first. CUDA is left out, because a CUDA context would use memory itself.
 std::vector<ProbeTarget> memory_targets(const Gpu& gpu, const std::vector<ProbeTarget>& targets) {
     std::vector<ProbeTarget> serving;
     for (const auto* api : by_trust(&ApiTrust::free)) {
@@ -136,7 +136,8 @@ void refresh_power(const FileSystem& files, Machine& machine) {
 bool refresh_slowdowns(const FileSystem& files, WallTime now, Machine& machine) {
     bool is_reported = false;
     for (auto& device : machine.devices) {
-        // Skip devices that never reported slowdowns, but clear those that no longer do.
+        // Skip devices that have never reported slowdowns, but clear the value of devices that no
+        // longer report them.
         const auto words = slowdowns_of(files, device);
         if (!words && !device.sensed_at)
             continue;
@@ -148,7 +149,7 @@ bool refresh_slowdowns(const FileSystem& files, WallTime now, Machine& machine) 
 }
 
 void refresh_accelerators(const FileSystem& files, Report& report) {
-    // Scan the hardware again, without device nodes and host, and take over only the power.
+    // Scan the hardware again, without device nodes and host, and copy only the values about power.
     if (report.accelerators.empty())
         return;
     const auto fresh =
@@ -172,7 +173,7 @@ LiveMemoryReader::LiveMemoryReader(const FileSystem& files, const Clock& clock, 
     : files_{files}, clock_{clock}, start_{std::move(start)} {}
 
 /// The values from the report, or the last read values if these are newer. If the sizes differ, the
-/// id belongs to another GPU now, and the report's values count.
+/// id now belongs to another GPU, and the report's values are used.
 LiveMemory LiveMemoryReader::best_known(const Gpu& gpu) const {
     auto known = last_known(gpu.memory);
     const auto read = last_.find(gpu.id);
@@ -195,7 +196,7 @@ LiveMemory LiveMemoryReader::kept(const std::string& id,
     return read;
 }
 
-/// Three ways, best first: the kernel's files, a probe, the last known values.
+/// There are three sources, best first: the kernel's files, a probe, the last known values.
 Status LiveMemoryReader::read(Question question, Reply reply) {
     refresh_readings(files_, question.machine);
     if (const auto fresh = assembled(question, question.probes, clock_.wall()))
@@ -217,7 +218,7 @@ Status LiveMemoryReader::read(Question question, Reply reply) {
     return Done{};
 }
 
-/// Joins a probe that runs already, or starts it.
+/// Joins the probe if it is already running, or starts the probe.
 Status LiveMemoryReader::wait(const ProbeTarget& target, Question question, Reply reply) {
     const auto [place, is_first] = waiting_.try_emplace(target);
     std::size_t count = 0;
@@ -246,7 +247,8 @@ void LiveMemoryReader::probed(const ProbeTarget& target, const ProbeResult& prob
     }
 }
 
-/// If the probe did not report this GPU's free memory, the last known values with the reasons.
+/// If the probe did not report this GPU's free memory, the reply contains the last known values and
+/// the reasons.
 LiveMemory LiveMemoryReader::memory_after(const ProbeResult& probe, const Question& question) {
     auto fresh = assembled(question, with(question.probes, probe), clock_.wall());
     if (fresh && is_reported_by(probe, *fresh)) {

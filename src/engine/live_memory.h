@@ -15,7 +15,7 @@
 
 namespace gpuprobe::engine {
 
-/// The memory of one GPU at the time of a request. Sizes as in GpuMemory.
+/// The memory of one GPU at the time of a request. The sizes have the same meaning as in GpuMemory.
 struct LiveMemory {
     std::optional<MemoryKind> kind = {};
     std::optional<Bytes> physical = {};
@@ -23,9 +23,9 @@ struct LiveMemory {
     std::optional<Bytes> free = {};
     std::optional<WallTime> free_at = {};
     /// The source of `free`: "amdgpu-sysfs", "meminfo", or the API that was probed; "report" for
-    /// the last known value if it cannot be read now.
+    /// the last known value, if the memory cannot be read now.
     std::string source = "report";
-    /// Why it cannot be read now: "asleep", or the reasons in the view of the API.
+    /// Why the memory cannot be read now: "asleep", or the reasons in the view of the API.
     std::vector<Reason> reasons = {};
     std::vector<MemoryReading> evidence = {};
     bool operator==(const LiveMemory&) const = default;
@@ -55,7 +55,7 @@ LiveMemory last_known(const GpuMemory& memory);
 void refresh_power(const FileSystem& files, Machine& machine);
 
 /// Reads why GPUs are slowed down (slowdowns_of()), for kernel drivers that report it. Returns
-/// whether any driver does, or did before.
+/// whether any driver reports reasons now or reported reasons before.
 bool refresh_slowdowns(const FileSystem& files, WallTime now, Machine& machine);
 
 /// Reads power and temperature of all accelerators in the report again. `files` must belong to the
@@ -63,21 +63,22 @@ bool refresh_slowdowns(const FileSystem& files, WallTime now, Machine& machine);
 void refresh_accelerators(const FileSystem& files, Report& report);
 
 /// Reads the kernel's values about memory and power again, without waking a device: MemAvailable,
-/// mem_info_*, power/runtime_status. Removes values that can't be read any more.
+/// mem_info_*, power/runtime_status. Removes values that can no longer be read.
 void refresh_readings(const FileSystem& files, Machine& machine);
 
 /// Reads free memory on request: from the kernel's files if possible, otherwise with one probe,
-/// which all callers share while it runs. The values do not enter the report.
+/// which all callers share while it runs. The values are not stored in the report.
 class LiveMemoryReader {
 public:
     static constexpr std::size_t kMaxWaiting = 4096;
 
     using Probed = std::function<void(ProbeResult)>;
-    /// Runs a probe; calls back once, never from within.
+    /// Runs a probe. Calls back once, and never within the call of this function.
     using Start = std::function<void(const ProbeTarget&, Probed)>;
     using Reply = std::function<void(const LiveMemory&)>;
 
-    /// The engine's data for a request. Copied, because a scan may replace it while a probe runs.
+    /// The engine's data for a request. The data is copied, because a scan may replace it while a
+    /// probe runs.
     struct Question {
         Gpu gpu = {};
         Machine machine = {};
@@ -86,7 +87,8 @@ public:
         bool allow_wake = false;  ///< whether a probe may run that would wake a device
     };
 
-    /// `files` and `clock` must outlive it, and it must outlive the probes that it starts.
+    /// `files` and `clock` must outlive this object, and this object must outlive the probes that
+    /// it starts.
     LiveMemoryReader(const FileSystem& files, const Clock& clock, Start start);
 
     /// Calls `reply` once, within this call if no probe is needed. Errors: TooManyRequests if
@@ -94,7 +96,7 @@ public:
     Status read(Question question, Reply reply);
 
 private:
-    /// All callers that wait for one GPU. They share one copy of the question.
+    /// All callers that wait for one GPU. They share one copy of the request data.
     struct Waiters {
         Question question = {};
         std::vector<Reply> replies = {};

@@ -17,7 +17,7 @@
 namespace gpuprobe::engine {
 namespace {
 
-/// Beginnings of the names of the libraries that a target's API loads.
+/// The beginnings of the names of the libraries that a target's API loads.
 std::vector<std::string> sonames_of(const ProbeTarget& target) {
     std::vector<std::string> starts;
     if (const auto* api = find_api(target.api))
@@ -28,8 +28,8 @@ std::vector<std::string> sonames_of(const ProbeTarget& target) {
     return starts;
 }
 
-/// The files that the result of a trial depends on: the API's libraries, as the dynamic linker
-/// finds them, and the driver's manifest and library.
+/// The files on which the result of a trial depends: the API's libraries that the dynamic linker
+/// finds, and the driver's manifest and library.
 std::vector<std::string> files_of(const ProbeTarget& target,
                                   const Machine& machine,
                                   const FileSystem& files) {
@@ -92,7 +92,8 @@ std::optional<ProbeTarget> target_for(const std::vector<ProbeTarget>& queries,
     return target;
 }
 
-/// Whether the API can use the device: it lists it, or it does so when restricted to this device.
+/// Whether the API can use the device: the API lists the device, at least when it is restricted to
+/// this device.
 bool is_offered(const ApiView& view) {
     return view.outcome == Outcome::Answered || is_listed_when_named(view);
 }
@@ -103,7 +104,8 @@ bool may_compute(const Gpu& gpu, const ApiInfo& computing) {
     const auto backend = gpu.backends.find(std::string{computing.backend});
     if (view == gpu.apis.end() || !is_offered(view->second) || backend == gpu.backends.end())
         return false;
-    // Our worker may be able to use a backend that other programs can't: "nvidia-icd-needs-egl".
+    // Our worker may be able to use a backend that other programs can't use:
+    // "nvidia-icd-needs-egl".
     return backend->second.usable != false ||
            has_reason_with(backend->second.reasons, ReasonTraits::WorthATrial);
 }
@@ -111,7 +113,7 @@ bool may_compute(const Gpu& gpu, const ApiInfo& computing) {
 }  // namespace
 
 std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const Machine& machine) {
-    // Without a known vendor, any device may be served.
+    // If the vendor is unknown, the driver may serve any device.
     const auto known = known_driver(target.api, target.driver);
     std::vector<const HardwareDevice*> devices;
     if (known.is_software || target.api == kCpuApi)
@@ -147,7 +149,7 @@ void sort_for_start(std::vector<ProbeTarget>& targets,
             return 0;
         return runs_kernels(target.api) ? 1 : 2;
     };
-    // Targets that report memory but no names come after the least trusted names.
+    // Targets that report memory but no names come after the target with the least trusted names.
     const auto belief = [&group](const ProbeTarget& target) -> std::size_t {
         const auto* api = find_api(target.api);
         const bool reports_names = api != nullptr && api->trust.name != 0;
@@ -183,7 +185,8 @@ std::string fingerprint_of(const ProbeTarget& trial,
                            const Machine& machine,
                            const FileSystem& files) {
     auto devices = devices_of(trial, machine);
-    // A device without an address may be any device of the driver, so all of them count.
+    // A device without an address may be any device of the driver, so include all devices of the
+    // driver.
     if (trial.device && trial.device->starts_with("pci:"))
         std::erase_if(
             devices, [&trial](const HardwareDevice* device) { return device->id != trial.device; });
@@ -199,8 +202,8 @@ std::vector<TrialTarget> trial_targets(const Report& report,
         if (target)
             targets.push_back({.target = std::move(*target), .gpu = gpu});
     };
-    // The view has partitions as GPUs of their parent. A request may name the parent or a
-    // partition.
+    // In the view, partitions are GPUs that belong to their parent. A request may name the parent
+    // or a partition.
     const ComputeView view{report};
     for (const auto& whole : report.gpus)
         for (const auto& gpu : view.report().gpus) {
@@ -240,7 +243,7 @@ namespace {
 constexpr std::string_view kBootId = "/proc/sys/kernel/random/boot_id";
 constexpr std::size_t kMaxNote = 512;
 
-/// The harm that a result shows, if any.
+/// The harm that the probe has done according to its result, if any.
 std::optional<Harm> harm_of(const ProbeResult& probe) {
     if (probe.outcome == Outcome::Crashed)
         return Harm::Crashed;
@@ -250,18 +253,19 @@ std::optional<Harm> harm_of(const ProbeResult& probe) {
 }
 
 /// Whether the probe loads a vendor's driver. Probes that only read the kernel's files or use
-/// libpci can't take anything down and are not recorded.
+/// libpci can't crash anything and are not recorded.
 bool loads_driver(const ProbeTarget& target) {
     const auto* api = find_api(target.api);
     return !api || api->wakes;
 }
 
-/// Whether the result clears the driver. A worker that ended without a result might still do harm.
+/// Whether the result clears the driver. If a worker ended without a result, its driver might still
+/// do harm.
 bool is_harmless(const ProbeResult& probe) {
     return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
 }
 
-/// The result for a target in quarantine, with all details for the report.
+/// The result for a target in quarantine, with all details that the report shows.
 ProbeResult held_back(const ProbeTarget& target, const QuarantinedProbe& held) {
     return skipped(target, "in quarantine",
                    because("quarantined", {{"driver", target.driver},
@@ -310,7 +314,7 @@ void ProbeLedger::note(const Status& saved) {
         unkept_ = because_of("state-not-kept", saved.error());
 }
 
-/// The key has the driver's fingerprint, so that an updated driver is not in quarantine.
+/// The key contains the driver's fingerprint, so that an updated driver is not in quarantine.
 store::ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
     // The linker's cache is included because a manifest may name a library without its folder.
     std::vector<std::string> watched{std::string{kLinkerCache}};
@@ -336,7 +340,7 @@ bool ProbeLedger::is_suspect(const ProbeTarget& target) const {
     return quarantine_.is_suspect(key_of(target));
 }
 
-/// Writes the file once for all targets, before any of them can do harm.
+/// Writes the file once for all targets, before any target can do harm.
 void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
     std::vector<store::ProbeKey> keys;
     for (const auto& target : targets) {
@@ -355,7 +359,7 @@ void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
 
 void ProbeLedger::confirm(const ProbeTarget& target) {
     const auto found = running_.find(target);
-    // The probe may have begun before the scan knew all devices, with another key.
+    // The probe may have begun before the scan found all devices, and therefore with another key.
     if (found != running_.end() && found->second != key_of(target))
         begin({target});
 }

@@ -25,33 +25,34 @@ std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const M
 /// The id of a sleeping device that probing `target` would wake; nullopt if it wakes no device.
 ///
 /// A driver wakes only devices of its vendor if its manifest's name identifies the vendor; any
-/// other driver is assumed to wake all devices. `pci` reads data that the kernel caches and wakes
-/// nothing.
+/// other driver is assumed to wake all devices. The API `pci` reads data that the kernel caches,
+/// and wakes no device.
 std::optional<std::string> sleeper_woken_by(const ProbeTarget& target, const Machine& machine);
 
 /// Whether the target lists the machine's GPUs with names or memory, through an API that can't
 /// compute.
 bool names_gpus(const ProbeTarget& target, const Machine& machine);
 
-/// Sorts targets into the order in which to start them, for the earliest useful report and the
-/// earliest complete one. Each start takes some milliseconds. The order is:
+/// Sorts targets into the order in which they should be started. With this order, a useful report
+/// and the complete report are available as early as possible. Each start takes some milliseconds.
+/// The order is:
 /// 1. targets that name the machine's GPUs (the kernel, management libraries), most trusted first;
 /// 2. compute APIs, slowest (by their last result) first;
 /// 3. other targets that report something about the GPUs;
-/// 4. software, and drivers without a GPU here.
+/// 4. software, and drivers that have no GPU on this machine.
 void sort_for_start(std::vector<ProbeTarget>& targets,
                     const Machine& machine,
                     const ProbeResults& known);
 
 /// The result for a probe that was skipped.
 ProbeResult skipped(const ProbeTarget& target, std::string note, Reason reason);
-/// The same for a probe that would have woken `device`.
+/// The result for a probe that was skipped because it would have woken `device`.
 ProbeResult skipped_asleep(const ProbeTarget& target, const std::string& device);
 
-/// The fingerprint of a verification or measurement: its result is valid as long as this stays the
-/// same (trial_fingerprint_of() in store/probe_history.h). It covers only the target's device and
-/// the libraries of its API, or the whole dynamic linker's cache if that does not list the
-/// libraries.
+/// The fingerprint of a verification or measurement: the result is valid as long as this
+/// fingerprint stays the same (trial_fingerprint_of() in store/probe_history.h). It covers only the
+/// target's device and the libraries of its API, or the whole cache of the dynamic linker if the
+/// cache does not list these libraries.
 std::string fingerprint_of(const ProbeTarget& trial,
                            const Machine& machine,
                            const FileSystem& files);
@@ -78,14 +79,14 @@ bool runs_kernels(std::string_view api);
 /// store/probe_history.h.
 class ProbeLedger {
 public:
-    /// `folder`: holds the quarantine's file; if absent, it lasts as long as this object. The
-    /// other arguments are borrowed.
+    /// `folder`: the folder with the quarantine's file. If absent, the quarantine lasts as long as
+    /// this object. The other arguments are borrowed.
     ProbeLedger(const FileSystem& files,
                 const Machine& machine,
                 const Clock& clock,
                 const std::optional<std::string>& folder);
 
-    /// Reads the file that the previous process left. Call it once.
+    /// Reads the file that the previous process left. Call this function once.
     void open();
     /// Notes for the report: if the file could not be read, and if it can't be written.
     [[nodiscard]] std::vector<Reason> notes() const;
@@ -93,29 +94,31 @@ public:
     /// The result for a target that is held back: Skipped with reason "quarantined" {driver, why,
     /// times, since_usec, until_usec, note}. nullopt if the target may be probed.
     [[nodiscard]] std::optional<ProbeResult> instead_of(const ProbeTarget& target) const;
-    /// Whether this is one of several probes that may have taken the machine or the daemon down. It
-    /// has to run while no other probe runs, so that a second crash identifies the culprit.
+    /// Whether this is one of several probes that may have crashed the machine or the daemon. Such
+    /// a probe must run alone, so that a second crash identifies the cause.
     [[nodiscard]] bool is_suspect(const ProbeTarget& target) const;
-    /// Whether no driver is suspect or in quarantine.
+    /// Whether no driver is a suspect or in quarantine.
     [[nodiscard]] bool is_clean() const { return quarantine_.is_clean(); }
-    /// Records that these probes are about to run. Call it before the workers start.
+    /// Records that these probes are about to run. Call this function before the workers start.
     void begin(const std::vector<ProbeTarget>& targets);
-    /// Updates the record of a running probe. Call it after a scan that followed begin().
+    /// Updates the record of a running probe. Call this function after a scan that followed
+    /// begin().
     void confirm(const ProbeTarget& target);
-    /// Records the result of a probe. Call it with each result. Returns whether to probe again,
-    /// because this was the first harm.
+    /// Records the result of a probe. Call this function with each result. Returns whether to probe
+    /// again, because this was the first harm.
     [[nodiscard]] bool should_retry(const ProbeTarget& target, const ProbeResult& probe);
-    /// Clears a driver's past harm. Call it when an answer is complete but its worker has not
-    /// ended.
+    /// Clears a driver's past harm. Call this function when an answer is complete but its worker
+    /// has not ended.
     void answered(const ProbeTarget& target);
     /// Ends all probes except these, and writes the file.
     void settle(const std::set<ProbeTarget>& still_running);
-    /// Removes ended probes from the file. Call it when a probe takes long: it may take the machine
-    /// down, and the ended ones must not be blamed for that.
+    /// Removes ended probes from the file. Call this function when a probe takes long: this probe
+    /// may crash the machine, and the crash must not be attributed to probes that have already
+    /// ended.
     void remove_ended();
     /// Whether no driver has been probed since the machine booted, as far as is known.
     [[nodiscard]] bool is_cold() const { return quarantine_.is_cold(); }
-    /// Judges the result of a probe for which begin() was not called, because its driver has
+    /// Evaluates the result of a probe for which begin() was not called, because its driver has
     /// answered before.
     void judge_unannounced(const ProbeTarget& target, const ProbeResult& probe);
 
@@ -132,7 +135,8 @@ private:
     const FileSystem& files_;
     const Machine& machine_;
     store::Quarantine quarantine_;
-    /// The keys of running probes, as of their start: a driver may be replaced while it is probed.
+    /// The keys of running probes at the time when they were started, because a driver may be
+    /// replaced while it is probed.
     std::map<ProbeTarget, store::ProbeKey> running_ = {};
     std::optional<Reason> unread_ = {};
     std::optional<Reason> unkept_ = {};
