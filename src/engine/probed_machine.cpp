@@ -54,12 +54,13 @@ bool is_whole(const ProbeResult& result) {
            (result.outcome == Outcome::Answered || result.outcome == Outcome::Absent);
 }
 
-/// A digest of the stable part. Whole results are not kept, because they may be megabytes.
+/// A hash of the stable part. Whole results are not kept, because their size may be megabytes.
 std::string digest_of(const ProbeResult& result) {
     return sha256_of(json_line(stable_part(result)));
 }
 
-/// The size of a result, for comparison: the number of devices, then the bytes of their memory.
+/// The size of a result, for comparisons: the number of devices, and the total size of their memory
+/// in bytes.
 std::tuple<std::size_t, std::uint64_t> promise_of(const ProbeResult& result) {
     std::uint64_t bytes = 0;
     for (const auto& device : result.devices)
@@ -68,7 +69,7 @@ std::tuple<std::size_t, std::uint64_t> promise_of(const ProbeResult& result) {
     return {result.devices.size(), bytes};
 }
 
-/// The reason kUnstable of that result, if it has it.
+/// The reason kUnstable in that result, if there is one.
 std::optional<Reason> instability_of(const ProbeResult* result) {
     if (!result)
         return std::nullopt;
@@ -77,7 +78,7 @@ std::optional<Reason> instability_of(const ProbeResult* result) {
     return found == result->reasons.end() ? std::nullopt : std::optional{*found};
 }
 
-/// The smaller one of two results. The accepted one counts only if it is complete.
+/// The smaller of two results. The accepted result is considered only if it is complete.
 ProbeResult lesser_of(const ProbeResult* accepted, ProbeResult result) {
     return accepted && is_whole(*accepted) && promise_of(*accepted) < promise_of(result)
                ? *accepted
@@ -88,7 +89,7 @@ Reason unstable_since(const ProbeResult& result) {
     return because(kUnstable, {{"driver", result.driver}, {"since_usec", to_value(result.at)}});
 }
 
-/// The result with this reason kUnstable in place of an earlier one.
+/// The result, with an earlier reason kUnstable replaced by this one.
 ProbeResult with(ProbeResult result, Reason instability) {
     std::erase_if(result.reasons, [](const Reason& reason) { return reason.is(kUnstable); });
     result.reasons.push_back(std::move(instability));
@@ -106,7 +107,8 @@ bool went_badly(const ProbeResult& probe) {
            has_reason_with(probe.reasons, ReasonTraits::Unreliable);
 }
 
-/// Whether a result may be cached. A failed probe is not, so that the next start tries it again.
+/// Whether a result may be cached. The result of a failed probe is not cached, so that the next
+/// start repeats the probe.
 bool may_be_cached(const ProbeResult& probe) {
     return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
 }
@@ -125,7 +127,7 @@ bool is_inconclusive(const ProbeResult& probe, const Report& report) {
 
 }  // namespace
 
-/// Drops every value that may change while the machine stays the same.
+/// Drops all values that may change while the machine stays the same.
 Report stable_part(Report report) {
     report.generation = 0;
     report.created.reset();
@@ -135,14 +137,14 @@ Report stable_part(Report report) {
         probe.duration.reset();
         probe.output.reset();
         if (probe.exit_code == 0)
-            probe.exit_code.reset();  // an answer may arrive before its process has ended
+            probe.exit_code.reset();  // an answer may arrive before the process has ended
     }
     for (auto& gpu : report.gpus) {
         for (auto& partition : gpu.partitions)
             if (partition.memory)
                 partition.memory->free.reset();
         drop_free_memory(gpu.memory);
-        gpu.power = {};  // falling asleep does not make a new generation
+        gpu.power = {};  // a GPU that falls asleep does not cause a new generation
         for (auto& [api, view] : gpu.apis) {
             view.age.reset();
             forget_the_moment(view.device);
@@ -175,22 +177,23 @@ Value stable_part(const ProbeResult& result) {
     return lasting;
 }
 
-/// Three cases: no earlier result to compare with, a stable driver (accept the result, and probe
-/// again after the first difference), and an unstable driver (accept the smaller result).
+/// There are three cases: there is no earlier result; the driver is stable (accept the result, and
+/// probe again after the first difference); the driver is unstable (accept the smaller result).
 StabilityCheck::Verdict StabilityCheck::check(ProbeResult result, const ProbeResult* accepted) {
     if (!is_whole(result))
         return {.accepted = std::move(result)};
     const auto [place, is_first] = last_.try_emplace({result.api, result.driver});
     auto& last = place->second;
     auto previous = std::exchange(last.digest, digest_of(result));
-    // From the cache: its digest was not computed yet (see begin_with()).
+    // The accepted result is from the cache, and its hash was not computed yet (see begin_with()).
     if (!is_first && previous.empty() && accepted && is_whole(*accepted))
         previous = digest_of(*accepted);
     if (previous.empty())
         return {.accepted = std::move(result)};
     const bool agrees = last.digest == previous;
     last.in_a_row = agrees ? last.in_a_row + 1 : 1;
-    // The driver is unstable: it was unstable before, or this is the second difference in a row.
+    // The driver is unstable, because it was unstable before, or because this is the second
+    // difference in a row.
     auto instability = instability_of(accepted);
     const bool was_doubted = std::exchange(last.is_doubted, !agrees);
     if (!instability && (agrees || !was_doubted))
@@ -207,8 +210,8 @@ void StabilityCheck::begin_with(const ProbeResult& result) {
         last_.try_emplace({result.api, result.driver});
 }
 
-/// A probe whose worker could not start or was killed does not hide the earlier result from the
-/// cache.
+/// If the worker of a probe could not start or was killed, the cache keeps the earlier result of
+/// this probe.
 void ProbeResults::put(ProbeResult probe) {
     auto key = key_of(probe);
     if (was_never_heard(probe)) {
@@ -234,8 +237,8 @@ void ProbeResults::keep(ProbeResult probe) {
                            known->second.outcome == Outcome::Answered;
     if (!keeps_old)
         return put(std::move(probe));
-    // The caller asked for a new verification or measurement; these reasons explain why it was not
-    // made.
+    // The caller requested a new verification or measurement. These reasons explain why there is
+    // none.
     if (probe.stage != kQueryStage)
         known->second.reasons = std::move(probe.reasons);
 }
@@ -261,7 +264,7 @@ void ProbeResults::keep_only(const TargetSearch& search) {
     std::erase_if(probes_, [&offered](const auto& entry) {
         return !offered.contains({entry.second.api, entry.second.driver});
     });
-    // A driver that can't be used has its result from the search.
+    // For a driver that can't be used, the search provides the result.
     for (const auto& probe : search.unusable)
         put(probe);
 }
@@ -279,8 +282,8 @@ std::vector<ProbeResult> ProbeResults::all() const {
 }
 
 bool ProbeResults::any_went_badly() const {
-    // A single lost worker may have been killed from outside. Several at once are a failure: their
-    // results are missing.
+    // A single lost worker may have been killed from outside. If several workers are lost at once,
+    // this is a failure, because their results are missing.
     const auto was_lost = [](const auto& entry) {
         return std::ranges::any_of(entry.second.reasons,
                                    [](const Reason& reason) { return reason.is("worker-lost"); });
@@ -294,7 +297,7 @@ std::vector<ProbeResult> ProbeResults::worth_caching(const Report& report) const
     for (const auto& [key, probe] : probes_)
         if (may_be_cached(probe) && !is_inconclusive(probe, report))
             worth.push_back(probe);
-    // Only drivers that are still installed; keep_only() does not touch earlier_.
+    // Include only drivers that are still installed, because keep_only() does not change earlier_.
     for (const auto& [key, probe] : earlier_)
         if (probes_.contains(key))
             worth.push_back(probe);
@@ -306,7 +309,7 @@ namespace {
 constexpr Bytes kMaxCaptureFile = mib(4);
 constexpr std::size_t kMaxProbeFiles = 128;
 
-/// Reads a JSON file; each error has its path.
+/// Reads a JSON file. The text of each error contains the path.
 Result<Value> read_document(const FileSystem& files, const std::string& path) {
     const auto text = TRY(files.read(path, kMaxCaptureFile));
     auto document = parse_json(text, kMaxCaptureFile);
@@ -333,7 +336,8 @@ Result<ProbeResult> read_probe(const FileSystem& files, const std::string& name)
     return probe;
 }
 
-/// A capture without the folder has no probes. Limited, because a capture may come from anywhere.
+/// If the folder is missing, the capture has no probes. The number of files is limited, because a
+/// capture may come from an untrusted source.
 Result<std::vector<ProbeResult>> read_probes(const FileSystem& files) {
     std::vector<ProbeResult> probes;
     const auto names = files.list("/probes");
@@ -379,8 +383,9 @@ Value clean(Value document) {
     return document;
 }
 
-/// `base` with its members replaced, recursively, by the members of `over` that are not null.
-/// Members that `base` lacks are dropped, because a hostile file may have a hundred thousand.
+/// `base`, with its members recursively replaced by the members of `over` that are not null.
+/// Members that `base` lacks are dropped, because a malicious file may have a hundred thousand
+/// members.
 Value overlaid(Value base, const Value& over) {
     const auto* members = over.as_object();
     if (!members)
@@ -415,7 +420,7 @@ Result<MachineSource> captured_machine(const FileSystem& files,
             ErrorCode::Malformed,
             "/capture.json: schema is not 1, so the capture is damaged or from a newer version"};
     MachineSource source;
-    // Start from an empty host, so that captures of older versions may lack members.
+    // Start from an empty host, so that captures from older versions may lack members.
     auto host = record_from<Host>(overlaid(to_value(Host{}), capture.at("host")));
     if (!host)
         return std::move(host).error().in("/capture.json: host");
@@ -430,7 +435,8 @@ Result<MachineSource> captured_machine(const FileSystem& files,
 
 Result<MachineSource> replayed_machine(const std::string& folder) {
     const RootedFiles capture{folder};
-    // If /root is a link, its target is resolved inside the capture and can't leave it.
+    // If /root is a link, its target is resolved inside the capture and can't lead out of the
+    // capture.
     const auto inside = capture.real_path("/root");
     if (!inside && capture.link_target("/root"))
         return Error{ErrorCode::Malformed, "capture " + folder + ": root does not exist"};
@@ -450,7 +456,7 @@ bool ProbedMachine::offers(const ProbeTarget& target) const {
     return std::ranges::find(search.targets, target) != search.targets.end();
 }
 
-/// For a capture, the recorded results take the place of the search for drivers.
+/// For a capture, the recorded results replace the search for drivers.
 void ProbedMachine::scan(const TargetFolders& folders) {
     hardware =
         scan_machine(files(), *source.nodes, source.host ? *source.host : detect_host(files()));
@@ -464,7 +470,8 @@ void ProbedMachine::scan(const TargetFolders& folders) {
 }
 
 void ProbedMachine::scan_functions(const TargetFolders& folders) {
-    // uname() is enough for the host here; detecting the rest takes longer than this scan.
+    // uname() provides enough facts about the host here. Detecting the other facts takes longer
+    // than this scan.
     hardware = gpuprobe::scan_functions(files(), source.host ? *source.host : running_kernel());
     search = find_targets(files(), folders);
 }
@@ -473,7 +480,7 @@ void ProbedMachine::refresh_power() {
     engine::refresh_power(files(), hardware);
 }
 
-/// The watched files are the dynamic linker's cache and the drivers' manifests.
+/// The fingerprint includes the dynamic linker's cache and the drivers' manifests as watched files.
 std::string ProbedMachine::fingerprint() const {
     std::vector<std::string> watched{std::string{kLinkerCache}};
     for (const auto& target : search.targets)

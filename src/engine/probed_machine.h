@@ -25,8 +25,8 @@ namespace gpuprobe::engine {
 /// with equal stable parts belong to the same generation.
 Report stable_part(Report report);
 
-/// The part of a probe result that stays the same while the machine does: the outcome and the
-/// devices' facts, without momentary ones.
+/// The part of a probe result that stays the same as long as the machine stays the same: the
+/// outcome and the devices' facts, without momentary facts.
 Value stable_part(const ProbeResult& result);
 
 /// The reason for a driver whose results vary from probe to probe: {driver, since_usec}.
@@ -34,8 +34,8 @@ constexpr ReasonCode kUnstable = "unstable";
 
 /// Distinguishes an unstable driver, whose results vary, from a change of the machine.
 ///
-/// After a change of the machine, the new result is the same twice. So when a result differs from
-/// the previous one, the driver is probed again, and if that result differs as well, the driver is
+/// After a change of the machine, the new result is the same twice. So if a result differs from the
+/// previous result, the driver is probed again; if the new result differs too, the driver is
 /// unstable. For an unstable driver, the result with fewer devices or less memory is accepted,
 /// until three results in a row agree.
 class StabilityCheck {
@@ -44,19 +44,20 @@ public:
         ProbeResult accepted = {};
         bool ask_again = false;
     };
-    /// Compares `result`, the newest one, with the result accepted so far (null if none was). The
-    /// accepted result of an unstable driver has the reason kUnstable. Only compares queries with
-    /// the outcome Answered or Absent; accepts all others.
+    /// Compares `result`, the newest result, with the accepted result (null if no result has been
+    /// accepted). The accepted result of an unstable driver has the reason kUnstable. Only queries
+    /// with the outcome Answered or Absent are compared; all other results are accepted.
     [[nodiscard]] Verdict check(ProbeResult result, const ProbeResult* accepted);
-    /// Sets the result that was accepted before this program started; the next one is compared with
-    /// it. Its digest is computed only then, because it takes a tenth of a start from the cache.
+    /// Sets the result that was accepted before this program started. The next result is compared
+    /// with it. The hash of the accepted result is computed only at this comparison, because
+    /// computing it takes a tenth of the time of a start with a cache.
     void begin_with(const ProbeResult& result);
-    /// Forgets the results so far: after a change of the machine, the next ones may differ.
+    /// Forgets all results, because after a change of the machine the next results may differ.
     void machine_changed() { last_.clear(); }
 
 private:
     struct Last {
-        std::string digest = {};  ///< of the last result; empty: compute it from the accepted one
+        std::string digest = {};  ///< hash of the last result; empty: not computed yet
         int in_a_row = 1;         ///< number of results in a row that agreed
         bool is_doubted = false;  ///< the last result differed from the one before
     };
@@ -70,12 +71,12 @@ public:
     /// Adds a result or replaces an older one.
     void put(ProbeResult probe);
     /// Like put(), but a skipped result (for instance because the device sleeps) does not replace
-    /// an answered one: its facts stay, with their age. A verification or measurement that stays
-    /// gets the reasons of the skipped result.
+    /// an answered result: the facts of the answered result stay, with their age. A verification or
+    /// measurement that stays gets the reasons of the skipped result.
     void keep(ProbeResult probe);
     void forget(const ProbeTarget& target);
-    /// The machine has changed: earlier results are no longer kept for drivers that can't be
-    /// probed.
+    /// Call this when the machine has changed: earlier results are then no longer kept for drivers
+    /// that can't be probed.
     void machine_changed();
     /// Forgets the results of drivers that are no longer installed, and adds the results of drivers
     /// that can't be used (TargetSearch::unusable).
@@ -104,8 +105,8 @@ private:
     std::set<Key> outdated_ = {};  ///< probes whose results are from before the machine changed
 };
 
-/// The source that the engine reads a machine from: the running machine, or a capture with recorded
-/// probes.
+/// The source from which the engine reads a machine: the running machine, or a capture with
+/// recorded probes.
 struct MachineSource {
     std::shared_ptr<const FileSystem> files = {};  // shared with copies and recorders of the source
     std::shared_ptr<const NodeSource> nodes = {};
@@ -120,8 +121,8 @@ MachineSource live_machine();
 /// Reads a capture folder (docs/internals/capture.md). Errors: NotFound, Malformed, TooLarge, each
 /// with the text "file: reason".
 Result<MachineSource> replayed_machine(const std::string& folder);
-/// A document beside a capture's capture.json, with every text in it scrubbed; nullopt if there is
-/// none. Errors: Malformed, TooLarge.
+/// A document that is next to capture.json in a capture, with every text in it scrubbed; nullopt if
+/// there is no such document. Errors: Malformed, TooLarge.
 Result<std::optional<Value>> captured_document(const FileSystem& capture, const std::string& path);
 /// Reads a capture whose metadata is in `files`, and the machine's own files (the capture's /root)
 /// in `root`. Errors: as replayed_machine().
@@ -136,14 +137,15 @@ struct ProbedMachine {
     ProbeResults results = {};
 
     [[nodiscard]] const FileSystem& files() const { return *source.files; }
-    /// Whether this is a capture: its results are recorded and no probe runs.
+    /// Whether this is a capture, whose results are recorded and for which no probe runs.
     [[nodiscard]] bool is_replay() const { return source.recorded.has_value(); }
     /// Whether the machine still has that driver.
     [[nodiscard]] bool offers(const ProbeTarget& target) const;
-    /// Scans the hardware and searches for drivers. Forgets the results of drivers that are gone.
+    /// Scans the hardware and searches for drivers. Forgets the results of drivers that no longer
+    /// exist.
     void scan(const TargetFolders& folders);
     /// The part of scan() that is needed to choose which drivers to probe: only PCI functions, and
-    /// the search for drivers. Not for a capture.
+    /// the search for drivers. Must not be used for a capture.
     void scan_functions(const TargetFolders& folders);
     /// Reads the power state of the devices again.
     void refresh_power();
