@@ -23,14 +23,16 @@ Publisher::Publisher(const EngineContext& context,
         cache_.emplace(*context.options.cache_file);
 }
 
-/// Made on first use: many reports are replaced before a caller wants the text.
+/// The text is created on first use, because many reports are replaced before a caller needs the
+/// text.
 const std::string& Publisher::json() const {
     if (json_.empty())
         json_ = json_line(to_value(report_));
     return json_;
 }
 
-/// The report of a capture has the capture's time, so that it is the same on every replay.
+/// The report about a capture has the time of the capture, so that every replay gives the same
+/// report.
 ReportContext Publisher::report_context() const {
     const auto& machine = context_.machine;
     ReportContext context{.generation = report_.generation,
@@ -66,7 +68,8 @@ Report Publisher::assembled() const {
     return report;
 }
 
-/// The GPUs that an unspecific request of the "default" application gets; they are listed first.
+/// The GPUs that the application "default" gets without further requirements. These GPUs are listed
+/// first.
 std::vector<std::string> Publisher::default_choice(const Report& report, WallTime now) const {
     const auto decision = decisions_.select(
         "default", Value{}, {.uid = kRoot, .machine = report, .seen = report, .now = now});
@@ -88,7 +91,7 @@ void Publisher::publish(bool is_new) {
         listener();
 }
 
-/// Results that arrive while the timer runs join the same generation.
+/// Results that arrive while the timer is running belong to the same generation.
 void Publisher::publish_soon() {
     if (gathering_)
         return;
@@ -101,15 +104,15 @@ bool Publisher::has_new_fingerprint() {
     return std::exchange(fingerprint_, fingerprint) != fingerprint;
 }
 
-/// After the first round, the cache has nothing that the drivers have not reported. Before that,
-/// the cache is tried again after each change, because nodes may still appear one by one during
-/// boot; the cached results are valid once the machine is complete.
+/// After the first round, the cache contains nothing that the drivers have not reported. Before
+/// that, the cache is tried again after each change, because nodes may still appear one by one
+/// during boot; the cached results are valid once the machine is complete.
 std::optional<store::CachedProbes> Publisher::load_cache() {
     if (!cache_ || context_.machine.is_replay() || basis_ == Basis::Drivers)
         return std::nullopt;
     auto cached = cache_->load(fingerprint_);
     if (!cached)
-        return std::nullopt;  // like a first start
+        return std::nullopt;  // continue as if there were no cache
     if (!cached->queries.empty())
         basis_ = Basis::Cache;
     return std::move(cached).value();
@@ -130,7 +133,8 @@ QueryState state_after(QueryState state, QueryEvent event) {
         case QueryEvent::MachineChange:
             return is_running(state) ? Outdated : state;
         case QueryEvent::End:
-            // A deferral is remembered. An outdated query that could not be repeated is deferred.
+            // A deferral is remembered until the end. If an outdated query could not be repeated,
+            // it is deferred.
             return state == Idle || state == Running ? Idle : Deferred;
     }
     return state;
@@ -189,8 +193,8 @@ std::optional<ProbeResult> Queries::obstacle(const ProbeTarget& target, bool all
     return std::nullopt;
 }
 
-/// Phases: sort the chosen targets into deferred and due ones, set suspects aside, then start the
-/// others in the order of sort_for_start().
+/// There are three phases: separate the chosen targets into deferred and due targets, set suspects
+/// aside, then start the other targets in the order of sort_for_start().
 void Queries::start(const Chosen& chosen, bool allow_wake) {
     auto& machine = context_.machine;
     if (machine.is_replay())
@@ -216,7 +220,7 @@ void Queries::start(const Chosen& chosen, bool allow_wake) {
     const auto suspects = std::stable_partition(
         due.begin(), due.end(),
         [this](const ProbeTarget& target) { return !context_.ledger.is_suspect(target); });
-    // Suspects count as running from now on, so that they are not started twice.
+    // From now on, suspects count as running, so that they are not started twice.
     for (auto target = suspects; target != due.end(); ++target) {
         note(*target, QueryEvent::Start);
         suspects_.push_back(*target);
@@ -232,7 +236,7 @@ void Queries::start_ahead() {
     const auto& machine = context_.machine;
     auto targets = machine.search.targets;
     sort_for_start(targets, machine.hardware, machine.results);
-    // At most one worker is started ahead: the first that names GPUs.
+    // At most one worker is started ahead: the worker for the first target that names GPUs.
     const auto first = std::ranges::find_if(targets, [&machine](const ProbeTarget& target) {
         return names_gpus(target, machine.hardware);
     });
@@ -244,8 +248,8 @@ void Queries::start_ahead() {
     ask(*first);
 }
 
-/// Starts the targets in their order. If some of them name the GPUs and have no result yet, these
-/// start first, and the others wait in held_.
+/// Starts the targets in their order. If some targets name the GPUs and have no result yet, these
+/// targets start first, and the other targets wait in held_.
 void Queries::ask_all(std::vector<ProbeTarget> due) {
     const auto& machine = context_.machine;
     const auto others =
@@ -259,7 +263,7 @@ void Queries::ask_all(std::vector<ProbeTarget> due) {
         return;
     }
     // Fill naming_ before the first ask(): a target that can't be started reports this within
-    // ask(), and heard() has to wait for all of them.
+    // ask(), and heard() has to wait for all naming targets.
     naming_.insert(due.begin(), due.end());
     for (const auto& target : later)
         note(target, QueryEvent::Start);
@@ -275,7 +279,8 @@ void Queries::end_head_start() {
 }
 
 /// Starts one held target and schedules the next. Callers whose requests arrive in between wait
-/// only for one start, not for all. defer() lets them go first; a timer would not.
+/// only for one start, not for all starts. With defer(), these requests are handled first; with a
+/// timer, they would not be.
 void Queries::ask_next_held() {
     head_start_.reset();
     if (held_.empty())
@@ -296,7 +301,7 @@ void Queries::heard(const ProbeTarget& target) {
     head_start_ = context_.loop.defer([this] { ask_next_held(); });
 }
 
-/// Starts the next suspect if nothing else runs.
+/// Starts the next suspect if no other probe is running.
 void Queries::ask_next_suspect() {
     if (suspects_.empty() || begun_ - ended_ != suspects_.size())
         return;
@@ -308,7 +313,7 @@ void Queries::ask_next_suspect() {
 
 void Queries::start_due() {
     for (const auto& target : running_targets())
-        context_.ledger.confirm(target);  // start_ahead() began it before the scan
+        context_.ledger.confirm(target);  // start_ahead() has begun it before the scan
     start([this](const ProbeTarget& target) { return !is_fresh(target); }, false);
 }
 
@@ -337,7 +342,7 @@ bool Queries::is_fresh(const ProbeTarget& target) const {
     const auto* known = context_.machine.results.find(target);
     if (!known || !known->at)
         return false;
-    // A result from the future was made before the clock was set back.
+    // A time in the future means that the result is from before the clock was set back.
     const auto now = context_.clock.wall();
     return *known->at <= now && now - context_.options.trusts_cache_for < *known->at;
 }
@@ -364,8 +369,8 @@ void Queries::machine_changed() {
     stability_.machine_changed();
 }
 
-/// The next result of each driver is compared with its cached one. Results of drivers that are gone
-/// are dropped.
+/// The next result of each driver is compared with the driver's cached result. Results of drivers
+/// that no longer exist are dropped.
 void Queries::take_cached(std::vector<ProbeResult> probes) {
     auto& machine = context_.machine;
     for (auto& probe : probes) {
@@ -383,8 +388,8 @@ std::vector<ProbeTarget> Queries::askable() const {
     return targets;
 }
 
-/// Whether a target may be probed again right now. While the machine goes to sleep, it is deferred
-/// instead.
+/// Whether a target may be probed again immediately. While the machine is going to sleep, the
+/// target is deferred instead.
 bool Queries::may_be_asked_again(const ProbeTarget& target) {
     const auto& machine = context_.machine;
     if (!machine.offers(target) || sleeper_woken_by(target, machine.hardware))
@@ -409,7 +414,7 @@ bool Queries::ask_again_after(const ProbeTarget& target, const ProbeResult& prob
     const bool went_wrong = context_.ledger.should_retry(target, probe);
     if (state_of(target) == QueryState::Outdated)
         return ask_once_more(target);
-    // A program in a hurry has no time for a second timeout.
+    // A program that needs its answer quickly can't wait for a second timeout.
     const bool is_too_late =
         context_.options.limits.is_hurried && probe.outcome == Outcome::TimedOut;
     if (!went_wrong || is_too_late || !may_be_asked_again(target))
@@ -418,15 +423,16 @@ bool Queries::ask_again_after(const ProbeTarget& target, const ProbeResult& prob
     return true;
 }
 
-/// The answer is final: the driver did no harm, and callers need not wait for the worker's exit.
+/// Called when the answer is final: the driver did no harm, and callers need not wait for the
+/// worker's exit.
 void Queries::settle(const ProbeTarget& target) {
     settled_.insert(target);
     context_.ledger.answered(target);
 }
 
-/// Called when an answer arrives while its worker still runs. A first result is used right away. If
-/// there is an older result, the new one is used only after the worker has ended, because the way
-/// it ends may matter.
+/// Called when an answer arrives while its worker still runs. A first result is used immediately.
+/// If there is an older result, the new result is used only after the worker has ended, because it
+/// may matter how the worker ends.
 void Queries::answered(const ProbeTarget& target, ProbeResult probe, bool is_whole) {
     auto& machine = context_.machine;
     if (machine.offers(target) && (early_.contains(target) || !machine.results.find(target))) {
@@ -449,11 +455,12 @@ void Queries::ended(const ProbeTarget& target, ProbeResult probe) {
     const bool was_early = early_.erase(target) > 0;
     if (ask_again_after(target, probe))
         return;
-    // Forget the early result, so that keep() and the stability check treat this one as the first.
+    // Forget the early result, so that keep() and the stability check treat this result as the
+    // first.
     if (was_early)
         context_.machine.results.forget(target);
     auto& machine = context_.machine;
-    if (machine.offers(target)) {  // the driver may have been uninstalled meanwhile
+    if (machine.offers(target)) {  // the driver may have been uninstalled in the meantime
         auto verdict = stability_.check(std::move(probe), machine.results.find(target));
         machine.results.keep(std::move(verdict.accepted));
         if (verdict.ask_again && ask_once_more(target))

@@ -24,10 +24,10 @@ namespace gpuprobe::engine {
 
 struct EngineOptions;  // engine.h
 
-/// The callbacks of a caller that waits for probes. Either may be empty.
+/// The callbacks of a caller that waits for probes. Both may be empty.
 struct ProbeWaiter {
     std::function<void(double)> progress = {};  ///< gets the fraction that has ended, from 0 to 1
-    std::function<void()> done = {};            ///< called once, when all of them have ended
+    std::function<void()> done = {};            ///< called once, when all probes have ended
 };
 
 /// References that the parts of the engine share. The engine owns the objects.
@@ -57,27 +57,28 @@ public:
               std::function<bool()> is_probing);
 
     [[nodiscard]] const Report& report() const { return report_; }
-    /// The report as one line of JSON; made once per report.
+    /// The report as one line of JSON. The text is created once for each report.
     [[nodiscard]] const std::string& json() const;
     /// Adds a callback that is called after each new generation.
     void on_change(std::function<void()> changed) { listeners_.push_back(std::move(changed)); }
     /// Adds a note to all later reports.
     void add_note(Reason note) { notes_.push_back(std::move(note)); }
 
-    /// Assembles the report again. It is a new generation if its stable part has changed, or if
-    /// `is_new`: decisions may change although the report does not.
+    /// Assembles the report again. The new report is a new generation if its stable part has
+    /// changed, or if `is_new` is true, because decisions may change even if the report does not.
     void publish(bool is_new = false);
     /// Calls publish() within kGather, or sooner at the beginning of a round.
     void publish_soon();
 
-    /// Whether drivers may report different results than at the last call.
+    /// Whether drivers may report different results than at the last call of this function.
     [[nodiscard]] bool has_new_fingerprint();
-    /// The results that an earlier process cached for this machine. nullopt without a usable cache,
-    /// and after the end of the first round of queries.
+    /// The results that an earlier process cached for this machine. nullopt if there is no usable
+    /// cache, and after the end of the first round of queries.
     [[nodiscard]] std::optional<store::CachedProbes> load_cache();
-    /// Writes the cache. Errors are ignored: they only cost the next start some probes.
+    /// Writes the cache. Errors are ignored, because without the cache the next start only has to
+    /// probe again.
     void save_cache(const store::CachedProbes& probes) const;
-    /// All drivers have been probed: the report no longer depends on the cache.
+    /// Called when all drivers have been probed: the report then no longer depends on the cache.
     void round_ended() {
         basis_ = Basis::Drivers;
         gather_ = kFirstGather;
@@ -85,7 +86,7 @@ public:
     [[nodiscard]] bool is_from_cache() const { return basis_ == Basis::Cache; }
 
 private:
-    /// The basis of the results. It only moves down this list.
+    /// The basis of the results. It only changes to a value further down in this list.
     enum class Basis { Nothing, Cache, Drivers };
     [[nodiscard]] ReportContext report_context() const;
     [[nodiscard]] Report assembled() const;
@@ -98,7 +99,7 @@ private:
     Basis basis_ = Basis::Nothing;
     std::string fingerprint_ = {};
     Report report_ = {};
-    mutable std::string json_ = {};  ///< empty: not made yet for this report
+    mutable std::string json_ = {};  ///< empty: not created yet for this report
     std::vector<Reason> notes_ = {};
     std::vector<std::function<void()>> listeners_ = {};
     EventHandle gathering_ = {};
@@ -116,7 +117,7 @@ enum class QueryState {
 enum class QueryEvent {
     Start,          ///< a worker starts
     Defer,          ///< the target was requested but has to wait
-    MachineChange,  ///< the result of a running worker may be out of date
+    MachineChange,  ///< the result of a running worker may be outdated
     End,            ///< the worker has ended and is not started again
 };
 
@@ -124,10 +125,11 @@ enum class QueryEvent {
 [[nodiscard]] QueryState state_after(QueryState state, QueryEvent event);
 [[nodiscard]] bool is_running(QueryState state);
 
-/// Runs queries, which ask drivers for their devices. Tracks which targets are due, which run and
-/// which have to wait.
+/// Runs queries, which ask drivers for their devices. Tracks which targets are due, which are
+/// running and which have to wait.
 ///
-/// Queries that run at the same time form a round. Callers that want results wait for its end.
+/// Queries that run at the same time form a round. Callers that need results wait for the end of
+/// the round.
 class Queries {
 public:
     using Chosen = std::function<bool(const ProbeTarget&)>;
@@ -145,13 +147,13 @@ public:
     /// them.
     static constexpr Duration kHeadStart = std::chrono::milliseconds{50};
 
-    /// Queries the chosen targets that do not run yet. Defers targets that would wake a GPU, unless
-    /// `allow_wake`, and all targets while the machine goes to sleep.
+    /// Queries the chosen targets that are not running yet. Defers targets that would wake a GPU,
+    /// unless `allow_wake`, and all targets while the machine is going to sleep.
     void start(const Chosen& chosen, bool allow_wake);
     void start_all() {
         start([](const ProbeTarget&) { return true; }, false);
     }
-    /// Starts the first query while the machine is scanned, unless a driver is suspect or held
+    /// Starts the first query while the machine is scanned, unless a driver is a suspect or held
     /// back. Needs only ProbedMachine::scan_functions(). Call start_due() afterwards.
     void start_ahead();
     /// Queries the targets whose cached result is missing or too old.
@@ -165,9 +167,9 @@ public:
     /// Lets the next catch_up() run immediately.
     void may_catch_up() { caught_up_at_.reset(); }
 
-    /// Marks the queries that run now as outdated.
+    /// Marks the queries that are running now as outdated.
     void machine_changed();
-    /// Adds results of an earlier process.
+    /// Adds results from an earlier process.
     void take_cached(std::vector<ProbeResult> probes);
     /// The targets that are not in quarantine.
     [[nodiscard]] std::vector<ProbeTarget> askable() const;
