@@ -23,7 +23,7 @@ constexpr Bytes kMaxFile = kib(64);
 constexpr std::size_t kShortestNumber = 4;
 constexpr std::size_t kShortest = 2;  ///< a single letter occurs in every text
 
-/// Files with identifiers, below each entry of a folder.
+/// Files that contain identifiers. Each path is below every entry of a folder.
 struct NumberFiles {
     const char* folder;
     std::array<const char*, 4> files;
@@ -48,11 +48,11 @@ constexpr std::array kNumbers = {
     "/sys/class/dmi/id/chassis_asset_tag",
     "/proc/device-tree/serial-number",
 };
-/// The files in these folders have the names of wireless networks.
+/// The files in these folders are named after wireless networks.
 constexpr std::array kNetworkFolders = {"/etc/NetworkManager/system-connections", "/var/lib/iwd"};
 
 /// Whether the text is a placeholder that vendors use for a missing number, or a word that occurs
-/// in many texts. Replacing it would garble reports.
+/// in many texts. Replacing such a text would make reports unreadable.
 bool is_no_name(const std::string& text) {
     static constexpr std::array<std::string_view, 8> kNone = {
         "localhost", "localdomain", "default string", "not specified",
@@ -61,14 +61,16 @@ bool is_no_name(const std::string& text) {
            std::ranges::find(kNone, lower_case(text)) != kNone.end();
 }
 
-/// Adds a name once. Values in the device tree end in a zero byte.
+/// Adds a name if it is not in the list yet. Values from the device tree end in a zero byte, which
+/// is removed.
 void add(std::string_view text, std::vector<std::string>& names) {
     std::string name{trimmed(text.substr(0, text.find('\0')))};
     if (!is_no_name(name) && std::ranges::find(names, name) == names.end())
         names.push_back(std::move(name));
 }
 
-/// Adds accounts of people, and the users that this program runs for. root is not personal.
+/// Adds the accounts of people, and the users on whose behalf this program runs. The name root is
+/// not personal.
 void add_users(Identifiers& all) {
     for (const auto& account : accounts())
         if (account.uid >= kFirstPerson && account.uid != kNobody) {
@@ -83,7 +85,7 @@ void add_users(Identifiers& all) {
     std::erase_if(all.users, [](const std::string& name) { return name == "root"; });
 }
 
-/// Adds the names that /etc/hosts lists in the same line as one of ours.
+/// Adds the names that /etc/hosts lists in the same line as one of the host's known names.
 void add_aliases(std::string_view hosts, std::vector<std::string>& names) {
     for (const auto line : split(hosts, '\n')) {
         const auto columns = words(line.substr(0, line.find('#')));
@@ -96,14 +98,14 @@ void add_aliases(std::string_view hosts, std::vector<std::string>& names) {
 }
 
 /// Adds the host's names with and without domain, their aliases, and the domains that the resolver
-/// searches. A search domain without a dot is too general.
+/// searches. A search domain without a dot is too general and is left out.
 void add_hosts(const FileSystem& files, std::vector<std::string>& names) {
     for (const auto* path :
          {"/proc/sys/kernel/hostname", "/proc/sys/kernel/domainname", "/etc/hostname"})
         if (const auto line = files.line(path); line && *line != "(none)")
             add(*line, names);
     std::erase_if(names, [](const std::string& name) { return is_no_name(name); });
-    // add() may grow the list, so go by index and only over the names found so far.
+    // add() may grow the list, so use an index, and visit only the names that were found so far.
     for (std::size_t i = 0, count = names.size(); i < count; ++i)
         if (const auto dot = names[i].find('.'); dot != std::string::npos)
             add(std::string{names[i]}.substr(0, dot), names);
@@ -136,7 +138,7 @@ void add_numbers(const FileSystem& files, std::vector<std::string>& numbers) {
                   [](const std::string& number) { return number.size() < kShortestNumber; });
 }
 
-/// Sorts longer names first, so that a name is tried before other names that it begins with.
+/// Sorts longer names first, so that a name is tried before shorter names with which it begins.
 void sort_by_length(std::vector<std::string>& names) {
     std::ranges::sort(names, std::ranges::greater{}, &std::string::size);
 }
@@ -178,7 +180,7 @@ std::string stand_in(const FoundIdentifier& found, unsigned number) {
     return {};
 }
 
-/// Whether a member has free text, by a driver or by this program.
+/// Whether a member contains free text, which a driver or this program has written.
 bool is_prose(std::string_view key) {
     static constexpr std::array<std::string_view, 6> kProse = {"note",   "error",   "lines",
                                                                "output", "problem", "phase"};
@@ -201,13 +203,13 @@ bool is_identity(std::string_view key) {
     return device_fact(key) && may_identify(key);
 }
 
-/// Whether the value is a reason that holds output of a driver.
+/// Whether the value is a reason that contains output of a driver.
 bool is_driver_output(const Value& value) {
     return value.is_object() && value.at("code") == Value{"worker-output"};
 }
 
-/// Whether a member holds output of a driver in another form: a copy in a finding, or the end of a
-/// compiler's log.
+/// Whether a member contains output of a driver in another form: a copy in a finding, or the end of
+/// a compiler's log.
 bool is_driver_output(std::string_view parent, std::string_view key) {
     return key == "output" || (key == "note" && (parent == "check" || parent == "measured"));
 }
@@ -247,7 +249,7 @@ unsigned Redaction::number_of(std::string_view identifier) {
     return numbers_.try_emplace(std::string{identifier}, next).first->second;
 }
 
-/// Goes through the text character by character and copies all but the identifiers.
+/// Copies the text character by character, except identifiers.
 std::string Redaction::masked(std::string_view text, TextKind kind) {
     std::string clean;
     for (std::size_t at = 0; at < text.size();) {
@@ -263,8 +265,8 @@ std::string Redaction::masked(std::string_view text, TextKind kind) {
     return clean;
 }
 
-/// Masks a fact that identifies a device, even if no pattern matches it. Texts without digits, like
-/// "XX", are kept: they do not identify anything.
+/// Masks a fact that identifies a device, even if no pattern matches it. Texts without digits, such
+/// as "XX", are kept, because they do not identify anything.
 std::string Redaction::masked_identity(std::string_view text) {
     auto clean = masked(text, TextKind::Fact);
     const bool has_digit = text.find_first_of("123456789") != std::string_view::npos;
@@ -290,13 +292,13 @@ Value Redaction::masked_items(std::string_view key, Value items) {
     return kept;
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as a document is
+// NOLINTNEXTLINE(misc-no-recursion): the recursion is as deep as the document
 Value Redaction::masked_member(std::string_view key, Value value) {
     if (const auto* text = value.as_string())
         return masked_text(key, *text);
     if (value.as_array())
         return masked_items(key, std::move(value));
-    if (key == "os_release")  // the words of a distribution may also be names of users
+    if (key == "os_release")  // the name of a distribution may also be the name of a user
         return value;
     if (auto* members = value.as_object())
         for (auto& member : *members) {
@@ -325,7 +327,8 @@ Value Redaction::masked_probe(Value probe) {
     return masked_document(std::move(probe));
 }
 
-/// Replaces the id of a user or group by a number from 1000 on. System accounts keep their ids.
+/// Replaces the id of a user or group with a number of at least 1000. System accounts keep their
+/// ids.
 void Redaction::mask_account(Value& id) {
     const auto number = id.as_int();
     if (!number || *number < kFirstPerson)
@@ -339,7 +342,7 @@ Value Redaction::masked_nodes(Value nodes) {
     if (!all)
         return nodes;
     for (auto& [path, node] : *all) {
-        // The group's name is replaced by its new number; names of system groups are kept.
+        // Replace the group's name with its new number. Names of system groups are kept.
         const auto gid = node.at("gid").as_int();
         mask_account(node["uid"]);
         mask_account(node["gid"]);

@@ -20,11 +20,11 @@ struct Identifiers {
 };
 
 /// The identifiers of this machine: accounts from uid 1000 on, the user who runs this program or
-/// called sudo; from `files` the host names, machine-id and boot-id, and the serial numbers and
-/// addresses of firmware, disks and network cards. Leaves out files that can't be read.
+/// called sudo; and, from `files`, the host names, machine-id and boot-id, and the serial numbers
+/// and addresses of firmware, disks and network cards. Files that can't be read are left out.
 Identifiers identifiers_of(const FileSystem& files);
 
-/// The kind of a text. It determines which patterns of identifiers are replaced.
+/// The kind of a text. The kind determines which patterns of identifiers are replaced.
 enum class TextKind {
     Kernel,   ///< files of sysfs and procfs, paths: full of numbers that identify nothing
     Version,  ///< a fact that is a version: numbers with dots
@@ -32,9 +32,9 @@ enum class TextKind {
     Prose,    ///< output of drivers, notes
 };
 
-/// Replaces identifiers of cards, machines, networks and users by numbered placeholders. Within one
-/// Redaction, equal identifiers get equal placeholders and different ones different placeholders.
-/// docs/internals/capture.md lists all identifiers that are replaced.
+/// Replaces identifiers of cards, machines, networks and users with numbered placeholders. Within
+/// one Redaction object, equal identifiers get the same placeholder, and different identifiers get
+/// different placeholders. docs/internals/capture.md lists all identifiers that are replaced.
 class Redaction {
 public:
     /// `keeps_driver_output`: keep the masked output of drivers. Otherwise masked_document()
@@ -43,16 +43,16 @@ public:
         : known_{std::move(known)}, keeps_driver_output_{keeps_driver_output} {}
 
     /// The text with identifiers replaced. UUIDs and numbers of 16 hexadecimal digits ("unique_id")
-    /// keep their form, also in decimal as in KFD's files.
+    /// keep their form, even if the number is in decimal as in KFD's files.
     [[nodiscard]] std::string masked(std::string_view text, TextKind kind = TextKind::Kernel);
     /// The document with every text masked. The member's name determines the kind of the text: a
     /// fact that report/fact_table.h marks as identifying a device is replaced in any form. Numbers
-    /// are kept, because none of them identifies a card.
+    /// are kept, because no number identifies a card.
     [[nodiscard]] Value masked_document(Value document);
     /// A probe result in the form of captures. Masked like any document, and facts of devices that
     /// are not in report/fact_table.h are removed.
     [[nodiscard]] Value masked_probe(Value probe);
-    /// The content of nodes.json: users and groups get new numbers from 1000 on, and no names.
+    /// The content of nodes.json. Users and groups get new numbers, starting at 1000, and no names.
     [[nodiscard]] Value masked_nodes(Value nodes);
 
 private:

@@ -7,7 +7,7 @@
 namespace gpuprobe::engine {
 
 void Debounce::event(MonotonicTime now) {
-    // A new series starts with the short waits.
+    // A new series of events starts with the short waiting times.
     if (!last_ || now - *last_ > kOver) {
         calm_ = settle_;
         window_ = 4 * settle_;
@@ -18,7 +18,8 @@ void Debounce::event(MonotonicTime now) {
         first_ = now;
 }
 
-/// The end of the calm after the last event, but at most the window after the first event.
+/// The end of the quiet time after the last event, but no later than the end of the window after
+/// the first event.
 std::optional<MonotonicTime> Debounce::due() const {
     if (!first_)
         return std::nullopt;
@@ -33,7 +34,7 @@ std::optional<MonotonicTime> Debounce::look_due() const {
     return *last_ + settle_;
 }
 
-/// Each further round of the same series waits longer.
+/// Each further round in the same series waits longer.
 void Debounce::asked() {
     first_.reset();
     calm_ = std::min(4 * calm_, kLongestCalm);
@@ -67,7 +68,8 @@ void HardwareWatch::wait() {
     timer_ = loop_.after(std::max(next - loop_.now(), Duration::zero()), [this] { act(); });
 }
 
-/// The timer has ended. Later events may have moved both times, so that nothing is due yet.
+/// Called when the timer has ended. Later events may have postponed both times, so that nothing is
+/// due yet.
 void HardwareWatch::act() {
     timer_.reset();
     const auto now = loop_.now();
@@ -87,14 +89,14 @@ void HardwareWatch::act() {
 SystemSleep::SystemSleep(EventLoop& loop, const Clock& clock, std::function<void()> woke)
     : loop_{loop}, clock_{clock}, woke_{std::move(woke)} {}
 
-/// JustWoke ends by time, without a timer.
+/// The state JustWoke ends after some time, without a timer.
 SystemSleep::State SystemSleep::state() const {
     const bool has_passed = state_ == State::JustWoke && clock_.monotonic() - woke_at_ >= kWakesUp;
     return has_passed ? State::Awake : state_;
 }
 
-/// The timer releases the engine if the end of the sleep is never reported. The loop's clock stops
-/// while the machine sleeps.
+/// The timer ends the state if the end of the sleep is never reported. The loop's clock stops while
+/// the machine sleeps.
 void SystemSleep::begin() {
     if (is_near())
         return;

@@ -16,14 +16,14 @@ namespace gpuprobe::engine {
 /// arriving.
 ///
 /// The drivers are probed when no event has arrived for `settle`, or when the series of events has
-/// lasted four times as long. Within the same series, each further round of probes waits for a calm
-/// four times as long, and for at most eight times as long in total. So a loose plug does not make
-/// the engine probe all drivers all the time. The machine is scanned whenever no event has arrived
-/// for `settle`.
+/// lasted four times as long. Within the same series, each further round of probes waits for a
+/// quiet time that is four times as long, but at most eight times as long in total. So a loose plug
+/// does not make the engine probe all drivers all the time. The machine is scanned whenever no
+/// event has arrived for `settle`.
 class Debounce {
 public:
-    /// Upper limits of the calm to wait for, and of the time between rounds. If `settle` is longer,
-    /// it applies instead.
+    /// The upper limits of the quiet time to wait for, and of the time between rounds. If `settle`
+    /// is longer, it is used instead.
     static constexpr Duration kLongestCalm = std::chrono::seconds{5};
     static constexpr Duration kLongestSettle = std::chrono::seconds{30};
     /// An event that arrives this long after the previous one starts a new series.
@@ -32,10 +32,11 @@ public:
     explicit Debounce(Duration settle) : settle_{settle} {}
 
     void event(MonotonicTime now);
-    /// When to probe the drivers if no further event arrives; nullopt without an event since the
-    /// last round.
+    /// When to probe the drivers if no further event arrives; nullopt if there was no event since
+    /// the last round.
     [[nodiscard]] std::optional<MonotonicTime> due() const;
-    /// When to scan if no further event arrives; nullopt if that was done, or is due with due().
+    /// When to scan if no further event arrives; nullopt if the scan was done, or will be done
+    /// together with due().
     [[nodiscard]] std::optional<MonotonicTime> look_due() const;
     void looked() { is_seen_ = true; }
     void asked();
@@ -64,7 +65,7 @@ public:
 
     /// Starts listening to the kernel. Errors: as HardwareMonitor::create().
     Status listen();
-    /// Reports a hardware event; the callbacks follow when Debounce decides.
+    /// Reports a hardware event. Debounce decides when the callbacks are called.
     void changed();
 
 private:
@@ -75,16 +76,17 @@ private:
     Debounce debounce_;
     Callbacks callbacks_;
     EventHandle timer_ = {};
-    EventHandle late_ = {};  ///< calls settled() once more
+    EventHandle late_ = {};  ///< calls settled() again
     std::unique_ptr<HardwareMonitor> monitor_ = {};
 };
 
 /// Tracks whether the machine is about to sleep or has just woken up. No driver should be probed
-/// while the machine goes to sleep, and drivers need more time right after it wakes.
+/// while the machine is going to sleep, and drivers need more time directly after it wakes.
 class SystemSleep {
 public:
     enum class State { Awake, GoingToSleep, JustWoke };
-    /// If no end of the sleep is reported, it is assumed after this much time awake.
+    /// If the end of the sleep is not reported, it is assumed after the machine has been awake for
+    /// this time.
     static constexpr Duration kLongest = std::chrono::minutes{5};
     /// How long the machine counts as just woken up.
     static constexpr Duration kWakesUp = std::chrono::minutes{1};
@@ -94,7 +96,7 @@ public:
     [[nodiscard]] State state() const;
     [[nodiscard]] bool is_near() const { return state() == State::GoingToSleep; }
     void begin();
-    /// The machine is awake again. Calls `woke` if begin() was called before.
+    /// Reports that the machine is awake again. Calls `woke` if begin() was called before.
     void end();
 
 private:
