@@ -15,15 +15,16 @@ namespace {
 
 const std::string kSupplies = "/sys/class/power_supply";
 
-/// Whether the supply is a battery of the machine itself (not of a mouse) and discharges.
+/// Whether the power supply is a battery that is discharging and belongs to the machine itself (not
+/// to a mouse, for instance).
 bool is_discharging(const FileSystem& files, const std::string& supply) {
     return files.line(supply + "/type").value_or("") == "Battery" &&
            files.line(supply + "/scope").value_or("") != "Device" &&
            files.line(supply + "/status").value_or("") == "Discharging";
 }
 
-/// Whether the supply is a charger that is plugged in. The battery may discharge nevertheless if
-/// the charger is too weak.
+/// Whether the power supply is a charger that is plugged in. If the charger is too weak, the
+/// battery may discharge nevertheless.
 bool gives_power(const FileSystem& files, const std::string& supply) {
     const auto type = files.line(supply + "/type").value_or("");
     return (type == "Mains" || type == "USB") && files.line(supply + "/online").value_or("") == "1";
@@ -46,8 +47,8 @@ struct Load {
     const char* source = "";
 };
 
-/// The load from the best source: amdgpu's file, NVML's last report, then the idle counters. They
-/// exist for AMD, NVIDIA and Intel GPUs respectively.
+/// The load from the best source: amdgpu's file, NVML's last report, then the idle counters. These
+/// sources exist for AMD, NVIDIA and Intel GPUs, respectively.
 std::optional<Load> load_of(const FileSystem& files,
                             const Machine& machine,
                             const Gpu& gpu,
@@ -70,8 +71,8 @@ std::optional<Load> load_of(const FileSystem& files,
                  : std::nullopt;
 }
 
-/// Paths of the idle counters of a GPU, which differ between i915 (under /drm/) and xe. A part that
-/// can't sleep because RC6 is disabled has no meaningful counter.
+/// Paths of the idle counters of a GPU, which differ between i915 (under /drm/) and xe. If a part
+/// can't sleep because RC6 is disabled, its counter is meaningless.
 std::vector<std::string> counters_of(const FileSystem& files, const std::string& device) {
     std::vector<std::string> counters;
     for (const auto& part : intel_parts(files, device))
@@ -130,7 +131,7 @@ std::optional<std::uint64_t> IdleMeter::percent(const FileSystem& files,
         return std::nullopt;
     const auto passed = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::milliseconds>(now - looked_).count());
-    // The part that slept least determines the load.
+    // The part that was asleep for the shortest time determines the load.
     std::optional<std::uint64_t> most;
     for (const auto& [counter, before] : seen->second) {
         const auto after = counted(files, counter);
@@ -145,7 +146,7 @@ std::optional<std::uint64_t> IdleMeter::percent(const FileSystem& files,
 
 namespace {
 
-/// NVML averages the load over this time; we assume that a reading is valid for as long.
+/// NVML averages the load over this time. A reading is assumed to be valid for the same time.
 constexpr Duration kLoadHolds = std::chrono::seconds{1};
 
 bool reports_load(const ProbeTarget& target) {
@@ -170,7 +171,7 @@ void TrialQueue::add(const std::vector<ProbeTarget>& targets, ProbeWaiter waiter
                         .total = targets.size()});
 }
 
-/// Verifications may run together; a measurement has to run without anything else.
+/// Verifications may run together; a measurement must run alone.
 bool TrialQueue::may_start(const ProbeTarget& target) const {
     if (running_.empty())
         return true;
@@ -183,7 +184,8 @@ const ProbeTarget* TrialQueue::next() const {
 
 std::vector<ProbeTarget> TrialQueue::take_startable() {
     std::vector<ProbeTarget> startable;
-    // Only from the front, so that verifications never overtake a waiting measurement.
+    // Take targets only from the front of the queue, so that verifications never overtake a waiting
+    // measurement.
     while (!waiting_.empty() && may_start(waiting_.front())) {
         startable.push_back(waiting_.front());
         running_.insert(std::move(waiting_.front()));
@@ -211,7 +213,7 @@ std::vector<ProbeWaiter> TrialQueue::finish(const ProbeTarget& target) {
 LoadCheck::LoadCheck(const EngineContext& context, Queries& queries, std::function<void()> known)
     : context_{context}, queries_{queries}, known_{std::move(known)} {}
 
-/// IdleMeter needs some time between look() and a result.
+/// IdleMeter needs some time between look() and the first result.
 void LoadCheck::start() {
     const auto now = context_.clock.monotonic();
     idle_meter_.look(context_.machine.files(), context_.machine.hardware, now);
@@ -225,8 +227,8 @@ void LoadCheck::metered() {
 }
 
 bool LoadCheck::must_wait_for(const Gpu& gpu) {
-    // Three cases: our own measurement causes the load, the idle meter still runs, or NVML's last
-    // reading is too old.
+    // There are three cases: our own measurement causes the load, the idle meter is still running,
+    // or NVML's last reading is too old.
     if (gpu.id == measured_)
         return false;
     if (metering_ && idle_meter_.watches(gpu.id))
@@ -246,7 +248,7 @@ bool LoadCheck::must_wait_for(const Gpu& gpu) {
     return true;
 }
 
-/// Checks the host first. The GPU's load does not count during our own measurement.
+/// Checks the host first. The GPU's load is ignored during our own measurement.
 std::optional<Reason> LoadCheck::obstacle(const Gpu* gpu) const {
     const auto& machine = context_.machine;
     if (auto obstacle = obstacle_on_host(machine.files()))
@@ -284,7 +286,8 @@ std::optional<ProbeResult> TrialRunner::obstacle(const ProbeTarget& target, cons
     return std::nullopt;
 }
 
-/// Targets that can't run get their reason as result right away; the waiter waits for the others.
+/// Targets that can't run immediately get a result with the reason; the waiter waits for the other
+/// targets.
 void TrialRunner::begin(const ProbeRequest& request, const ProbeWaiter& waiter) {
     auto& machine = context_.machine;
     if (!machine.is_replay())
@@ -316,7 +319,7 @@ void TrialRunner::begin(const ProbeRequest& request, const ProbeWaiter& waiter) 
         waiter.done();
 }
 
-/// If two requests have the same target, it may do what either of them allows.
+/// If two requests have the same target, the target gets the permissions of both requests.
 void TrialRunner::enqueue(const ProbeTarget& target, const Job& job) {
     auto& known = jobs_[target];
     known.gpu = job.gpu;
@@ -353,7 +356,8 @@ void TrialRunner::verify_in_background() {
 }
 
 /// Whether the next target has to wait until its GPU's load is known. Only the first measurement of
-/// a GPU needs the load; the following ones would see their own.
+/// a GPU needs the load, because the following measurements would see the load that they cause
+/// themselves.
 bool TrialRunner::must_learn_load() {
     const auto* next = queue_.next();
     if (!next || !is_measured(*next))
@@ -381,14 +385,14 @@ void TrialRunner::start_next() {
     context_.ledger.begin(due);
     for (const auto& target : due)
         start(target);
-    // Last, because ended() starts the next targets.
+    // Call this last, because ended() starts the next targets.
     for (auto& [target, instead] : not_started)
         ended(target, std::move(instead));
 }
 
 void TrialRunner::start(const ProbeTarget& target) {
     auto& job = jobs_[target];
-    // Waking the GPU takes time, but a retry finds it awake.
+    // Waking the GPU takes time, but at a retry the GPU is awake.
     const bool is_slow = std::exchange(job.may_wake, false) || context_.ledger.is_cold();
     if (const auto* gpu = is_measured(target) ? gpu_of(job) : nullptr)
         load_.measures(*gpu);
@@ -397,7 +401,8 @@ void TrialRunner::start(const ProbeTarget& target) {
         is_slow ? Patience::Double : Patience::Usual);
 }
 
-/// If the device or driver has changed meanwhile, the result belongs to neither: it is dropped.
+/// If the device or driver has changed in the meantime, the result is dropped, because it belongs
+/// to neither the old nor the new one.
 void TrialRunner::ended(const ProbeTarget& target, ProbeResult probe) {
     const bool is_current = is_as_tested(target);
     if (context_.ledger.should_retry(target, probe) && is_current && !context_.sleep.is_near())
@@ -411,7 +416,8 @@ void TrialRunner::ended(const ProbeTarget& target, ProbeResult probe) {
     if (is_current)
         context_.ledger.remove_ended();
     else
-        context_.ledger.settle(all_running());  // the device that may have done harm is gone
+        // The device that may have done harm no longer exists
+        context_.ledger.settle(all_running());
     start_next();
     if (over.empty() && !queue_.empty())
         return publisher_.publish_soon();  // more results will follow
@@ -431,7 +437,7 @@ std::string TrialRunner::fingerprint_of(const ProbeTarget& target) const {
     return engine::fingerprint_of(target, context_.machine.hardware, context_.machine.files());
 }
 
-/// Whether the device and its driver are still those that were tried.
+/// Whether the device and its driver are still the same as when the trial started.
 bool TrialRunner::is_as_tested(const ProbeTarget& target) const {
     const auto known = fingerprints_.find(target);
     return known != fingerprints_.end() && known->second == fingerprint_of(target);
@@ -448,7 +454,7 @@ void TrialRunner::machine_changed() {
     });
 }
 
-/// The target of this result; nullopt if its driver is gone.
+/// The target of this result; nullopt if its driver no longer exists.
 std::optional<ProbeTarget> TrialRunner::target_of(const ProbeResult& probe) const {
     // The processor needs no driver, so the search for drivers does not list it.
     const auto& targets = context_.machine.search.targets;

@@ -20,19 +20,20 @@
 namespace gpuprobe::engine {
 
 /// Measures how busy Intel GPUs are with the work of all users, from the kernel's counters of how
-/// long each part of a GPU was idle. All users may read these counters, but only a process's own
-/// user may read its /proc/PID/fdinfo.
+/// long each part of a GPU was idle. All users may read these counters, whereas /proc/PID/fdinfo
+/// can be read only by the user of the process.
 ///
 /// Sources: Linux, drivers/gpu/drm/i915/gt/intel_gt_sysfs_pm.c (rc6_residency_ms) and
 /// drivers/gpu/drm/xe/xe_gt_idle.c (idle_residency_ms).
 class IdleMeter {
 public:
-    /// Reads the counters of all GPUs except sleeping ones, because reading would wake them.
+    /// Reads the counters of all GPUs except sleeping GPUs, because reading would wake a sleeping
+    /// GPU.
     void look(const FileSystem& files, const Machine& machine, MonotonicTime now);
     [[nodiscard]] bool watches(const std::string& device) const { return seen_.contains(device); }
 
     /// The share of the time since look() in which the busiest part of the GPU was awake, in
-    /// percent. nullopt for a GPU without such a counter, and before kShortest has passed.
+    /// percent. nullopt for a GPU without such a counter, and if less than kShortest has passed.
     [[nodiscard]] std::optional<std::uint64_t> percent(const FileSystem& files,
                                                        const std::string& device,
                                                        MonotonicTime now) const;
@@ -42,24 +43,25 @@ public:
     static constexpr Duration kShortest = std::chrono::milliseconds{100};
 
 private:
-    /// Milliseconds asleep, by path of the counter.
+    /// The time asleep in milliseconds, by the path of the counter.
     using Counters = std::map<std::string, std::uint64_t>;
     std::map<std::string, Counters> seen_ = {};  ///< by id of the device
     MonotonicTime looked_ = {};                  ///< when look() was called
 };
 
-/// A GPU that is busier than this, in percent, is not measured: the figures would be wrong, and its
-/// users would be disturbed.
+/// A GPU that is busier than this, in percent, is not measured, because the figures would be wrong
+/// and the users of the GPU would be disturbed.
 constexpr std::uint64_t kBusyPercent = 10;
-/// A GPU with less free memory than this is not measured: the buffers would fit into caches.
+/// A GPU with less free memory than this is not measured, because the buffers would have to be so
+/// small that they fit into caches.
 constexpr Bytes kLeastFree = mib(256);
 
-/// Why nothing should be measured on this machine now: `on-battery`. nullopt without a known
-/// obstacle. Source: power_supply class (Documentation/ABI/testing/sysfs-class-power).
+/// The reason why nothing should be measured on this machine now: `on-battery`. nullopt if no
+/// obstacle is known. Source: power_supply class (Documentation/ABI/testing/sysfs-class-power).
 std::optional<Reason> obstacle_on_host(const FileSystem& files);
 
-/// Why nothing should be measured on `gpu` now: `busy` {percent, source}, `not-enough-memory`
-/// {free, need}. nullopt without a known obstacle.
+/// The reason why nothing should be measured on `gpu` now: `busy` {percent, source} or
+/// `not-enough-memory` {free, need}. nullopt if no obstacle is known.
 ///
 /// Sources: gpu_busy_percent (Documentation/gpu/amdgpu/thermal.rst), NVML's last report, and
 /// IdleMeter.
@@ -70,13 +72,14 @@ std::optional<Reason> obstacle_on_gpu(const FileSystem& files,
                                       MonotonicTime now);
 
 /// The queue of verifications and measurements, in order of arrival, with the callers that wait for
-/// them. Nothing else runs during a measurement: two at a time would share memory, at least the
-/// host's.
+/// them. Nothing else runs during a measurement: two measurements at the same time would share
+/// memory, at least the host's memory.
 class TrialQueue {
 public:
     /// Adds the targets that are not in the queue yet. `waiter` waits for all of `targets`.
     void add(const std::vector<ProbeTarget>& targets, ProbeWaiter waiter);
-    /// Removes and returns the targets that can start now; they count as running from now on.
+    /// Removes and returns the targets that can start now. From now on, these targets count as
+    /// running.
     std::vector<ProbeTarget> take_startable();
     /// The first target that take_startable() would return, or null.
     [[nodiscard]] const ProbeTarget* next() const;
@@ -100,23 +103,23 @@ private:
     std::vector<Waiting> waiters_ = {};
 };
 
-/// Finds out whether a GPU is idle enough to be measured.
+/// Determines whether a GPU is idle enough to be measured.
 class LoadCheck {
 public:
-    /// `known` is called when the load is known for which must_wait_for() returned true.
+    /// `known` is called when the load for which must_wait_for() returned true becomes known.
     LoadCheck(const EngineContext& context, Queries& queries, std::function<void()> known);
 
     /// Starts to watch the idle counters. The caller has started a query of NVML.
     void start();
     [[nodiscard]] bool is_asking() const { return is_asking_; }
-    /// Whether the load of `gpu` is still unknown. If so, starts to find it out.
+    /// Whether the load of `gpu` is still unknown. If so, starts to determine the load.
     [[nodiscard]] bool must_wait_for(const Gpu& gpu);
-    /// Why `gpu` should not be measured now; nullopt without a known obstacle. If `gpu` is null,
-    /// only the host is checked.
+    /// The reason why `gpu` should not be measured now; nullopt if no obstacle is known. If `gpu`
+    /// is null, only the host is checked.
     [[nodiscard]] std::optional<Reason> obstacle(const Gpu* gpu) const;
 
-    /// Notes that `gpu` is being measured: for a while, its load is our own. Later measurements of
-    /// the same GPU need not check it.
+    /// Notes that `gpu` is being measured, so that for some time its load is caused by us. Later
+    /// measurements of the same GPU need not check the load.
     void measures(const Gpu& gpu) { measured_ = gpu.id; }
     void measures_none() { measured_.reset(); }
 
@@ -133,26 +136,28 @@ private:
     std::optional<std::string> measured_ = {};  ///< id of the GPU whose load is our own
 };
 
-/// Runs the stages "verify" and "measure": lets devices compute, to check the result or to measure
-/// their speed.
+/// Runs the stages "verify" and "measure": lets devices compute in order to check the results or to
+/// measure the speed.
 class TrialRunner {
 public:
     TrialRunner(const EngineContext& context, Queries& queries, Publisher& publisher);
 
-    /// Starts to find out the GPUs' load if the request needs it. Call it before begin(), and wait
-    /// for the queries that it starts. `are_queried`: all drivers are being queried already.
+    /// Starts to determine the load of the GPUs if the request needs it. Call this function before
+    /// begin(), and wait for the queries that it starts. `are_queried`: all drivers are being
+    /// queried already.
     void prepare(const ProbeRequest& request, bool are_queried);
-    /// Queues the targets of the request. If none can run, calls the waiter within this call.
+    /// Queues the targets of the request. If no target can run, calls the waiter within this call.
     void begin(const ProbeRequest& request, const ProbeWaiter& waiter);
-    /// Verifies all GPUs that have no result yet. Each only once: after a failure, the same driver
-    /// is not tried again in the background.
+    /// Verifies all GPUs that have no result yet. Each GPU is verified only once: after a failure,
+    /// the same driver is not tried again in the background.
     void verify_in_background();
-    /// Starts the targets that can start now; none while the machine goes to sleep.
+    /// Starts the targets that can start now. While the machine is going to sleep, no target can
+    /// start.
     void start_next();
 
     /// Forgets the results of devices and drivers that have changed.
     void machine_changed();
-    /// Adds results of an earlier process that are still valid.
+    /// Adds results from an earlier process that are still valid.
     void take_cached(std::vector<store::CachedTrial> cached);
     /// All results that the next start can use, including queries.
     [[nodiscard]] store::CachedProbes worth_caching() const;
@@ -164,7 +169,7 @@ private:
     /// How to run a queued target.
     struct Job {
         std::string gpu = {};    ///< id; "" for software and the processor
-        bool may_wake = false;   ///< may be started even if that wakes a GPU
+        bool may_wake = false;   ///< may be started even if this wakes a GPU
         bool is_forced = false;  ///< is measured even if there is an obstacle
     };
     void enqueue(const ProbeTarget& target, const Job& job);
@@ -186,7 +191,8 @@ private:
     TrialQueue queue_ = {};
     LoadCheck load_;
     std::map<ProbeTarget, Job> jobs_ = {};  ///< targets that have not ended
-    /// Fingerprints of the device and driver of each target when it was last tried.
+    /// The fingerprint of the device and driver of each target, at the time when the target was
+    /// last tried.
     std::map<ProbeTarget, std::string> fingerprints_ = {};
 };
 
