@@ -18,7 +18,7 @@ Error refused(std::string text) {
     return {ErrorCode::InvalidRequest, std::move(text)};
 }
 
-/// Reads one argument and counts its values. Calls come from any user.
+/// Reads one argument and counts its values, because any user may send a call.
 class Reader {
 public:
     using Wants = std::function<bool(std::string_view key)>;
@@ -89,7 +89,7 @@ Result<std::string> Reader::text(char type, int depth) {
     if (sd_bus_message_read_basic(message_, type, &read) < 0)
         return malformed();
     std::string_view content{read};
-    // An argument itself may be a whole manifest.
+    // A text that is an argument by itself may be a whole manifest.
     if (depth > 0 && content.size() > kMaxReceivedText.count)
         return refused("a string is too long");
     return std::string{content};
@@ -171,7 +171,7 @@ Result<Value> Reader::array(std::string_view item, int depth) {
     return Value{std::move(items)};
 }
 
-/// The members of the a{sv} that was entered, in their order.
+/// The members of the a{sv} that was entered, in the order of the message.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as kMaxReceivedDepth
 Result<Value> Reader::members(int depth) {
     Value::Object object;
@@ -240,7 +240,8 @@ const MemberType& json_type() {
     return type;
 }
 
-/// The D-Bus type of a JSON array. An empty one counts as texts; too deep in, only texts are kept.
+/// The D-Bus type of a JSON array. An empty array counts as an array of texts. If the nesting is
+/// too deep, only texts are kept.
 std::string array_signature(const Value::Array& items, int depth) {
     if (depth >= kMaxDepth || std::ranges::all_of(items, &Value::is_string))
         return "as";
@@ -269,13 +270,13 @@ std::string json_signature(const Value& value, int depth) {
     return items ? array_signature(*items, depth) : "a{sv}";
 }
 
-/// Whether a member of a record is left out: a null, and data without members.
+/// Whether a member of a record is left out because it is null or an object without members.
 bool is_unknown(const Value& value, const MemberType& type) {
     const auto* members = value.as_object();
     return value.is_null() || (type.kind == MemberType::Kind::Json && members && members->empty());
 }
 
-/// The type inside of Nullable.
+/// The type inside Nullable.
 const MemberType& known(const MemberType& type) {
     return type.kind == MemberType::Kind::Nullable ? type.item.front() : type;
 }
@@ -292,7 +293,8 @@ Result<Value> read_argument(sd_bus_message* message,
     return std::move(**read);
 }
 
-// "duration_usec" → "DurationUsec": each word gets a capital, and underscores disappear.
+// "duration_usec" → "DurationUsec": each word begins with a capital letter, and underscores are
+// removed.
 std::string bus_key(std::string_view key) {
     std::string camel;
     bool starts_word = true;
@@ -352,7 +354,7 @@ void MessageBody::append_to(sd_bus_message* message) const {
 }
 
 void MessageWriter::append(std::string_view signature, const Value& value, const MemberType& type) {
-    // A map of texts that is an argument itself has keys in the style of D-Bus, as a record has.
+    // A map of texts that is an argument by itself has keys in the style of D-Bus, as records have.
     const bool is_map = signature == "a{ss}" && type.kind == MemberType::Kind::Map;
     if (const auto* members = is_map ? value.as_object() : nullptr) {
         Value spelled{Value::Object{}};
@@ -390,8 +392,8 @@ void MessageWriter::content(std::string_view signature,
         case 'u':
             return body_.add_number(kind, value.as_unsigned().value_or(0));
         case 'o': {
-            // A list of GPUs is a list of their paths. "/" means no object: D-Bus has no empty
-            // path.
+            // A list of GPUs becomes a list of their paths. "/" means no object, because D-Bus has
+            // no empty path.
             const auto* id = value.is_object() ? value.at("id").as_string() : value.as_string();
             return text(kind, id && path_of_ ? path_of_(*id) : std::string{"/"});
         }
@@ -494,7 +496,8 @@ std::string MessageWriter::signature_of(std::string_view key,
     }
 }
 
-/// The type of a member: of a record by its key, of a map the same for all.
+/// The type of a member. In a record it depends on the key; in a map all members have the same
+/// type.
 const MemberType& MessageWriter::type_of_member(const MemberType& type,
                                                 std::string_view key) const {
     if (type.kind == MemberType::Kind::Map)

@@ -14,11 +14,11 @@
 #include "base/value.h"
 #include "wire/sdbus.h"
 
-/// Values in the messages of D-Bus. An answer is written from the same value that its JSON is made
-/// of; its record's description (base/record_type.h) gives the D-Bus types.
+/// Values in D-Bus messages. An answer on D-Bus is written from the same value as the answer in
+/// JSON; the D-Bus types come from the description of the record (base/record_type.h).
 ///
-/// D-Bus has no null. Members of records are left out when they are null. Data that is passed
-/// through keeps its nulls: each becomes an empty array of variants.
+/// D-Bus has no null. Members of records are left out when they are null. Data without a record
+/// keeps its nulls: each null becomes an empty array of variants.
 
 namespace gpuprobe::bus {
 
@@ -26,35 +26,35 @@ constexpr int kMaxDepth = 12;               ///< nested containers that we send
 constexpr int kMaxReceivedDepth = 4;        ///< nested containers that we accept; requests need 3
 constexpr std::size_t kMaxItems = 4096;     ///< items of a container that we send
 constexpr std::size_t kMaxReceived = 1024;  ///< total number of values in a dictionary or array
-constexpr Bytes kMaxReceivedText = kib(4);  ///< of a text inside a dictionary or array
+constexpr Bytes kMaxReceivedText = kib(4);  ///< for a text inside a dictionary or array
 
 /// Reads the next argument of a call. Integers of all widths become integers, object paths and
 /// signatures become strings.
 ///
 /// Errors: InvalidRequest for types that our interfaces do not use (structs, descriptors, maps with
-/// other keys), at the end of the message, and over a limit. A text that is an argument itself has
-/// no limit but the message's. `wants`: which members of an argument that is a dictionary to read;
-/// unset: all. The others may be anything.
+/// other keys), at the end of the message, and over a limit. A text that is an argument by itself
+/// is limited only by the size of the message. `wants`: decides which members to read if the
+/// argument is a dictionary; unset: all members. Members that are not read may have any type.
 Result<Value> read_argument(sd_bus_message* message,
                             const std::function<bool(std::string_view key)>& wants = {});
 
 /// The key in the style of D-Bus: "duration_usec" → "DurationUsec".
 std::string bus_key(std::string_view key);
 
-/// The contents of a message, which can be appended to any number of messages. Nothing has to be
-/// converted any more, so this takes only the time that sd-bus needs.
+/// The contents of a message, which can be appended to any number of messages. Everything is
+/// already converted, so appending only takes the time that sd-bus needs.
 class MessageBody {
 public:
     /// Opens an array ('a'), a variant ('v') or a dictionary entry ('e') with these contents.
     void open(char type, std::string_view contents);
     void close();
-    /// Adds a text of that type, which must be valid on the bus.
+    /// Adds a text of that type. The text must be valid on the bus.
     void add_text(char type, std::string_view text);
-    /// Adds a number or boolean of that type: the bits of a double, else the number.
+    /// Adds a number or boolean of that type. `value` is the number, or the bits of a double.
     void add_number(char type, std::uint64_t bits);
     /// Throws std::system_error if the message cannot be extended.
     void append_to(sd_bus_message* message) const;
-    /// Memory used, and approximately the size in a message.
+    /// The memory that is used; approximately the same as the size in a message.
     [[nodiscard]] std::size_t bytes() const { return texts_.size() + steps_.size() * sizeof(Step); }
 
 private:
@@ -72,17 +72,18 @@ public:
     /// Maps a GPU's id to its object path.
     using PathOf = std::function<std::string(const std::string& id)>;
 
-    /// `types` has the definitions that the written types refer to. All must outlive the writer.
+    /// `types` contains the definitions to which the written types refer. All arguments must
+    /// outlive the writer.
     MessageWriter(MessageBody& body, const TypeTable& types, const PathOf& path_of)
         : body_{body}, types_{types}, path_of_{path_of} {}
 
     /// Appends a value of `type` as the D-Bus type `signature`. Keys of records are written in the
     /// style of D-Bus. Ids of GPUs, which are the members called `gpu` and `gpus`, become object
-    /// paths. A variant gets the D-Bus type that belongs to the member's type: text and
-    /// enumerations `s`, numbers as MemberType::bus says, lists `as`, `aa{sv}` and so on, maps of
-    /// text `a{ss}`, records and other maps `a{sv}`; JSON values as they are. A null is 0 or ""
-    /// where it can't be left out. The keys of a map of texts become D-Bus's too if it is an
-    /// argument itself.
+    /// paths. The D-Bus type of a variant depends on the member's type: text and enumerations
+    /// become `s`, numbers the type in MemberType::bus, lists `as`, `aa{sv}` and so on, maps of
+    /// text `a{ss}`, records and other maps `a{sv}`; the type of a JSON value depends on the value.
+    /// If a null can't be left out, it becomes 0 or "". If a map of texts is an argument by itself,
+    /// its keys are also written in the style of D-Bus.
     void append(std::string_view signature, const Value& value, const MemberType& type);
 
 private:

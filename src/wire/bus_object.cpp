@@ -11,7 +11,7 @@
 
 namespace gpuprobe::bus {
 
-/// Passes calls of sd-bus on to an object. No exception may enter sd-bus, which is C.
+/// Passes calls of sd-bus on to an object. No exception may enter sd-bus, which is written in C.
 struct BusObjectAccess {
     static int call(sd_bus_message* call, void* object) {
         try {
@@ -40,7 +40,7 @@ std::shared_ptr<sd_bus_message> owned(sd_bus_message* message) {
     return {message, sd_bus_message_unref};
 }
 
-/// The names of arguments, each with a NUL at its end, as sd-bus wants them.
+/// The names of arguments in the form that sd-bus needs, each with a NUL at its end.
 std::string names_of(const std::vector<BusArgument>& arguments) {
     std::string names;
     for (const auto& argument : arguments)
@@ -66,11 +66,11 @@ std::uint64_t flags_of(BusProperty::Change change) {
     }
 }
 
-/// A row of a table for sd-bus. Its macros for rows need designated initialisers inside of others,
-/// which C++ does not have.
+/// A row of a table for sd-bus. The macros of sd-bus for rows can't be used, because they need
+/// nested designated initializers, which C++ does not have.
 sd_bus_vtable row_of(unsigned type, std::uint64_t flags) {
     sd_bus_vtable row;
-    std::memset(&row, 0, sizeof row);  // {} would leave a part of the union as it is
+    std::memset(&row, 0, sizeof row);  // {} would not initialize a part of the union
     row.type = static_cast<std::uint8_t>(type);
     row.flags = flags & 0xFF'FFFF'FFFF'FFFFU;
     return row;
@@ -167,7 +167,7 @@ BusObject::BusObject(sd_bus* bus, std::string path, const BusInterface& interfac
 
 BusObject::~BusObject() = default;
 
-// Signals are lost if the bus is: its clients then read everything again.
+// If the connection to the bus is lost, signals are lost too. Clients then read everything again.
 
 void BusObject::announce() const {
     (void)sd_bus_emit_object_added(bus_, path_.c_str());

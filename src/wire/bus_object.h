@@ -43,8 +43,8 @@ struct BusSignal {
     std::vector<BusArgument> arguments = {};
 };
 
-/// The reply that a call waits for. It is sent exactly once. Destroying it unsent sends the error
-/// Cancelled. For the loop's thread only.
+/// The reply that a call waits for. The reply is sent exactly once. If the object is destroyed
+/// before, the error Cancelled is sent. Use it only in the loop's thread.
 class BusReply {
 public:
     /// `sent` runs after the reply was handed to the connection.
@@ -67,7 +67,8 @@ private:
     std::function<void()> sent_;
 };
 
-/// An interface in the form that sd-bus needs. It must outlive all objects that have it.
+/// An interface in the form that sd-bus needs. It must outlive all objects that have this
+/// interface.
 class BusInterface {
 public:
     BusInterface(std::string name,
@@ -88,7 +89,8 @@ private:
     std::vector<sd_bus_vtable> rows_ = {};
 };
 
-/// An object with one interface; exported while it exists. Derived classes answer calls and reads.
+/// A bus object with one interface, which is exported while this object exists. Derived classes
+/// answer calls and reads of properties.
 class BusObject {
 public:
     /// `bus` is the connection, and must outlive the object. Throws std::system_error.
@@ -100,7 +102,7 @@ public:
     [[nodiscard]] const std::string& path() const { return path_; }
     /// Emits InterfacesAdded, for clients that already have a list of objects.
     void announce() const;
-    /// Emits InterfacesRemoved. To be called before the object is destroyed.
+    /// Emits InterfacesRemoved. Call this before the object is destroyed.
     void retract() const;
     /// Emits PropertiesChanged with the new values.
     void signal_changes(const std::vector<std::string>& properties) const;

@@ -31,13 +31,13 @@ bool is_container(char type) {
            type == SD_BUS_TYPE_DICT_ENTRY;
 }
 
-/// Number of values in a message, and their approximate size.
+/// The number of values in a message, and their approximate size.
 struct Contents {
     int values = 0;
     std::size_t bytes = 0;
 };
 
-/// The least memory that a value is counted with: an empty text needs memory, too.
+/// The minimum size that is counted for a value, because even an empty text needs memory.
 constexpr std::size_t kLeastValue = 16;
 
 /// Skips a value that is not a container and returns its size; nullopt if the message is malformed.
@@ -79,7 +79,7 @@ bool count(sd_bus_message* message, Contents& found, int nesting) {
 }
 
 /// Measures the body of a message; nullopt if it has more than kMaxElements values, or if it is
-/// nested more deeply than the bus allows. Stops at that limit, and rewinds the message to its
+/// nested more deeply than the bus allows. Stops at the limit, and rewinds the message to its
 /// start.
 ///
 /// This check is necessary because sdbus-c++ makes a message of each variant before a method gets
@@ -91,8 +91,8 @@ std::optional<Contents> contents_of(sd_bus_message* message) {
     return fits ? std::optional{found} : std::nullopt;
 }
 
-/// Size of the send buffer. Its contents go out before the next reply, and a busy bus reads 2 KiB
-/// per connection and turn (dbus-daemon 1.14, dbus-transport-socket.c,
+/// Size of the send buffer. The contents of the buffer are sent before the next reply, and a busy
+/// bus reads 2 KiB per connection and turn (dbus-daemon 1.14, dbus-transport-socket.c,
 /// max_bytes_read_per_iteration). The default of sd-bus, 8 MiB, would delay replies too much.
 constexpr int kSendBuffer = 32 * 1024;
 
@@ -105,10 +105,11 @@ std::unique_ptr<sdbus::IConnection> connect(const std::string& where) {
     return sdbus::createSessionBusConnectionWithAddress(where);
 }
 
-/// Answers Peer.GetMachineId on machines without an id, such as containers. In this case sd-bus
-/// does not fail only the call but the whole turn of the loop. sd-bus uses the same function as
-/// this one, which caches the id. Sources: systemd, src/libsystemd/sd-bus/sd-bus.c, process_message
-/// and process_builtin; sd_id128_get_machine(3), "Errors".
+/// Answers Peer.GetMachineId on machines without an id, such as containers. In this case, sd-bus
+/// returns an error not only for the call but for the whole turn of the loop. Both sd-bus and this
+/// code read the id with the same function, which caches it. Sources: systemd,
+/// src/libsystemd/sd-bus/sd-bus.c, process_message and process_builtin; sd_id128_get_machine(3),
+/// "Errors".
 int answer_without_id(sd_bus_message* message, void* /*data*/, sd_bus_error* /*problem*/) {
     sd_id128_t id;
     if (sd_bus_message_is_method_call(message, "org.freedesktop.DBus.Peer", "GetMachineId") <= 0 ||
@@ -159,7 +160,7 @@ std::optional<PropertyWrite> write_in(sd_bus_message* message) {
 }  // namespace
 
 void Refusals::add(const std::string& sender, std::uint32_t serial, const Error& error) {
-    // The queue is full: delay nothing, so that memory stays limited.
+    // The queue is full: send this refusal without delay, so that memory stays limited.
     if (count_ >= kMax)
         return send_(sender, serial, error);
     auto& waiting = waiting_.try_emplace(sender, Sender{.error = error}).first->second;
@@ -197,7 +198,7 @@ void Refusals::send_next() {
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& where,
                                                      EventLoop& loop) try {
     auto connection = std::unique_ptr<Connection>{new Connection{connect(where), loop}};
-    // The send buffer belongs to the socket, so setting it through the duplicate is enough.
+    // The send buffer belongs to the socket, so it can be set through the duplicate.
     const int own = ::fcntl(poll_wish(*connection->bus_).fd, F_DUPFD_CLOEXEC, 0);
     if (own < 0)
         return errno_error("bus " + where, errno);
@@ -217,8 +218,8 @@ Connection::Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop)
                     refuse(sender, serial, error);
                 },
                 [this] { return !congested(); }} {
-    // Filters are removed together with the connection. They run before any other handler; the last
-    // one added runs first.
+    // Filters are removed together with the connection. They run before any other handler; the
+    // filter that was added last runs first.
     for (const auto filter : {take_write, answer_without_id, refuse_too_much, refuse_unadmitted})
         (void)sd_bus_add_filter(raw_, nullptr, filter, this);
 }
@@ -230,7 +231,8 @@ Connection::~Connection() {
         sd_bus_close(raw_);
 }
 
-// The following are filters for sd-bus: 1 means that the message was handled, 0 passes it on.
+// The following functions are filters for sd-bus. They return 1 if they have handled the message,
+// and 0 to pass the message on.
 int Connection::refuse_too_much(sd_bus_message* message, void* self, sd_bus_error* /*problem*/) {
     if (sd_bus_message_is_method_call(message, nullptr, nullptr) <= 0)
         return 0;
@@ -312,7 +314,7 @@ bool Connection::has_input() const {
     return has;
 }
 
-// Only a name with an owner is worth waiting for; a denial is final.
+// Waiting makes sense only if the name has an owner, because a denial is final.
 Status Connection::own_name(const std::string& name, Duration patience) {
     Status owned = Done{};
     (void)succeeds_within(patience, [&] {
@@ -327,7 +329,7 @@ Status Connection::request_name(const std::string& name) try {
     return Done{};
 } catch (const sdbus::Error& problem) {
     // sd_bus_request_name(3) returns EEXIST for an owned name and EACCES for a denied one.
-    // sdbus-c++ turns them into org.freedesktop.DBus.Error.FileExists and AccessDenied.
+    // sdbus-c++ converts these to org.freedesktop.DBus.Error.FileExists and AccessDenied.
     const std::string& kind = problem.getName();
     const bool denied = kind.ends_with(".AccessDenied");
     return Error{denied ? ErrorCode::NotAuthorized : ErrorCode::Unavailable,
@@ -376,8 +378,8 @@ bool Connection::handle_one() {
     return handled;
 }
 
-// Renews the watch and the timer after each change: sd-bus may want to write, or to be called at
-// another time.
+// Sets the watch and the timer again after each change, because sd-bus may now have to write, or
+// may have to be called at another time.
 void Connection::update() {
     if (!lost_ || loss_ || is_stepping_)
         return;
@@ -397,7 +399,7 @@ void Connection::watch(const PollWish& wish) {
     if (ready_ && wish.events == watched_)
         return;
     watched_ = wish.events;
-    ready_.reset();  // before the new watch: epoll accepts a descriptor only once
+    ready_.reset();  // remove the old watch first: epoll accepts a descriptor only once
     ready_ = loop_.watch(socket_.get(), wish.events, EventLoop::Priority::Normal,
                          [this](std::uint32_t) { step(); });
 }
@@ -476,7 +478,7 @@ const Credentials* Callers::known(const std::string& sender) {
     const auto known = place_.find(sender);
     if (known == place_.end())
         return nullptr;
-    // Most recently used first: keep() drops the last one.
+    // The most recently used caller is moved to the front, because keep() drops the last caller.
     known_.splice(known_.begin(), known_, known->second);
     return &known->second->credentials;
 }
@@ -494,11 +496,11 @@ std::size_t Callers::waiting() const {
 }
 
 void Callers::keep(const std::string& sender, const Credentials& credentials) {
-    // A user in a great many groups would make the cache large.
+    // A caller in very many groups would make the cache large.
     const bool is_large = credentials.groups && credentials.groups->size() > kMaxKnownGroups;
     if (is_large || known(sender))
         return;
-    // Drop the caller that has been idle for longest.
+    // Drop the caller who has been idle for longest.
     if (known_.size() >= kMaxKnown) {
         place_.erase(known_.back().sender);
         known_.pop_back();
