@@ -31,8 +31,8 @@ constexpr const char* kRootPath = "/org/gpuprobe/GpuProbe1";
 constexpr const char* kGpuPath = "/org/gpuprobe/GpuProbe1/gpu/";
 constexpr const char* kLogControlPath = "/org/freedesktop/LogControl1";
 
-/// The credentials of a process, as the bus recorded them when it connected. They may have changed
-/// since.
+/// The credentials of a process at the time when it connected to the bus. The process may have
+/// changed its credentials since then.
 struct Credentials {
     uid_t uid = 0;
     std::optional<pid_t> pid = {};
@@ -59,7 +59,7 @@ public:
     [[nodiscard]] const Credentials* known(const std::string& sender);
     /// Number of calls from a sender that wait for the bus.
     [[nodiscard]] std::size_t waiting(const std::string& sender) const;
-    [[nodiscard]] std::size_t waiting() const;  ///< of all senders
+    [[nodiscard]] std::size_t waiting() const;  ///< number of waiting calls of all senders
     using Answer = std::function<void(const Result<Credentials>&)>;
     /// Queries the credentials and calls `answer` exactly once. The call happens later, except if
     /// the bus cannot be queried at all. Several requests for one name share a query. Errors,
@@ -88,9 +88,9 @@ private:
 ///
 /// A client may keep as many calls pending as the bus allows, and send another one after each
 /// reply. Refusing is so cheap that such a client would keep the bus and the daemon busy if
-/// refusals were sent at once. The bus limits the number of pending replies per connection (128 on
-/// a system bus; dbus-daemon(1), max_replies_per_connection). Delayed refusals therefore slow the
-/// client down to our pace.
+/// refusals were sent immediately. The bus limits the number of pending replies per connection (128
+/// on a system bus; dbus-daemon(1), max_replies_per_connection). Delayed refusals therefore limit
+/// the rate at which the client can send calls.
 class Refusals {
 public:
     static constexpr std::size_t kMax = 65'536;  ///< further refusals are sent at once
@@ -110,7 +110,8 @@ public:
 
 private:
     struct Sender {
-        Error error;                             ///< the most recent one; all calls get it
+        /// the most recent error; all calls get this error
+        Error error;
         std::deque<std::uint32_t> serials = {};  ///< never empty
     };
     void send_some();
@@ -133,8 +134,8 @@ struct PropertyWrite {
     std::string text = {};
 };
 
-/// A connection to a bus, driven by the event loop. It handles only a few messages at a time, so
-/// that sources of higher priority can run in between.
+/// A connection to a bus, driven by the event loop. The connection handles only a few messages at a
+/// time, so that sources of higher priority can run in between.
 class Connection {
 public:
     /// Connects to `where`: "system", "session" or a D-Bus address. Errors: Unavailable.
@@ -152,8 +153,8 @@ public:
     /// Starts handling messages. If the connection is lost, calls `lost` once, from the loop;
     /// `lost` may destroy this object.
     void start(std::function<void(const std::string& reason)> lost);
-    /// Registers a function that runs kUse after a message; messages in between do not trigger it
-    /// again.
+    /// Registers a function that runs kUse after a message; messages in between do not cause
+    /// another call.
     void on_use(std::function<void()> used) { used_ = std::move(used); }
     static constexpr Duration kUse = std::chrono::seconds{2};
     static constexpr int kMessagesPerTurn = 64;
@@ -162,14 +163,14 @@ public:
     /// after this time, no further message is handled in this turn
     static constexpr Duration kTurn = std::chrono::milliseconds{1};
     /// Registers two functions. `admit` checks the sender of each call before the rest of the call
-    /// is read; its error is sent to the caller through Refusals. `handled` receives the time that
-    /// each message took.
+    /// is read; the error that it returns is sent to the caller through Refusals. `handled`
+    /// receives the time that each message took.
     void admit_by(std::function<Status(const std::string& sender)> admit,
                   std::function<void(Duration)> handled);
-    /// Registers a function for property writes. It runs before sd-bus handles them, because sd-bus
-    /// lets every caller write on a connection that it trusts, which is any except the system bus.
-    /// `decide` returns false to leave a call to sd-bus; otherwise it must call `done` once,
-    /// possibly later.
+    /// Registers a function for property writes. It runs before sd-bus handles them, because on
+    /// trusted connections sd-bus lets every caller write, and it trusts all connections except
+    /// those to the system bus. `decide` returns false to leave a call to sd-bus; otherwise it must
+    /// call `done` once, possibly later.
     using WriteDone = std::function<void(const Status&)>;
     void on_write(std::function<bool(const PropertyWrite&, WriteDone done)> decide) {
         decide_write_ = std::move(decide);
@@ -217,11 +218,11 @@ private:
     std::function<void()> turn_ = {};
     bool was_congested_ = false;
     bool has_read_ = false;
-    bool is_stepping_ = false;  ///< step() runs, and calls update() at its end
+    bool is_stepping_ = false;  ///< step() is running, and will call update() at its end
     std::size_t call_size_ = 0;
     Refusals refusals_;
     /// A duplicate of the bus connection's socket. sd-bus closes its own descriptor when the
-    /// connection is lost, and its number may be reused before the watch ends.
+    /// connection is lost, and the number of that descriptor may be reused before the watch ends.
     UniqueFd socket_ = {};
     EventHandle ready_ = {};
     std::uint32_t watched_ = 0;  ///< events that ready_ waits for

@@ -25,7 +25,7 @@
 extern char** environ;
 
 enum {
-    kMaxAnswer = 64 << 20,  // bytes; a report has some hundred thousand
+    kMaxAnswer = 64 << 20,  // bytes; a report has some hundred thousand bytes
     kMaxValues = 1 << 20,   // values in a reply
     kUsualTimeout = 25000,  // milliseconds
 };
@@ -35,19 +35,19 @@ struct gpuprobe_client {
     struct sockaddr_un address;
     unsigned flags;
     char* program;     // path of the program that the caller set, or NULL
-    int program_file;  // descriptor of its bytes in memory, or -1
+    int program_file;  // descriptor of the program's memory file, or -1
     int timeout;       // milliseconds
     int call;          // descriptor of the connection for calls, or -1
     // descriptor of the connection that follows the report, or -1
     int watch;
-    pid_t watch_child;    // the program at its other end; 0 for the daemon
+    pid_t watch_child;    // the program at the other end of `watch`; 0 for the daemon
     struct text* events;  // data received on `watch` and not returned yet
 };
 
 // Text that grows -----------------------------------------------------------------------------
 
-// A growing buffer. size < room, so that there is always a NUL after the bytes. All members are 0
-// while the buffer is empty. Call grow() before writing.
+// A growing buffer. `size` is always less than `room`, so that there is always a NUL after the
+// bytes. All members are 0 while the buffer is empty. Call grow() before writing.
 struct text {
     char* bytes;
     size_t size;  // at most kMaxAnswer
@@ -55,7 +55,7 @@ struct text {
     size_t searched;  // bytes before this position contain no NUL
 };
 
-// Ensures space for `more` bytes and a NUL. Errors: -E2BIG, -ENOMEM.
+// Ensures that there is space for `more` bytes and a NUL. Errors: -E2BIG, -ENOMEM.
 static int grow(struct text* text, size_t more) {
     if (more > kMaxAnswer || text->size + more > kMaxAnswer)
         return -E2BIG;
@@ -85,7 +85,7 @@ static int append_text(struct text* text, const char* more) {
     return append(text, more, strlen(more));
 }
 
-// Returns the NUL at the end of the first message, or NULL if it has not arrived.
+// Returns the NUL at the end of the first message, or NULL if the NUL has not arrived yet.
 static const char* end_of_message(struct text* text) {
     const size_t left = text->size - text->searched;
     const char* end = left > 0 ? memchr(text->bytes + text->searched, '\0', left) : NULL;
@@ -160,7 +160,7 @@ static int connect_to(const gpuprobe_client* client, int64_t deadline) {
            0) {
         const int problem = errno;
         if (problem == EINTR || (problem == EAGAIN && now() < deadline)) {
-            // Wait a millisecond: a full queue cannot be polled for.
+            // Wait a millisecond, because poll(2) cannot wait for space in a full queue.
             (void)poll(NULL, 0, 1);
             continue;
         }
@@ -187,8 +187,8 @@ static int send_all(int descriptor, const char* bytes, size_t size, int64_t dead
     return 0;
 }
 
-// Reads a block. Returns 1 if there was data and 0 if there was not. Errors: -ECONNRESET at the end
-// of the stream.
+// Reads a block. Returns 1 if there was data and 0 if there was none. Errors: -ECONNRESET at the
+// end of the stream.
 static int read_block(int descriptor, struct text* into) {
     const int grown = grow(into, 16384);
     if (grown < 0)
@@ -217,7 +217,7 @@ static int receive(int descriptor, struct text* into, int64_t deadline, const ch
     }
 }
 
-// Removes the first message, which ends at `end`. Others may follow it.
+// Removes the first message, which ends at `end`. Other messages may follow.
 static void remove_first(struct text* text, const char* end) {
     const size_t used = (size_t)(end - text->bytes) + 1;
     memmove(text->bytes, text->bytes + used, text->size - used);
@@ -227,7 +227,7 @@ static void remove_first(struct text* text, const char* end) {
 
 // Answers -------------------------------------------------------------------------------------
 
-// Errors of the daemon and of Varlink, and their errno codes. Others are -EIO.
+// Errors of the daemon and of Varlink, and their errno codes. All other errors become -EIO.
 static const struct {
     const char* name;  // the error's name after its last dot
     int code;
@@ -260,8 +260,8 @@ static int code_of_error(const char* name) {
     return -EIO;
 }
 
-// Sets *json to {"error":{…}}, as gpuprobectl prints it. Puts the name in front if the document
-// does not contain it.
+// Sets *json to {"error":{…}}, as gpuprobectl prints it. If the document does not contain the name
+// of the error, adds the name as the first member.
 static int put_failure(const char* name, const char* document, char** json) {
     struct text text = {0};
     struct gpuprobe_json_walk walk = {0};
@@ -325,9 +325,9 @@ static int reply_from(const char* text, struct reply* reply) {
     return is_right ? 0 : -EPROTO;
 }
 
-// Extracts the result of a reply. Returns 0 and the result as *json, or the code of an error and
-// its document as *json. Sets *continues to whether another reply follows; if `continues` is NULL,
-// such a reply is malformed. Errors: as reply_from(), -ENOMEM.
+// Extracts the result of a reply. Returns 0 and stores the result in *json, or returns the code of
+// an error and stores the document of the error in *json. Sets *continues to whether another reply
+// follows; if `continues` is NULL, such a reply is malformed. Errors: as reply_from(), -ENOMEM.
 static int unpack(const char* text, int* continues, char** json) {
     struct reply reply;
     const int problem = reply_from(text, &reply);
@@ -357,7 +357,7 @@ static int unpack(const char* text, int* continues, char** json) {
 // Returns a memory file with `content`, positioned at its start. `flags`: of memfd_create(2).
 static int file_with(const char* content, size_t size, unsigned flags) {
     const int low = memfd_create("gpuprobe", MFD_CLOEXEC | flags);
-    // Clear of the standard descriptors, which a child replaces.
+    // Use a number above the standard descriptors, because a child replaces those.
     const int file = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     const int problem = errno;
     if (low >= 0)
@@ -388,8 +388,8 @@ static const char* program_of(const gpuprobe_client* client) {
     return named && *named ? named : "gpuprobectl";
 }
 
-// Runs gpuprobectl in direct mode, which does the same work as the daemon. It reads the parameters
-// from `input`. `option`: a further word, or NULL.
+// Runs gpuprobectl in direct mode, in which it does the same work as the daemon. gpuprobectl reads
+// the parameters from `input`. `option`: an additional word for the command line, or NULL.
 static int start_program(const gpuprobe_client* client,
                          const char* method,
                          const char* option,
@@ -428,7 +428,8 @@ static int read_to_end(int descriptor, struct text* into, int64_t deadline) {
     }
 }
 
-// Reads the reply that gpuprobectl prints, and waits for its end. Kills it at the deadline.
+// Reads the reply that gpuprobectl prints, and waits until gpuprobectl has ended. Kills gpuprobectl
+// at the deadline.
 static int take_output(pid_t child, int output, int64_t deadline, char** json) {
     struct text text = {0};
     int done = read_to_end(output, &text, deadline);
@@ -489,7 +490,7 @@ static int may_run(const gpuprobe_client* client) {
 // The member of a call that asks for several replies.
 static const char kMore[] = ",\"more\":true";
 
-// Writes a call as a Varlink message. `flags`: further members, or "".
+// Writes a call as a Varlink message. `flags`: additional members, or "".
 static int put_call(struct text* text,
                     const char* method,
                     const char* parameters,
@@ -510,8 +511,9 @@ struct listener {
     int has_heard;  // whether a reply was passed on
 };
 
-// Reads the replies of one call. Passes those before the last one on, and extracts the last one as
-// unpack() does. Errors: -EPROTO if data follows the last one, because there was only one call.
+// Reads the replies of one call. Passes on all replies before the last one, and extracts the last
+// reply as unpack() does. Errors: -EPROTO if data follows the last reply, because there was only
+// one call.
 static int take_replies(const gpuprobe_client* client,
                         struct listener* listener,
                         int64_t deadline,
@@ -549,8 +551,8 @@ static int exchange(gpuprobe_client* client,
                     int64_t deadline,
                     char** json) {
     int code = send_all(client->call, question->bytes, question->size, deadline);
-    // If the daemon refuses a message, it replies before having read all of it. Sending then fails,
-    // but the reply is there.
+    // If the daemon refuses a message, it replies before it has read the whole message. In this
+    // case sending fails, but the reply has arrived.
     if (code == 0 || code == -EPIPE)
         code = take_replies(client, listener, deadline, json);
     // Keep the connection only after a complete, valid reply.
@@ -559,8 +561,8 @@ static int exchange(gpuprobe_client* client,
     return code;
 }
 
-// Closes the connection if it has ended, or if there is unexpected data on it, which would be
-// mistaken for the next reply.
+// Closes the connection if it has ended, or if it contains unexpected data, which would be mistaken
+// for the next reply.
 static void drop_unfit(gpuprobe_client* client) {
     char byte;
     if (client->call < 0)
@@ -577,7 +579,7 @@ static int call_daemon(gpuprobe_client* client,
     const int64_t deadline = deadline_of(client);
     drop_unfit(client);
     // If the connection was open before, the daemon may have restarted in the meantime: try once
-    // more, unless the listener has heard from this daemon.
+    // more, unless this daemon has already sent a reply to the listener.
     const int tries = client->call >= 0 ? 2 : 1;
     int code = -ECONNRESET;
     for (int i = 0; i < tries && !listener->has_heard && (code == -ECONNRESET || code == -EPIPE);
@@ -625,7 +627,7 @@ int gpuprobe_call_more(gpuprobe_client* client,
         return -EINVAL;
     const int size =
         snprintf(name, sizeof name, "%s%s", strchr(method, '.') ? "" : "org.gpuprobe.", method);
-    if (size >= (int)sizeof name || *method == '-')  // gpuprobectl would take it for an option
+    if (size >= (int)sizeof name || *method == '-')  // gpuprobectl would treat it as an option
         return -EINVAL;
     const char* given = parameters ? parameters : "{}";
     size_t values = 0;
@@ -766,7 +768,8 @@ int gpuprobe_watch(gpuprobe_client* client) {
     return descriptor;
 }
 
-// Takes the next line of gpuprobectl, which is a document without a frame. Returns its code.
+// Converts the next line of gpuprobectl, which is a document without a frame. Returns the
+// document's code.
 static int unpack_line(const char* line, char** json) {
     size_t values = 0;
     if (!gpuprobe_json_object(line, &values))
@@ -780,7 +783,7 @@ static int unpack_line(const char* line, char** json) {
     return code;
 }
 
-// Reads more of what follows the report. The lines of gpuprobectl become messages.
+// Reads more data from `watch`. The lines of gpuprobectl become messages.
 static int read_events(gpuprobe_client* client) {
     struct text* events = client->events;
     const size_t before = events->size;
@@ -798,7 +801,7 @@ static int next_locked(gpuprobe_client* client, char** json) {
         return -ECONNRESET;
     int got = 1;
     const char* end = end_of_message(events);
-    // Return a message that is already in the buffer before reading more.
+    // If the buffer already contains a message, return that message before reading more.
     for (; got > 0 && !end; end = end_of_message(events))
         got = read_events(client);
     if (!end) {
@@ -875,7 +878,7 @@ void gpuprobe_close(gpuprobe_client* client) {
     free(client);
 }
 
-// Replaces the program, and takes ownership of both.
+// Replaces the program, and takes ownership of both arguments.
 static void replace_program(gpuprobe_client* client, char* path, int file) {
     pthread_mutex_lock(&client->lock);
     close_at(&client->program_file);
@@ -898,7 +901,7 @@ int gpuprobe_set_program(gpuprobe_client* client, const char* path) {
 int gpuprobe_set_program_bytes(gpuprobe_client* client, const void* bytes, size_t size) {
     if (!client || !bytes || size == 0)
         return -EINVAL;
-    // MFD_EXEC. Kernels before 6.3 don't know the flag, and their memory files are executable.
+    // MFD_EXEC. Kernels before 6.3 don't know the flag; there, memory files are always executable.
     int file = file_with(bytes, size, 0x10);
     if (file == -EINVAL)
         file = file_with(bytes, size, 0);

@@ -21,7 +21,7 @@ enum {
 //   \n and the like           2       1
 //   \u0000 to \uffff          6       1 to 3
 //   a pair, \ud800\udc00 ...  12      4
-// read_character() reads all characters, and asserts this.
+// read_character() reads all characters, and asserts these sizes.
 struct character {
     size_t written;  // bytes in the document
     size_t size;     // bytes in UTF-8, at most `written`
@@ -32,7 +32,7 @@ static int is_surrogate(uint32_t code) {
     return code >= 0xd800 && code < 0xe000;
 }
 
-// Returns the value of the four hexadecimal digits at `at`, or -1 if there are fewer.
+// Returns the value of the four hexadecimal digits at `at`, or -1 if there are fewer digits.
 static int32_t code_unit(const char* at) {
     int32_t number = 0;
     for (int i = 0; i < 4; ++i) {
@@ -57,10 +57,10 @@ static void put_utf8(uint32_t code, struct character* character) {
     character->size = more + 1;
 }
 
-// Reads an escaped UTF-16 code unit, or a pair of them.
+// Reads an escaped UTF-16 code unit, or a pair of code units.
 static int read_unicode_escape(const char* at, struct character* character) {
     const int32_t partition = code_unit(at + 2);
-    // The second half of a surrogate pair cannot come first.
+    // The second half of a surrogate pair must not come first.
     if (partition < 0 || (partition >= 0xdc00 && is_surrogate((uint32_t)partition)))
         return 0;
     uint32_t code = (uint32_t)partition;
@@ -135,7 +135,7 @@ static const char* after_plain(const char* at) {
     return at;
 }
 
-// The functions below return the end of a value, or NULL if it is malformed.
+// The functions below return the end of a value, or NULL if the value is malformed.
 static const char* end_of_string(const char* at) {
     struct character character;
     if (*at++ != '"')
@@ -187,8 +187,8 @@ static const char* value_of_member(const char* at) {
     return *at == ':' ? gpuprobe_json_start(at + 1) : NULL;
 }
 
-// gpuprobe_json_end() for a value at this level of nesting. Adds the number of nested values to
-// *values.
+// The same as gpuprobe_json_end(), for a value at this level of nesting. Adds the number of nested
+// values to *values.
 static const char* end_of_value(const char* at, int level, size_t* values) {
     if (*at != '{' && *at != '[')
         return end_of_scalar(at);
@@ -331,7 +331,7 @@ static const char* find(const char* json, const char* pointer) {
     return *pointer == '\0' ? at : NULL;
 }
 
-// The same for an array or object, which must be valid to its end.
+// Returns the array or object at a pointer, or NULL. The value must be valid to its end.
 static const char* find_container(const char* json, const char* pointer) {
     const char* at = find(json, pointer);
     return at && (*at == '{' || *at == '[') && gpuprobe_json_end(at) ? at : NULL;
@@ -374,8 +374,8 @@ const char* gpuprobe_each(const char* json, const char* pointer, const char** at
         *key = NULL;
     if (!at)
         return NULL;
-    // *at is the end of the previous value. Whether it was a member follows from the text after the
-    // comma.
+    // *at is the end of the previous value. The text after the comma shows whether that value was a
+    // member.
     if (*at) {
         const char* comma = gpuprobe_json_start(*at);
         const int is_member = *comma == ',' && value_of_member(gpuprobe_json_start(comma + 1));

@@ -9,20 +9,21 @@
 // Returns the first character at or after `at` that is not white space.
 const char* gpuprobe_json_start(const char* at);
 
-// Returns the end of the value that starts at `at`. Returns NULL if it is not JSON in UTF-8 (RFC
-// 8259), if it has more than 64 levels, or if an escape is not a character, such as half of a
-// surrogate pair. A key may appear twice.
+// Returns the end of the value that starts at `at`. Returns NULL if the value is not JSON in UTF-8
+// (RFC 8259), if it has more than 64 levels, or if an escape does not stand for a character, such
+// as half of a surrogate pair. A key may appear twice.
 const char* gpuprobe_json_end(const char* at);
 
 // Like gpuprobe_json_end(), but for an object that may only be followed by white space; returns
-// NULL for any other text. Sets *values to the number of its items and members on all levels.
+// NULL for any other text. Sets *values to the number of items and members on all levels of the
+// object.
 const char* gpuprobe_json_object(const char* text, size_t* values);
 
 // Returns a copy of the text from `at` to `end`, or NULL if memory is short. The caller frees it.
 char* gpuprobe_json_copy(const char* at, const char* end);
 
 // Returns the text of the string that starts at `at`, which must be valid for gpuprobe_json_end().
-// Returns NULL if it contains U+0000 or if memory is short. The caller frees the text.
+// Returns NULL if the string contains U+0000 or if memory is short. The caller frees the text.
 char* gpuprobe_json_string(const char* at);
 
 // A position in an array or an object.
@@ -32,8 +33,8 @@ struct gpuprobe_json_walk {
     const char* end;  // of the value
 };
 
-// Moves to the first item or member of `container`, or to the next one if `container` is NULL.
-// Returns 0 after the last one, and also before malformed JSON.
+// Moves to the first item or member of `container`, or to the next item or member if `container` is
+// NULL. Returns 0 after the last item or member, and also before malformed JSON.
 int gpuprobe_json_step(struct gpuprobe_json_walk* walk, const char* container);
 
 // Returns whether the member's key is `name`.
