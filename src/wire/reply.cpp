@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-/// The first character of a text. `length` is 0 if it is malformed.
+/// The first character of a text. `length` is 0 if the character is malformed.
 struct Character {
     std::size_t length = 0;
     char32_t code = 0;
@@ -47,13 +47,13 @@ Character first_character(std::string_view text) {
             return {};
         code = (code << 6) | (bits & 0x3FU);
     }
-    // An overlong encoding.
+    // The encoding is longer than necessary.
     if (code < kSmallest[length])
         return {};
     return {.length = length, .code = code};
 }
 
-/// Whether the byte is ASCII but not NUL; a text of such bytes is valid as it is.
+/// Whether the byte is ASCII but not NUL. A text of such bytes is valid without changes.
 bool is_plain(char byte) {
     return static_cast<signed char>(byte) > 0;
 }
@@ -68,7 +68,7 @@ std::string bus_text(std::string_view text, Bytes limit) {
     clean.reserve(std::min<std::size_t>(text.size(), limit.count));
     while (!text.empty()) {
         const auto character = first_character(text);
-        // Only the malformed byte is replaced; decoding continues with the next one.
+        // Only the malformed byte is replaced; decoding continues with the next byte.
         const auto length = std::max<std::size_t>(character.length, 1);
         const bool keep = character.length != 0 && is_allowed(character.code);
         const auto piece = keep ? text.substr(0, length) : kReplacement;

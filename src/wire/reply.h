@@ -50,8 +50,8 @@ auto guard(Body&& body) -> decltype(body()) try {
     throw sdbus_error(Error{ErrorCode::Internal, "unexpected exception"});
 }
 
-/// Runs something that sends. Returns false if it failed; no caller can be informed of the error. A
-/// broken connection is detected where the connection is driven.
+/// Runs a function that sends a message. Returns false if it failed; no caller can be informed
+/// about the error. A broken connection is detected by the code that drives the connection.
 template <class Body>
 bool attempt(Body&& body) noexcept try {
     body();

@@ -17,9 +17,10 @@
 #define GPUPROBE_SDBUS_2 1
 #endif
 
-/// Hides the differences between sdbus-c++ 1.x (Debian 12) and 2.x (Debian 13) that matter here.
-/// Everything else is source-compatible: generated adaptors and proxies, `sdbus::Variant{x}` and
-/// `.get<T>()`. Source: sdbus-c++, docs/using-sdbus-c++.md, "Migrating to sdbus-c++ v2".
+/// Hides the differences between sdbus-c++ 1.x (Debian 12) and 2.x (Debian 13) that matter to this
+/// program. Everything else is source-compatible: generated adaptors and proxies,
+/// `sdbus::Variant{x}` and `.get<T>()`. Source: sdbus-c++, docs/using-sdbus-c++.md, "Migrating to
+/// sdbus-c++ v2".
 namespace gpuprobe::bus {
 
 /// A dictionary of variants: a{sv}.
@@ -48,7 +49,7 @@ inline void add_object_manager(sdbus::IConnection& connection, const std::string
 #endif
 }
 
-/// The events and the time for which a connection wants to be processed.
+/// The events and the time at which a connection must be processed.
 struct PollWish {
     int fd = -1;
     std::uint32_t events = 0;  ///< as for poll(2)
@@ -79,8 +80,8 @@ inline bool process(sdbus::IConnection& connection) {
 #endif
 }
 
-/// The sd-bus message inside a message of sdbus-c++, which has no accessor for it. The result is
-/// borrowed.
+/// The sd-bus message inside a message of sdbus-c++, which has no public accessor for it. The
+/// result is borrowed.
 inline sd_bus_message* raw_message(const sdbus::Message& message) {
     struct Opened : sdbus::Message {
         static void* of(const sdbus::Message& closed) { return closed.*(&Opened::msg_); }

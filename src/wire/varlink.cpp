@@ -16,7 +16,7 @@ constexpr NamedError kNames[] = {
     {ErrorCode::Io, "Failed"},
     {ErrorCode::NotFound, "NotFound"},
     {ErrorCode::PermissionDenied, "PermissionDenied"},
-    // manifests are the only documents that callers send
+    // the only documents that callers send are manifests
     {ErrorCode::Malformed, "MalformedManifest"},
     {ErrorCode::TooLarge, "TooLarge"},
     {ErrorCode::InvalidRequest, "InvalidRequest"},
@@ -35,7 +35,7 @@ constexpr NamedError kNames[] = {
 }  // namespace
 
 std::string error_name(ErrorCode code) {
-    // All codes have a name; "Internal" is only a precaution.
+    // All codes have a name, so "Internal" is only a precaution.
     const auto* entry = std::ranges::find(kNames, code, &NamedError::code);
     return std::string{kPrefix} + std::string{entry == std::end(kNames) ? "Internal" : entry->name};
 }
@@ -52,7 +52,7 @@ std::optional<ErrorCode> error_code(std::string_view name) {
 namespace gpuprobe::varlink {
 namespace {
 
-/// The members of a call as they are in the message. A null counts as a missing member.
+/// The members of a call in the form of the message. A null counts as a missing member.
 struct CallMembers {
     std::string method = {};
     Value parameters = {};
@@ -66,8 +66,8 @@ RECORD_MEMBERS(CallMembers, method, parameters, more, oneway)
 bool holds_too_much(std::string_view message) {
     std::size_t count = 0;
     bool is_text = false;
-    // Each value but the first follows a comma or an opening bracket outside of strings. This may
-    // count one too many for an empty container, which does not matter.
+    // Each value except the first follows a comma or an opening bracket that is outside strings.
+    // For an empty container, this may count one value too many, which does not matter.
     for (std::size_t at = 0; at < message.size() && count <= kMaxValues; ++at) {
         const char c = message[at];
         if (c == '"')
@@ -130,7 +130,7 @@ Status MessageReader::add(std::string_view bytes) {
         start_ = 0;
     }
     append(bytes);
-    // Only the first message must be within the limit; more messages may follow it.
+    // Only the first message must be within the limit, because more messages may follow.
     const auto first_end = text_.find('\0', known_);
     const auto first = first_end == std::string::npos ? text_.size() : first_end;
     if (first > kMaxMessage.count)
@@ -152,7 +152,7 @@ std::optional<std::string_view> MessageReader::next() {
 
 void MessageReader::release() {
     constexpr std::size_t kWorthIt = kib(1).count;
-    // Moving the rest costs time: only do it if most of the memory is unused.
+    // Moving the rest takes time, so only move it if most of the memory is unused.
     if (text_.capacity() <= kWorthIt || text_.capacity() <= 4 * size())
         return;
     text_ = text_.substr(start_);

@@ -47,26 +47,26 @@ struct Call {
 /// The parameter with which a caller allows polkit to ask for a password, as in systemd's services.
 /// Source: systemd, src/shared/bus-polkit.h, VARLINK_DISPATCH_POLKIT_FIELD.
 constexpr const char* kInteractive = "allowInteractiveAuthentication";
-/// Removes that parameter and returns its value. A value that is not a boolean stays: a method that
-/// reads its parameters strictly refuses it.
+/// Removes that parameter and returns its value. A value that is not a boolean is kept, so that
+/// methods that read their parameters strictly refuse the call.
 bool take_interactive(Value& parameters);
 
-/// Parses a call. Ignores members that Varlink does not define. kInteractive is not among the
-/// parameters of the result. Errors: Malformed, with the reason; also for more than kMaxValues
+/// Parses a call. Ignores members that Varlink does not define. The parameters of the result do not
+/// contain kInteractive. Errors: Malformed, with the reason, also if there are more than kMaxValues
 /// values.
 Result<Call> call_from(std::string_view message);
 
 /// Splits a stream of bytes into messages.
 class MessageReader {
 public:
-    /// Adds bytes. Errors: TooLarge if a message is over the limit; the stream cannot be used after
-    /// that.
+    /// Adds bytes. Errors: TooLarge if a message exceeds the limit; after that, the stream cannot
+    /// be used any more.
     Status add(std::string_view bytes);
     /// The next complete message without its NUL, or nullopt. Valid until the next call of a
     /// non-const function.
     std::optional<std::string_view> next();
-    /// Frees the memory of a large message. To be called when the message that next() returned is
-    /// no longer needed.
+    /// Frees the memory of a large message. Call this when the message that next() returned is no
+    /// longer needed.
     void release();
     /// Number of bytes that next() has not returned yet.
     [[nodiscard]] std::size_t size() const { return text_.size() - start_; }
@@ -77,7 +77,7 @@ private:
     void append(std::string_view bytes);
 
     std::string text_ = {};
-    std::size_t start_ = 0;  ///< of the next message
+    std::size_t start_ = 0;  ///< start of the next message
     std::size_t known_ = 0;  ///< the text between start_ and this position has no NUL
 };
 
