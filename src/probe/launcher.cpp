@@ -31,8 +31,8 @@ Duration duration(const timeval& time) {
     return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
 }
 
-/// The longest time that a child of the reaper waited for a CPU. Its children are the worker and
-/// the namespace's init process, which only sleeps.
+/// The longest time that a child of the reaper waited for a CPU. The reaper's children are the
+/// worker and the namespace's init process, which only sleeps.
 /// Sources: proc(5), /proc/pid/task/tid/children; Linux, Documentation/scheduler/sched-stats.rst,
 /// /proc/pid/schedstat: time on a CPU and time waiting for one, in nanoseconds.
 Duration longest_wait_below(pid_t keeper) {
@@ -68,7 +68,7 @@ public:
     SpawnedWorker(const SpawnedWorker&) = delete;
     SpawnedWorker& operator=(const SpawnedWorker&) = delete;
     ~SpawnedWorker() override {
-        // If it was killed before, the caller has already given it time to end.
+        // If the worker was killed before, the caller has already given it time to end.
         const auto patience = is_killed_ ? 0 : kFarewellMilliseconds;
         kill();
         pollfd end = {.fd = process().pidfd.get(), .events = POLLIN, .revents = 0};
@@ -86,7 +86,7 @@ public:
 
     void kill() override {
         if (exit_)
-            return;  // reaped: the pid may have been reused
+            return;  // already reaped: the pid may have been reused
         is_killed_ = true;
         // SIGTERM goes to the reaper, which kills the worker with SIGKILL.
         ::kill(process().pid, SIGTERM);
@@ -98,7 +98,7 @@ public:
             return exit_;
         siginfo_t info = {};
         rusage usage = {};
-        // Not libc's waitid(): it lacks the parameter for the resource usage.
+        // libc's waitid() can't be used, because it lacks the parameter for the resource usage.
         const auto waited =
             ::syscall(SYS_waitid, P_PID, process().pid, &info, WEXITED | WNOHANG, &usage);
         if (waited == 0 && info.si_pid == 0)
@@ -162,7 +162,7 @@ Status make_folder(const std::string& path) {
 Result<std::string> opencl_vendors(const ProbeTarget& target, const std::string& home) {
     if (target.api != "opencl" || !target.library)
         return std::string{};
-    // One folder for each driver, shared by all runs.
+    // There is one folder for each driver, which all runs share.
     const auto* name = reinterpret_cast<const unsigned char*>(target.driver.data());
     const auto sum = crc32(0, name, static_cast<uInt>(target.driver.size()));
     const auto folder = home + "/icd-" + std::to_string(sum);
@@ -175,8 +175,8 @@ Result<std::string> opencl_vendors(const ProbeTarget& target, const std::string&
     return folder + "/";
 }
 
-/// Folders outside the system's with libraries and manifests of drivers; they must stay visible in
-/// the worker's namespaces.
+/// Folders outside the system folders that contain libraries or manifests of drivers. These folders
+/// must stay visible in the worker's namespaces.
 std::vector<std::string> needed_paths(const std::vector<std::string>& own,
                                       const WorkerVariables& extra) {
     auto paths = own;
@@ -186,8 +186,8 @@ std::vector<std::string> needed_paths(const std::vector<std::string>& own,
     return paths;
 }
 
-/// The connection that passes a waiting worker its job. A socket instead of a pipe, because writing
-/// to a pipe without a reader raises SIGPIPE.
+/// The connection through which a waiting worker gets its job. It is a socket instead of a pipe,
+/// because writing to a pipe without a reader raises SIGPIPE.
 struct JobLine {
     UniqueFd ours = {};
     UniqueFd worker = {};
@@ -202,18 +202,18 @@ struct JobLine {
     }
 };
 
-/// Sends the job to a waiting worker; false if the worker has ended.
+/// Sends the job to a waiting worker. Returns false if the worker has ended.
 bool send_job(const UniqueFd& line, const ProbeTarget& target) {
     std::string job;
     for (const auto& argument : job_arguments(target))
         job += argument + '\0';
-    // Closing would not be enough for end-of-file: the reaper may hold the same end.
+    // Closing our end would not cause end-of-file, because the reaper may hold the same end.
     return ::send(line.get(), job.data(), job.size(), MSG_NOSIGNAL) ==
                static_cast<ssize_t>(job.size()) &&
            ::shutdown(line.get(), SHUT_WR) == 0;
 }
 
-/// Turns any error into ProbeFailed, the only one that launch() may return.
+/// Converts any error to ProbeFailed, the only error that launch() may return.
 Result<std::unique_ptr<Worker>> or_not_started(Result<std::unique_ptr<Worker>> worker) {
     if (!worker)
         return Error{ErrorCode::ProbeFailed, std::move(worker).error().text};
@@ -221,7 +221,7 @@ Result<std::unique_ptr<Worker>> or_not_started(Result<std::unique_ptr<Worker>> w
 }
 
 /// The absolute path, because workers start in a different working directory. A path that can't be
-/// made absolute is left as it is; starting it fails later.
+/// made absolute is not changed; starting the program fails later.
 std::string absolute_path(const std::string& path) {
     std::error_code problem;
     const auto whole = std::filesystem::absolute(path, problem);
@@ -259,7 +259,8 @@ Status SpawnLauncher::prepare_home() {
 }
 
 /// Starts a process, in new namespaces if `is_apart`. If the machine does not allow namespaces,
-/// this and all later workers start without them. Waits for the first start after each such change.
+/// this and all later workers start without them. Only the first start after such a change is
+/// waited for.
 Result<StartingProcess> SpawnLauncher::start(SpawnOrder& order,
                                              const std::vector<std::string>& needed,
                                              bool is_apart) {
@@ -269,7 +270,7 @@ Result<StartingProcess> SpawnLauncher::start(SpawnOrder& order,
     if (*has_started_)
         return starting;
     const auto runs = await_running(starting);
-    // A start without namespaces proves nothing about later starts that use them.
+    // A start without namespaces proves nothing about later starts with namespaces.
     *has_started_ = runs && (is_apart || !has_namespaces_);
     if (runs)
         return starting;
@@ -309,7 +310,8 @@ struct SpawnLauncher::Prepared {
     RunFolder folder;
     std::vector<std::string> environment;
 
-    /// Waits until it runs and converts it to a Worker. Errors: the same as await_running().
+    /// Waits until the worker runs and converts this object to a Worker. Errors: as
+    /// await_running().
     Result<std::unique_ptr<Worker>> worker(const std::shared_ptr<bool>& has_started) && {
         (void)TRY(await_running(starting));
         *has_started = true;
@@ -360,8 +362,9 @@ void SpawnLauncher::forget_prepared() {
     }
 }
 
-/// The prepared worker, with the job sent to it. Null if there is none, or if a worker for this
-/// target would need other arguments, another environment or other namespaces.
+/// Sends the job to the prepared worker and returns this worker. Null if there is no prepared
+/// worker, or if a worker for this target needs other arguments, another environment or other
+/// namespaces.
 std::unique_ptr<Worker> SpawnLauncher::take_prepared(const ProbeTarget& target) {
     if (!prepared_ || !target.driver.empty() || target.library || target.stage == kProcessesStage ||
         prepared_->environment != environment_block(worker_environment(
@@ -373,7 +376,8 @@ std::unique_ptr<Worker> SpawnLauncher::take_prepared(const ProbeTarget& target) 
     return worker && send_job(job, target) ? *std::move(worker) : nullptr;
 }
 
-/// The pipes' write ends close on return, so end-of-file means that no worker process holds them.
+/// The write ends of the pipes are closed on return, so that end-of-file means that no worker
+/// process holds them.
 Result<std::unique_ptr<Worker>> SpawnLauncher::launch(const ProbeTarget& target) {
     if (forgotten_ && forgotten_->reap())
         forgotten_.reset();

@@ -24,7 +24,8 @@ struct WorkerExit {
     /// User plus system time of the worker and of the children that it waited for.
     std::optional<Duration> processor_time = {};
     std::optional<Bytes> peak_memory = {};  ///< largest resident size of any of these processes
-    /// The program could not be started after all; another launch() returns the reason.
+    /// The program could not be started, although launch() succeeded; another launch() returns the
+    /// reason.
     bool never_ran = false;
 };
 
@@ -43,18 +44,19 @@ public:
     [[nodiscard]] virtual int ended() const = 0;
     /// How long the worker's first thread was runnable but had no CPU; zero if unknown.
     [[nodiscard]] virtual Duration waited_for_processor() const { return {}; }
-    /// Closes frames(). A worker that has answered and stays for others (kStays) ends then.
+    /// Closes frames(). A worker that has answered and stays because of other workers (kStays) then
+    /// ends.
     virtual void let_go() {}
-    /// Kills the worker and everything it started with SIGKILL. Never waits.
+    /// Kills the worker and all processes that it started with SIGKILL. Never waits.
     virtual void kill() = 0;
-    /// The exit status after the worker has ended; nullopt while it runs. Never waits. The worker's
-    /// descendants end with it.
+    /// The exit status after the worker has ended; nullopt while the worker is running. Never
+    /// waits. The worker's descendants end with the worker.
     [[nodiscard]] virtual std::optional<WorkerExit> reap() = 0;
 };
 
 /// The only argument of a worker that will read its arguments from stdin, each followed by a NUL.
-/// Before it reads, it sets up the part of its sandbox that does not depend on the driver
-/// (docs/security.md).
+/// Before it reads them, the worker sets up the part of its sandbox that does not depend on the
+/// driver (docs/security.md).
 constexpr std::string_view kWaitsForJob = "--wait";
 
 /// How long a worker that has answered keeps its driver loaded, unless let_go() ends it earlier.
@@ -66,39 +68,42 @@ public:
     virtual ~Launcher() = default;
     /// Errors: ProbeFailed if the worker could not be started.
     [[nodiscard]] virtual Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) = 0;
-    /// Hint that a worker will be needed soon. The launcher may start one that waits for its job
-    /// and loads nothing until then.
+    /// A hint that a worker will be needed soon. The launcher may start a worker that waits for its
+    /// job and loads nothing until then.
     virtual void prepare() {}
     /// Ends a prepared worker that was not used.
     virtual void forget_prepared() {}
 };
 
-/// Starts workers as grandchildren of this process. Each worker has a parent that reaps everything
-/// the worker starts (keeper.h), an environment that inherits nothing (worker_environment.h), its
-/// own folder, its own namespaces if the machine allows them (namespaces.h), no stdin, and limits
-/// that drivers are known to work with. Runs do not share any state.
+/// Starts workers as grandchildren of this process. Each worker has a parent process that reaps all
+/// processes that the worker starts (worker_reaper.h), an environment that inherits no variables
+/// (worker_sandbox.h), its own folder, its own namespaces if the machine allows them
+/// (worker_sandbox.h), no stdin, and limits that drivers are known to work with. Runs do not share
+/// any state.
 class SpawnLauncher final : public Launcher {
 public:
-    /// `program`: path of gpuprobe-worker; a relative path is resolved now. `home`: parent of the
-    /// folders of the runs, created if missing; "" for a temporary folder, which is removed with
-    /// the launcher. `extra_environment`: added to each worker's environment, for tests and for
-    /// installations whose drivers need LD_LIBRARY_PATH; our own environment is not inherited.
+    /// `program`: path of gpuprobe-worker; a relative path is resolved in the constructor. `home`:
+    /// parent of the folders of the runs, created if missing; "" for a temporary folder, which is
+    /// removed with the launcher. `extra_environment`: added to each worker's environment, for
+    /// tests and for installations whose drivers need LD_LIBRARY_PATH; our own environment is not
+    /// inherited.
     SpawnLauncher(std::string program,
                   std::string home,
                   std::map<std::string, std::string> extra_environment = {});
     ~SpawnLauncher() override;
     SpawnLauncher(const SpawnLauncher&) = delete;
     SpawnLauncher& operator=(const SpawnLauncher&) = delete;
-    /// Blocks a few milliseconds until the program runs. Once a worker has started successfully,
-    /// later calls don't wait; a failure is then reported by WorkerExit::never_ran.
+    /// Blocks for a few milliseconds until the program runs. After a worker has started
+    /// successfully, later calls don't wait; in this case, WorkerExit::never_ran reports a failure.
     [[nodiscard]] Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override;
-    /// The same, but frames and output go to the caller's descriptors, which must come from
-    /// raised() (spawn.h). The caller keeps them; the worker's frames() and output() are -1.
+    /// Like launch(), but frames and output are written to the caller's descriptors, which must
+    /// come from raised() (spawn.h). The caller keeps these descriptors; the worker's frames() and
+    /// output() are -1.
     [[nodiscard]] Result<std::unique_ptr<Worker>> launch_into(const ProbeTarget& target,
                                                               int frames,
                                                               int output);
     /// Returns after a fork; the rest of the start takes 5 ms in the background. The prepared
-    /// worker suits only targets without a driver manifest and without special needs.
+    /// worker can be used only for targets without a driver manifest and without special needs.
     void prepare() override;
     void forget_prepared() override;
 
@@ -118,9 +123,9 @@ private:
     std::string home_;
     std::map<std::string, std::string> extra_environment_;
     std::optional<RunFolder> temporary_ = {};  ///< home_ if it is temporary
-    bool has_namespaces_ = true;               ///< until the machine refuses them
-    /// Whether the last worker ran with the current settings. Shared with the workers, which reset
-    /// it when they turn out never to have run.
+    bool has_namespaces_ = true;               ///< false after the machine has refused them
+    /// Whether the last worker ran with the current settings. The value is shared with the workers:
+    /// a worker resets it if its program was never run.
     std::shared_ptr<bool> has_started_ = std::make_shared<bool>(false);
     std::unique_ptr<Prepared> prepared_;
     std::unique_ptr<Worker> forgotten_ = {};  ///< killed, but not yet reaped

@@ -187,13 +187,13 @@ WorkerExit end_of(Worker& worker, int connection) {
             return *exit;
         if (watched[1].revents != 0) {
             worker.kill();
-            watched[1].fd = -1;  // poll() ignores it from now on
+            watched[1].fd = -1;  // from now on, poll() ignores this descriptor
         }
     }
 }
 
 void send_notice(int connection, const WorkerNotice& notice) {
-    // If the client has left, the notice is not needed.
+    // If the client has left, no notice is needed.
     (void)send_message(connection, json_line(to_value(notice)));
 }
 
@@ -262,7 +262,7 @@ Status serve_worker(const UniqueFd& connection, SpawnLauncher& launcher, uid_t p
                     {.event = WorkerEvent::Ended, .exit = {.code = kExitNotStarted}});
         return Done{};
     }
-    // Only the worker may hold these, so that its end closes them.
+    // Only the worker may hold these descriptors, so that they are closed when the worker ends.
     request.frames.reset();
     request.output.reset();
     send_notice(connection.get(), {.event = WorkerEvent::Started});
@@ -320,8 +320,8 @@ bool has_hung_up(int connection) {
 
 }  // namespace
 
-/// The daemon's end of a connection and of the two pipes. Forwards to a fallback worker if systemd
-/// could not start one.
+/// The daemon's end of a connection and of the two pipes. If systemd could not start a worker, this
+/// object forwards to a fallback worker.
 class SocketWorker final : public Worker {
 public:
     static Result<std::unique_ptr<Worker>> start(SocketLauncher& launcher,
@@ -337,7 +337,7 @@ public:
         const std::array<int, kRequestDescriptors> descriptors{worker->frames_.write.get(),
                                                                worker->output_.write.get()};
         const auto sent = send_message(connection.get(), json_line(to_value(target)), descriptors);
-        // A hang-up is not an error here: reap() will see it and use the fallback.
+        // A hang-up is not an error here, because reap() will detect it and use the fallback.
         if (!sent && !has_hung_up(connection.get()))
             return sent.error();
         worker->connection_ = std::move(connection);
@@ -357,7 +357,7 @@ public:
             ::shutdown(connection_.get(), SHUT_WR);
     }
 
-    /// Handles all notices that have arrived.
+    /// Handles all messages that have arrived from the worker's parent.
     [[nodiscard]] std::optional<WorkerExit> reap() override {
         while (!exit_ && !stand_in_) {
             const auto message = receive_message(connection_.get(), kMaxNotice, 0);
@@ -377,7 +377,8 @@ private:
     SocketWorker(SocketLauncher& launcher, ProbeTarget target)
         : launcher_{launcher}, target_{std::move(target)} {}
 
-    /// Handles one notice. `ended` without `started` means that the service could not start it.
+    /// Handles one message. `ended` without `started` means that the service could not start the
+    /// worker.
     void take(const std::string& text) {
         const auto value = parse_json(text, kMaxNotice);
         const auto notice =
@@ -392,15 +393,16 @@ private:
             exit_ = notice->exit;
     }
 
-    /// Closes our write ends: from now on, end-of-file means that no worker holds them.
+    /// Closes our write ends, so that from now on end-of-file means that no worker holds the write
+    /// ends.
     void close_written_ends() {
         has_started_ = true;
         frames_.write.reset();
         output_.write.reset();
     }
 
-    /// Handles the end of the connection: falls back if the worker had not started; otherwise its
-    /// exit status stays unknown.
+    /// Handles the end of the connection. If the worker had not started, uses the fallback;
+    /// otherwise the worker's exit status stays unknown.
     void lost(const std::string& problem) {
         if (!has_started_ && !is_killed_ && can_stand_in(problem))
             return;
