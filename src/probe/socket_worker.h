@@ -19,12 +19,12 @@
 #include "probe/launcher.h"
 #include "probe/target.h"
 
-/// The protocol between the daemon and a worker's parent process (serve_worker.h).
+/// The protocol between the daemon and the parent process of a worker.
 ///
 /// It uses a Unix socket that preserves message boundaries (SOCK_SEQPACKET). Each message is one
 /// JSON object. The daemon sends a single message, the target, with two descriptors: one for the
-/// frames, one for stdout and stderr. The parent replies `started` and, when the worker has ended,
-/// `ended`. To end the worker, the daemon shuts down its half of the connection.
+/// frames, and one for stdout and stderr. The parent replies `started` and, when the worker has
+/// ended, `ended`. To end the worker, the daemon shuts down its half of the connection.
 
 namespace gpuprobe::inline probe {
 
@@ -59,21 +59,22 @@ struct Message {
 Status send_message(int socket, std::string_view text, std::span<const int> descriptors = {});
 
 /// The next message; nullopt if none has arrived; never blocks. Errors: Unavailable if the peer has
-/// closed the connection; TooLarge over `limit`; Malformed for more than `descriptors` descriptors,
-/// all of which are closed.
+/// closed the connection; TooLarge over `limit`; Malformed if the message has more than
+/// `descriptors` descriptors, which are all closed.
 Result<std::optional<Message>> receive_message(int socket, Bytes limit, std::size_t descriptors);
 
 /// The uid of the peer: on the listening side, the user who connected; on the connecting side, the
 /// user who listens. Errors: Unavailable.
 Result<uid_t> peer_of(int socket);
 
-// The parent process of a worker that systemd starts. It does not load a driver, so a driver's
-// crash ends only its child and can be reported as a result.
+// The following functions run in the parent process of a worker that systemd starts. The parent
+// process does not load a driver, so if a driver crashes, only the child ends, and the parent can
+// report the crash as a result.
 
-/// Serves one connection (worker_message.h): receives the target, starts the worker with
-/// `launcher`, reports its start and its end, and returns. If the client shuts down its half of the
-/// connection, the worker and its process group are killed. If that worker is stuck in the kernel,
-/// this function waits for it until systemd's limit for the unit ends this process.
+/// Serves one connection: receives the target, starts the worker with `launcher`, reports its start
+/// and its end, and returns. If the client shuts down its half of the connection, the worker and
+/// its process group are killed. If the worker is stuck in the kernel, this function waits until
+/// systemd's time limit for the unit ends this process.
 ///
 /// Errors: NotAuthorized unless the client is `peer` or root; Malformed for an invalid request;
 /// Unavailable if the client leaves before it sends a request.
@@ -88,20 +89,20 @@ Status serve_worker(const UniqueFd& connection, SpawnLauncher& launcher, uid_t p
 /// serve_worker().
 Status serve_socket(std::span<char*> options);
 
-/// Starts workers through systemd, one for each connection to its socket (Accept=yes). They run as
-/// another user in systemd's sandbox and are not our children. Protocol: worker_message.h.
+/// Starts workers through systemd, one for each connection to its socket (Accept=yes). Workers run
+/// as another user in systemd's sandbox and are not our children. The protocol is described above.
 ///
 /// systemd takes tens of milliseconds to start a worker, so launch() does not wait for it. If the
 /// worker can't be started (unit failure, the socket's connection limit), the connection ends, and
-/// the failure is known only then.
+/// only then is the failure known.
 class SocketLauncher final : public Launcher {
 public:
     /// Called with the reason if the socket can't be used: once, and again only if the socket has
     /// worked in the meantime.
     using Complaint = std::function<void(const std::string& problem)>;
 
-    /// `path`: the socket. `stand_in`: fallback launcher for when the socket fails; may be null. It
-    /// must outlive this launcher, which must outlive its workers.
+    /// `path`: the socket. `stand_in`: the launcher to use if the socket fails; may be null.
+    /// `stand_in` must outlive this launcher, and this launcher must outlive its workers.
     SocketLauncher(std::string path, SpawnLauncher* stand_in, Complaint complaint);
     /// Errors: ProbeFailed if the fallback fails or, without a fallback, if the socket is missing
     /// or refuses the connection, or if its listener is neither root nor our own user.
@@ -111,8 +112,8 @@ private:
     friend class SocketWorker;
 
     [[nodiscard]] Result<std::unique_ptr<Worker>> hand_over(const ProbeTarget& target);
-    /// Starts the worker with the fallback launcher. Errors: ProbeFailed without a fallback or if
-    /// it fails as well.
+    /// Starts the worker with the fallback launcher. Errors: ProbeFailed if there is no fallback
+    /// launcher or if the fallback launcher also fails.
     [[nodiscard]] Result<std::unique_ptr<Worker>> stand_in_for(const ProbeTarget& target,
                                                                int frames,
                                                                int output,

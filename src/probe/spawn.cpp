@@ -36,7 +36,8 @@ constexpr rlim_t kMinOpenFiles = 1024;
 /// which also applies to memory that a software driver takes from a memfd.
 constexpr rlim_t kMaxFile = mib(256).count;
 
-/// Everything the child needs, prepared before the fork, because the child must not allocate.
+/// All data that the child needs. It is prepared before the fork, because the child must not
+/// allocate memory.
 struct Plan {
     const char* program = nullptr;
     char* const* arguments = nullptr;
@@ -55,7 +56,8 @@ struct Plan {
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     std::vector<char*> pointers;
     for (const auto& text : texts)
-        pointers.push_back(const_cast<char*>(text.c_str()));  // execve does not write to them
+        // Execve() does not write to the texts
+        pointers.push_back(const_cast<char*>(text.c_str()));
     pointers.push_back(nullptr);
     return pointers;
 }
@@ -74,7 +76,7 @@ Result<UniqueFd> open_pidfd(pid_t pid) {
     return pidfd;
 }
 
-/// Our limit on open files, raised to kMinOpenFiles as far as the hard limit allows.
+/// Our limit on open files, raised to kMinOpenFiles if the hard limit allows this.
 rlimit open_files() {
     rlimit files = {};
     ::getrlimit(RLIMIT_NOFILE, &files);
@@ -83,9 +85,9 @@ rlimit open_files() {
 }
 
 /// The limit on processes and threads. Since Linux 5.14 a user's processes are counted separately
-/// in each user namespace. Older kernels would count the user's other processes too, so there is no
-/// limit there. Root is never limited. Sources: setrlimit(2), RLIMIT_NPROC; Linux commit
-/// 21d1c5e386bc.
+/// in each user namespace. Older kernels would also count the user's other processes, so on these
+/// kernels there is no limit. Root is never limited. Sources: setrlimit(2), RLIMIT_NPROC; Linux
+/// commit 21d1c5e386bc.
 rlim_t max_processes() {
     constexpr rlim_t kMost = 1024;
     constexpr rlim_t kPerProcessor = 16;  // threads of drivers that compute on the CPU
@@ -105,8 +107,10 @@ void reset_signals() {
     struct sigaction standard = {};
     standard.sa_handler = SIG_DFL;
     for (int signal = 1; signal < NSIG; ++signal)
-        ::sigaction(signal, &standard, nullptr);  // fails for KILL, STOP and two that libc uses
-    // A write over the file size limit should fail (as in Mesa's disk cache), not crash.
+        // Fails for KILL, STOP and two signals that libc uses
+        ::sigaction(signal, &standard, nullptr);
+    // A write that exceeds the file size limit (for instance of Mesa's disk cache) should fail
+    // instead of ending the process.
     standard.sa_handler = SIG_IGN;
     ::sigaction(SIGXFSZ, &standard, nullptr);
     sigset_t none;
@@ -118,15 +122,15 @@ bool arrange_descriptors(const Plan& plan) {
     if (::dup2(plan.input, STDIN_FILENO) < 0 || ::dup2(plan.output, STDOUT_FILENO) < 0 ||
         ::dup2(plan.output, STDERR_FILENO) < 0 || ::dup2(plan.frames, kFramesFd) < 0)
         return false;
-    // Our own descriptors are created close-on-exec; this is for descriptors that libraries opened.
-    // Kernels before 5.11 don't support the flag.
+    // Our own descriptors are created with close-on-exec; this call is for descriptors that
+    // libraries opened. Kernels before 5.11 don't support the flag.
     (void)::syscall(__NR_close_range, kFramesFd + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     return true;
 }
 
 bool arrange_limits(const Plan& plan) {
-    // One byte instead of zero: with a limit of zero, core dump handlers that read from a pipe
-    // still run, core(5).
+    // The limit is one byte instead of zero, because with a limit of zero, core dump handlers that
+    // read from a pipe still run. Source: core(5).
     const rlimit core = {.rlim_cur = 1, .rlim_max = 1};
     (void)::setrlimit(RLIMIT_CORE, &core);  // fails if the hard limit is already lower
     (void)::setrlimit(RLIMIT_NOFILE, &plan.files);
@@ -139,8 +143,8 @@ bool arrange_limits(const Plan& plan) {
     return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::chdir(plan.folder) == 0;
 }
 
-/// Prevents root, or root of a user namespace, from keeping capabilities across execve. The calls
-/// fail for all other users, who do not have any.
+/// Prevents root, or root of a user namespace, from keeping capabilities across execve. For all
+/// other users, who have no capabilities, the calls fail.
 void drop_capabilities() {
     for (unsigned long capability = 0; capability <= CAP_LAST_CAP; ++capability)
         (void)::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
@@ -169,7 +173,7 @@ void drop_capabilities() {
     ::_exit(EXIT_FAILURE);
 }
 
-/// Closes all descriptors except `kept` (-1: all), on kernels that have close_range.
+/// Closes all descriptors except `kept` (-1: no exception), on kernels that have close_range().
 void close_all_but(int kept) {
     if (kept > 0)
         (void)::syscall(__NR_close_range, 0U, static_cast<unsigned>(kept) - 1, 0U);
@@ -181,8 +185,8 @@ void close_all_but(int kept) {
     const bool is_bound = become_keeper(plan.parent);
     plan.parent = ::getpid();
     Kept kept;
-    // The first child after enter() becomes the namespace's init process, so fork the worker
-    // second.
+    // The first child after enter() becomes the namespace's init process, so the worker must be
+    // forked after it.
     if (is_bound && plan.namespaces &&
         (!plan.namespaces->enter() ||
          (kept.first = Namespaces::start_first_process(kept.lifeline)) < 0))
@@ -252,7 +256,7 @@ Result<StartingProcess> forked(Plan plan) {
 }  // namespace
 
 int problem_from(int report) {
-    // The write end is close-on-exec: reading ends without data when the program runs.
+    // The write end is closed on exec, so reading ends without data when the program runs.
     int problem = 0;
     ssize_t count = 0;
     do {
@@ -292,7 +296,8 @@ void shut_out_workers() {
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     struct sigaction ignored = {};
     ignored.sa_handler = SIG_IGN;
-    // A worker shares pipes and sockets with us and could make them send these (fcntl F_SETOWN).
+    // A worker shares pipes and sockets with us and could make them send these signals to us (fcntl
+    // F_SETOWN).
     for (const int signal : {SIGIO, SIGURG})
         (void)::sigaction(signal, &ignored, nullptr);
 }
@@ -322,7 +327,8 @@ Status await_running(StartingProcess& starting) {
     if (problem == 0)
         return Done{};
     discard(starting.process.pid);
-    // Only a lasting refusal is Unavailable, which makes the caller start without namespaces.
+    // Return Unavailable only for a permanent refusal, because then the caller starts workers
+    // without namespaces.
     if (problem < 0 && is_refusal(-problem))
         return Error{ErrorCode::Unavailable, errno_error("namespaces", -problem).text};
     return Error{ErrorCode::ProbeFailed,

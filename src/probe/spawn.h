@@ -20,20 +20,21 @@ struct Pipe {
     static Result<Pipe> create();
 };
 
-/// A pipe that a worker writes to: reading does not block, writing does. Errors: Io.
+/// A pipe to which a worker writes. Reading does not block, but writing does. Errors: Io.
 Result<Pipe> worker_pipe();
 
 /// Reads a child's start report: the errno that kept it from running its program, negative if
 /// setting up the namespaces failed; 0 if the program runs.
 int problem_from(int report);
 
-/// The same file under a number above the descriptors that a worker gets. Errors: Io.
+/// A duplicate of the descriptor, with a number above the descriptors that a worker gets. Errors:
+/// Io.
 Result<UniqueFd> raised(UniqueFd low);
 
 /// A program to run as a worker: stdin is `input` or /dev/null, stdout and stderr are `output`,
 /// descriptor 3 is `frames`, and no other descriptor is open.
 struct SpawnOrder {
-    std::vector<std::string> arguments = {};  ///< the program's path first
+    std::vector<std::string> arguments = {};  ///< the first is the program's path
     std::vector<std::string> environment = {};
     int frames = -1;           ///< borrowed; from raised() or a Pipe
     int output = -1;           ///< borrowed; from raised() or a Pipe
@@ -43,14 +44,16 @@ struct SpawnOrder {
     const Namespaces* namespaces = nullptr;
 };
 
-/// The reaper process of one program (see become_keeper()). It ends in the same way as the program,
-/// after all processes that the program started have ended. SIGTERM to it ends all of them.
+/// The reaper process of one program (see become_keeper()). The reaper ends in the same way as the
+/// program, after all processes that the program started have ended. If the reaper gets SIGTERM, it
+/// ends all these processes.
 struct SpawnedProcess {
     pid_t pid = -1;  ///< a child that has not been reaped
     UniqueFd pidfd = {};
 };
 
-/// A process that has been forked but may not run its program yet. The owner must reap it.
+/// A process that has been forked but may not be running its program yet. The owner must reap the
+/// process.
 struct StartingProcess {
     SpawnedProcess process = {};
     std::string program = {};
@@ -59,14 +62,15 @@ struct StartingProcess {
 
 /// Protects this process from its workers, which may run as the same user: makes its memory and
 /// descriptors in /proc inaccessible (PR_SET_DUMPABLE, prctl(2)) and ignores the signals that a
-/// descriptor can send to its owner. Every program that starts workers must call it first.
+/// descriptor can send to its owner. Every program that starts workers must call this function
+/// first.
 void shut_out_workers();
 
-/// Starts a program in a new process group. It dies with the thread that starts it, and gets no new
-/// privileges, no capabilities, no core dumps, a file size limit and an empty signal mask. There is
-/// no limit on address space: CUDA reserves more than any machine has. Processes and threads are
-/// limited only inside namespaces; outside, the kernel would count all processes of the user, so
-/// the worker limits itself (backends/sandbox.cpp).
+/// Starts a program in a new process group. The program is killed when the thread that started it
+/// ends. It gets no new privileges, no capabilities, no core dumps, a file size limit and an empty
+/// signal mask. There is no limit on address space: CUDA reserves more than any machine has.
+/// Processes and threads are limited only inside namespaces; outside, the kernel would count all
+/// processes of the user, so the worker limits itself (backends/sandbox.cpp).
 ///
 /// Returns after the fork. await_running() reports whether the program runs, or has_run() after the
 /// process has ended. Errors: ProbeFailed, naming the program.
