@@ -23,20 +23,21 @@ namespace {
 /// How long a process may take to exit after its answer; a driver needs time to free its memory.
 constexpr Duration kGrace = std::chrono::milliseconds{500};
 /// How long frames are still read after a complete answer. If a driver forged that answer, the
-/// worker's own frames follow and reveal it.
+/// worker's own frames follow and show the forgery.
 constexpr Duration kLastWords = std::chrono::milliseconds{5};
 constexpr std::size_t kChunk = 65536;  // a pipe's capacity, pipe(7)
 constexpr std::size_t kMaxProblem = 512;
-/// Maximum number of chunks to read before other events are handled: 256 KiB take less than a
-/// millisecond to parse, and a complete stream may have 8 MiB.
+/// The maximum number of chunks that are read before other events are handled. Parsing 256 KiB
+/// takes less than a millisecond, and a complete stream may have 8 MiB.
 constexpr int kPiecesATurn = 4;
-/// Number of chunks still read from a worker that has ended or is out of time. This covers the
-/// content of its pipe and bounds the data that a child of the driver may still be writing.
+/// The number of chunks that are still read from a worker that has ended or exceeded its time
+/// limit. This is enough for the content of its pipe, and limits the data that a child of the
+/// driver may still be writing.
 constexpr int kLastPieces = 16;
 
 enum class Reading { Empty, Bytes, Closed };
 
-/// Reads once. An error counts as end-of-file, because no more data can follow.
+/// Reads once. An error is treated as end-of-file, because no more data can follow.
 template <class Take>
 Reading read_chunk(int fd, Take take) {
     std::array<char, kChunk> chunk;
@@ -107,7 +108,8 @@ bool ProbeRun::watch_worker() {
     using Priority = EventLoop::Priority;
     frames_source_ =
         loop_.watch(worker_->frames(), EPOLLIN, Priority::Worker, [this](auto) { on_frames(); });
-    // Not Priority::Worker: a driver that never stops printing would starve the deadline's timer.
+    // Don't use Priority::Worker, because a driver that never stops printing would keep the
+    // deadline's timer from running.
     if (worker_->output() >= 0)
         output_source_ = loop_.watch(worker_->output(), EPOLLIN, Priority::Normal,
                                      [this](auto) { on_output(); });
@@ -135,7 +137,7 @@ void ProbeRun::on_frames() {
         return on_ended();  // end-of-file is the only sign of the worker's end
     if (!is_open)
         frames_source_.reset();
-    // Report each of the two stages once: all devices known, then the answer complete.
+    // Report each of the two events once: all devices are known, and the answer is complete.
     if (transcript_.is_known() && !transcript_.is_complete() && !std::exchange(is_known_, true))
         answered_(transcript_.so_far(target_), false);
     if (!transcript_.is_complete() || std::exchange(is_answered_, true))
@@ -148,7 +150,8 @@ void ProbeRun::let_go() {
     if (grace_)
         return;
     grace_ = loop_.after(kGrace, [this] { finish(Ending{}); });
-    // Not at once: if the driver forged the answer, read the worker's own frames that follow.
+    // Don't end immediately: if the driver forged the answer, read the worker's own frames that
+    // follow.
     letting_go_ = loop_.after(kLastWords, [this] {
         if (ended_source_) {
             frames_source_.reset();
@@ -192,7 +195,7 @@ void ProbeRun::on_ended() {
 }
 
 /// Extends the deadline by the time that the worker has waited for a CPU since the last extension.
-/// False if that is too little to matter.
+/// Returns false if that time is too short to matter.
 bool ProbeRun::extends_deadline() {
     constexpr Duration kWorthIt = std::chrono::milliseconds{50};
     const auto waited = std::min(worker_->waited_for_processor(), patience_.limit);
@@ -203,7 +206,7 @@ bool ProbeRun::extends_deadline() {
 }
 
 void ProbeRun::on_deadline() {
-    // The answer may be in the pipe already if this process was late.
+    // If this process was delayed, the answer may already be in the pipe.
     (void)read_frames(kLastPieces);
     const bool is_answered = transcript_.is_complete();
     if (!is_answered && extends_deadline())
@@ -227,18 +230,18 @@ void ProbeRun::finish(const Ending& ending) {
 }
 
 void ProbeRun::end(ProbeResult result, std::unique_ptr<Worker> worker) {
-    const auto ended = std::move(ended_);  // the call may destroy this
+    const auto ended = std::move(ended_);  // the call may destroy this object
     ended(std::move(result), std::move(worker));
 }
 
 namespace {
 
-/// With this many killed workers still running, no more are started: a driver that hangs in the
-/// kernel would also hang the next worker.
+/// If this many killed workers are still running, no more workers are started, because a driver
+/// that hangs in the kernel would also hang the next worker.
 constexpr std::size_t kMaxUnburied = 64;
 
-/// Pause between two starts. A start blocks the event loop for a few milliseconds; during the pause
-/// it handles the requests that arrived meanwhile.
+/// The pause between two starts. A start blocks the event loop for a few milliseconds; during the
+/// pause, the event loop handles the requests that have arrived in the meantime.
 constexpr Duration kBetweenStarts = std::chrono::milliseconds{1};
 
 /// How long the destructor waits for all killed workers together.
@@ -256,7 +259,7 @@ struct Running {
     std::unique_ptr<ProbeRun> run = {};
     Supervisor::Done done = {};
     Supervisor::Answered answered = {};
-    std::optional<Duration> answered_after = {};  ///< time from its start to the complete answer
+    std::optional<Duration> answered_after = {};  ///< time from the start to the complete answer
     bool stays = false;                           ///< may keep its driver loaded after the answer
 };
 
@@ -269,7 +272,7 @@ struct Unburied {
     bool is_stuck = false;
 };
 
-/// Reaps the workers as they end; gives up after `patience`.
+/// Reaps the workers when they end. Gives up after `patience`.
 void await_all(const std::vector<Worker*>& workers, Duration patience) {
     const auto start = std::chrono::steady_clock::now();
     auto alive = workers;
@@ -321,8 +324,8 @@ struct Supervisor::Impl {
 };
 
 /// Kills all workers first and then waits for them together; otherwise each worker that is stuck in
-/// the kernel would cost the full time. Workers that have answered are not waited for, because
-/// their drivers take long to shut down.
+/// the kernel would delay the end by the full waiting time. Workers that have answered are not
+/// waited for, because their drivers take long to shut down.
 Supervisor::Impl::~Impl() {
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<Worker*> ends;
@@ -341,7 +344,7 @@ Supervisor::Impl::~Impl() {
     await_all(ends, kFarewell);
 }
 
-/// The killed worker of an earlier probe of this target, if it has not ended.
+/// The killed worker of an earlier probe of this target, if this worker has not ended.
 const Unburied* Supervisor::Impl::remains_of(const ProbeTarget& target) const {
     const auto found = std::ranges::find(unburied, target, &Unburied::target);
     return found == unburied.end() ? nullptr : &*found;
@@ -404,7 +407,7 @@ void Supervisor::Impl::start_waiting() {
         const auto started = loop.now();
         begin(std::move(taken));
         // Timers count from the start of the loop's current iteration, which was before begin().
-        // Set the timer in the next iteration, or the pause would be over already.
+        // Set the timer in the next iteration; otherwise the pause would already be over.
         if (loop.now() - started >= kBetweenStarts)
             turn = loop.defer([this] { turn = loop.after(kBetweenStarts, [this] { go_on(); }); });
     }
@@ -415,8 +418,9 @@ bool Supervisor::Impl::has_place() const {
 }
 
 /// Ends answered workers that should not stay. They may stay while a query is still running or, if
-/// probes are queued, while a slot is free. Trials take long, so nothing stays loaded for them. A
-/// probe without an `answered` callback never stays, because its caller waits for the process.
+/// probes are queued, while a slot is free. Trials take long, so no worker stays because of a
+/// trial. A probe without an `answered` callback never stays, because its caller waits for the
+/// process.
 void Supervisor::Impl::let_go_answered() {
     const auto is_asked = [](const Running& one) {
         return !one.answered_after && one.run->target().stage == kQueryStage;
@@ -432,7 +436,7 @@ void Supervisor::Impl::go_on() {
     let_go_answered();
 }
 
-/// Adds the times to the result. Time after the complete answer does not count.
+/// Adds the times to the result. Time after the complete answer is not included.
 void Supervisor::Impl::note_times(const Running& one, ProbeResult& result) const {
     result.duration = one.answered_after.value_or(loop.now() - one.run->started());
     result.at = clock.wall();
@@ -494,7 +498,7 @@ void Supervisor::start(const ProbeTarget& target, Done done, Patience patience, 
                                      .done = std::move(done),
                                      .patience = patience,
                                      .answered = std::move(answered)});
-    // During the pause only free a slot; the timer starts the probe.
+    // During the pause, only free a slot; the timer will start the probe.
     if (impl_->turn)
         impl_->let_go_answered();
     else

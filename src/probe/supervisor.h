@@ -16,9 +16,9 @@
 
 namespace gpuprobe::inline probe {
 
-/// How long one worker may take, from its start. Time during which it was runnable but had no CPU
-/// is added to the limit, up to twice the limit in total, because a busy machine is not the
-/// driver's fault.
+/// How long one worker may take, counted from its start. Time during which the worker was runnable
+/// but had no CPU is added to the limit, up to twice the limit in total, because a driver should
+/// not fail because the machine is busy.
 struct ProbePatience {
     Duration warn = {};
     Duration limit = {};
@@ -26,9 +26,10 @@ struct ProbePatience {
 
 /// One worker from its start to its result.
 ///
-/// A run ends when the process ends. The end of the pipes does not count, because a driver's child
-/// may hold them open. A run ends early if the deadline passes, if the frames are malformed, or if
-/// the process does not exit after a complete answer; the worker is then killed without waiting.
+/// A run ends when the process ends. The end of the pipes does not end a run, because a driver's
+/// child may hold them open. A run ends early if the deadline passes, if the frames are malformed,
+/// or if the process does not exit after a complete answer; the worker is then killed without
+/// waiting.
 class ProbeRun {
 public:
     /// Called once, from the event loop; may destroy this object. Receives the result without times
@@ -50,8 +51,8 @@ public:
              Answered answered,
              Ended ended);
 
-    /// Starts the worker; a failure becomes a Failed result. If the worker turns out never to have
-    /// run, `launcher` is used again, so it must outlive this object.
+    /// Starts the worker; a failure becomes a Failed result. If it turns out that the worker has
+    /// never run, `launcher` is used again, so `launcher` must outlive this object.
     void begin(Launcher& launcher);
     /// Ends a worker that has answered and waits for this call.
     void let_go();
@@ -71,7 +72,7 @@ private:
     [[nodiscard]] bool extends_deadline();
     void on_deadline();
     void on_slow();
-    /// Reads available data, up to `pieces` times a pipe's capacity; false at end-of-file.
+    /// Reads available data, up to `pieces` times a pipe's capacity. Returns false at end-of-file.
     [[nodiscard]] bool read_frames(int pieces);
     [[nodiscard]] bool read_output();
     void finish(const Ending& ending);
@@ -106,31 +107,33 @@ private:
 struct ProbeLimits {
     /// After this time the caller is notified that a worker is slow.
     Duration warn = std::chrono::seconds{5};
-    /// Total time of a worker from its start to its end; then its process group gets SIGKILL.
+    /// The time limit for a worker from its start to its end. After this time, its process group
+    /// gets SIGKILL.
     Duration query = std::chrono::seconds{15};
-    /// The same for the stages "verify" and "measure".
+    /// The time limit for a worker in the stages "verify" and "measure".
     Duration trial = std::chrono::seconds{30};
     std::size_t concurrent = 8;  ///< maximum number of workers at a time; the others wait
-    /// A user is waiting for the answer: no driver gets double time, even if it has to load
-    /// firmware first, and a driver that was too slow is not retried immediately.
+    /// Whether a user is waiting for the answer. If so, no driver gets double time, even if it has
+    /// to load firmware first, and a driver that was too slow is not retried immediately.
     bool is_hurried = false;
     /// A worker that still exists this long after SIGKILL counts as stuck in the kernel.
     Duration stuck = std::chrono::seconds{5};
 };
 
-/// How long a driver may take: double time if it has to load firmware or wake its GPU first.
+/// How long a driver may take. A driver gets double time if it has to load firmware or wake its GPU
+/// first.
 enum class Patience { Usual, Double };
 
-/// Runs probes and turns every outcome into one ProbeResult. It never blocks and never throws. If a
-/// worker crashes, hangs, sends wrong data or floods its pipes, only its own result is affected. A
-/// worker that survives SIGKILL because it is stuck in the kernel is not waited for; it is reaped
-/// whenever it ends. Until then, its target is not started again: the next probe of this target
-/// waits, and fails as soon as the worker counts as stuck.
+/// Runs probes and converts every outcome to a ProbeResult. It never blocks and never throws. If a
+/// worker crashes, hangs, sends wrong data or floods its pipes, only its own result is affected.
+/// The supervisor does not wait for a worker that survives SIGKILL because it is stuck in the
+/// kernel; such a worker is reaped when it ends. Until then, its target is not started again: the
+/// next probe of this target waits, and fails as soon as the worker counts as stuck.
 ///
-/// A worker that has answered stays until the others have answered, unless another probe needs its
-/// slot. The reason: when the last process closes a driver, the driver shuts down, and the next
-/// process has to wait for that and start it again. On an H200, OpenCL took 290 ms right after CUDA
-/// had exited and 200 ms while CUDA was still loaded (580.159).
+/// A worker that has answered stays until the other workers have answered, unless another probe
+/// needs its slot. The reason is that when the last process closes a driver, the driver shuts down,
+/// and the next process has to wait for the shutdown and start the driver again. On an H200, OpenCL
+/// took 290 ms right after CUDA had exited and 200 ms while CUDA was still loaded (580.159).
 ///
 /// Reasons in the results: "worker-not-started" {problem}, "worker-stuck", "malformed-answer"
 /// {problem}, and "worker-output" {lines} if the probe did not answer.
@@ -146,8 +149,8 @@ public:
 
     /// Starts `target` or queues it. `done` is called exactly once, never from within this call.
     /// `answered`, if given, is called earlier: when all devices are known, and when the answer is
-    /// complete but the process has not exited, which takes some drivers longer than the answer. It
-    /// must not destroy this object.
+    /// complete but the process has not exited, which takes some drivers longer than the answer.
+    /// `answered` must not destroy this object.
     void start(const ProbeTarget& target,
                Done done,
                Patience patience = Patience::Usual,
@@ -155,7 +158,7 @@ public:
     /// Sets the callback for each target whose worker has not answered after ProbeLimits::warn.
     /// `phase`: the worker's current phase.
     void on_slow(std::function<void(const ProbeTarget&, const std::string& phase)> slow);
-    /// Whether no probe runs or waits.
+    /// Whether no probe is running or waiting.
     [[nodiscard]] bool idle() const;
 
 private:

@@ -32,8 +32,8 @@ public:
     DriverSearch(const FileSystem& files, std::string api, std::string suffix, Reader reader)
         : files_{files}, api_{std::move(api)}, suffix_{std::move(suffix)}, reader_{reader} {}
 
-    /// Adds a driver without a manifest, unless a manifest names its library too, perhaps with a
-    /// folder or a longer version. A loader loads a library once.
+    /// Adds a driver without a manifest, unless a manifest also names the driver's library,
+    /// possibly with a folder or a longer version. A loader loads a library once.
     void add_library(const std::string& library) {
         const auto is_same = [name = plain_name(library)](const ProbeTarget& target) {
             return target.library && plain_name(*target.library) == name;
@@ -44,7 +44,7 @@ public:
         targets_.push_back(ProbeTarget{.api = api_, .driver = library, .library = library});
     }
 
-    /// Adds a manifest, or those of a folder.
+    /// Adds a manifest, or all manifests in a folder.
     void visit_path(const std::string& path) {
         path.ends_with(suffix_) ? consider(path) : visit(path);
     }
@@ -52,7 +52,7 @@ public:
     void visit(const std::string& folder) {
         const auto names = files_.list(folder);
         if (!names) {
-            // A missing folder is normal; any other error hides drivers and is reported.
+            // A missing folder is normal. Any other error hides drivers and is therefore reported.
             if (names.error().code != ErrorCode::NotFound)
                 refuse(folder, "unreadable-manifest", names.error().text);
             return;
@@ -63,7 +63,7 @@ public:
     }
 
     void add_to(TargetSearch& search) && {
-        // Without a manifest, one worker still checks whether the API's loader is installed.
+        // If there is no manifest, one worker still checks whether the API's loader is installed.
         if (targets_.empty())
             targets_.push_back(ProbeTarget{.api = api_});
         std::ranges::move(targets_, std::back_inserter(search.targets));
@@ -74,7 +74,7 @@ private:
     void consider(const std::string& path) {
         if (seen_.size() == kMaxDrivers)
             return;
-        // The same manifest may be linked into several folders; the first counts.
+        // There may be links to the same manifest in several folders; only the first is used.
         auto real = files_.real_path(path).value_or(path);
         if (std::ranges::find(seen_, real) != seen_.end())
             return;
@@ -145,7 +145,7 @@ Error malformed(std::string text) {
     return Error{ErrorCode::Malformed, std::move(text)};
 }
 
-/// Why the name can't be passed to dlopen; empty if it can.
+/// The reason why the name can't be passed to dlopen(); empty if it can be passed.
 std::string library_problem(std::string_view name) {
     if (name.empty())
         return "does not name a library";
@@ -207,7 +207,7 @@ Result<VulkanManifest> parse_vulkan_manifest(std::string_view text, std::string_
     if (auto problem = library_problem(*library); !problem.empty())
         return malformed("ICD.library_path: " + problem);
     VulkanManifest manifest{.library = *library};
-    // A name without a slash is a soname, which dlopen searches for; leave it as it is.
+    // A name without a slash is a soname, for which dlopen() searches, so the name is not changed.
     const bool is_relative = library->find('/') != std::string::npos && library->front() != '/';
     if (is_relative)
         manifest.library.insert(0, path.substr(0, path.find_last_of('/') + 1));
@@ -227,7 +227,8 @@ bool is_for_another_processor(std::string_view name) {
     const auto pieces = split(name, '.');
     if (pieces.size() < 3)
         return false;
-    // Only a known architecture counts: the middle piece may be a version or any other word.
+    // Check for known architectures only, because the middle piece may be a version or any other
+    // word.
     const auto word = lower_case(pieces[pieces.size() - 2]);
     return std::ranges::find(kProcessors, word) != kProcessors.end() &&
            std::ranges::find(kOurs, word) == kOurs.end();
