@@ -15,16 +15,16 @@
 namespace gpuprobe::inline probe {
 
 /// The stage that queries a management library for the processes that use its devices. Such a
-/// worker must share our PID namespace to see them, so it gets no namespaces at all. The rest of
-/// the sandbox (docs/security.md) applies to it as well.
+/// worker must share our PID namespace in order to see these processes, so it gets no namespaces at
+/// all. The rest of the sandbox (docs/security.md) also applies to such a worker.
 constexpr std::string_view kProcessesStage = "processes";
 
-/// The job of one worker: one API; for Vulkan and OpenCL one driver manifest; in the later stages
-/// one device of that driver.
+/// The job of one worker. It consists of one API; for Vulkan and OpenCL, also of one driver
+/// manifest; in the later stages, also of one device of the driver.
 struct ProbeTarget {
     std::string api = {};
-    /// Path of the ICD manifest or .icd file; the library of a driver that has none; "" for the
-    /// API's only driver.
+    /// The path of the ICD manifest or .icd file; the library of a driver that has no such file; ""
+    /// for the API's only driver.
     std::string driver = {};
     /// The library that the manifest names; a path relative to the manifest is made absolute.
     std::optional<std::string> library = {};
@@ -35,8 +35,8 @@ struct ProbeTarget {
     auto operator<=>(const ProbeTarget&) const = default;
 };
 
-/// Folders with driver manifests, in search order. If two entries are the same file, the first
-/// counts.
+/// Folders with driver manifests, in search order. If two entries are the same file, only the first
+/// is used.
 struct TargetFolders {
     /// Source: Vulkan loader, LoaderDriverInterface.md, "Driver Discovery on Linux", with the
     /// defaults of the XDG variables, because a daemon does not have a user's XDG folders.
@@ -45,23 +45,23 @@ struct TargetFolders {
                                        "/usr/share/vulkan/icd.d"};
     /// Source: OpenCL extension specification, cl_khr_icd, "Source of the ICD on Linux".
     std::vector<std::string> opencl = {"/etc/OpenCL/vendors"};
-    /// Vulkan manifests, and folders of them, that are searched first.
+    /// Vulkan manifests, and folders with such manifests, that are searched first.
     std::vector<std::string> vulkan_added = {};
     /// Libraries of OpenCL drivers that have no .icd file.
     std::vector<std::string> opencl_added = {};
 };
 
-/// Adds the drivers that the environment adds for all programs: VK_ADD_DRIVER_FILES and
+/// Adds the drivers that environment variables add for all programs: VK_ADD_DRIVER_FILES and
 /// OCL_ICD_FILENAMES, whose items are separated by colons. `get` returns a variable or null.
 /// Sources: Vulkan loader, LoaderInterfaceArchitecture.md, "Table of Debug Environment Variables";
 /// KhronosGroup/OpenCL-ICD-Loader@00be9713, loader/icd.c (ocl-icd does not read its variable).
 void add_from_environment(TargetFolders& folders, const char* (*get)(const char* name));
-/// The same with the environment of this process.
+/// Adds the drivers that the environment of this process adds.
 void add_from_environment(TargetFolders& folders);
 
 struct TargetSearch {
-    /// First the APIs without manifests, then the manifests of each API in search order; names
-    /// within a folder are sorted.
+    /// The targets: first the APIs without manifests, then the manifests of each API in search
+    /// order. Within a folder, names are sorted.
     std::vector<ProbeTarget> targets = {};
     /// Manifests that can't be tried: outcome Failed, the reason "unreadable-manifest" or
     /// "malformed-manifest", and a note that names the file.
@@ -69,10 +69,11 @@ struct TargetSearch {
 };
 
 /// Every probe that can run on this machine: one for each API with a single driver (`pci`, `nvml`,
-/// `cuda` …), one per Vulkan ICD manifest, one per OpenCL .icd file. An API without a usable
-/// manifest gets one target without a driver, so that a worker still looks for its loader.
-/// Manifests for another CPU architecture (library_arch, or a name like intel_icd.i686.json) are
-/// skipped. Reads manifests but loads nothing; at most 64 manifests per API.
+/// `cuda` …), one for each Vulkan ICD manifest, and one for each OpenCL .icd file. An API without a
+/// usable manifest gets one target without a driver, so that a worker still searches for the API's
+/// loader. Manifests for another CPU architecture (library_arch, or a name like
+/// intel_icd.i686.json) are skipped. Reads manifests but loads nothing; at most 64 manifests per
+/// API.
 TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders = {});
 
 constexpr Bytes kMaxDriverManifest = kib(64);
@@ -84,8 +85,8 @@ struct VulkanManifest {
     std::optional<int> word_bits = {};  ///< library_arch: 32 or 64
 };
 
-/// Parses a manifest. `path`: the manifest's own path, to which a relative library path is
-/// relative. Errors: Malformed.
+/// Parses a manifest. `path`: the path of the manifest. Relative library paths are relative to it.
+/// Errors: Malformed.
 Result<VulkanManifest> parse_vulkan_manifest(std::string_view text, std::string_view path);
 
 /// The library that an OpenCL .icd file names on its first line. Source: cl_khr_icd. Errors:
@@ -93,7 +94,7 @@ Result<VulkanManifest> parse_vulkan_manifest(std::string_view text, std::string_
 Result<std::string> parse_icd_file(std::string_view text);
 
 /// Whether the file name marks the manifest as being for another CPU architecture. Distributions
-/// that install several use names like "radeon_icd.i686.json".
+/// that install manifests for several architectures use names such as "radeon_icd.i686.json".
 bool is_for_another_processor(std::string_view name);
 
 }  // namespace gpuprobe::inline probe

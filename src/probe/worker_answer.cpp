@@ -73,7 +73,7 @@ bool FrameWriter::fits(const std::string& payload) const {
            bytes_ + kHeader + payload.size() <= kMaxFrames.count - kDoneReserve;
 }
 
-/// The frame, followed by the checksum of everything before it.
+/// The frame, followed by the checksum of all bytes before the checksum.
 std::string FrameWriter::summed(FrameKind kind, const std::string& payload) const {
     const auto frame = header(payload.size() + kSum, kind) + payload;
     return frame + number_bytes(extended(sum_, frame));
@@ -115,7 +115,8 @@ std::string FrameWriter::device(const DeviceFacts& facts) {
     if (devices_ == kMaxFrameDevices)
         return {};
     auto payload = json_line(value_of(facts));
-    // Too large: send the device without its API-specific facts rather than not at all.
+    // The frame is too large. Send the device without its API-specific facts, which is better than
+    // leaving the device out.
     if (!fits(payload)) {
         auto common = facts;
         common.extra = Value{Value::Object{}};
@@ -140,7 +141,8 @@ std::string FrameWriter::done(Outcome outcome,
         reasons.begin(),
         reasons.begin() + static_cast<std::ptrdiff_t>(std::min(reasons.size(), kMaxReasons))};
     auto payload = done_payload(outcome, note, first, frames_);
-    // fits() has reserved kDoneReserve bytes for this frame. Drop the reasons to stay within them.
+    // fits() has reserved kDoneReserve bytes for this frame. If the frame is larger, drop the
+    // reasons.
     if (payload.size() + kHeader + kSum > kDoneReserve)
         payload = done_payload(outcome, note, {}, frames_);
     return summed(FrameKind::Done, payload);
@@ -177,7 +179,8 @@ std::optional<Frame> FrameReader::next() {
         return std::nullopt;
     const std::size_t length = number_at(rest, 0);
     const auto kind = number_at(rest, 4);
-    // Check the header before waiting for the payload: a bad length would never arrive.
+    // Check the header before waiting for the payload: with an invalid length, the payload would
+    // never arrive.
     if (length > kMaxFrame.count)
         return fail("a frame of " + std::to_string(length) + " bytes");
     if (kind < 1 || kind > static_cast<std::uint32_t>(FrameKind::Known))
@@ -221,13 +224,14 @@ std::optional<Frame> FrameReader::take(FrameKind kind, std::string_view bytes) {
 }
 
 std::string FrameReader::objection(const Frame& frame) {
-    // The writer obeys the same limits, so a stream that exceeds them did not come from it.
+    // The writer has the same limits, so a stream that exceeds the limits was not written by the
+    // writer.
     if (frame.kind == FrameKind::Device && ++devices_ > kMaxFrameDevices)
         return "over " + std::to_string(kMaxFrameDevices) + " devices";
     if (frame.kind == FrameKind::Runtime &&
         (members_ += frame.payload.as_object()->size()) > kMaxFrameMembers)
         return "over " + std::to_string(kMaxFrameMembers) + " facts of the API";
-    // These frames carry the number of frames before them, so a missing one is noticed.
+    // These frames contain the number of earlier frames, so that a missing frame is detected.
     if (has_sum(frame.kind) && frame.payload.at("frames").as_unsigned() != frames_)
         return "frames are missing";
     return {};
@@ -263,7 +267,7 @@ struct Confined {
 };
 RECORD_MEMBERS(Confined, by)
 
-/// Facts about an API, cut to the limits of a capture.
+/// Facts about an API, reduced to the limits of a capture.
 Value bounded_runtime(const Value& runtime) {
     Value record;
     record["outcome"] = to_value(Outcome::Answered);
@@ -336,14 +340,15 @@ void Transcript::add(Frame frame) {
             return;
         case FrameKind::Device:
             undeclared_ = undeclared_device_fact(frame.payload);
-            add_device(facts_from(frame.payload).value());  // the reader saw an object
+            // The reader has checked that this is an object
+            add_device(facts_from(frame.payload).value());
             return;
         case FrameKind::Known:
             is_known_ = true;
             return;
         case FrameKind::Confined:
-            // Keep the first: the worker sends it before it loads a driver. A later frame may have
-            // been forged by the driver.
+            // Keep the first such frame, because the worker sends it before it loads a driver. A
+            // driver may have forged a later frame.
             if (auto by = record_from<Confined>(frame.payload); by && !confinement_)
                 confinement_ = std::move(by->by);
             return;
@@ -365,7 +370,8 @@ void Transcript::add_device(DeviceFacts facts) {
             same->extra[member.key] = member.value;
 }
 
-/// The reported facts without an outcome; without any facts if the frames are malformed.
+/// A result with the reported facts but without an outcome. If the frames are malformed, the result
+/// contains no facts.
 ProbeResult Transcript::reported(const ProbeTarget& target) const {
     ProbeResult result{
         .api = target.api, .driver = target.driver, .stage = target.stage, .device = target.device};
@@ -403,15 +409,16 @@ void Transcript::take_verdict(ProbeResult& result) const {
     result.outcome = verdict_->outcome;
     result.note = verdict_->note;
     result.reasons = verdict_->reasons;
-    // Reason codes are a closed list. Keep an unknown one, but report the worker as malformed.
+    // Reason codes are a closed list. Keep an unknown code, but report the worker's answer as
+    // malformed.
     const auto stranger = std::ranges::find(
         verdict_->reasons, nullptr, [](const Reason& reason) { return find_reason(reason.code); });
     if (stranger != verdict_->reasons.end())
         result.reasons.push_back(malformed_reason("unknown reason " + stranger->code));
 }
 
-/// The outcome of a worker that did not report one. Malformed frames come first, because the caller
-/// killed such a worker and its exit status means nothing.
+/// The outcome of a worker that did not report one. Malformed frames are checked first, because the
+/// caller has killed such a worker, so that its exit status is meaningless.
 void Transcript::judge(const Ending& ending, ProbeResult& result) const {
     if (!phase_.empty())
         result.phase = phase_;

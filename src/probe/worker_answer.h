@@ -16,9 +16,10 @@
 ///
 /// A frame consists of two little-endian 32-bit numbers (payload length and kind) and the payload,
 /// one JSON object. The last frame is `done`. In `done` and `known` frames the payload is followed
-/// by the CRC-32 (as defined by zlib and ISO 3309) of every byte of the stream before it; the
-/// length includes it. A driver may end the process with status 0, write to any descriptor or
-/// damage the heap, so only a stream with correct checksums and counts is accepted as an answer.
+/// by the CRC-32 (as defined by zlib and ISO 3309) of all earlier bytes of the stream; the payload
+/// length includes this checksum. A driver may end the process with status 0, write to any
+/// descriptor or damage the heap, so only a stream with correct checksums and counts is accepted as
+/// an answer.
 
 namespace gpuprobe::inline probe {
 
@@ -42,8 +43,8 @@ struct Frame {
 };
 
 /// Encodes the frames of one stream, in the order of the calls. A frame that would exceed a limit
-/// is left out (the function returns ""), so that one endless list of facts does not cost the rest
-/// of the answer.
+/// is left out (the function returns ""), so that an endless list of facts does not make the rest
+/// of the answer unusable.
 class FrameWriter {
 public:
     [[nodiscard]] std::string phase(std::string_view name);
@@ -77,7 +78,7 @@ public:
     [[nodiscard]] std::optional<Frame> next();
     /// Whether a valid `done` frame arrived and nothing followed it.
     [[nodiscard]] bool is_complete() const { return done_ && !problem_; }
-    /// Why the stream is malformed; nullopt while it is valid.
+    /// The reason why the stream is malformed; nullopt while the stream is valid.
     [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
 
 private:
@@ -85,7 +86,7 @@ private:
     std::optional<Frame> take(FrameKind kind, std::string_view payload);
     /// The JSON part of a frame with a checksum; nullopt if the checksum is wrong.
     [[nodiscard]] std::optional<std::string_view> summed(std::string_view payload) const;
-    /// Counts the frame and returns why it can't be accepted; empty if it can.
+    /// Counts the frame and returns the reason why it can't be accepted; empty if it is accepted.
     [[nodiscard]] std::string objection(const Frame& frame);
 
     std::string buffer_ = {};
@@ -99,12 +100,12 @@ private:
     std::optional<std::string> problem_ = {};
 };
 
-/// The last lines that a worker printed. Drivers print the cause of a failure there, and some
-/// never stop printing.
+/// The last lines that a worker printed. Drivers print the cause of a failure to these streams, and
+/// some drivers never stop printing.
 class OutputTail {
 public:
     void add(std::string_view bytes);
-    /// The last lines, scrubbed and without empty ones; at most 4 KiB and 32 lines.
+    /// The last lines, scrubbed and without empty lines; at most 4 KiB and 32 lines.
     [[nodiscard]] std::vector<std::string> lines() const;
 
 private:
@@ -113,8 +114,8 @@ private:
 
 /// How a worker's run ended, seen from outside.
 struct Ending {
-    std::optional<WorkerExit> exit = {};         ///< null if it was killed, or if unknown
-    std::optional<Duration> missed = {};         ///< the deadline that it missed
+    std::optional<WorkerExit> exit = {};         ///< null if the worker was killed, or if unknown
+    std::optional<Duration> missed = {};         ///< the deadline that the worker missed
     std::vector<std::string> output_lines = {};  ///< end of its stdout and stderr, scrubbed
 };
 
@@ -130,7 +131,7 @@ public:
     /// Whether the worker has listed all devices (frame `known`) and nothing contradicts it.
     [[nodiscard]] bool is_known() const { return is_known_ && !is_malformed(); }
     /// Whether the frames are malformed or name a fact that report/fact_table.h does not declare.
-    /// Nothing further is read.
+    /// In this case, no further frames are read.
     [[nodiscard]] bool is_malformed() const {
         return reader_.problem() || bad_verdict_ || undeclared_;
     }
@@ -140,7 +141,8 @@ public:
 
     /// The probe's result.
     /// - With a done frame: the worker's own outcome (Answered, Absent or Failed).
-    /// - Without one: TimedOut, Crashed or Failed, depending on how the process ended, with the
+    /// - Without a done frame: TimedOut, Crashed or Failed, depending on how the process ended,
+    ///   with the
     ///   phase in the note and the facts from the complete frames that arrived.
     /// - Failed with the reason "worker-lost" if the worker was ended from outside, which means
     ///   nothing for the driver.
