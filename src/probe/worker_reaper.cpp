@@ -19,7 +19,8 @@
 namespace gpuprobe::inline probe {
 namespace {
 
-constexpr int kMaxStops = 100;  ///< passes in one call, in case a process can't be stopped
+/// passes in one call; limited because some process may be unstoppable
+constexpr int kMaxStops = 100;
 constexpr int kMaxDepth = 200;  ///< deeper children are reached once their parents have ended
 
 /// A path below /proc, built without allocating.
@@ -47,8 +48,9 @@ private:
     std::size_t length_ = 0;
 };
 
-/// Calls `use(pid)` for each process in the list. False if the kernel does not provide the list.
-/// The list is decimal numbers, each followed by a space; a read may end within a number.
+/// Calls `use(pid)` for each process in the list. Returns false if the kernel does not provide the
+/// list. The list consists of decimal numbers, each followed by a space; a read may end within a
+/// number.
 /// Source: proc(5), /proc/pid/task/tid/children.
 template <class Use>
 bool each_child(const UniqueFd& list, Use use) {
@@ -84,7 +86,8 @@ ProcessState state_of(pid_t pid) {
     const auto file = (ProcessFile{pid} << "/stat").open();
     const auto count = file ? ::read(file.get(), text.data(), text.size()) : -1;
     auto at = count;
-    // The name may contain parentheses and spaces, so search for its end from behind.
+    // The name may contain parentheses and spaces, so search for the end of the name from the end
+    // of the text.
     while (at > 0 && text[static_cast<std::size_t>(at - 1)] != ')')
         --at;
     if (at <= 0 || at + 3 >= count)
@@ -99,7 +102,7 @@ ProcessState state_of(pid_t pid) {
     return state;
 }
 
-/// Sends SIGSTOP to all descendants of `parent`; true if any of them was still running.
+/// Sends SIGSTOP to all descendants of `parent`. Returns true if any of them was still running.
 bool stop_below(pid_t parent, int depth) {
     bool still_ran = false;
     (void)each_child(children_of(parent), [&](pid_t pid) {
@@ -119,15 +122,17 @@ bool stop_below(pid_t parent, int depth) {
     return still_ran;
 }
 
-/// Sends SIGKILL to each child of this process. False if the kernel does not list them.
+/// Sends SIGKILL to each child of this process. Returns false if the kernel does not list the
+/// children.
 bool kill_children() {
     return each_child(children_of(::getpid()), [](pid_t pid) { ::kill(pid, SIGKILL); });
 }
 
-/// Sends SIGSTOP to all descendants until none of them runs.
+/// Sends SIGSTOP to all descendants until none of them is running.
 ///
-/// This defeats a program that keeps starting processes up to a limit, each in a separate session:
-/// killing one lets it start another, while a stopped process still counts against the limit.
+/// This works against a program that keeps starting processes up to a limit, each in a separate
+/// session: if a process is killed, the program can start another, whereas a stopped process still
+/// counts towards the limit.
 void stop_descendants() {
     for (int looks = 0; looks < kMaxStops && stop_below(::getpid(), 0); ++looks)
         continue;
@@ -139,13 +144,14 @@ constexpr long kFirstPause = 2'000'000;
 constexpr long kLongestPause = 500'000'000;
 /// At a shutdown, all processes get SIGTERM within this time.
 constexpr timespec kTogether = {.tv_sec = 0, .tv_nsec = 50'000'000};
-/// Number of rounds that only kill; later rounds stop all descendants before they kill.
+/// The number of rounds in which processes are only killed; in later rounds, all descendants are
+/// stopped before they are killed.
 constexpr int kSimpleRounds = 8;
 
 enum class Reaped { Nothing, Some, All };
 
-/// Reaps every child that has ended, and stores in `end` how the worker ended. All: there are no
-/// children left.
+/// Reaps every child that has ended, and stores in `end` how the worker ended. The result All means
+/// that there are no children left.
 Reaped reap(pid_t worker, siginfo_t& end) {
     for (auto reaped = Reaped::Nothing;; reaped = Reaped::Some) {
         siginfo_t ended = {};
@@ -173,7 +179,8 @@ Reaped reap(pid_t worker, siginfo_t& end) {
     ::_exit(EXIT_FAILURE);
 }
 
-/// Waits up to `limit` (null: without a limit); true if SIGTERM arrives before `other`.
+/// Waits for at most `limit` (null: without a limit). Returns true if SIGTERM arrives before
+/// `other`.
 bool receives_sigterm(const timespec* limit, int other = SIGTERM) {
     sigset_t awaited;
     ::sigemptyset(&awaited);
@@ -182,15 +189,15 @@ bool receives_sigterm(const timespec* limit, int other = SIGTERM) {
     return ::sigtimedwait(&awaited, nullptr, limit) == SIGTERM;
 }
 
-/// Whether the worker was ended by the same shutdown as this process. Both get SIGTERM then, and
-/// this process may see the worker's end before its own signal.
+/// Whether the worker was ended by the same shutdown as this process. At a shutdown both get
+/// SIGTERM, and this process may detect the worker's end before it gets its own signal.
 bool was_ended_with_us(const siginfo_t& end, bool has_sigterm) {
     const bool was_terminated = end.si_code == CLD_KILLED && end.si_status == SIGTERM;
     return was_terminated && (has_sigterm || receives_sigterm(&kTogether));
 }
 
 /// Kills the worker's remaining processes. In a PID namespace, killing the init process ends all
-/// others. False if the processes can't be found.
+/// other processes. Returns false if the processes can't be found.
 bool kill_rest(const Kept& kept) {
     if (kept.first < 0)
         return kill_children();
@@ -213,13 +220,13 @@ bool become_keeper(pid_t parent) {
     return true;
 }
 
-/// Two phases. It waits for SIGCHLD or SIGTERM until the worker has ended or must end (is_over).
-/// After that, it kills and reaps all remaining processes, with pauses that double without
-/// progress.
+/// There are two phases. First, this function waits for SIGCHLD or SIGTERM until the worker has
+/// ended or must end (is_over). After that, it kills and reaps all remaining processes, with pauses
+/// that double as long as there is no progress.
 void keep(const Kept& kept) {
     const pid_t worker = kept.worker;
     (void)::prctl(PR_SET_NAME, "gpuprobe-keeper", 0, 0, 0);
-    // The worker runs as the same user; without this it could attach to this process.
+    // The worker runs as the same user. Without this call, the worker could attach to this process.
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     siginfo_t end = {};
     timespec pause = {.tv_sec = 0, .tv_nsec = kFirstPause};
@@ -233,17 +240,18 @@ void keep(const Kept& kept) {
             stop_descendants();
         if (reaped == Reaped::All || (is_over && !kill_rest(kept)))
             break;
-        // Progress: look again at once for orphans that have just become our children.
+        // There was progress: check again immediately for orphans that have just become our
+        // children.
         if (is_over && reaped == Reaped::Some) {
             pause.tv_nsec = kFirstPause;
             continue;
         }
         if (receives_sigterm(is_over ? &pause : nullptr, SIGCHLD)) {
             is_over = has_sigterm = true;
-            (void)reap(worker, end);  // it may have ended by itself just before
+            (void)reap(worker, end);  // the worker may have ended by itself just before
             is_killed = is_killed || end.si_pid == 0;
             if (end.si_pid == 0)
-                ::kill(-worker, SIGKILL);  // its process group, in case children are not listed
+                ::kill(-worker, SIGKILL);  // the worker's process group, if children are not listed
         } else if (is_over) {
             pause.tv_nsec = std::min(2 * pause.tv_nsec, kLongestPause);
         }

@@ -29,14 +29,14 @@
 namespace gpuprobe::inline probe {
 namespace {
 
-/// A folder that does not exist. An empty folder below `home` would not do, because a driver could
-/// fill it.
+/// A folder that does not exist. An empty folder below `home` would not be safe, because a driver
+/// could create files in it.
 constexpr const char* kNowhere = "/nonexistent";
-/// 16 MiB; a probe's kernels take a few kilobytes.
+/// 16 MiB. The kernels of a probe need only a few kilobytes.
 constexpr const char* kCudaCache = "16777216";
 
 void add_vulkan(WorkerVariables& variables, const std::string& manifest) {
-    // Loaders ignore an empty list, so "no driver" is a manifest that does not exist.
+    // Loaders ignore an empty list, so to hide all drivers, use a manifest that does not exist.
     const auto drivers = manifest.empty() ? std::string{kNowhere} + "/none.json" : manifest;
     variables["VK_DRIVER_FILES"] = drivers;
     variables["VK_ICD_FILENAMES"] = drivers;  // loaders before 1.3.207
@@ -93,7 +93,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kTemporary = "/tmp";
 
-/// Makes every folder below accessible again if it is ours: a driver may have removed permissions.
+/// Makes every folder below this one accessible again if it belongs to us, because a driver may
+/// have removed permissions.
 void open_folders(const fs::path& path) {
     std::error_code ignored;
     fs::permissions(path, fs::perms::owner_all,
@@ -105,7 +106,8 @@ void open_folders(const fs::path& path) {
 }
 
 void remove_tree(const fs::path& path) {
-    // Removing an empty folder does not need a descriptor; there may not be any left.
+    // Removing an empty folder does not need a descriptor. This matters because no descriptor may
+    // be available.
     if (::rmdir(path.c_str()) == 0)
         return;
     std::error_code problem;
@@ -128,9 +130,9 @@ bool is_small(const fs::path& path) {
     return !problem;
 }
 
-/// Removes a tree: a small one now, a large one on another thread, because 40,000 files take 0.4 s
-/// and a caller may be waiting. The process does not end before all trees are removed, because the
-/// destructor of a future from std::async waits.
+/// Removes a tree. A small tree is removed immediately, and a large tree on another thread, because
+/// 40,000 files take 0.4 s and a caller may be waiting. The process does not end before all trees
+/// are removed, because the destructor of a future from std::async waits.
 void discard(const fs::path& path) try {
     static std::map<fs::path, std::future<void>> removals;
     std::erase_if(removals, [](const auto& one) {
@@ -140,7 +142,7 @@ void discard(const fs::path& path) try {
         return;
     for (const auto& [other, removal] : removals)
         if (other.parent_path() == path)
-            removal.wait();  // two threads in the same tree would see each other's work as errors
+            removal.wait();  // two threads in the same tree would get errors from each other's work
     if (is_small(path))
         return remove_tree(path);
     removals.emplace(path, std::async(std::launch::async, [path] { remove_tree(path); }));
@@ -176,8 +178,8 @@ void sweep(const fs::path& parent, std::string_view word) {
     }
 }
 
-/// The wanted folder if no other user can replace files in it, else /tmp. After su or sudo, $TMPDIR
-/// may belong to the original user. Errors: the same as open_folder().
+/// The requested folder if no other user can replace files in it, or else /tmp. After su or sudo,
+/// $TMPDIR may belong to the original user. Errors: the same as open_folder().
 Result<std::string> safe_parent(const std::string& wanted) {
     const auto folder = open_folder(wanted, FolderTrust::Named);
     if (folder && folder->path == wanted)
@@ -231,7 +233,7 @@ bool exists(const std::string& path) {
     return ::stat(path.c_str(), &info) == 0;
 }
 
-/// The path without symbolic links; unchanged if it can't be resolved.
+/// The path without symbolic links; unchanged if the path can't be resolved.
 std::string resolved(const std::string& path) {
     std::error_code problem;
     const auto real = std::filesystem::canonical(path, problem);
@@ -286,14 +288,16 @@ private:
 [[noreturn]] void be_first_process(int lifeline, int report) {
     struct sigaction ignored = {};
     ignored.sa_handler = SIG_IGN;
-    ::sigaction(SIGCHLD, &ignored, nullptr);  // the kernel reaps the orphans that init inherits
+    // The kernel then reaps the orphans that init inherits
+    ::sigaction(SIGCHLD, &ignored, nullptr);
     (void)::prctl(PR_SET_NAME, "gpuprobe-first", 0, 0, 0);
     const bool is_mounted = ::mount("proc", "/proc", "proc", kPlain | MS_NOEXEC, nullptr) == 0;
     const int problem = is_mounted ? 0 : errno;
     (void)!::write(report, &problem, sizeof problem);
     if (!is_mounted)
         ::_exit(EXIT_FAILURE);
-    // Keep only the lifeline: any other descriptor could hold a pipe open that must close.
+    // Keep only the lifeline, because any other descriptor could keep a pipe open that must be
+    // closed.
     (void)::dup2(lifeline, STDIN_FILENO);
     if (::syscall(__NR_close_range, STDIN_FILENO + 1, ~0U, 0U) != 0)  // before Linux 5.9
         for (int fd = STDIN_FILENO + 1; fd < kUsualDescriptors; ++fd)
@@ -317,13 +321,14 @@ Namespaces::Namespaces(const std::string& home, const std::vector<std::string>& 
         show(path);
     for (const auto& path : needed)
         show_around(resolved(path));
-    // The worker's own folder comes last. It may be below one of the others, whose tmpfs then hides
-    // it, so its path has to be created there again.
+    // The worker's own folder is mounted last. It may be below another hidden folder, whose tmpfs
+    // then hides it, so its path has to be created again in this tmpfs.
     hidden_.push_back({.path = resolved(home), .options = scratch});
     for (auto& folder : hidden_)
         if (is_below(hidden_.back().path, folder.path))
             hidden_.back().folders = folders_down_to(folder.path, hidden_.back().path);
-    // Format "inside outside count": one user and one group, with the same ids inside.
+    // The format is "inside outside count": map one user and one group to the same ids inside the
+    // namespace.
     const auto uid = std::to_string(::geteuid());
     const auto gid = std::to_string(::getegid());
     uid_map_ = uid + " " + uid + " 1\n";
@@ -336,8 +341,8 @@ void Namespaces::show(const std::string& path) {
             folder.shown.push_back({.path = path, .is_folder = is_folder(path)});
 }
 
-/// Keeps the whole first-level folder around `path` visible, because a driver's other files are
-/// next to it.
+/// Keeps the whole first-level folder that contains `path` visible, because it also contains the
+/// driver's other files.
 void Namespaces::show_around(const std::string& path) {
     for (const auto& folder : hidden_)
         if (is_below(path, folder.path))
@@ -360,7 +365,8 @@ bool Namespaces::cover(const Hidden& folder) {
     if (!std::ranges::all_of(folder.folders, make_mount_folder) ||
         ::mount("tmpfs", folder.path.c_str(), "tmpfs", kPlain, folder.options.c_str()) != 0)
         return false;
-    // Bind-mount them at the same place in the tmpfs. A path that could not be opened is skipped.
+    // Bind-mount the opened paths at the same place in the tmpfs. A path that could not be opened
+    // is skipped.
     for (std::size_t i = 0; i < folder.shown.size(); ++i) {
         const auto& shown = folder.shown[i];
         const UniqueFd source{kept[i]};
@@ -375,14 +381,14 @@ bool Namespaces::cover(const Hidden& folder) {
 }
 
 bool Namespaces::enter() const {
-    // A process that is not dumpable may not write its own uid and gid maps. It is dumpable only
-    // for that moment, and other workers can't see it from their namespaces.
+    // A process that is not dumpable may not write its own uid and gid maps. So the process is made
+    // dumpable only for this moment, in which other workers can't see it from their namespaces.
     (void)::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     const bool is_apart = ::unshare(kNamespaces) == 0 && map_user();
     const int problem = errno;
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     errno = problem;
-    // Private mounts first, so that the mounts below stay invisible outside.
+    // Make all mounts private first, so that the following mounts stay invisible outside.
     return is_apart && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
            std::ranges::all_of(hidden_, cover);
 }
