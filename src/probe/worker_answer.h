@@ -142,10 +142,9 @@ public:
     /// The probe's result.
     /// - With a done frame: the worker's own outcome (Answered, Absent or Failed).
     /// - Without a done frame: TimedOut, Crashed or Failed, depending on how the process ended,
-    ///   with the
-    ///   phase in the note and the facts from the complete frames that arrived.
-    /// - Failed with the reason "worker-lost" if the worker was ended from outside, which means
-    ///   nothing for the driver.
+    ///   with the phase in the note and the facts from the complete frames that arrived.
+    /// - Failed with the reason "worker-lost" if the worker was ended from outside, which says
+    ///   nothing about the driver.
     /// - Failed if the frames are malformed, however the process ended. All frames are dropped; the
     ///   caller kills the process if it still runs.
     [[nodiscard]] ProbeResult conclude(const ProbeTarget& target, const Ending& ending) const;

@@ -28,11 +28,11 @@ constexpr const char* kStaysVariable = "GPUPROBE_STAYS";
 using WorkerVariables = std::map<std::string, std::string>;
 
 /// The complete environment of one worker. It inherits no variables: no display, no loader
-/// debugging, no *_VISIBLE_DEVICES and no preloaded libraries, so that a probe sees the machine
-/// rather than a user's session. Exactly one driver and no layer is visible, and caches are off or
-/// inside `home`.
+/// debugging, no *_VISIBLE_DEVICES and no preloaded libraries, so that a probe depends on the
+/// machine and not on a user's session. Exactly one driver and no layer is visible, and caches are
+/// off or inside `home`.
 ///
-/// `home`: a folder that drivers may write to; pocl does not find a device without one.
+/// `home`: a folder to which drivers may write. Without such a folder, pocl finds no device.
 /// `opencl_vendors`: a folder that contains only the driver's .icd file; "" without a driver.
 /// `extra`: added last; replaces variables of the same name.
 ///
@@ -51,9 +51,9 @@ std::vector<std::string> environment_block(const WorkerVariables& variables);
 /// trees are deleted in the background. Not thread-safe.
 class RunFolder {
 public:
-    /// Creates `parent`/`word`-PID-XXXXXX with access only for its owner; in /tmp instead if other
-    /// users can replace files in `parent`. Also removes such folders of processes that have ended.
-    /// Errors: the same as mkdtemp(3) and open_folder().
+    /// Creates `parent`/`word`-PID-XXXXXX with access only for its owner. If other users can
+    /// replace files in `parent`, creates the folder in /tmp instead. Also removes such folders of
+    /// processes that have ended. Errors: the same as mkdtemp(3) and open_folder().
     static Result<RunFolder> make(const std::string& parent, const std::string& word);
 
     RunFolder(RunFolder&& other) noexcept;
@@ -74,26 +74,29 @@ private:
 constexpr Bytes kMaxScratch = mib(256);
 
 /// The Linux namespaces of one worker. Inside, the worker sees only its own processes, no network,
-/// no sockets in /tmp or in /run (except for drivers, driver_places.h), and no shared memory or
-/// message queues except its own. Everything it writes disappears with it. User and groups stay the
-/// same, so that device nodes open as before.
+/// no sockets in /tmp or in /run (except those that drivers need, see above), and no shared memory
+/// or message queues except its own. All files that the worker writes are lost when it ends. User
+/// and groups stay the same, so that device nodes can be opened as outside.
 ///
 /// Constructed before the fork. The functions for the forked process do not allocate.
 class Namespaces {
 public:
-    /// `home`: the worker's folder, which must exist; an empty file system of kMaxScratch covers it
-    /// there. `needed`: paths that must stay visible even below a hidden folder.
+    /// `home`: the worker's folder, which must exist; inside the namespaces, an empty file system
+    /// of kMaxScratch covers this folder. `needed`: paths that must stay visible even below a
+    /// hidden folder.
     Namespaces(const std::string& home, const std::vector<std::string>& needed);
 
     /// Moves the calling process into the namespaces, and its future children into a new PID
-    /// namespace. For a freshly forked process with one thread. Returns false and sets errno if the
-    /// kernel, a container or a security module does not allow it; the process must exit then.
+    /// namespace. The calling process must be freshly forked and have one thread. Returns false and
+    /// sets errno if the kernel, a container or a security module does not allow it; the process
+    /// must exit then.
     [[nodiscard]] bool enter() const;
 
-    /// Call after enter(). Starts the init process of the PID namespace; when it ends, all others
-    /// end. It ends when `lifeline`, which only the caller holds, is closed. Returns its pid, or -1
-    /// with errno if /proc can't be mounted: without a matching /proc, CUDA's cuInit fails with 304
-    /// in a PID namespace (580.159 on an H200).
+    /// Call this after enter(). Starts the init process of the PID namespace; when this process
+    /// ends, all other processes in the namespace end. The init process ends when `lifeline`, which
+    /// only the caller holds, is closed. Returns its pid, or -1 with errno if /proc can't be
+    /// mounted: without a matching /proc, CUDA's cuInit fails with 304 in a PID namespace (580.159
+    /// on an H200).
     [[nodiscard]] static pid_t start_first_process(int& lifeline);
 
 private:
