@@ -9,9 +9,10 @@
 namespace gpuprobe::inline base {
 namespace {
 
-/// Space for the strings of one entry. A larger entry is treated as unknown.
+/// The space for the strings of one entry. A larger entry is treated as unknown.
 constexpr std::size_t kBuffer = 16384;
-/// A directory service may list the accounts of a whole company.
+/// The number of accounts is limited, because a directory service may list the accounts of a whole
+/// company.
 constexpr std::size_t kMaxAccounts = 65536;
 
 /// The account of a user id. getpwuid_r() may report an unknown id as success with no entry, or as
@@ -39,7 +40,8 @@ std::optional<std::string> home_of(uid_t id) {
 
 std::vector<Account> accounts() {
     std::vector<Account> all;
-    // getpwent() keeps its position in a global: this must not run in two threads.
+    // getpwent() keeps its position in a global variable, so this function must not run in two
+    // threads at the same time.
     ::setpwent();
     while (all.size() < kMaxAccounts)
         if (const auto* entry = ::getpwent())

@@ -12,8 +12,8 @@
 namespace gpuprobe::inline base {
 
 inline constexpr uid_t kRoot = 0;
-/// First user id of a human user; ids below it, apart from root, are system accounts. Source:
-/// login.defs(5), UID_MIN.
+/// The first user id that a person can have. Lower ids, apart from root, belong to system accounts.
+/// Source: login.defs(5), UID_MIN.
 inline constexpr uid_t kFirstPerson = 1000;
 
 /// The name of a user or group; nullopt if the id has no entry.
@@ -26,7 +26,7 @@ struct Account {
     std::string home = {};
 };
 /// All accounts that can be enumerated, at most 65536. Directory services such as LDAP often do not
-/// support enumeration; their accounts are then missing.
+/// support enumeration; in this case, their accounts are missing.
 std::vector<Account> accounts();
 /// The home folder of a user; nullopt for an unknown user.
 std::optional<std::string> home_of(uid_t id);

@@ -10,8 +10,8 @@ namespace {
 constexpr Bytes kMaxFile = mib(1);
 constexpr std::size_t kMaxAccounts = 65536;
 
-/// The name of entry `id` in passwd(5) or group(5): both have name, password and number as their
-/// first three columns.
+/// The name of entry `id` in passwd(5) or group(5): in both files, the first three columns are
+/// name, password and number.
 std::optional<std::string> name_in(const char* path, std::uint32_t id) {
     const auto text = RootedFiles{}.read(path, kMaxFile);
     if (!text)

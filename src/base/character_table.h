@@ -13,7 +13,8 @@ struct CharacterRange {
 };
 
 // clang-format off
-/// Characters that a terminal must not get: controls, formats, line ends, and what is not assigned.
+/// Characters that must not be sent to a terminal: controls, formats, line ends, and unassigned
+/// characters.
 inline constexpr std::array<CharacterRange, 706> kUnprintable = {{
     {0x0, 0x1F}, {0x7F, 0x9F}, {0xAD, 0xAD}, {0x34F, 0x34F}, {0x378, 0x379}, {0x380, 0x383},
     {0x38B, 0x38B}, {0x38D, 0x38D}, {0x3A2, 0x3A2}, {0x530, 0x530}, {0x557, 0x558}, {0x58B, 0x58C},
@@ -171,7 +172,7 @@ inline constexpr std::array<CharacterRange, 706> kUnprintable = {{
     {0x2FA1E, 0x2FFFF}, {0x3134B, 0x10FFFF},
 }};
 
-/// Marks that are drawn over the character before them.
+/// Marks that are drawn over the previous character.
 inline constexpr std::array<CharacterRange, 329> kMarks = {{
     {0x300, 0x34E}, {0x350, 0x36F}, {0x483, 0x489}, {0x591, 0x5BD}, {0x5BF, 0x5BF}, {0x5C1, 0x5C2},
     {0x5C4, 0x5C5}, {0x5C7, 0x5C7}, {0x610, 0x61A}, {0x64B, 0x65F}, {0x670, 0x670}, {0x6D6, 0x6DC},

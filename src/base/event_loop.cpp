@@ -34,7 +34,7 @@ class Source;
 struct Registry {
     UniqueFd epoll = {};
     std::vector<Source*> descriptors = {};
-    std::vector<Source*> timers = {};  ///< those that have not fired
+    std::vector<Source*> timers = {};  ///< timers that have not fired
 };
 
 /// One registration, which lasts as long as its handle: a descriptor to watch, or a timer.
@@ -46,7 +46,7 @@ public:
     Source& operator=(const Source&) = delete;
     ~Source() override {
         std::erase(registry_->timers, this);
-        // The descriptor may have been closed; then the kernel has already removed it.
+        // If the descriptor was closed, the kernel has already removed it.
         if (std::erase(registry_->descriptors, this) > 0)
             (void)::epoll_ctl(registry_->epoll.get(), EPOLL_CTL_DEL, fd_, nullptr);
     }
@@ -62,12 +62,12 @@ public:
         return true;
     }
     [[nodiscard]] MonotonicTime since() const { return since_; }
-    /// Whether this source runs before another one when both are ready. In one order, the source
-    /// that has waited longest is the first.
+    /// Whether this source runs before another one when both are ready. Among sources with the same
+    /// order, the source that has waited longest comes first.
     [[nodiscard]] bool precedes(const Source& other) const {
         return std::tie(order_, since_) < std::tie(other.order_, other.since_);
     }
-    /// Timers run once.
+    /// Each timer runs once.
     void run(std::uint32_t events, MonotonicTime now) {
         since_ = now;
         std::erase(registry_->timers, this);
@@ -79,7 +79,7 @@ private:
     std::shared_ptr<Registry> registry_;  // shared, because a handle may outlive the loop
     int fd_ = -1;
     int order_;
-    /// When a timer is due, or when a descriptor was registered or last served.
+    /// The time when a timer is due, or when a descriptor was registered or last served.
     MonotonicTime since_;
     Ready ready_;
 };
@@ -118,7 +118,8 @@ struct SystemLoop::Impl {
 
 /// Waits until a source is ready, and runs the first one.
 Status SystemLoop::Impl::turn() {
-    // Room for all descriptors, so that the first in order is among those reported.
+    // Make the buffer large enough for all descriptors, so that the descriptor that must run first
+    // is reported.
     reported.resize(registry->descriptors.size() + 1);
     const int count =
         ::epoll_wait(registry->epoll.get(), reported.data(), static_cast<int>(reported.size()),
@@ -182,7 +183,7 @@ Result<int> SystemLoop::run() {
 
 Status SystemLoop::run_until(const std::function<bool()>& done) {
     while (!done()) {
-        // stop() was called: the condition will not become true any more.
+        // stop() was called, so the condition will no longer become true.
         if (impl_->exit)
             return errno_error("event loop", ESTALE);
         TRY(impl_->turn());
@@ -221,7 +222,7 @@ Status SystemLoop::on_hangup(Callback hung_up) {
     impl_->on_hangup =
         watch(impl_->hangup.get(), EPOLLIN, Priority::Hardware,
               [fd = impl_->hangup.get(), hung_up = std::move(hung_up)](std::uint32_t) {
-                  // The kernel merges signals that were not read yet.
+                  // The kernel merges equal signals that were not read yet.
                   signalfd_siginfo info = {};
                   if (::read(fd, &info, sizeof info) > 0)
                       hung_up();

@@ -23,7 +23,8 @@ using EventHandle = std::unique_ptr<EventSource>;
 class EventLoop {
 public:
     /// The order in which sources that are ready at the same time run. Hardware events run before
-    /// bus calls, so that a reply never shows a state older than an event already received.
+    /// bus calls, so that a reply never shows a state that is older than an event that has already
+    /// been received.
     enum class Priority { Hardware, Worker, Normal, Idle };
     using Callback = std::function<void()>;
 
@@ -58,7 +59,7 @@ public:
 
     /// Runs until stop(). Returns the code given to stop().
     Result<int> run();
-    /// Runs until `done` returns true. It is checked after each event.
+    /// Runs until `done` returns true. `done` is called after each event.
     Status run_until(const std::function<bool()>& done);
     void stop(int code);
     /// Ends run() with code 0 on SIGTERM and SIGINT. Blocks both signals for other handlers.

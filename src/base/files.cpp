@@ -32,7 +32,8 @@ using Directory = CHandle<DIR, closedir>;
 
 std::string text_of_errno(int number) {
     char buffer[128] = {};
-    // The GNU variant, which may return a constant string instead of filling the buffer.
+    // This is the GNU variant of strerror_r(), which may return a constant string instead of
+    // filling the buffer.
     return strerror_r(number, buffer, sizeof buffer);
 }
 
@@ -45,13 +46,13 @@ Result<std::string> read_link(const std::string& path) {
     return target;
 }
 
-/// Whether the last piece of the path is a symbolic link.
+/// Whether the last component of the path is a symbolic link.
 bool is_link(const std::string& path) {
     struct stat info = {};
     return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
 }
 
-/// Writes everything, also if write(2) accepts only a part at a time.
+/// Writes everything, even if write(2) accepts only a part at a time.
 Status write_all(int fd, std::string_view content, const std::string& path) {
     while (!content.empty()) {
         const auto written = ::write(fd, content.data(), content.size());
@@ -64,11 +65,12 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
     return Done{};
 }
 
-/// Temporary files are called like the file, followed by this and six random characters.
+/// The name of a temporary file is the name of the file, followed by this text and six random
+/// characters.
 constexpr std::string_view kUnfinished = ".new-";
 
-/// The prefix under which all temporary names of a file start. In another folder they begin with a
-/// dot.
+/// The prefix of all temporary names of a file. If the temporary file is in another folder, its
+/// name begins with a dot.
 std::string unfinished_name(const std::string& file, const std::string& elsewhere) {
     const auto name = file.substr(file.find_last_of('/') + 1);
     const auto beside = elsewhere == folder_of(file) ? file : elsewhere + "/." + name;
@@ -94,8 +96,8 @@ void sweep(const std::string& folder, const std::string& prefix) {
 /// deleted unless it was renamed.
 class Unfinished {
 public:
-    /// `file_path` and `elsewhere` are paths through opened folders (open_folder.h). `path` is the
-    /// path that errors show.
+    /// `file_path` and `elsewhere` are paths through opened folders. `path` is the path that error
+    /// texts contain.
     static Result<Unfinished> write(const std::string& elsewhere,
                                     const std::string& file_path,
                                     const std::string& path,
@@ -107,7 +109,7 @@ public:
         file.fd_.reset(::mkostemp(file.name_.data(), O_CLOEXEC));
         if (!file.fd_)
             return errno_error(path, errno);
-        // Hold a lock so that sweep() in another process does not take the file for a leftover.
+        // Hold a lock, so that sweep() in another process does not treat the file as left behind.
         (void)::flock(file.fd_.get(), LOCK_EX | LOCK_NB);
         TRY(write_all(file.fd_.get(), content, path));
         if (::fchmod(file.fd_.get(), mode) != 0)
@@ -142,7 +144,7 @@ private:
 
 Error errno_error(std::string_view path, int number) {
     auto code = ErrorCode::Io;
-    // A file instead of a folder in the middle of a path also means that the target does not exist.
+    // If a file is in the middle of a path instead of a folder, the target does not exist either.
     if (number == ENOENT || number == ENOTDIR)
         code = ErrorCode::NotFound;
     if (number == EACCES || number == EPERM)
@@ -164,8 +166,8 @@ RootedFiles::RootedFiles(std::string root) : root_{std::move(root)} {
 
 namespace {
 
-/// The path as the kernel resolves it, in three system calls instead of one for each piece.
-/// nullopt without /proc.
+/// The path as the kernel resolves it. This takes three system calls instead of one for each
+/// component. nullopt if /proc is not available.
 std::optional<Result<std::string>> kernels_real_path(std::string_view path) {
     const UniqueFd found{::open(std::string{path}.c_str(), O_PATH | O_CLOEXEC)};
     if (!found)
@@ -174,7 +176,7 @@ std::optional<Result<std::string>> kernels_real_path(std::string_view path) {
     const auto link = "/proc/self/fd/" + std::to_string(found.get());
     const auto length = ::readlink(link.c_str(), target.data(), target.size());
     const std::string_view text{target.data(), static_cast<std::size_t>(std::max(length, 0L))};
-    // The kernel marks what has been deleted since.
+    // The kernel marks the paths of deleted files.
     if (!text.starts_with('/') || text.ends_with(" (deleted)"))
         return std::nullopt;
     return std::string{text};
@@ -186,8 +188,8 @@ Result<std::string> RootedFiles::real_path(std::string_view path) const {
     if (root_.empty() && path.starts_with('/'))
         if (auto resolved = kernels_real_path(path))
             return *std::move(resolved);
-    // Resolve piece by piece, as path_resolution(7) describes: `done` is the resolved part,
-    // `rest` the part that is still to be resolved, to which each link adds its target.
+    // Resolve the path component by component, as path_resolution(7) describes. `done` is the
+    // resolved part; `rest` is the unresolved part, to which the target of each link is added.
     std::deque<std::string> rest;
     for (const auto piece : split(path, '/'))
         rest.emplace_back(piece);
@@ -216,13 +218,13 @@ Result<std::string> RootedFiles::real_path(std::string_view path) const {
             return errno_error(path, ELOOP);
         const auto target = TRY(read_link(here));
         done.pop_back();
-        // An absolute target starts at the root of the tree, not at the machine's.
+        // An absolute target starts at the root of the tree, not at the root of the machine.
         if (target.starts_with('/'))
             done.clear();
         const auto pieces = split(target, '/');
         rest.insert(rest.begin(), pieces.begin(), pieces.end());
     }
-    // The loop above accepts missing pieces; report them here.
+    // The loop above accepts missing components, so report a missing path here.
     auto resolved = joined();
     struct stat info = {};
     if (::lstat((root_ + resolved).c_str(), &info) != 0)
@@ -231,7 +233,7 @@ Result<std::string> RootedFiles::real_path(std::string_view path) const {
 }
 
 Result<std::string> RootedFiles::outside(std::string_view path) const {
-    // The running machine: let the kernel resolve the path.
+    // For the running machine, let the kernel resolve the path.
     if (root_.empty())
         return std::string{path};
     return root_ + TRY(real_path(path));
@@ -291,7 +293,7 @@ Result<std::vector<std::string>> RootedFiles::list(std::string_view path) const 
 
 Result<std::string> RootedFiles::link_target(std::string_view path) const {
     const auto slash = path.find_last_of('/');
-    // Resolve the folder only: the last piece is the link itself.
+    // Resolve only the folder, because the last component is the link itself.
     const auto folder = TRY(outside(slash == 0 ? "/" : path.substr(0, slash)));
     auto target = read_link(folder + std::string{path.substr(slash)});
     if (!target)
@@ -324,7 +326,7 @@ Status write_atomically_from(const std::string& elsewhere,
                              std::string_view content,
                              mode_t mode) {
     const auto place = TRY(FilePlace::of(path));
-    // rename(2) works only within one file system, so both folders must be on the same one.
+    // rename(2) works only within one file system, so both folders must be on the same file system.
     const bool is_beside = elsewhere == folder_of(path);
     std::optional<OpenFolder> other;
     if (!is_beside)
@@ -336,7 +338,7 @@ Status write_atomically_from(const std::string& elsewhere,
     const UniqueFd folder{
         ::open(folder_of(place.path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (folder)
-        (void)::fsync(folder.get());  // best effort: the file is complete either way
+        (void)::fsync(folder.get());  // errors are ignored: the file is complete in any case
     return Done{};
 }
 
@@ -353,7 +355,7 @@ Result<UniqueFd> lock_file(const std::string& path, Duration patience) {
     if (!fd)
         return errno_error(path, errno);
     int problem = 0;
-    (void)succeeds_within(patience, [&] {  // ends at any other error, too
+    (void)succeeds_within(patience, [&] {  // also ends at any other error
         problem = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
         return problem != EWOULDBLOCK;
     });
@@ -369,12 +371,13 @@ namespace {
 
 constexpr Bytes kMaxMap = kib(64);
 
-/// User id that the kernel reports for owners without a mapping in this user namespace. Source:
-/// user_namespaces(7), /proc/sys/kernel/overflowuid.
+/// The user id that the kernel reports for owners that have no mapping in this user namespace.
+/// Source: user_namespaces(7), /proc/sys/kernel/overflowuid.
 constexpr uid_t kUnmapped = 65534;
 
-/// Whether 65534 is a real user in this namespace. Otherwise it only stands for unmapped owners. A
-/// uid_map that cannot be read counts as a real user, which is the cautious answer.
+/// Whether 65534 is a real user in this namespace. Otherwise this id only means an unmapped owner.
+/// If uid_map cannot be read, the id is treated as a real user, because this is the safer
+/// assumption.
 bool is_unmapped_a_user() {
     const auto map = RootedFiles{}.read("/proc/self/uid_map", kMaxMap);
     if (!map)
@@ -389,14 +392,14 @@ bool is_unmapped_a_user() {
     return false;
 }
 
-/// Whether the owner is root or us, or cannot be another user of this namespace. Root can change
-/// our files in any case.
+/// Whether the owner is root, this user, or an owner that cannot be another user of this namespace.
+/// Root can change our files in any case.
 bool is_trusted(uid_t owner) {
     return owner == kRoot || owner == ::geteuid() || (owner == kUnmapped && !is_unmapped_a_user());
 }
 
-/// Whether another user can replace entries of the folder. In a sticky folder other users can add
-/// entries, but remove only their own.
+/// Whether another user can replace entries of the folder. In a sticky folder, other users can add
+/// entries but can remove only entries that belong to them.
 bool is_open_to_others(const struct stat& folder) {
     const bool is_writable =
         (folder.st_mode & S_IWOTH) != 0 ||
@@ -404,10 +407,10 @@ bool is_open_to_others(const struct stat& folder) {
     return !is_trusted(folder.st_uid) || (is_writable && (folder.st_mode & S_ISVTX) == 0);
 }
 
-/// Looks a path up piece by piece, with a descriptor for each folder, and checks each step.
+/// Looks up a path component by component, with a descriptor for each folder, and checks each step.
 class Walk {
 public:
-    /// `shown`: the path that errors show.
+    /// `shown`: the path that error texts contain.
     Walk(const std::string& path,
          const std::string& shown,
          FolderTrust trust,
@@ -415,7 +418,7 @@ public:
         : path_{path}, shown_{shown}, trust_{trust}, missing_{missing} {}
 
     Result<OpenFolder> to_its_end() {
-        // follow() puts the target of a link in front of the remaining pieces.
+        // follow() inserts the target of a link before the remaining components.
         TRY(start_at(path_.starts_with('/') ? "/" : "."));
         push(path_);
         while (!rest_.empty()) {
@@ -441,18 +444,20 @@ private:
         return enter(std::move(root), info);
     }
 
-    /// Adds pieces in front of those that are still to be looked up.
+    /// Inserts components before the components that have not been looked up yet.
     void push(std::string_view path) {
         const auto pieces = split(path, '/');
         rest_.insert(rest_.begin(), pieces.begin(), pieces.end());
     }
 
-    /// Enters a folder or follows a link. Creates a missing folder if that was requested.
+    /// Enters a folder or follows a link. Creates a missing folder if the caller has requested
+    /// this.
     Status step(const std::string& name) {
         auto next = opened(name);
         if (!next && errno == ENOENT && missing_ == MissingFolder::Make) {
             const mode_t mode = trust_ == FolderTrust::Own ? 0700 : 0755;
-            // EEXIST: another process was faster. The checks below apply to its folder as well.
+            // EEXIST means that another process was faster. The checks below also apply to the
+            // folder that it has created.
             if (::mkdirat(here_.get(), name.c_str(), mode) != 0 && errno != EEXIST)
                 return errno_error(shown_, errno);
             next = opened(name);
@@ -480,8 +485,8 @@ private:
         if (++links_ > kMaxLinks)
             return errno_error(shown_, ELOOP);
         std::array<char, PATH_MAX> target = {};
-        // The empty path reads the link that was opened and checked, not its current
-        // replacement.
+        // With an empty path, the call reads the link that was opened and checked, and not a link
+        // that may have replaced it.
         const auto length = ::readlinkat(link.get(), "", target.data(), target.size());
         if (length < 0)
             return errno_error(shown_, errno);
@@ -505,7 +510,8 @@ private:
         return Done{};
     }
 
-    /// Whether other users can create files in the current folder; a sticky bit does not help here.
+    /// Whether other users can create files in the current folder; a sticky bit does not prevent
+    /// this.
     [[nodiscard]] bool is_shared_at_its_end() const {
         return is_open_to_others(info_) || (info_.st_mode & S_IWOTH) != 0;
     }
@@ -528,7 +534,7 @@ private:
     struct stat info_ = {};  ///< status of here_
     std::deque<std::string> rest_ = {};
     std::string seen_ = {};  ///< the path as far as it has been looked up
-    bool is_open_ = false;   ///< is_open_to_others() is true for a folder on the path
+    bool is_open_ = false;   ///< is_open_to_others() was true for a folder on the path
     uid_t opener_ = 0;       ///< owner of the first such folder
     int links_ = 0;
 };
