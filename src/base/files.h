@@ -17,7 +17,7 @@
 
 namespace gpuprobe::inline base {
 
-/// Deleter that calls a C function.
+/// A deleter that calls a C function.
 template <auto release>
 struct Release {
     template <class T>
@@ -26,11 +26,11 @@ struct Release {
     }
 };
 
-/// Owner of a C object; calls `release` once at the end.
+/// An owner of a C object. Calls `release` once at the end.
 template <class T, auto release>
 using CHandle = std::unique_ptr<T, Release<release>>;
 
-/// Owner of a file descriptor; -1 means empty.
+/// An owner of a file descriptor. -1 means that there is no descriptor.
 class UniqueFd {
 public:
     UniqueFd() = default;
@@ -57,24 +57,24 @@ private:
     int fd_ = -1;
 };
 
-// Opens folders so that no other user can redirect the path. Every file that this project creates
-// or replaces goes through these functions, including those in files.h. The reason: root also runs
-// gpuprobectl with the environment of a user and in that user's folders.
+// The following functions open folders in such a way that no other user can redirect the path.
+// Every file that this project creates or replaces is opened with these functions, because root
+// also runs gpuprobectl with the environment of a user and in that user's folders.
 
-/// Which users' folders a path may pass through.
+/// Through which users' folders a path may pass.
 enum class FolderTrust {
     /// A path that this project chose. The last folder must belong to us. For root, no folder on
     /// the path may be writable by other users.
     Own,
-    /// A path that our caller named. It may pass through folders of other users, because the caller
-    /// wants that.
+    /// A path that the caller chose. The path may pass through folders of other users, because this
+    /// is the caller's decision.
     Named,
 };
 
 enum class MissingFolder { Fail, Make };
 
-/// An open folder. Other users cannot exchange it while this object lives, even if they change the
-/// path that led to it.
+/// An open folder. As long as this object exists, other users cannot replace the folder, even if
+/// they change the path that led to it.
 struct OpenFolder {
     UniqueFd descriptor = {};
     /// A path to the folder: the original path if no other user can redirect it, otherwise
@@ -82,12 +82,13 @@ struct OpenFolder {
     std::string path = {};
 };
 
-/// Opens the folder at `path`. Folders that this function creates are readable by everyone, subject
-/// to the umask; with FolderTrust::Own only by us.
+/// Opens the folder at `path`. Folders that this function creates are readable by all users,
+/// depending on the umask; with FolderTrust::Own, only by this user.
 ///
-/// A symbolic link is not followed if it belongs to a user other than root and us, or if it is in a
-/// folder in which another user could have created it. Errors: NotFound, Io; PermissionDenied, also
-/// if another user could redirect the path. The text names the folder or link at fault.
+/// A symbolic link is not followed if it belongs to a user other than root and this user, or if it
+/// is in a folder in which another user could have created it. Errors: NotFound, Io;
+/// PermissionDenied, also if another user could redirect the path. The text names the folder or
+/// link at fault.
 Result<OpenFolder> open_folder(const std::string& path,
                                FolderTrust trust,
                                MissingFolder missing = MissingFolder::Fail);
@@ -95,7 +96,7 @@ Result<OpenFolder> open_folder(const std::string& path,
 /// The folder part of a path: "." for a name without a slash.
 std::string folder_of(const std::string& path);
 
-/// The location of a file, whose folder was opened with FolderTrust::Named.
+/// The location of a file. Its folder was opened with FolderTrust::Named.
 struct FilePlace {
     OpenFolder folder = {};
     std::string path = {};  ///< the file's path, through folder.path
@@ -121,7 +122,7 @@ struct FileStatus {
     WallTime modified = {};
 };
 
-/// The number of symbolic links that a path may lead through, as in the kernel. Source:
+/// The maximum number of symbolic links in a path, the same as in the kernel. Source:
 /// path_resolution(7).
 constexpr int kMaxLinks = 40;
 
@@ -166,30 +167,32 @@ public:
     [[nodiscard]] Result<FileStatus> status(std::string_view path) const override;
 
 private:
-    /// The path to pass to the operating system: below the root, with links resolved within it.
+    /// The path to pass to the operating system. It is below the root, and links are resolved
+    /// within the root.
     [[nodiscard]] Result<std::string> outside(std::string_view path) const;
 
     std::string root_;  ///< without a final slash; empty for "/"
 };
 
 /// The rest of a file, from the current position to the end. Errors: TooLarge if it is larger than
-/// `limit`, Io. The texts contain `path`.
+/// `limit`, Io. The error texts contain `path`.
 Result<std::string> read_to_end(const UniqueFd& fd, std::string_view path, Bytes limit);
 
-/// Replaces a file atomically, also across a crash: readers see either the old or the new content.
-/// Writes a temporary file next to it, then calls fsync, rename, and fsync on the folder. Errors:
-/// Io, PermissionDenied.
+/// Replaces a file atomically, even if the machine crashes: readers get either the old or the new
+/// content. Writes a temporary file next to it, then calls fsync, rename, and fsync on the folder.
+/// Errors: Io, PermissionDenied.
 Status write_atomically(const std::string& path, std::string_view content, mode_t mode = 0644);
 
-/// The same without fsync, for files that are simply made again if they were lost or damaged.
+/// Like write_atomically(), but without fsync, for files that are simply created again if they were
+/// lost or damaged.
 Status write_scratch(const std::string& path, std::string_view content, mode_t mode = 0644);
 
-/// An Error "path: reason" with the code that fits an errno value.
+/// An Error with the text "path: reason" and the code for an errno value.
 Error errno_error(std::string_view path, int number);
 
 /// Like write_atomically(), but with the temporary file in the folder `elsewhere` on the same file
-/// system. Use it if another program reacts to every file that appears in the target folder.
-/// Errors: Io, PermissionDenied.
+/// system. Use this function if another program reacts to every file that appears in the target
+/// folder. Errors: Io, PermissionDenied.
 Status write_atomically_from(const std::string& elsewhere,
                              const std::string& path,
                              std::string_view content,

@@ -68,7 +68,7 @@ void FolderWatch::read_events() {
             const auto padded = rest.substr(0, event.len);
             rest.remove_prefix(padded.size());
             const auto name = padded.substr(0, padded.find('\0'));
-            // After a queue overflow events were lost: assume a change.
+            // After a queue overflow, events were lost, so assume a change.
             is_news = is_news || (event.mask & IN_Q_OVERFLOW) != 0 ||
                       std::ranges::any_of(endings_, [name](const std::string& ending) {
                           return name.ends_with(ending);
@@ -76,7 +76,7 @@ void FolderWatch::read_events() {
         }
     }
     if (is_news)
-        // Replaces a running timer, so a series of changes is reported once.
+        // Replace a running timer, so that a series of changes is reported once.
         settling_ = loop_.after(settle_, [this] { changed_(); });
 }
 

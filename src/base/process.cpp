@@ -13,7 +13,7 @@ struct SignalName {
     int number;
     std::string_view name;
 };
-// Real-time signals have no names. SIGIO is SIGPOLL, SIGIOT is SIGABRT.
+// Real-time signals have no names. SIGIO is the same as SIGPOLL, and SIGIOT is the same as SIGABRT.
 constexpr SignalName kSignals[] = {
     {SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},       {SIGQUIT, "SIGQUIT"}, {SIGILL, "SIGILL"},
     {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"},     {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},

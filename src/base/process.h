@@ -8,14 +8,14 @@
 
 namespace gpuprobe::inline base {
 
-/// The name of a signal: "SIGSEGV", or "signal 34" if it has no name. Replaces sigabbrev_np(),
-/// which glibc has only since 2.32.
+/// The name of a signal: "SIGSEGV", or "signal 34" if the signal has no name. This function
+/// replaces sigabbrev_np(), which glibc has only since version 2.32.
 std::string signal_name(int number);
 
-/// How long a starting program waits for resources (locks, sockets, bus names) that a killed
-/// predecessor held. The kernel closes the predecessor's descriptors at once, but children that it
-/// had just started keep copies until they call execve(), or until they notice that their parent
-/// has exited.
+/// How long a starting program waits for resources (locks, sockets, bus names) of a predecessor
+/// that was killed. The kernel closes the predecessor's descriptors immediately, but children that
+/// the predecessor had just started keep copies until they call execve(), or until they detect that
+/// their parent has exited.
 constexpr Duration kAfterPredecessor = std::chrono::seconds{2};
 
 /// Repeats `attempt` every 10 ms until it succeeds or `patience` has passed; tries at least once.

@@ -4,8 +4,8 @@
 namespace gpuprobe::inline base {
 
 /// Whether this program has the profile "embed": a smaller program that leaves out some verbs and
-/// methods (docs/packaging.md). The linker drops the code that only those need. The macro is set
-/// for the sources that src/CMakeLists.txt lists there.
+/// methods (docs/packaging.md). The linker drops the code that only those verbs and methods need.
+/// src/CMakeLists.txt sets the macro for the source files that depend on the profile.
 #ifdef GPUPROBE_EMBED
 inline constexpr bool kIsEmbed = true;
 #else

@@ -21,7 +21,7 @@ ReadProblem read_value(const Value& value, bool& out) {
     return {};
 }
 
-// Integers are accepted as well: JSON does not distinguish 1 from 1.0.
+// Integers are also accepted, because JSON does not distinguish 1 from 1.0.
 ReadProblem read_value(const Value& value, double& out) {
     const auto number = value.as_double();
     if (!number)
@@ -49,7 +49,7 @@ ReadProblem read_value(const Value& value, WallTime& out) {
     return problem;
 }
 
-// known_ has every key that describe() visited.
+// known_ contains every key that describe() has visited.
 std::string RecordReader::unknown_key() const {
     const auto* members = value_.as_object();
     if (!members)
@@ -61,7 +61,7 @@ std::string RecordReader::unknown_key() const {
 }
 
 ReadProblem ReadProblem::in(std::string_view key) && {
-    // An index follows without a dot: "variants[3]", but "platforms.variants".
+    // An index is appended without a dot: "variants[3]", but "platforms.variants".
     const bool inner_is_member = !path.empty() && path.front() != '[';
     path = std::string{key} + (inner_is_member ? "." : "") + path;
     return std::move(*this);

@@ -13,9 +13,10 @@
 #include "base/units.h"
 #include "base/value.h"
 
-/// Converts plain structs to a Value and back, both from one description.
+/// Converts plain structs to a Value and back. Both directions use the same description of the
+/// struct.
 ///
-/// A struct takes part through one line in its namespace that names each member once:
+/// A struct is described by one line in its namespace, which names each member once:
 ///
 ///     RECORD_MEMBERS(Node, path, accessible)
 ///
@@ -27,7 +28,7 @@
 ///         visit("accessible", node.accessible);
 ///     }
 ///
-/// An enumeration takes part through `constexpr auto names_of(Kind)`, which returns an array of
+/// An enumeration is described by `constexpr auto names_of(Kind)`, which returns an array of
 /// EnumName<Kind>. A type that is written as a string (such as a PCI address) has
 /// `std::string text_of(const T&)` and
 /// `std::optional<T> parse_text(std::string_view, std::type_identity<T>)`.
@@ -154,7 +155,7 @@ Value to_value(const std::map<std::string, T>& items) {
 template <Described T>
 Value to_value(const T& object) {
     RecordWriter writer;
-    describe(writer, const_cast<T&>(object));  // the writer takes every member by const reference
+    describe(writer, const_cast<T&>(object));  // the writer uses every member by const reference
     return writer.take();
 }
 
@@ -164,7 +165,7 @@ Value to_value(const T& object) {
 struct ReadProblem {
     std::string reason = {};
     std::string path = {};
-    /// For an unknown word: the words that are known at its place, for suggestions.
+    /// For an unknown word: the words that are known at this place, for suggestions.
     std::vector<std::string> known = {};
     /// The unknown word, unless it is the value at `path`.
     std::string word = {};
@@ -175,7 +176,8 @@ struct ReadProblem {
     ReadProblem(std::string what) : reason{std::move(what)} {}
     ReadProblem(const char* what) : reason{what} {}
     [[nodiscard]] bool empty() const { return reason.empty(); }
-    /// The same problem, seen from the container of the member `key` (or of the item "[3]").
+    /// The same problem, with a path that starts at the container of the member `key` (or of the
+    /// item "[3]").
     [[nodiscard]] ReadProblem in(std::string_view key) &&;
     [[nodiscard]] std::string text() const { return path.empty() ? reason : path + ": " + reason; }
 };
@@ -294,7 +296,7 @@ public:
             problem_ = std::move(problem).in(key);
     }
     [[nodiscard]] const ReadProblem& problem() const { return problem_; }
-    /// The first key of the document that no member claimed; empty if all are known.
+    /// The first key of the document that no member of the record has; empty if all keys are known.
     [[nodiscard]] std::string unknown_key() const;
     /// The keys that the record has.
     [[nodiscard]] std::vector<std::string> known_keys() const {
@@ -382,7 +384,7 @@ ReadProblem read_strictly(const Value& value, T& out) {
     return {};
 }
 
-/// The same, with the errors of record_from().
+/// Reads a record and refuses unknown members, with the errors of record_from().
 template <Described T>
 Result<T> strict_record_from(const Value& value) {
     T object{};
@@ -393,15 +395,14 @@ Result<T> strict_record_from(const Value& value) {
 
 }  // namespace gpuprobe::inline base
 
-/// Defines describe() of a struct: its members in the order in which they are written. A member
-/// stands for a key of the same name; ("key", member) gives it another one.
+/// Defines describe() of a struct: its members in the order in which they are written. The key of a
+/// member is the member's name, unless the member is written as ("key", member).
 #define RECORD_MEMBERS(Type, ...)                 \
     template <class Visitor>                      \
     void describe(Visitor& visit, Type& record) { \
         RECORD_EXPAND(RECORD_VISIT(__VA_ARGS__))  \
     }
-// The preprocessor visits one more member each time that it scans the list again: 64 members at
-// most.
+// With each further scan of the list, the preprocessor visits one more member, up to 64 members.
 #define RECORD_VISIT(member, ...) \
     RECORD_ITEM(member)           \
     __VA_OPT__(RECORD_AGAIN RECORD_NOTHING(__VA_ARGS__))
@@ -423,7 +424,8 @@ Result<T> strict_record_from(const Value& value) {
 #define RECORD_ONCE(...) __VA_ARGS__
 
 /// Declares the conversions of a large record as plain functions, so that not every file that
-/// converts one compiles them again. RECORD_DEFINE_CONVERSIONS defines them, in one .cpp file.
+/// converts such a record compiles the conversions again. RECORD_DEFINE_CONVERSIONS defines them,
+/// in one .cpp file.
 #define RECORD_DECLARE_CONVERSIONS(Type) \
     using base::read_value;              \
     using base::to_value;                \

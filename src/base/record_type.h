@@ -12,9 +12,10 @@
 
 #include "base/record.h"
 
-/// The types of records as data: what describe() and names_of() reveal about a type, without a
-/// value of it. The interface description, the JSON Schema of the report and the types for other
-/// languages are all generated from this, so that each record is described once.
+/// The types of records as data: the information about a type that describe() and names_of()
+/// provide, without a value of the type. The interface description, the JSON Schema of the report
+/// and the types for other languages are all generated from this, so that each record is described
+/// once.
 namespace gpuprobe::inline base {
 
 /// The type of a member.
@@ -30,7 +31,7 @@ struct MemberType {
     std::string pattern = {};               ///< of Text: an ECMAScript regular expression
     std::vector<MemberType> item = {};      ///< of Nullable, List and Map: one type
 };
-/// Enumerations and records have the same word, because their definitions show which they are.
+/// Enumerations and records have the same word, because their definitions show the difference.
 constexpr std::array<EnumName<MemberType::Kind>, 10> names_of(MemberType::Kind) {
     using Kind = MemberType::Kind;
     return {{{Kind::Bool, "bool"},
@@ -61,13 +62,14 @@ struct TypeDefinition {
 };
 
 /// A property of a member that its C++ type does not state, such as a restriction on its values. A
-/// struct that has some lists them in `constexpr auto forms_of(std::type_identity<T>)`, an array of
-/// MemberForm. For lists and maps a form applies to each item.
+/// struct that has such members lists the properties in `constexpr auto
+/// forms_of(std::type_identity<T>)`, an array of MemberForm. For lists and maps a form applies to
+/// each item.
 struct MemberForm {
     std::string_view key = {};
-    std::string_view pattern = {};  ///< of a text; empty: none
-    bool is_positive = false;       ///< a number that is above zero; unknown is null
-    std::string_view object = {};   ///< what a JSON value holds, or "object"
+    std::string_view pattern = {};  ///< pattern of a text; empty: no pattern
+    bool is_positive = false;       ///< a number that is above zero; null if unknown
+    std::string_view object = {};   ///< the content of a JSON value, or "object"
     bool is_optional = false;       ///< a member that may be missing
 };
 
@@ -88,8 +90,8 @@ constexpr std::string_view type_name() {
     return text.substr(text.rfind(':') + 1);
 }
 
-/// Collects the definitions of all types that a record refers to, each once, in the order of first
-/// use. A type that is not covered here has a function
+/// Collects the definitions of all types to which a record refers, each once, in the order of first
+/// use. For a type that is not covered here, define a function
 /// `MemberType member_type(TypeTable&, std::type_identity<T>)` in its namespace.
 class TypeTable {
 public:
@@ -153,8 +155,8 @@ public:
         return wrapped(MemberType::Kind::Map, type_of(std::type_identity<T>{}));
     }
 
-    /// Defines a named type at its first use: `fill` adds its members or words. Returns a reference
-    /// to it.
+    /// Defines a named type at its first use: `fill` adds the type's members or words. Returns a
+    /// reference to the type.
     template <class Fill>
     MemberType defined(MemberType::Kind kind, const std::string& name, Fill fill) {
         if (!knows(name)) {
@@ -190,7 +192,7 @@ private:
     };
 
     [[nodiscard]] bool knows(std::string_view name) const { return find(name) != nullptr; }
-    /// Applies the form to the member with its key.
+    /// Applies the form to the member that has the form's key.
     static void apply(std::span<TypedMember> members, const MemberForm& form);
 
     std::vector<TypeDefinition> definitions_ = {};
