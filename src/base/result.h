@@ -7,28 +7,28 @@
 
 namespace gpuprobe::inline base {
 
-/// Kinds of failure that a caller may branch on. Each value maps to one D-Bus error name
+/// Kinds of failure that a caller may distinguish. Each value maps to one D-Bus error name
 /// (wire/varlink.h).
 enum class ErrorCode {
     Io,                ///< the operating system reported an error; the text holds the errno string
     NotFound,          ///< the named object does not exist
     PermissionDenied,  ///< the object exists, but access to it was denied
     Malformed,         ///< a document does not follow its format
-    TooLarge,          ///< a document or message is over its limit
+    TooLarge,          ///< a document or message exceeds its limit
     InvalidRequest,    ///< unknown key, wrong type or contradictory request
     UnknownApplication,  ///< no application of that name
     UnknownDevice,       ///< no device of that id
     NoMatch,             ///< the request is valid, but nothing satisfies it
     WouldWake,           ///< the answer would require waking a sleeping device
     ProbeFailed,         ///< a worker could not be started
-    TooManyRequests,     ///< the caller is over one of its limits
+    TooManyRequests,     ///< the caller has exceeded one of its limits
     Cancelled,           ///< the caller or a shutdown ended the operation
     NotAuthorized,       ///< the caller has no permission for this
     Unavailable,         ///< a required service does not answer
     Internal,            ///< none of the above
 };
 
-/// A failure: a code to branch on and a text "operation: object: reason".
+/// A failure: a code that callers can distinguish, and a text "operation: object: reason".
 struct Error {
     ErrorCode code = ErrorCode::Internal;
     std::string text = {};
@@ -78,7 +78,8 @@ using Status = Result<Done>;
 }  // namespace gpuprobe::inline base
 
 /// Evaluates to the value of a Result; on failure, returns its problem from the enclosing function.
-/// A GNU statement expression: C++ has no other way to return from within an expression.
+/// This is a GNU statement expression, because C++ has no other way to return from within an
+/// expression.
 #define TRY(expression)                            \
     __extension__({                                \
         auto try_result_ = (expression);           \

@@ -16,7 +16,7 @@ public:
     Sha256& operator=(Sha256&&) noexcept;
 
     void add(std::string_view bytes);
-    /// Returns the digest as 64 lower-case hexadecimal digits, and starts over.
+    /// Returns the hash as 64 lower-case hexadecimal digits, and resets the object.
     [[nodiscard]] std::string take();
 
 private:
@@ -24,7 +24,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// The digest of one text.
+/// The hash of one text.
 std::string sha256_of(std::string_view bytes);
 
 }  // namespace gpuprobe::inline base

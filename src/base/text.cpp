@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-// Adjacent separators give an empty piece between them.
+// Between two adjacent separators there is an empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator) {
     std::vector<std::string_view> pieces;
     for (;;) {
@@ -44,7 +44,7 @@ std::vector<std::string_view> words(std::string_view text) {
 
 std::optional<std::string_view> value_of_line(std::string_view text, std::string_view key) {
     for (const auto line : split(text, '\n')) {
-        // The first colon ends the key; values may contain more of them.
+        // The first colon ends the key; values may contain further colons.
         const auto colon = line.find(':');
         if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == key)
             return trimmed(line.substr(colon + 1));
@@ -61,7 +61,7 @@ std::string zero_padded(std::int64_t number, std::size_t digits) {
     return std::string(digits > text.size() ? digits - text.size() : 0, '0') + text;
 }
 
-// Not tolower(), which depends on the locale.
+// tolower() can't be used, because it depends on the locale.
 std::string lower_case(std::string_view text) {
     std::string lower{text};
     for (char& c : lower)
@@ -70,7 +70,7 @@ std::string lower_case(std::string_view text) {
     return lower;
 }
 
-// Without kept control characters, newlines are replaced as well.
+// No control characters are kept, so newlines are also replaced.
 std::string scrubbed(std::string_view text, std::size_t limit) {
     return printable(text, {}, limit);
 }
@@ -79,7 +79,7 @@ namespace {
 
 /// U+FFFD in UTF-8.
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-/// The most marks on one character. No script in use needs more.
+/// The maximum number of marks on one character. No living script needs more.
 constexpr int kMostMarks = 4;
 
 /// Length in bytes of the well-formed character at the start of the text; 0 if it is malformed.
@@ -127,7 +127,7 @@ class Shown {
 public:
     Shown(std::string_view kept, std::size_t limit) : kept_{kept}, limit_{limit} {}
 
-    /// Adds printable ASCII. Returns false if it had to be cut.
+    /// Adds printable ASCII text. Returns false if the text had to be cut.
     bool add_plain(std::string_view text) {
         begin_character(0);
         const auto piece = text.substr(0, limit_ - clean_.size());
@@ -135,12 +135,12 @@ public:
         return piece.size() == text.size();
     }
 
-    /// Adds one character, or U+FFFD in its place. Returns false if it no longer fits.
+    /// Adds one character, or U+FFFD instead. Returns false if the character no longer fits.
     bool add(std::string_view bytes, std::optional<char32_t> point) {
         if (point && is_mark(*point))
             return add_mark(bytes);
         const bool is_kept = kept_.find(bytes) != std::string_view::npos;
-        // A kept control character has no glyph that a mark could be drawn over.
+        // A control character that is kept has no glyph over which a mark could be drawn.
         begin_character(is_kept ? kMostMarks : 0);
         return append(is_kept || (point && !is_unprintable(*point)) ? bytes : kReplacement);
     }
@@ -153,7 +153,7 @@ private:
         is_over_ = false;
     }
 
-    /// Adds a mark. The first mark over the limit becomes U+FFFD, the others are dropped.
+    /// Adds a mark. The first mark over the limit becomes U+FFFD, further marks are dropped.
     bool add_mark(std::string_view bytes) {
         if (is_over_)
             return true;
@@ -173,7 +173,7 @@ private:
     std::string clean_ = {};
     // marks on the last character; the text starts without a character that could take one
     int marks_ = kMostMarks;
-    bool is_over_ = false;  ///< the last character has had its U+FFFD for too many marks
+    bool is_over_ = false;  ///< U+FFFD was added because the last character has too many marks
 };
 
 }  // namespace
@@ -216,7 +216,7 @@ std::string printable(std::string_view text, std::string_view kept, std::size_t 
 
 namespace {
 
-/// Longer words are not compared: the effort grows with the product of both lengths.
+/// Longer words are not compared, because the effort grows with the product of both lengths.
 constexpr std::size_t kMaxWord = 64;
 
 /// Optimal string alignment distance: edit distance in which swapping two neighbors counts once.
@@ -243,7 +243,7 @@ std::size_t distance(std::string_view left, std::string_view right) {
     return cost.back().back();
 }
 
-/// The most words that a question names.
+/// The maximum number of words in a question.
 constexpr std::size_t kMaxNamed = 3;
 
 /// Whether `part` is a whole part of a name: "llama" of "node-llama-cpp" and of "llama.cpp".
@@ -283,13 +283,13 @@ std::optional<std::string> closest(std::string_view given, const std::vector<std
         return std::nullopt;
     const auto wanted = lower_case(given);
     std::optional<std::string> nearest;
-    // One mistake in three letters, and one in very short words.
+    // Allow one mistake in three letters, and one mistake in very short words.
     std::size_t least = std::max<std::size_t>(1, wanted.size() / 3) + 1;
     for (const auto& word : known) {
         if (word.size() > kMaxWord)
             continue;
         const auto steps = distance(wanted, lower_case(word));
-        // A distance as long as the word would replace all of its letters.
+        // A distance equal to the length of the word would mean that all its letters are replaced.
         if (steps < least && steps < word.size()) {
             least = steps;
             nearest = word;

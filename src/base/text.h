@@ -24,10 +24,12 @@ struct Utf8Character {
 Utf8Character first_character(std::string_view text);
 
 /// Whether a character must not be printed: controls, characters that reorder, hide or break text,
-/// tags, private-use and unassigned ones. Decided by Unicode category, from base/character_table.h.
+/// tags, private-use characters and unassigned characters. The decision depends on the Unicode
+/// category, see base/character_table.h.
 bool is_unprintable(char32_t point);
 
-/// Whether a character is a combining mark: drawn over the character before it, taking no column.
+/// Whether a character is a combining mark: it is drawn over the previous character and takes no
+/// column.
 bool is_mark(char32_t point);
 
 /// Returns the text in a form that is safe to print on a terminal. Bytes that are not UTF-8 and
@@ -39,7 +41,7 @@ std::string printable(std::string_view text,
                       std::size_t limit = std::string::npos);
 
 /// Parses a number that makes up the whole text, in the given base, without sign (for unsigned
-/// types), space or prefix. nullopt for anything else.
+/// types), space or prefix. nullopt for any other text.
 template <std::integral T>
 std::optional<T> parse_number(std::string_view text, int base = 10) {
     T number{};
@@ -50,7 +52,7 @@ std::optional<T> parse_number(std::string_view text, int base = 10) {
     return number;
 }
 
-/// The same in base 16, with an optional "0x".
+/// Parses a number in base 16, with an optional prefix "0x".
 template <std::integral T>
 std::optional<T> parse_hex(std::string_view text) {
     if (text.starts_with("0x") || text.starts_with("0X"))
@@ -64,12 +66,12 @@ std::string_view trimmed(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 template <std::same_as<std::string> T>
 void split(T&& text, char separator) = delete;  // would return views into a destroyed temporary
-/// The words between runs of white space; none is empty.
+/// The words that are separated by white space. No word is empty.
 std::vector<std::string_view> words(std::string_view text);
 template <std::same_as<std::string> T>
 void words(T&& text) = delete;
 /// The value of the first line "Key: value", the format of many files in /proc, without white space
-/// around it.
+/// around the value.
 std::optional<std::string_view> value_of_line(std::string_view text, std::string_view key);
 /// The number with leading zeros, in at least that many digits: "07".
 std::string zero_padded(std::int64_t number, std::size_t digits);
@@ -77,7 +79,7 @@ std::string zero_padded(std::int64_t number, std::size_t digits);
 std::string lower_case(std::string_view text);
 /// Whether `words` contains `word`.
 bool contains(const std::vector<std::string>& words, std::string_view word);
-/// The words of a list or set, with `between` between them.
+/// The words of a list or set, separated by `between`.
 template <class Words>
 std::string joined(const Words& words, std::string_view between) {
     std::string text;
@@ -90,19 +92,19 @@ std::string joined(const Words& words, std::string_view between) {
 /// and cut at a character to at most `limit` bytes.
 std::string scrubbed(std::string_view text, std::size_t limit = 256);
 
-/// The word of `known` that `given` is most likely a misspelling of: the one with the fewest
-/// inserted, dropped, changed or swapped letters, at most one in three. The first word wins a tie.
-/// nullopt if no word is close.
+/// The word in `known` of which `given` is most likely a misspelling: the word with the fewest
+/// inserted, dropped, changed or swapped letters, at most one in three letters. The first word wins
+/// a tie. nullopt if no word is close.
 std::optional<std::string> closest(std::string_view given, const std::vector<std::string>& known);
 
 /// The question "did you mean 'llama.cpp' or 'llama.app'?" about an unknown word; empty if no known
-/// word resembles it. Names are made of parts, as in "node-llama-cpp": words that start with the
-/// part `given` come first, then words with this part anywhere, then the closest() word. Names
-/// three words at most.
+/// word resembles it. Known words consist of parts, as in "node-llama-cpp": words that start with
+/// the part `given` come first, then words that contain this part, then the closest() word. The
+/// question contains at most three words.
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& known);
 
-/// A hint to append to a message about an unknown word: "; did you mean 'torch'?", or if no word
-/// resembles it, the list of all: "; there are jax, torch".
+/// A hint to append to a message about an unknown word: "; did you mean 'torch'?", or, if no word
+/// resembles it, the list of all known words: "; there are jax, torch".
 std::string suggestion(std::string_view given, const std::vector<std::string>& known);
 
 }  // namespace gpuprobe::inline base

@@ -34,7 +34,8 @@ std::uint64_t exact_unit(std::string_view name) {
     return unit == kUnits.end() ? 0 : unit->bytes;
 }
 
-/// The same in any case. A single letter other than "B" is the binary unit: "G" is GiB.
+/// Bytes per unit, in upper or lower case. A single letter other than "B" means the binary unit:
+/// "G" is GiB.
 std::uint64_t typed_unit(std::string_view name) {
     auto wanted = lower_case(name);
     if (wanted.size() == 1 && wanted != "b")
@@ -45,8 +46,8 @@ std::uint64_t typed_unit(std::string_view name) {
     return 0;
 }
 
-/// The number in `digits` times the unit; nullopt if it is malformed, overflows, or has an unknown
-/// unit.
+/// The number in `digits` times the unit; nullopt if the number is malformed, if the result
+/// overflows, or if the unit is unknown.
 std::optional<Bytes> whole_size(std::string_view digits, std::uint64_t unit) {
     const auto number = parse_number<std::uint64_t>(digits);
     if (!number || unit == 0 || *number > kMost / unit)

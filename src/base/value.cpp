@@ -49,7 +49,7 @@ void Value::set_unsigned(std::uint64_t number) {
 }
 
 std::string_view Value::type_name() const {
-    // By index of the variant; both integer alternatives have the same name.
+    // The names by index of the variant. Both integer alternatives have the same name.
     constexpr std::string_view kNames[] = {"null",   "boolean", "integer", "integer",
                                            "number", "string",  "array",   "object"};
     return kNames[data_.index()];
@@ -89,7 +89,7 @@ const Value* Value::find(std::string_view key) const {
     const auto* members = as_object();
     if (!members)
         return nullptr;
-    // A linear search: most objects are small.
+    // A linear search is fast enough, because most objects are small.
     const auto found = std::ranges::find(*members, key, &Member::key);
     return found == members->end() ? nullptr : &found->value;
 }
@@ -124,20 +124,20 @@ void Value::push_back(Value item) {
 
 namespace {
 
-/// Compares two objects. Compares member by member while both have the same order of keys, which is
-/// nearly always the case. Looks the rest up through an index, because a driver may report
-/// thousands of facts in any order.
+/// Compares two objects. As long as both objects have the same order of keys, which is nearly
+/// always the case, compares member by member. Looks up the remaining keys through an index,
+/// because a driver may report thousands of facts in any order.
 bool have_equal_members(const Value::Object& left, const Value::Object& right) {
     if (left.size() != right.size())
         return false;
-    // The common prefix with the same keys in the same order.
+    // Compare the common prefix, in which both objects have the same keys in the same order.
     const auto [rest, other] =
         std::ranges::mismatch(left, right, {}, &Value::Member::key, &Value::Member::key);
     for (auto l = left.begin(), r = right.begin(); l != rest; ++l, ++r)
         if (l->value != r->value)
             return false;
-    // Objects of equal size with unique keys are equal if each key of one has the same value in the
-    // other.
+    // Objects of equal size with unique keys are equal if each key of one object has the same value
+    // in the other object.
     std::unordered_map<std::string_view, const Value*> values;
     for (auto r = other; r != right.end(); ++r)
         values.emplace(r->key, &r->value);
@@ -156,7 +156,8 @@ std::vector<const Value::Member*> members_by_key(const Value::Object& members) {
     return sorted;
 }
 
-/// Compares lexicographically: by first key, its value, second key, and so on.
+/// Compares lexicographically: by the first key, by the value of the first key, by the second key,
+/// and so on.
 std::strong_ordering compared(const Value::Object& left, const Value::Object& right) {
     const auto ours = members_by_key(left);
     const auto theirs = members_by_key(right);
@@ -181,7 +182,8 @@ std::strong_ordering operator<=>(const Value& left, const Value& right) {
     return std::visit(
         [&right]<class T>(const T& held) -> std::strong_ordering {
             const auto& other = std::get<T>(right.data_);
-            // strong_order() gives NaN a place, which <=> of doubles does not.
+            // Use strong_order(), which also defines an order for NaN; the operator <=> of doubles
+            // does not.
             if constexpr (std::is_same_v<T, double>)
                 return std::strong_order(held, other);
             else if constexpr (std::is_same_v<T, Value::Object> || std::is_same_v<T, Value::Array>)
@@ -243,8 +245,8 @@ public:
     bool parse_error(std::size_t offset,
                      const std::string&,
                      const nlohmann::json::exception& reason) override {
-        // The library's message quotes the input. Report only the offset, so that nothing is
-        // echoed.
+        // The library's message quotes the input. Report only the offset, so that the error
+        // contains no input.
         problem_ = reason.id == 101 && offset == 0
                        ? "empty document"
                        : path() + "not JSON at byte " + std::to_string(offset);
@@ -261,7 +263,7 @@ private:
     }
 
     /// Whether the innermost object does not have the key yet. Small objects are searched linearly;
-    /// large ones get an index, because the linear search would take quadratic time.
+    /// for large objects an index is used, because linear searches would take quadratic time.
     bool is_new_key(const std::string& name) {
         constexpr std::size_t kFew = 16;
         const auto& members = *open_.back()->as_object();
@@ -281,8 +283,8 @@ private:
         std::string path;
         for (std::size_t i = 0; i < open_.size() && path.size() <= kMaxPath; ++i) {
             const auto* items = open_[i]->as_array();
-            // An outer container already has the item that is being parsed; the innermost does
-            // not.
+            // An outer container already contains the item that is being parsed; the innermost
+            // container does not.
             const bool is_innermost = i + 1 == open_.size();
             if (items) {
                 path += "[" + std::to_string(items->size() - (is_innermost ? 0 : 1)) + "]";
@@ -295,7 +297,8 @@ private:
         return path.empty() ? path : scrubbed(path, kMaxPath) + ": ";
     }
 
-    /// Adds a value to the innermost open container. Returns its address there.
+    /// Adds a value to the innermost open container. Returns the address of the value in this
+    /// container.
     Value* place(Value value) {
         if (open_.empty()) {
             root_ = std::move(value);
@@ -318,7 +321,7 @@ private:
     bool open(Value value) {
         if (open_.size() >= kMaxJsonDepth)
             return refuse("nested too deeply");
-        // Only the innermost open container grows, so pointers to the outer ones stay valid.
+        // Only the innermost open container grows, so pointers to the outer containers stay valid.
         open_.push_back(place(std::move(value)));
         keys_.emplace_back();
         return true;
@@ -333,7 +336,8 @@ private:
     Value root_ = {};
     /// The containers around the current position, outermost first.
     std::vector<Value*> open_ = {};
-    /// For each open container: the index of its keys, empty while it has few.
+    /// For each open container: the index of its keys, which is empty as long as there are few
+    /// keys.
     std::vector<std::unordered_set<std::string>> keys_ = {};
     std::string key_ = {};
     std::string problem_ = {};
@@ -380,8 +384,8 @@ std::string json_escape(char32_t point) {
     return unit(0xD800 + ((point - kBeyond) >> 10U)) + unit(0xDC00 + (point & 0x3FFU));
 }
 
-/// Replaces unprintable characters by escapes. The document keeps its meaning, and a terminal shows
-/// every character. Such characters occur only inside strings, where escapes are allowed.
+/// Replaces unprintable characters with escapes. The document keeps its meaning, and a terminal
+/// shows every character. Such characters occur only inside strings, where escapes are allowed.
 std::string with_escapes(std::string json) {
     // Control characters below U+0020 were already escaped by the library.
     const auto is_plain = [](char c) { return c >= 0 && c != '\x7F'; };
@@ -411,8 +415,8 @@ Result<Value> parse_json(std::string_view text, Bytes limit) try {
     if (!nlohmann::json::sax_parse(text, &builder))
         return Error{ErrorCode::Malformed, builder.problem()};
     return builder.take();
-    // The parser reports problems through Builder::parse_error(); this is for anything it throws
-    // instead.
+    // The parser reports problems through Builder::parse_error(); this code handles any exception
+    // that it throws instead.
 } catch (const nlohmann::json::exception&) {
     return Error{ErrorCode::Malformed, "not JSON"};
 }

@@ -39,7 +39,7 @@ public:
     Value(unsigned number);
     Value(long number);
     Value(long long number);
-    /// Stored as signed if the number fits, so that equal numbers compare equal even if their
+    /// The number is stored as signed if it fits, so that equal numbers compare equal even if their
     /// original types differ.
     Value(unsigned long number);
     Value(unsigned long long number);
@@ -67,7 +67,7 @@ public:
     [[nodiscard]] Array* as_array() { return std::get_if<Array>(&data_); }
     [[nodiscard]] Object* as_object() { return std::get_if<Object>(&data_); }
 
-    /// The member with that key; nullptr if there is none or if this is not an object.
+    /// The member with that key; nullptr if there is no such member or if this is not an object.
     [[nodiscard]] const Value* find(std::string_view key) const;
     [[nodiscard]] Value* find(std::string_view key);
     /// The member with that key, or a null value.
@@ -121,7 +121,7 @@ Result<Value> parse_json(std::string_view text, Bytes limit);
 /// such as "\u202e".
 std::string json_line(const Value& value);
 
-/// The same, indented by two spaces and with a final newline.
+/// Writes the value on several lines, indented by two spaces, with a final newline.
 std::string json_pretty(const Value& value);
 
 }  // namespace gpuprobe::inline base

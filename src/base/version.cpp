@@ -8,7 +8,7 @@
 namespace gpuprobe::inline base {
 namespace {
 
-constexpr std::size_t kMaxDigits = 9;  // the largest such number fits in 32 bits
+constexpr std::size_t kMaxDigits = 9;  // the largest number with nine digits fits in 32 bits
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -48,7 +48,7 @@ std::optional<Version> leading_version(std::string_view text) {
     // Find the end of the version: the first character that is neither a digit nor a dot between
     // digits, or the fourth such dot.
     while (end < text.size()) {
-        // A dot counts only between digits: "6.8." and "6.8.x" end after the 8.
+        // A dot belongs to the version only between digits: "6.8." and "6.8.x" end after the 8.
         const bool is_inner_dot =
             text[end] == '.' && end + 1 < text.size() && is_digit(text[end + 1]) && end > 0;
         if (is_inner_dot && ++dots == 4)

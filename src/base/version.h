@@ -21,7 +21,7 @@ struct Version {
     [[nodiscard]] std::uint32_t major() const { return parts[0]; }
 };
 
-/// Parses a version. Each part has one to nine digits; nullopt for anything else.
+/// Parses a version. Each part has one to nine digits; nullopt for any other text.
 std::optional<Version> parse_text(std::string_view text, std::type_identity<Version>);
 /// The version as text, without trailing parts of 0, but with at least two parts: "580.0".
 std::string text_of(const Version& version);
