@@ -42,14 +42,15 @@ Answer answer_of(const Refusal& refusal, Outcome outcome) {
 
 namespace {
 
-/// The API's name. It is consteval so that a backend whose API has no row in report/api_table.h
-/// does not compile.
+/// The name of the API. The function is consteval, so that a backend whose API has no row in
+/// report/api_table.h does not compile.
 consteval std::string_view word_of(Api api) {
     return info_of(api).word;
 }
 
 #ifndef GPUPROBE_LEVEL_ZERO
-/// Used if the headers of Level Zero were missing at build time (see CMakeLists.txt).
+/// This function is used if the headers of Level Zero were missing at build time (see
+/// CMakeLists.txt).
 Answer query_nothing(const ProbeTarget&, Sink&) {
     return {.outcome = Outcome::Absent, .note = "this build has no support for Level Zero"};
 }
@@ -58,7 +59,8 @@ Answer query_nothing(const ProbeTarget&, Sink&) {
 }  // namespace
 
 std::span<const Backend> registry() {
-    // Sorted by name. ROCm's query prefers the HSA runtime, but only HIP can compile kernels.
+    // The rows are sorted by name. ROCm's query prefers the HSA runtime, but only HIP can compile
+    // kernels.
     static constexpr std::array kBackends = {
         Backend{.api = word_of(Api::Cpu), .compute = visit_cpu, .device = "index:0"},
         Backend{

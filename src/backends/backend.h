@@ -12,29 +12,31 @@
 #include "probe/target.h"
 #include "report/facts.h"
 
-/// The backends that a worker process runs. No code outside this component loads or calls a vendor
-/// library.
+/// The backends that a worker process runs. Only the code in this component loads or calls vendor
+/// libraries.
 
 namespace gpuprobe::backends {
 
-/// Receives the results of a backend one by one, as soon as each is known, so that a crash of the
-/// driver loses only what comes after it.
+/// Receives the results of a backend one by one, as soon as each result is known, so that if the
+/// driver crashes, earlier results are not lost.
 class Sink {
 public:
     virtual ~Sink() = default;
-    /// Announces the next step: "dlopen", "instance", "enumerate", "query". The note of a timeout
-    /// names it.
+    /// Announces the next step: "dlopen", "instance", "enumerate", "query". The note about a
+    /// timeout contains the name of the last step.
     virtual void phase(std::string_view name) = 0;
-    /// Facts about the API as a whole, as an object. Later calls add members.
+    /// Facts about the whole API, as an object. Later calls add members.
     virtual void runtime(const Value& facts) = 0;
-    /// Facts about one device. After known(), a further call for the same device adds to its facts.
+    /// Facts about one device. After known(), another call for the same device adds facts to the
+    /// device.
     virtual void device(const DeviceFacts& facts) = 0;
-    /// Every device has been reported; later calls of device() only add facts. Used by backends
-    /// whose driver takes long to report details that few clients need.
+    /// Declares that every device has been reported, and that later calls of device() only add
+    /// facts. Backends call this function if their driver takes long to report details that few
+    /// clients need.
     virtual void known() {}
 };
 
-/// The result of a stage, as far as the backend can determine it from inside the worker.
+/// The result of a stage, as far as the backend inside the worker can determine it.
 struct Answer {
     Outcome outcome = Outcome::Answered;  ///< Answered, Absent or Failed
     std::optional<std::string> note = {};
@@ -57,7 +59,7 @@ struct Refusal {
 template <class T>
 using Attempt = Result<T, Refusal>;
 /// The refusal for a call that returned `code`; `words` is the API's name for that code. The note
-/// is "CALL: WORDS"; the detail has the call and the code.
+/// is "CALL: WORDS"; the detail contains the call and the code.
 Refusal refused_call(std::string_view reason,
                      std::string_view call,
                      std::string_view words,
@@ -68,11 +70,11 @@ Answer answer_of(const Refusal& refusal, Outcome outcome = Outcome::Failed);
 class ComputeDevice;
 /// Creates a context on a device, ready for ComputeDevice::allocate().
 using OpenDevice = std::function<Attempt<std::unique_ptr<ComputeDevice>>()>;
-/// Called for each device of an API with a function that opens it. Returns false to stop the
-/// enumeration.
+/// Called for each device of an API, with a function that opens the device. Returns false to stop
+/// the enumeration.
 using VisitDevice = std::function<bool(const DeviceFacts& facts, const OpenDevice& open)>;
 
-/// Reports facts about every device; runs no code on any of them.
+/// Reports facts about every device, but runs no code on the devices.
 using Query = Answer (*)(const ProbeTarget& target, Sink& sink);
 /// Calls `visit` for each device that an API's driver lists.
 using Enumerate = Answer (*)(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);

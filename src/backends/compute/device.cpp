@@ -14,7 +14,7 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// How long to poll before sleeping in between. Longer than any batch of the sampler; longer work
+/// How long to poll without sleeping. This is longer than any batch of the sampler; longer work
 /// need not be timed to the microsecond.
 constexpr std::chrono::milliseconds kSpin{50};
 constexpr timespec kNap = {.tv_sec = 0, .tv_nsec = 20'000};
@@ -28,7 +28,7 @@ void nap() {
 ComputeLimits limits_from(const DeviceFacts& facts, const char* fp16_key) {
     const bool is_cpu = facts.type == DeviceType::Cpu;
     const auto reported = facts.memory ? facts.memory->free : std::nullopt;
-    // The keys are the same for OpenCL, Level Zero and Vulkan; a missing fact leaves the limit
+    // The keys are the same for OpenCL, Level Zero and Vulkan; if a fact is missing, the limit is
     // unknown.
     const auto largest = facts.extra.at("max_memory_allocation_size").as_unsigned();
     return ComputeLimits{
@@ -49,7 +49,8 @@ std::optional<Bytes> free_host_memory() {
 
 Attempt<Done> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting how) {
     using Steady = std::chrono::steady_clock;
-    // Without this, the kernel extends every nap by up to 50 µs; prctl(2), PR_SET_TIMERSLACK.
+    // Without this call, the kernel extends every sleep by up to 50 µs. Source: prctl(2),
+    // PR_SET_TIMERSLACK.
     (void)::prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
     const auto begin = Steady::now();
     while (!TRY(is_done())) {
@@ -75,16 +76,16 @@ Refusal dispatch_timed_out(Waiting how) {
 
 namespace {
 
-/// The event has not been reached: CUDA_ERROR_NOT_READY and hipErrorNotReady.
+/// The code if the event has not been reached: CUDA_ERROR_NOT_READY and hipErrorNotReady.
 constexpr int kNotReady = 600;
-/// CU_EVENT_DISABLE_TIMING and hipEventDisableTiming.
+/// The flag CU_EVENT_DISABLE_TIMING and hipEventDisableTiming.
 constexpr unsigned kDisableTiming = 2;
 
 }  // namespace
 
 Attempt<Done> RuntimeDevice::begin(Owned<void*> context) {
     context_ = std::move(context);
-    // Without timing: the event only marks the end of submitted work.
+    // The event needs no timing, because it only marks the end of submitted work.
     void* event = nullptr;
     (void)TRY(tried(api_.create_event, &event, kDisableTiming));
     end_event_ = {event, api_.destroy_event};
@@ -112,7 +113,7 @@ Attempt<Done> RuntimeDevice::prepare(Kernel kernel) {
     auto& function = functions_[index_of(kernel)];
     if (function)
         return Done{};
-    // Kernels in the same module share it.
+    // Kernels in the same module share the loaded module.
     auto& module = modules_[module_of(kernel)];
     if (!module) {
         const auto* const image = TRY(image_of(kernel));
@@ -144,7 +145,7 @@ Attempt<Done> RuntimeDevice::transfer(Direction direction,
                                       std::uint32_t times) {
     auto* const device = buffers_[index_of(buffer)].get();
     auto* const host = staging_.data();
-    // Asynchronous copies on the default stream, one wait for all.
+    // Start asynchronous copies on the default stream, then wait once for all of them.
     for (std::uint32_t i = 0; i < times; ++i) {
         if (direction == Direction::ToDevice)
             (void)TRY(tried(api_.to_device, device, host, size.count, nullptr));
@@ -154,8 +155,8 @@ Attempt<Done> RuntimeDevice::transfer(Direction direction,
     return finish();
 }
 
-/// Waits for all submitted work by polling an event: the functions that wait for a context have no
-/// time limit.
+/// Waits for all submitted work by polling an event, because the functions that wait for a context
+/// have no time limit.
 Attempt<Done> RuntimeDevice::finish() {
     (void)TRY(tried(api_.record, end_event_.get(), nullptr));
     return wait_until(

@@ -18,8 +18,9 @@
 namespace gpuprobe::backends {
 
 /// The kernels, which every API implements in its own language. `i` is the index of a 32-bit word;
-/// `a` and `b` are KernelArguments::factor and ::addend. Each of the last three writes one word per
-/// thread, the sum of its eight chains; check.h computes the expected value.
+/// `a` and `b` are KernelArguments::factor and ::addend. Each of the last three kernels writes one
+/// word per thread, the sum of the thread's eight chains; the functions in stages.h compute the
+/// expected value.
 enum class Kernel {
     Check,  ///< to[i] = from[i] * 3 + 1, one word per thread
     Fill,   ///< to[i] = i * a + b, kWordsPerThread words per thread
@@ -30,7 +31,7 @@ enum class Kernel {
     Int8,   ///< x = dot(bytes of x, bytes of a) + b, on four bytes at once
 };
 constexpr std::size_t kKernels = 7;
-/// The kernels' function names, the same in every language.
+/// The function names of the kernels, which are the same in every language.
 constexpr std::array<const char*, kKernels> kKernelNames = {"check", "fill", "read", "copy",
                                                             "fp32",  "fp16", "int8"};
 constexpr std::size_t index_of(Kernel kernel) {
@@ -47,13 +48,14 @@ std::size_t first_in_module(const Modules& modules, Kernel kernel) {
 /// Threads per group. Vulkan guarantees only 128. Source: Vulkan 1.3 specification, "Required
 /// Limits", maxComputeWorkGroupInvocations.
 constexpr std::uint32_t kGroupThreads = 128;
-/// Sixteen loads of sixteen bytes. The one word that Read writes for them is less than 2 % of the
-/// traffic.
+/// A thread loads sixteen times sixteen bytes. The one word that Read writes for these loads is
+/// less than 2 % of the traffic.
 constexpr std::uint32_t kWordsPerThread = 64;
 /// Bytes per group. The words of a group are contiguous; its threads read adjacent words in each
 /// step.
 constexpr Bytes kGroupBytes{std::uint64_t{kGroupThreads} * kWordsPerThread * 4};
-/// For the arithmetic kernels: independent chains per thread, and steps of each chain in a round.
+/// For the arithmetic kernels: the number of independent chains per thread, and of steps of each
+/// chain in a round.
 constexpr std::uint32_t kChains = 8;
 constexpr std::uint32_t kRoundSteps = 16;
 
@@ -87,7 +89,7 @@ struct ComputeLimits {
     bool is_cpu = false;  ///< runs on the processor and so competes with the waiting thread
     bool has_fp16 = false;
     bool has_int8 = false;
-    bool has_host_copies = true;  ///< false if its memory is host memory
+    bool has_host_copies = true;  ///< false if the device's memory is host memory
 };
 
 /// An opened device with two buffers, host memory for copies, and the kernels.
@@ -100,12 +102,12 @@ public:
 
     [[nodiscard]] const ComputeLimits& limits() const { return limits_; }
     /// Allocates two buffers of `size`, a multiple of kGroupBytes, and `staging` bytes of host
-    /// memory that the device copies from and to. Call it once, before anything else.
+    /// memory for copies from and to the device. Call this function once, before all others.
     virtual Attempt<Done> allocate(Bytes size, Bytes staging) = 0;
     /// The host memory for copies.
     [[nodiscard]] std::span<std::byte> staging() { return staging_; }
-    /// Compiles the kernel. run() does it if necessary; a stage that measures times calls this
-    /// first.
+    /// Compiles the kernel. run() compiles it if necessary; a stage that measures times calls this
+    /// function first.
     virtual Attempt<Done> prepare(Kernel kernel) = 0;
     /// Copies `size` bytes between the starts of `buffer` and the staging memory, `times` times,
     /// and waits for the end.
@@ -113,8 +115,8 @@ public:
                                    Buffer buffer,
                                    Bytes size,
                                    std::uint32_t times) = 0;
-    /// Submits the work and waits for the end. Refusals: `dispatch-timed-out` if it takes longer
-    /// than max_wait(); the device's memory must not be touched after that.
+    /// Submits the work and waits for the end. Refusals: `dispatch-timed-out` if the work takes
+    /// longer than max_wait(); after that, the device's memory must not be accessed.
     virtual Attempt<Done> run(const Work& work) = 0;
 
 protected:
@@ -131,7 +133,7 @@ Attempt<std::unique_ptr<ComputeDevice>> opened(std::unique_ptr<Device> device,
 }
 
 /// The limits according to the device facts. `fp16_key` is the name of the fact for half precision.
-/// For a processor, the free memory is the host's.
+/// For a processor, the free memory is the free memory of the host.
 ComputeLimits limits_from(const DeviceFacts& facts, const char* fp16_key);
 
 /// The host memory that is available without swapping. Source: proc(5), /proc/meminfo,
@@ -141,27 +143,28 @@ std::optional<Bytes> free_host_memory();
 /// How to wait for a device.
 enum class Waiting {
     Spinning,  ///< polls as fast as possible for a while, because measured work takes milliseconds
-    Sleeping,  ///< leaves the processor to the device, which is the processor itself
+    Sleeping,  ///< sleeps, because the device is the processor itself
 };
 constexpr Waiting waiting_for(bool is_cpu) {
     return is_cpu ? Waiting::Sleeping : Waiting::Spinning;
 }
 
-/// The time limit of a submission. Drivers for processors compile for seconds during the first one.
+/// The time limit of a submission. During the first submission, drivers for processors may compile
+/// for seconds.
 constexpr Duration max_wait(Waiting how) {
     return how == Waiting::Sleeping ? std::chrono::seconds{20} : std::chrono::seconds{2};
 }
 
-/// Calls `is_done` until it returns true. For APIs whose wait functions have no time limit.
-/// Refusals: any from `is_done`; `dispatch-timed-out` after max_wait().
+/// Calls `is_done` until it returns true. This function is for APIs whose wait functions have no
+/// time limit. Refusals: any from `is_done`; `dispatch-timed-out` after max_wait().
 Attempt<Done> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting how);
 
 /// The refusal for a kernel that did not end within max_wait().
 Refusal dispatch_timed_out(Waiting how);
 
-/// The functions that the CUDA driver and the HIP runtime have in common: everything but
-/// compilation. They return 0 for success. Sources: CUDA Driver API reference; HIP Runtime API
-/// reference.
+/// The functions that the CUDA driver and the HIP runtime have in common, which are all functions
+/// except those for compilation. They return 0 on success. Sources: CUDA Driver API reference; HIP
+/// Runtime API reference.
 struct GpuRuntime {
     Symbol<int(std::size_t* free, std::size_t* total)> memory_info = {};
     Symbol<int(void**, std::size_t)> allocate = {};
@@ -206,13 +209,13 @@ public:
     Attempt<Done> run(const Work& work) override;
 
 protected:
-    /// Call this when the context is current. The context is released after everything that was
+    /// Call this when the context is current. The context is released after all objects that were
     /// created in it.
     Attempt<Done> begin(Owned<void*> context = {});
 
     /// The index of the first kernel in the same module (first_in_module()).
     [[nodiscard]] virtual std::size_t module_of(Kernel kernel) const = 0;
-    /// The image of that module, in the form that load_module accepts.
+    /// The image of the module with that index, in the form that load_module accepts.
     virtual Attempt<const void*> image_of(Kernel kernel) = 0;
     /// The refusal for a function that returned `code`.
     [[nodiscard]] virtual Refusal refusal(std::string_view function, int code) const = 0;
