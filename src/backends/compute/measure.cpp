@@ -13,11 +13,11 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// The shortest duration that is trusted: shorter durations only show the resolution of the clock.
+/// The shortest duration that is used. Shorter durations only show the resolution of the clock.
 constexpr Seconds kShortest{1e-9};
 constexpr std::uint32_t kMaxTimes = 100'000;
 
-/// The number of pieces in a batch of that length.
+/// The number of pieces in a batch of the given length.
 std::uint32_t times_for(Seconds batch, Seconds piece) {
     const auto times = std::ceil(batch / std::max(piece, kShortest));
     return static_cast<std::uint32_t>(std::clamp(times, 1.0, double{kMaxTimes}));
@@ -31,22 +31,22 @@ Refusal too_slow(Seconds piece) {
                    .detail = std::move(detail)};
 }
 
-/// Host memory for copies. The fastest machines copy it in half a millisecond; pinning more would
-/// take as long as measuring.
+/// Host memory for copies. The fastest machines copy this amount in half a millisecond; pinning
+/// more memory would take as long as the measurement itself.
 constexpr Bytes kStaging = mib(32);
 constexpr Bytes kUnknownFree = mib(256);  // assumed if the free memory is unknown
-/// Much larger than any cache, and large enough that a pass takes much longer than a launch: 0.2 ms
-/// on an H200.
+/// The size of a buffer. It is much larger than any cache, and so large that a pass (0.2 ms on an
+/// H200) takes much longer than a launch.
 constexpr Bytes kMaxDeviceBuffer = gib(1);
-/// Smaller for processors: a worker may use one gibibyte in total
+/// The size for processors, which is smaller because a worker may use one gibibyte in total
 /// (systemd/gpuprobe-worker@.service).
 constexpr Bytes kMaxHostBuffer = mib(256);
 
 constexpr std::uint32_t kPieceGroups = 64;            // groups in the smallest piece
 constexpr std::uint32_t kMaxArithmeticGroups = 8192;  // a million threads fill every current GPU
 constexpr std::uint32_t kMaxSteps = 1U << 22;
-/// Longer than for a GPU: the data that a processor reads in a few milliseconds fits into its
-/// caches.
+/// The duration for a processor. It is longer than for a GPU, because the data that a processor
+/// reads in a few milliseconds fits into its caches.
 constexpr Seconds kHostMemoryPiece{0.02};
 constexpr Seconds kMaxHostPiece{2};
 constexpr Bytes kTransferPiece = kib(512);
@@ -78,7 +78,8 @@ private:
     using RateField = std::optional<std::uint64_t> Figures<std::uint64_t>::*;
     using SpreadField = std::optional<double> Figures<double>::*;
 
-    // The steps of take(), in this order except for launch(). Each stores its figures in measured_.
+    // The steps of take(), in this order except for launch(). Each step stores its figures in
+    // measured_.
     Attempt<Done> allocate();
     Attempt<Done> memory();
     Attempt<Done> transfers();
@@ -88,7 +89,7 @@ private:
                              RateField rate,
                              SpreadField spread);
     /// Like arithmetic(), for a kernel that may fail to build although the device claims to support
-    /// it: that only adds a note.
+    /// it. If the build fails, only a note is added.
     Attempt<Done> optional_arithmetic(Kernel kernel,
                                       std::string_view name,
                                       RateField rate,
@@ -99,7 +100,7 @@ private:
 
     /// The sum of all words in a buffer, as computed by the device. Overwrites the other buffer.
     [[nodiscard]] Attempt<std::uint32_t> sum_of(Buffer buffer);
-    /// The first words of the second buffer.
+    /// The words at the beginning of the second buffer.
     Attempt<std::vector<std::uint32_t>> output(std::size_t words);
     Attempt<Done> check_arithmetic(Kernel kernel, std::string_view name, const Work& work);
 
@@ -116,7 +117,7 @@ Attempt<Measured> Measuring::take() {
     using Spreads = Figures<double>;
     (void)TRY(allocate());
     const auto begin = now();
-    // The first load also waits until the clocks are high; see Sampler.
+    // During the first load, the sampler also waits until the clocks are high; see Sampler.
     (void)TRY(arithmetic(Kernel::Fp32, "fp32", &Rates::fp32, &Spreads::fp32));
     (void)TRY(memory());
     if (device_.limits().has_fp16)
@@ -157,7 +158,8 @@ Attempt<Done> Measuring::memory() {
                                   .addend = static_cast<std::int32_t>(random_[1])};
     (void)TRY(device_.run(Work{
         .kernel = Kernel::Fill, .groups = groups, .arguments = pattern, .from = Buffer::Second}));
-    // `passes`: how often each byte crosses the memory bus (a copy reads and writes it).
+    // `passes`: how often each byte is transferred over the memory bus (twice for a copy, which
+    // reads and writes).
     const auto load_of = [&](Kernel kernel, double passes) {
         return Load{.run =
                         [this, kernel](std::uint32_t size, std::uint32_t times) {
@@ -171,7 +173,7 @@ Attempt<Done> Measuring::memory() {
     using Rates = Figures<std::uint64_t>;
     using Spreads = Figures<double>;
     (void)TRY(keep(load_of(Kernel::Read, 1), &Rates::memory_read, &Spreads::memory_read));
-    // Check the results: a rate counts only if the kernel did its work.
+    // Check the results, because a rate is valid only if the kernel did its work.
     const auto wanted = filled_sum(size_.count / 4, pattern);
     if (TRY(sum_of(Buffer::First)) != wanted)
         return miscomputed("read");
@@ -183,8 +185,8 @@ Attempt<Done> Measuring::memory() {
     return Done{};
 }
 
-/// Runs Read, which writes the sums of the threads to the other buffer, and adds those up on the
-/// host.
+/// Runs Read, which writes the sums of the threads to the other buffer, and adds up these sums on
+/// the host.
 Attempt<std::uint32_t> Measuring::sum_of(Buffer buffer) {
     const auto groups = static_cast<std::uint32_t>(size_.count / kGroupBytes.count);
     (void)TRY(device_.run(Work{.kernel = Kernel::Read, .groups = groups, .from = buffer}));
@@ -226,7 +228,7 @@ Attempt<Done> Measuring::arithmetic(Kernel kernel,
     (void)TRY(device_.prepare(kernel));
     const auto limit = static_cast<std::uint32_t>(
         std::bit_floor(size_.count / (kGroupThreads * sizeof(std::uint32_t))));
-    // Larger pieces first use more groups, then more rounds with all groups.
+    // To enlarge a piece, first use more groups; when all groups are used, use more rounds.
     const auto max_groups = std::min(kMaxArithmeticGroups, limit);
     const auto work_of = [&](std::uint32_t size) {
         const auto groups = std::min(size * kPieceGroups, max_groups);
@@ -252,7 +254,7 @@ Attempt<Done> Measuring::optional_arithmetic(Kernel kernel,
                                              RateField rate,
                                              SpreadField spread) {
     const auto done = arithmetic(kernel, name, rate, spread);
-    // Only a failed build is tolerated; wrong results and timeouts end the measurement.
+    // Only a failed build is accepted; wrong results and timeouts end the measurement.
     if (done || done.error().code != "build-failed")
         return done;
     measured_.note = std::string{name} + ": " + done.error().note;
@@ -282,7 +284,7 @@ Attempt<std::vector<std::uint32_t>> Measuring::output(std::size_t count) {
 }
 
 /// Measures the round trip of a launch: runs one group at a time and waits for it. It uses a kernel
-/// that has already been compiled, because compiling another one would take longer than the
+/// that has already been compiled, because compiling another kernel would take longer than the
 /// measurement.
 Attempt<Done> Measuring::launch() {
     phase_("launch");
@@ -302,18 +304,18 @@ Attempt<Done> Measuring::launch() {
 Attempt<Rate> Sampler::rate_of(const Load& load) {
     const auto piece = TRY(grow(load));
     const auto times = times_for(kBatch, piece);
-    // The first load warms up the device, and its batches before that do not count. For later
-    // loads, the two batches that agree count.
+    // The first load warms up the device, so its batches before that are not used. For later loads,
+    // the two batches that agree are used.
     std::vector<Seconds> batches;
     if (std::exchange(is_warm_, true))
         batches = TRY(ramp(load, times, std::min(kLaterRamp, ramp_left_)));
     else
         (void)TRY(ramp(load, times_for(kRampBatch, piece), ramp_left_));
-    // At least one batch, even if the time is up.
+    // Run at least one batch, even if the time is over.
     while (batches.empty() || (batches.size() < kBatches && budget_left_ > Seconds{0}))
         batches.push_back(TRY(time_of(load, times)));
     is_hurried_ = is_hurried_ || batches.size() < kBatches;
-    // Sorted by time, so the first batch has the highest rate.
+    // The batches are sorted by time, so the first batch has the highest rate.
     std::ranges::sort(batches);
     const auto rate_in = [&](Seconds batch) { return load.units * size_ * times / batch.count(); };
     const auto median = rate_in(batches[batches.size() / 2]);
@@ -349,7 +351,7 @@ Attempt<Seconds> Sampler::grow(const Load& load) {
 Attempt<std::vector<Seconds>> Sampler::ramp(const Load& load, std::uint32_t times, Seconds limit) {
     if (budget_left_ <= Seconds{0})
         return std::vector<Seconds>{};
-    // Compare each batch with the one before.
+    // Compare each batch with the previous batch.
     auto before = TRY(time_of(load, times));
     for (;;) {
         const auto took = TRY(time_of(load, times));
@@ -364,7 +366,7 @@ Attempt<std::vector<Seconds>> Sampler::ramp(const Load& load, std::uint32_t time
 }
 
 Bytes buffer_size(const ComputeLimits& limits) {
-    // A power of two, within all limits, but large enough for one piece.
+    // The size must be a power of two within all limits, and large enough for one piece.
     auto size = std::min(limits.is_cpu ? kMaxHostBuffer : kMaxDeviceBuffer,
                          Bytes{limits.free.value_or(kUnknownFree).count / 8});
     if (limits.max_buffer)

@@ -17,7 +17,7 @@ using Seconds = std::chrono::duration<double>;
 
 /// Work whose rate is to be measured.
 struct Load {
-    /// Runs a piece of work of that size `times` times and waits for the end.
+    /// Runs a piece of work of the given size `times` times and waits for the end.
     std::function<Attempt<Done>(std::uint32_t size, std::uint32_t times)> run = {};
     std::uint32_t max_size = 1;  ///< a power of two
     double units = 1;            ///< bytes or operations in a piece of size 1
@@ -30,10 +30,10 @@ struct Rate {
     double spread = 0;  ///< (largest - smallest) / median
 };
 
-/// Measures rates. A piece of work starts tiny and doubles, because an unknown device may be slow.
-/// Batches of pieces then run until two agree, because clocks need time to rise. Then five batches
-/// are timed. After the first load, when the clocks are high, the two batches that agree count as
-/// two of the five.
+/// Measures rates. A piece of work is tiny at first and is doubled until it is long enough, because
+/// an unknown device may be slow. Then batches of pieces run until two batches agree, because
+/// clocks need time to rise. Then five batches are timed. After the first load, when the clocks are
+/// high, the two batches that agree are used as two of the five.
 class Sampler {
 public:
     using Now = std::function<Seconds()>;
@@ -45,7 +45,7 @@ public:
     /// than `max_piece`.
     Attempt<Rate> rate_of(const Load& load);
 
-    /// Whether kBudget ran out, so that some load had fewer than five batches.
+    /// Whether kBudget was used up, so that some load had fewer than five batches.
     [[nodiscard]] bool is_hurried() const { return is_hurried_; }
     /// The size of a piece of the last load.
     [[nodiscard]] std::uint32_t size() const { return size_; }
@@ -58,8 +58,8 @@ public:
     static constexpr Seconds kRampBatch{0.01};
     static constexpr Seconds kRamp{0.5};        ///< for all loads together
     static constexpr Seconds kLaterRamp{0.05};  ///< for each load after the first
-    /// The time for all loads together. After that, each load gets only one batch: the device is
-    /// too busy or too slow for more to be worth the wait.
+    /// The time for all loads together. After that, each load gets only one batch, because the
+    /// device is so busy or so slow that more batches would take too long.
     static constexpr Seconds kBudget{3};
     static constexpr double kSteady = 0.03;     ///< batches agree if they differ by less than this
     static constexpr std::size_t kBatches = 5;  ///< odd
@@ -83,7 +83,7 @@ private:
 };
 
 /// One number for each quantity that is measured; null if the API or the device does not support
-/// it. Rates are in bytes or operations per second.
+/// the measurement. Rates are in bytes or operations per second.
 template <class T>
 struct Figures {
     std::optional<T> memory_read = {};

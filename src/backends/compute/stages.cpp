@@ -22,7 +22,7 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// A chain starts with (thread + chain) & mask: small numbers, which stay exact.
+/// A chain starts with (thread + chain) & mask. These are small numbers, so the results stay exact.
 constexpr std::uint32_t kFp32Starts = 63;
 constexpr std::uint32_t kFp16Starts = 31;
 
@@ -43,12 +43,12 @@ std::uint32_t fp16_word(std::uint32_t thread, std::uint32_t addend) {
     return sum;
 }
 
-/// Byte `number` of a word, counted from the lowest, as a signed number.
+/// Byte `number` of a word, counted from the lowest byte, as a signed number.
 std::int32_t signed_byte(std::uint32_t word, int number) {
     return static_cast<std::int8_t>(word >> (8 * number));
 }
 
-/// The result of Int8. It has no closed form, so this runs all steps.
+/// The result of Int8. There is no formula for it, so this function runs all steps.
 std::uint32_t int8_word(std::uint32_t thread, const KernelArguments& arguments) {
     const auto factor = static_cast<std::uint32_t>(arguments.factor);
     std::uint32_t sum = 0;
@@ -67,13 +67,13 @@ std::uint32_t int8_word(std::uint32_t thread, const KernelArguments& arguments) 
 
 using Words = std::span<const std::uint32_t>;
 
-/// `size` rounded up to whole groups, as allocate() needs it.
+/// `size` rounded up to whole groups, as required by allocate().
 Bytes whole_groups(std::size_t size) {
     const auto groups = (size + kGroupBytes.count - 1) / kGroupBytes.count;
     return Bytes{groups * kGroupBytes.count};
 }
 
-/// Puts words into the staging memory.
+/// Copies words to the staging memory.
 void stage(ComputeDevice& device, Words words) {
     std::memcpy(device.staging().data(), words.data(), words.size_bytes());
 }
@@ -117,7 +117,7 @@ void explain(Check& check, Words input, Words output) {
 
 std::uint32_t filled_sum(std::uint64_t words, const KernelArguments& arguments) {
     // The sum of i from 0 to words - 1 is words * (words - 1) / 2. One of the two factors is even;
-    // halve that one before the product can overflow.
+    // halve the even factor first, so that the product cannot overflow.
     const auto pairs = words % 2 == 0 ? words / 2 * (words - 1) : (words - 1) / 2 * words;
     return static_cast<std::uint32_t>(pairs) * static_cast<std::uint32_t>(arguments.factor) +
            static_cast<std::uint32_t>(words) * static_cast<std::uint32_t>(arguments.addend);
@@ -142,7 +142,7 @@ std::uint32_t arithmetic_word(Kernel kernel,
 }
 
 std::uint32_t operations_per_round(Kernel kernel) {
-    // Fp32 has one multiply-add per step, Fp16 two (a pair), Int8 four (four bytes).
+    // Each step has one multiply-add in Fp32, two in Fp16 (a pair), and four in Int8 (four bytes).
     constexpr std::uint32_t kSteps = kChains * kRoundSteps;
     if (kernel == Kernel::Fp32)
         return kSteps * 2;
@@ -203,10 +203,10 @@ std::optional<Bytes> free_in(const FileSystem& files, const std::string& name) {
     return total && used && *used <= *total ? std::optional{Bytes{*total - *used}} : std::nullopt;
 }
 
-/// The most that a context can plausibly use. A context needs about half a gibibyte; a larger
-/// difference includes memory that other processes allocated.
+/// The largest size that a context can plausibly have. A context needs about half a gibibyte; a
+/// larger difference includes memory that other processes allocated.
 constexpr Bytes kMostOfAContext = gib(2);
-/// Differences up to this count as equal. NVML's value for an idle H200 varies by 64 or 128 KiB
+/// Differences up to this size are ignored. NVML's value for an idle H200 varies by 64 or 128 KiB
 /// from process to process (driver 580.159.04): the memory of NVML's clients.
 constexpr Bytes kSame = mib(1);
 constexpr int kMostReadings = 20;
@@ -218,11 +218,12 @@ bool is_same(Bytes one, Bytes other) {
 
 constexpr std::string_view kIndex = "index:";
 
-/// Words to check: 256 KiB copied to the device, and as much output.
+/// The number of words to check: 256 KiB are copied to the device, and the output has the same
+/// size.
 constexpr std::size_t kWords = 65536;
 
-/// Leaks a device that still runs or has fallen off the bus, because releasing it would wait for
-/// it. The context ends with the process, and the kernel driver cleans up.
+/// Leaks a device that is still running or that is no longer on the bus, because releasing the
+/// device would wait for it. The context ends with the process, and the kernel driver cleans up.
 void abandon_if_stuck(std::unique_ptr<ComputeDevice>& device, const Refusal& refusal) {
     if (refusal.code == "dispatch-timed-out" || refusal.code == "device-lost")
         (void)device.release();
@@ -245,7 +246,8 @@ Attempt<Check> check_of(const OpenDevice& open, Sink& sink) {
 Attempt<Measured> measured_by(const OpenDevice& open, Sink& sink, const ContextMeter& meter) {
     sink.phase("context");
     auto device = TRY(open());
-    // Read the meter before the buffers are allocated: then only the context makes the difference.
+    // Read the meter before the buffers are allocated, so that only the context changes the free
+    // memory.
     if (meter.asks())
         sink.phase(kFreeMemoryPhase);
     const auto context = meter.taken();
@@ -257,8 +259,8 @@ Attempt<Measured> measured_by(const OpenDevice& open, Sink& sink, const ContextM
     return figures;
 }
 
-/// The answer for a target whose device is missing. It leaves out UUIDs, because not every reader
-/// of the report may see them.
+/// The answer for a target whose device is missing. UUIDs are left out, because not every reader of
+/// the report may see them.
 Answer device_not_found(const ProbeTarget& target) {
     const auto device = target.device.value_or("");
     const auto name = device.starts_with(kUuid) ? std::string{"with this UUID"} : device;
@@ -267,8 +269,8 @@ Answer device_not_found(const ProbeTarget& target) {
                   .reasons = {because("device-not-found", {{"device", name}})}};
 }
 
-/// Adds `measured` (measure.h), including the memory that the meter reports; null if nothing could
-/// be measured. The meter must have been created before the driver was used.
+/// Adds `measured` (compute/measure.h), including the memory that the meter reports; null if
+/// nothing could be measured. The meter must have been created before the driver was used.
 Answer measure_device_by(const ContextMeter& meter,
                          DeviceFacts facts,
                          const OpenDevice& open,
@@ -303,8 +305,8 @@ Answer not_offered(const ProbeTarget& target) {
 }  // namespace
 
 ContextMeter::ContextMeter(Free free, const Pause& pause) : free_{std::move(free)} {
-    // Wait until two readings agree. If they never do, before_ stays empty and taken() has no
-    // result.
+    // Wait until two readings agree. If readings never agree, before_ stays empty and taken() has
+    // no result.
     auto last = free_ ? free_() : std::nullopt;
     for (int reading = 1; last && reading < kMostReadings; ++reading) {
         const auto now = free_();
@@ -341,14 +343,15 @@ ContextMeter context_meter_of(const FileSystem& files, const ProbeTarget& target
     if (!address)
         return {};
     const auto folder = "/sys/bus/pci/devices/" + text_of(*address);
-    // Do not query NVML about another vendor's GPU: that would wake NVIDIA GPUs in the same
+    // Do not query NVML about another vendor's GPU, because that would wake NVIDIA GPUs in the same
     // machine. If the vendor cannot be read, try NVML.
     constexpr std::uint64_t kNvidia = 0x10de;
     if (number_in(files, folder + "/vendor", 16).value_or(kNvidia) == kNvidia)
         return ContextMeter{[address = *address] { return nvml_free_memory(address); }};
     return ContextMeter{[&files, folder]() -> std::optional<Bytes> {
         const auto own = free_in(files, folder + "/mem_info_vram");
-        // Add the host memory that the GPU can use: an APU takes most of a context from there.
+        // Add the host memory that the GPU can use, because on an APU most of a context is in this
+        // memory.
         const auto shared = free_in(files, folder + "/mem_info_gtt");
         return own ? std::optional{Bytes{own->count + shared.value_or(Bytes{}).count}} : own;
     }};
@@ -374,7 +377,7 @@ Answer ask(const Backend& backend, const ProbeTarget& target, Sink& sink) {
 
 Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink) {
     const auto check = check_of(open, sink);
-    // Report the facts even if the check failed: the note has the reason.
+    // Report the facts even if the check failed; the note contains the reason.
     facts.extra["check"] = to_value(check ? *check : Check{.note = check.error().note});
     sink.device(facts);
     return check ? Answer{} : answer_of(check.error());
@@ -413,7 +416,7 @@ Answer run_stage(Enumerate enumerate,
         });
     if (answer)
         return *std::move(answer);
-    // An enumeration that failed explains more than "not found".
+    // The error of a failed enumeration explains more than "not found".
     return enumerated.outcome == Outcome::Answered ? device_not_found(target) : enumerated;
 }
 
