@@ -25,7 +25,8 @@ Answer not_loaded(const Error& problem) {
 
 ErrorCode dlopen_failure(std::string_view name, std::string_view linker_message) {
     const std::string asked{name};
-    // "No such file" can also mean a missing dependency, so the message must name our library too.
+    // "No such file" can also mean a missing dependency, so the message must also contain the name
+    // of our library.
     const bool is_gone = linker_message.find("No such file or directory") != std::string_view::npos;
     const bool is_itself =
         linker_message.starts_with(asked + ": cannot open") ||
@@ -37,13 +38,14 @@ ErrorCode dlopen_failure(std::string_view name, std::string_view linker_message)
 }
 
 Result<DynamicLibrary> DynamicLibrary::open(const std::string& name) {
-    // RTLD_NOW reports missing symbols here instead of crashing at the first call.
+    // With RTLD_NOW, missing symbols are reported here; otherwise the first call of a missing
+    // function would crash.
     void* const handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle)
         return DynamicLibrary{name, handle};
     const char* const words = ::dlerror();
     std::string message = words ? words : "no reason given";
-    // Landlock refuses files outside readable_places(). The linker's message does not reveal that,
+    // Landlock refuses files outside readable_places(). The linker's message does not mention this,
     // so add a hint.
     if (message.find("Permission denied") != std::string::npos)
         message += "; drivers may read only the files that gpuprobe-worker --readable lists";
@@ -80,7 +82,8 @@ std::optional<Answer> without_library(const ProbeTarget& target) {
     if (library)
         return std::nullopt;
     auto answer = not_loaded(library.error());
-    // The manifest is installed without its library: a packaging mistake that the user can fix.
+    // The manifest is installed without its library. This is a packaging mistake that the user can
+    // fix.
     if (answer.outcome == Outcome::Absent)
         answer.reasons = {because("driver-missing", {{"driver", target.driver},
                                                      {"library", *target.library},
@@ -89,7 +92,8 @@ std::optional<Answer> without_library(const ProbeTarget& target) {
 }
 
 bool is_denied(const std::string& path, int error) {
-    // EPERM can have other causes; a control group is the cause if the file mode permits access.
+    // EPERM can have other causes. A control group is the cause only if the file mode permits
+    // access.
     return error == EPERM && ::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
 }
 

@@ -19,8 +19,9 @@
 
 namespace gpuprobe::backends {
 
-// The expected results of the kernels, computed on the host. All arithmetic is exact in the
-// kernels' types, so that fused and unfused steps agree and no comparison needs a tolerance.
+// The following functions compute the expected results of the kernels on the host. All arithmetic
+// is exact in the kernels' types, so that fused and unfused steps give the same result and no
+// comparison needs a tolerance.
 
 /// The word that Check writes for an input word.
 constexpr std::uint32_t checked_word(std::uint32_t input) {
@@ -63,23 +64,23 @@ struct Check {
 };
 RECORD_MEMBERS(Check, result, words, wrong_words, first_wrong, note)
 
-/// Runs Kernel::Check on these words, whose number is a multiple of kGroupThreads. The output
-/// buffer is filled with wrong words first, so that a kernel that does nothing cannot pass.
+/// Runs Kernel::Check on these words. The number of words must be a multiple of kGroupThreads. The
+/// output buffer is filled with wrong words first, so that a kernel that does nothing cannot pass.
 Attempt<Check> checked(ComputeDevice& device, std::span<const std::uint32_t> input);
 
-/// Random words. They are zero if getrandom(2) fails, which is good enough for a check.
+/// Random words. If getrandom(2) fails, the words are zero, which is good enough for a check.
 std::vector<std::uint32_t> random_words(std::size_t count);
 
-// The stages of a probe, written once for every API.
+// The stages of a probe, implemented once for all APIs.
 
 /// Prefixes of ProbeTarget::device, before an address or a UUID.
 constexpr std::string_view kPci = "pci:";
 constexpr std::string_view kUuid = "uuid:";
 
 /// Measures the device memory that a driver's context uses: the decrease of free memory since the
-/// meter was created. Memory that other processes allocate in the meantime would be counted too, so
-/// a GPU whose free memory keeps changing gives no result. A driver may need some time to return
-/// the memory of a process that has just ended; the constructor waits for that.
+/// meter was created. Memory that other processes allocate in the meantime would also be counted,
+/// so there is no result for a GPU whose free memory keeps changing. A driver may need some time to
+/// return the memory of a process that has just ended; the constructor waits for that.
 class ContextMeter {
 public:
     /// Free memory of the whole device; nullopt if unknown.
@@ -88,13 +89,13 @@ public:
 
     /// A meter without a source of free memory.
     ContextMeter() = default;
-    /// Calls `free` until it returns the same value twice, with `pause` in between: for a second at
-    /// most.
+    /// Calls `free` repeatedly, with `pause` in between, until it returns the same value twice, for
+    /// at most a second.
     explicit ContextMeter(Free free, const Pause& pause = sleep);
 
     /// The memory that the context uses; nullopt if unknown or nothing.
     [[nodiscard]] std::optional<Bytes> taken() const;
-    /// Whether there is a source of free memory, which taken() will query.
+    /// Whether there is a source of free memory. If so, taken() queries it.
     [[nodiscard]] bool asks() const { return static_cast<bool>(free_); }
 
 private:
@@ -110,14 +111,15 @@ constexpr std::string_view kFreeMemoryPhase = "free-memory";
 /// A meter for the GPU of a later stage. NVML reports the free memory of NVIDIA GPUs and MIG
 /// instances, the sysfs files of amdgpu report it for AMD GPUs. Other GPUs have no source: i915
 /// and xe report it to privileged processes only. Create the meter before the driver is loaded,
-/// because a Vulkan instance uses memory too. `files` must outlive it. Source: Linux,
+/// because a Vulkan instance also uses memory. `files` must outlive the meter. Source: Linux,
 /// Documentation/gpu/amdgpu/driver-misc.rst (mem_info_vram_total, _used).
 ContextMeter context_meter_of(const FileSystem& files, const ProbeTarget& target);
 
 /// Whether this is the name of a stage: "query", "verify", "measure" or kProcessesStage.
 bool is_stage(std::string_view stage);
 
-/// Runs the stage that the target names. Failed with `stage-not-offered` if the backend lacks it.
+/// Runs the stage that the target names. The answer is Failed with `stage-not-offered` if the
+/// backend lacks the stage.
 Answer ask(const Backend& backend, const ProbeTarget& target, Sink& sink);
 
 /// The query of a backend whose devices can also compute: reports the facts of every device.
@@ -129,22 +131,21 @@ Answer query_devices(const ProbeTarget& target, Sink& sink) {
     });
 }
 
-/// A later stage for one device whose facts are known. It sends the facts to the sink with a member
-/// for the stage, even if the stage fails.
+/// A later stage for one device whose facts are known. The functions send the facts to the sink,
+/// with a member for the stage, even if the stage fails.
 using DeviceStage = std::function<Answer(DeviceFacts facts, const OpenDevice& open, Sink& sink)>;
-/// Adds `check` (check.h). The outcome is Answered if the kernel ran, even if its results are
-/// wrong.
+/// Adds `check`. The outcome is Answered if the kernel ran, even if its results are wrong.
 Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
-/// Adds `measured` (measure.h), without the memory that the context uses; null if nothing could be
-/// measured.
+/// Adds `measured` (compute/measure.h), without the memory that the context uses; null if nothing
+/// could be measured.
 Answer measure_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
 
 /// Whether these facts belong to the target's device: "pci:0000:00:06.0" compares the address,
 /// "index:N" the position, "uuid:MIG-…" the UUID. Any other name matches no device.
 bool is_wanted(const ProbeTarget& target, const DeviceFacts& facts);
 
-/// Runs the stage for the target's device. Absent with `device-not-found` if the API does not list
-/// that device: the result of another device would be worse than no result.
+/// Runs the stage for the target's device. The answer is Absent with `device-not-found` if the API
+/// does not list that device, because the result of another device would be worse than no result.
 Answer run_stage(Enumerate enumerate,
                  const DeviceStage& stage,
                  const ProbeTarget& target,

@@ -24,8 +24,8 @@ namespace {
 /// A pool of threads that repeatedly run the same job together.
 class Crew {
 public:
-    /// Starts one thread per processor that this process may use, at most kMaxCrew, fewer if the
-    /// system refuses more. The calling thread counts as one of them.
+    /// Starts one thread for each processor that this process may use, at most kMaxCrew, and fewer
+    /// if the system refuses to start more. The calling thread counts as one of these threads.
     Crew();
     ~Crew();
     Crew(const Crew&) = delete;
@@ -51,7 +51,7 @@ private:
 };
 
 /// The number of processors that this process may use. sched_getaffinity(2) fails on machines with
-/// more processors than the set can hold; then the number of all processors.
+/// more processors than the set can hold; in this case, the number of all processors.
 unsigned allowed_processors() {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -100,7 +100,7 @@ void Crew::work(unsigned number) {
         const std::function<void(unsigned)>* job = nullptr;
         {
             std::unique_lock lock{mutex_};
-            // A new turn number means a new job.
+            // A new turn number means that there is a new job.
             changed_.wait(lock, [&] { return is_over_ || turn_ != seen; });
             if (is_over_)
                 return;
@@ -173,7 +173,7 @@ Attempt<Done> CpuDevice::transfer(Direction direction,
 Attempt<Done> CpuDevice::run(const Work& work) {
     const auto from = words(work.from);
     const auto to = words(other(work.from));
-    // Thread N always gets the same range of groups, so it works on memory near its processor.
+    // Thread N always gets the same range of groups, so that it works on memory near its processor.
     const auto share_of = [&](unsigned number) {
         return static_cast<std::uint32_t>(std::uint64_t{work.groups} * number / crew_.size());
     };

@@ -9,8 +9,9 @@
 
 namespace gpuprobe::backends {
 
-/// Visits the processor, which is measured like a GPU so that the two can be compared. There is no
-/// query stage, because the inventory has the facts. The only device is "index:0".
+/// Visits the processor. It is measured like a GPU, so that processor and GPU can be compared.
+/// There is no query stage, because the inventory already provides the facts. The only device is
+/// "index:0".
 Answer visit_cpu(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 /// Runs a kernel of compute/device.h on the processor, for the groups from `first` up to but not

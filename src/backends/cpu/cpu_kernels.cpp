@@ -27,8 +27,8 @@ void fill(Output to, std::uint32_t first, const KernelArguments& arguments) {
 }
 
 void read(Input from, Output to) {
-    // Sum by column in memory order, as the compiler can vectorize that. Then each thread adds its
-    // four columns.
+    // Sum the columns in memory order, because the compiler can vectorize this. Then each thread
+    // adds its four columns.
     std::uint32_t sums[kRowWords] = {};
     for (std::uint32_t row = 0; row < kGroupWords; row += kRowWords)
         for (std::uint32_t i = 0; i < kRowWords; ++i)
@@ -76,7 +76,8 @@ void read(Input from, Output to) {
         }                                                                                          \
     }
 
-// 16 bytes for every processor; on x86-64 also wider ones, selected at run time.
+// Vectors of 16 bytes work on every processor. On x86-64 there are also wider vectors, which are
+// selected at run time.
 GPUPROBE_FP32(fp32_narrow, , 16)
 
 #if defined(__x86_64__)
@@ -108,7 +109,7 @@ void run_on_cpu(Kernel kernel,
     if (first >= last)
         return;
     const auto words_from = std::size_t{first} * kGroupWords;
-    // Groups are contiguous, so all of them can be copied at once.
+    // Groups are contiguous, so all groups can be copied with one call.
     if (kernel == Kernel::Copy) {
         std::memcpy(to.data() + words_from, from.data() + words_from,
                     std::size_t{last - first} * kGroupBytes.count);

@@ -16,7 +16,8 @@ namespace {
 
 using Text = std::string_view (*)();
 
-/// The module text for each kernel. Kernels with the same text are in the same module.
+/// The text of the module that contains each kernel. Kernels with the same text are in the same
+/// module.
 constexpr std::array<Text, kKernels> kTexts = {
     cuda_module_check, cuda_module_base, cuda_module_base, cuda_module_base,
     cuda_module_base,  cuda_module_fp16, cuda_module_int8};
@@ -38,7 +39,7 @@ const char* trial_reason(int code) {
             return "dispatch-timed-out";
         case 214:  // CUDA_ERROR_ECC_UNCORRECTABLE
         case 226:  // CUDA_ERROR_NVLINK_UNCORRECTABLE
-        case 700:  // CUDA_ERROR_ILLEGAL_ADDRESS: the context is unusable from here on
+        case 700:  // CUDA_ERROR_ILLEGAL_ADDRESS: from now on, the context is unusable
         case 714:  // CUDA_ERROR_HARDWARE_STACK_ERROR
         case 719:  // CUDA_ERROR_LAUNCH_FAILED
             return "device-lost";
@@ -71,7 +72,7 @@ private:
     Attempt<const void*> image_of(Kernel kernel) override {
         return static_cast<const void*>(kTexts[index_of(kernel)]().data());
     }
-    /// Reports the function under its name in the reference, without the ABI suffix.
+    /// The refusal contains the function's name as in the reference, without the ABI suffix.
     [[nodiscard]] Refusal refusal(std::string_view function, int code) const override {
         return refused_call(trial_reason(code), function.substr(0, function.find("_v2")),
                             cuda::words_of(names_, code), code);
@@ -81,8 +82,8 @@ private:
     cuda::ComputeSymbols api_;
 };
 
-/// The kernels that the device supports, by its compute capability. Source: PTX ISA, the targets of
-/// fma.f16x2 and dp4a.
+/// The kernels that the device supports, according to its compute capability. Source: PTX ISA, the
+/// targets of fma.f16x2 and dp4a.
 ComputeLimits limits_of(const DeviceFacts& facts) {
     const auto* text = facts.extra.at("compute_capability").as_string();
     const auto version = text ? leading_version(*text) : std::nullopt;
@@ -98,7 +99,7 @@ Attempt<std::unique_ptr<ComputeDevice>> open_cuda(const DynamicLibrary& library,
                                                   const cuda::Symbols& api,
                                                   cuda::Device device,
                                                   const DeviceFacts& facts) {
-    // Check for free memory first: creating the context needs half a gigabyte.
+    // Check the free memory first, because creating the context needs half a gigabyte.
     (void)TRY(nvidia_free_memory(facts));
     const auto compute = TRY(compute_functions<cuda::ComputeSymbols>(library));
     return opened(std::make_unique<CudaDevice>(api, compute, limits_of(facts)), device);
@@ -114,14 +115,15 @@ using cuda::Symbols;
 constexpr int kMaxDevices = 64;
 constexpr std::uint64_t kHertzPerKilohertz = 1000;
 
-/// A device attribute and the fact that it becomes.
+/// A device attribute and the fact that is derived from it.
 struct AttributeFact {
     Attribute attribute;
     std::string_view key;
     std::uint64_t unit = 1;  ///< factor from the attribute's unit to the fact's
 };
 
-/// The attributes that are facts. The driver reports clocks in kilohertz; the facts are in hertz.
+/// The attributes that become facts. The driver reports clocks in kilohertz; the facts are in
+/// hertz.
 constexpr std::array<AttributeFact, 15> kAttributes = {{
     {Attribute::MultiprocessorCount, "multiprocessors"},
     {Attribute::MaxThreadsPerBlock, "max_threads_per_block"},
@@ -179,8 +181,8 @@ DeviceFacts device_facts(const Symbols& api, Device device, int index) {
         written_text([&](char* buffer, int size) { return api.name(buffer, size, device); });
     facts.vendor_id = "10de";
     facts.pci = pci_of(api, device);
-    // The form that CUDA_VISIBLE_DEVICES accepts. A MIG instance has a separate UUID; CUDA puts "
-    // MIG " into its name.
+    // The UUID is in the form that CUDA_VISIBLE_DEVICES accepts. A MIG instance has a separate
+    // UUID, and its name in CUDA contains " MIG ".
     const bool is_instance = facts.name && facts.name->find(" MIG ") != std::string::npos;
     cuda::Uuid uuid;
     if (api.uuid && api.uuid(&uuid, device) == kSuccess)
@@ -208,7 +210,8 @@ std::string_view init_reason(cuda::CudaResult code) {
     }
 }
 
-/// The answer for a failed call. Without a device, or with a stub library, CUDA is absent.
+/// The answer for a failed call. If there is no device, or only a stub library, the answer is
+/// Absent.
 Answer refused(const Symbols& api, const char* function, cuda::CudaResult code) {
     const bool not_there = code == cuda::kNoDevice || code == cuda::kStubLibrary;
     auto answer =
@@ -237,7 +240,7 @@ std::string cuda::words_of(const Symbols& api, CudaResult code) {
 }
 
 Answer visit_cuda(const ProbeTarget& target, Sink& sink, const VisitDevice& visit) {
-    // This must come before the driver is loaded, which reads the environment.
+    // This must be done before the driver is loaded, because the driver reads the environment.
     start_only_wanted(target);
     const auto library = TRY(open_library("libcuda.so.1", sink));
     const auto api = TRY(query_functions<Symbols>(library));
@@ -253,7 +256,7 @@ Answer visit_cuda(const ProbeTarget& target, Sink& sink, const VisitDevice& visi
     sink.phase("query");
     for (int index = 0; index < std::clamp(count, 0, kMaxDevices); ++index) {
         Device device = 0;
-        // One broken device must not hide the others.
+        // A broken device must not hide the other devices.
         if (api.device_get(&device, index) != kSuccess)
             continue;
         const auto facts = device_facts(api, device, index);

@@ -19,8 +19,9 @@ Answer visit_cuda(const ProbeTarget& target, Sink& sink, const VisitDevice& visi
 
 }  // namespace gpuprobe::backends
 
-/// The part of libcuda.so.1 that we call. Source of all signatures and numbers: CUDA Driver API
-/// reference, "Initialization", "Version Management", "Device Management" and "CUdevice_attribute".
+/// The functions of libcuda.so.1 that this backend calls. Source of all signatures and numbers:
+/// CUDA Driver API reference, "Initialization", "Version Management", "Device Management" and
+/// "CUdevice_attribute".
 
 namespace gpuprobe::backends::cuda {
 
@@ -67,8 +68,8 @@ struct Symbols : SymbolTable {
     Symbol<CudaResult(int*)> device_count{*this, "cuDeviceGetCount"};
     Symbol<CudaResult(Device*, int)> device_get{*this, "cuDeviceGet"};
     Symbol<CudaResult(char*, int, Device)> name{*this, "cuDeviceGetName"};
-    /// Version 2 returns the UUID of the MIG instance, if there is one. Drivers before CUDA 11.4
-    /// lack it.
+    /// Version 2 of the function returns the UUID of the MIG instance, if there is one. Drivers
+    /// before CUDA 11.4 lack this version.
     OptionalSymbol<CudaResult(Uuid*, Device)> uuid{*this, "cuDeviceGetUuid_v2", "cuDeviceGetUuid"};
     Symbol<CudaResult(std::size_t*, Device)> total_memory{*this, "cuDeviceTotalMem_v2"};
     Symbol<CudaResult(int*, int, Device)> attribute{*this, "cuDeviceGetAttribute"};
@@ -109,8 +110,8 @@ std::string words_of(const Symbols& api, CudaResult code);
 
 namespace gpuprobe::backends {
 
-/// Opens a device with its primary context, the one that the CUDA runtime uses too. The kernels are
-/// PTX, which the driver compiles, so no toolkit is needed. Refusals: `compiler-missing`,
+/// Opens a device with its primary context, which the CUDA runtime also uses. The kernels are PTX,
+/// which the driver compiles, so no toolkit is needed. Refusals: `compiler-missing`,
 /// `out-of-memory`, `device-lost`, `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_cuda(const DynamicLibrary& library,
                                                   const cuda::Symbols& api,
