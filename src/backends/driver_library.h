@@ -19,8 +19,8 @@ namespace gpuprobe::backends {
 /// A function pointer whose real type is still unknown; cast it before calling.
 using AnyFunction = void (*)();
 
-/// A vendor library, loaded at run time and never unloaded. Drivers leave threads and exit handlers
-/// behind, and a dlclose() would unmap their code.
+/// A vendor library that is loaded at run time and never unloaded. Drivers leave threads and exit
+/// handlers behind, and dlclose() would unmap the code of these.
 class DynamicLibrary {
 public:
     /// Loads a library. `name` is a path or the run-time soname ("libvulkan.so.1"), never the
@@ -31,7 +31,7 @@ public:
     static Result<DynamicLibrary> open(const std::string& name);
 
     /// The function of that name, or null if the library does not export it. For tables of
-    /// functions see symbols.h.
+    /// functions, see Symbols below.
     [[nodiscard]] AnyFunction find(const char* function) const;
 
     /// The name that was passed to open().
@@ -52,11 +52,12 @@ private:
 /// and musl, ldso/dynlink.c ("Error loading shared library NAME: No such file or directory").
 ErrorCode dlopen_failure(std::string_view name, std::string_view linker_message);
 
-// Helpers for C APIs that are loaded at run time: tables of functions, calls that return an error
-// code, and owners of handles.
+// The following templates are for C APIs that are loaded at run time: tables of functions, calls
+// that return an error code, and owners of handles.
 
-/// Base class for the functions that we call of one API. A table derives from it and declares each
-/// function as a Symbol or an OptionalSymbol, with the name to look up; load() creates the table.
+/// Base class for a table of the functions of one API. A table derives from this class and declares
+/// each function as a Symbol or an OptionalSymbol, with the name to look up; load() creates the
+/// table.
 class SymbolTable {
 public:
     using Lookup = std::function<AnyFunction(const char* name)>;
@@ -78,8 +79,8 @@ private:
     const char* missing_ = nullptr;
 };
 
-/// A function of a library and the name under which it was found. It is called like a function
-/// pointer.
+/// A function of a library and the name under which it was found. A Symbol is called like a
+/// function pointer.
 template <class Function>
 struct Symbol {
     const char* name = nullptr;
@@ -91,7 +92,7 @@ struct Symbol {
     operator Function*() const { return address; }
 };
 
-/// The first of the named functions that the library has; null if it has none of them.
+/// The first of the named functions that the library has; null if it has no such function.
 template <class Function>
 struct OptionalSymbol : Symbol<Function> {
     OptionalSymbol(SymbolTable& table, std::convertible_to<const char*> auto... names) {
@@ -113,7 +114,7 @@ Result<Table> load(SymbolTable::Lookup lookup) {
         return Error{ErrorCode::NotFound, std::string{name} + ": no such function"};
     return table;
 }
-/// Loads the table from a library. The error also names the library.
+/// Loads the table from a library. The error also contains the name of the library.
 template <std::derived_from<SymbolTable> Table>
 Result<Table> load(const DynamicLibrary& library) {
     auto table = load<Table>([library](const char* name) { return library.find(name); });
@@ -134,8 +135,8 @@ auto call(const Refuse& refuse,
     return Done{};
 }
 
-/// Owner of a handle that is released by a function found at run time. The result of that function
-/// is ignored, because nothing can be done about a failed release.
+/// An owner of a handle. The function that releases the handle is found at run time; its result is
+/// ignored, because nothing can be done if the release fails.
 template <class Handle>
 class Owned {
 public:
@@ -166,13 +167,15 @@ private:
     Release release_ = {};
 };
 
-// Loading a driver's library and looking up its functions, as every backend does it.
+// The following functions load a driver's library and look up its functions, as every backend needs
+// it.
 
-/// Reports the phase "dlopen" and loads the library. The answer is Absent if the library
-/// is missing, Failed if it does not load.
+/// Reports the phase "dlopen" and loads the library. The answer is Absent if the library is
+/// missing, and Failed if the library does not load.
 Asked<DynamicLibrary> open_library(const std::string& name, Sink& sink);
 
-/// The table of functions that a query calls. Failed if the library lacks one of them.
+/// The table of functions that a query calls. The answer is Failed if the library lacks one of
+/// these functions.
 template <class Table, class Source>
 Asked<Table> query_functions(const Source& source) {
     auto table = load<Table>(source);
@@ -182,7 +185,7 @@ Asked<Table> query_functions(const Source& source) {
 }
 
 /// The table of functions that run kernels on a device. Refusals: `api-refused` if the library
-/// lacks one of them.
+/// lacks one of these functions.
 template <class Table, class Source>
 Attempt<Table> compute_functions(const Source& source) {
     auto table = load<Table>(source);
@@ -196,14 +199,14 @@ Value runtime_of(const DynamicLibrary& library);
 
 /// The reason why a loader found no device for a manifest, if the manifest's library is the cause:
 /// Absent with `driver-missing` if the file does not exist, Failed with the dynamic linker's
-/// message if it does not load. Loaders return the same error for both as for a driver without a
-/// device. nullopt if the library loads or the target names no library. A library that loads stays
-/// loaded, as the loader would have left it.
+/// message if the file does not load. In both cases, loaders return the same error as for a driver
+/// without a device. nullopt if the library loads or the target names no library. If the library
+/// loads, it stays loaded, as it would after a call of the loader.
 std::optional<Answer> without_library(const ProbeTarget& target);
 
-// Device nodes that a device control group denies, as set up by containers and by DeviceAllow= in
-// a systemd unit. The file mode permits access in that case, and access(2) succeeds; only open(2)
-// fails.
+// The following functions are about device nodes to which a device control group denies access.
+// Containers, and DeviceAllow= in a systemd unit, set up such control groups. In this case, the
+// file mode permits access and access(2) succeeds; only open(2) fails.
 
 /// NVIDIA's control node. Opening it initializes no GPU. Source: open-gpu-kernel-modules,
 /// kernel-open/nvidia/nv.c.
@@ -217,8 +220,8 @@ bool is_denied(const std::string& path, int error);
 /// Opens a node for reading and writing. Returns a descriptor, or -1 with errno set.
 int open_for_use(const char* path);
 
-/// Adds the reason `device-denied` if a device control group denies `node`. It opens the node, so
-/// use it only for nodes that wake no device, or that a driver has just tried to open.
+/// Adds the reason `device-denied` if a device control group denies `node`. The function opens the
+/// node, so call it only for nodes that wake no device, or that a driver has just tried to open.
 void add_denial(const std::string& node,
                 std::vector<Reason>& reasons,
                 int (*open_node)(const char* path) = open_for_use);

@@ -8,14 +8,15 @@
 
 namespace gpuprobe::backends {
 
-/// The properties of the worker and the machine that select a refusing filter.
+/// The properties of the worker and the machine that determine which refusing filter is used.
 struct FilterVariant {
-    bool is_alone = false;  ///< in another PID namespace than the parent
+    bool is_alone = false;  ///< in a different PID namespace than the parent
     bool is_tegra = false;  ///< some ioctl numbers of NVIDIA's driver equal terminal requests
 };
 
-/// Placeholder in a filter for the id of the process that loads it, which is unknown when the
-/// filter is generated. Greater than any process id: proc(5), "/proc/sys/kernel/pid_max".
+/// A placeholder in a filter for the id of the process that loads the filter, which is unknown when
+/// the filter is generated. The placeholder is greater than any process id: proc(5),
+/// "/proc/sys/kernel/pid_max".
 constexpr std::uint32_t kThisProcess = 0x7E57'AB1E;
 
 /// The index of the argument of clone(2) that holds the flags; clone(2), "C library/kernel
@@ -26,12 +27,12 @@ inline constexpr unsigned kCloneFlags = 1;
 inline constexpr unsigned kCloneFlags = 0;
 #endif
 
-/// The filter that refuses calls that reach beyond a process (confinement.h).
+/// The filter that refuses calls that affect other processes or the machine (sandbox.h).
 std::span<const sock_filter> refusals(FilterVariant variant);
 
-/// The filter that allows only the calls that drivers are known to need (confinement.cpp). With
-/// `asks`, every other call, and every call that starts a process or a thread, sends a notification
-/// to the supervisor; otherwise other calls fail with ENOSYS.
+/// The filter that allows only the calls that drivers are known to need (sandbox.cpp). With `asks`,
+/// every other call, and every call that starts a process or a thread, sends a notification to the
+/// supervisor; otherwise other calls fail with ENOSYS.
 std::span<const sock_filter> known_calls(bool asks);
 
 }  // namespace gpuprobe::backends

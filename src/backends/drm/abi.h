@@ -12,9 +12,9 @@
 #include <sys/ioctl.h>
 
 /// The parts of the DRM interface that libdrm-dev 2.4.114 (Debian 12) lacks: the header of
-/// xe is newer, and nouveau's header does not compile as C++. The names are ours, so they work with
-/// any version of the headers. Source of all layouts and numbers: Linux, include/uapi/drm/, in the
-/// file named at each namespace.
+/// xe is newer, and nouveau's header does not compile as C++. The names are defined by gpuprobe, so
+/// they work with any version of the headers. Source of all layouts and numbers: Linux,
+/// include/uapi/drm/, in the file named at each namespace.
 namespace gpuprobe::backends::drm {
 
 /// A pointer in the form that DRM structures use.

@@ -52,8 +52,8 @@ std::optional<std::string> device_number(const FileSystem& files, const std::str
     return is_pair ? text : std::nullopt;
 }
 
-/// The device number of the card node of the same device. Drivers that only render may not have
-/// one.
+/// The device number of the card node of the same device. Drivers that can only render may have no
+/// card node.
 std::optional<std::string> primary_number(const FileSystem& files, const std::string& device) {
     const auto names = files.list(device + "/drm");
     if (!names)
@@ -73,7 +73,7 @@ std::optional<std::string> id_digits(const FileSystem& files, const std::string&
 
 /// Sets the node's id, PCI address and folders. Some DRM devices are children of the real device,
 /// created by a bus inside it (virtio-gpu below virtio-pci, tegra's DRM device below host1x). So
-/// this walks up to the real device and records every folder on the way.
+/// this function goes up to the real device and records every folder on the way.
 void find_device(const FileSystem& files, std::string folder, RenderNode& node) {
     for (int step = 0; step < kMaxParents; ++step) {
         node.folders.push_back(folder);
@@ -121,7 +121,8 @@ public:
             if (errno != EINTR && errno != EAGAIN)
                 return errno;
         }
-        // Interrupted kMaxRepeats times in a row: give up instead of looping forever.
+        // The call was interrupted kMaxRepeats times in a row: give up instead of repeating it
+        // forever.
         return EINTR;
     }
 
@@ -188,7 +189,8 @@ bool is_asleep(const FileSystem& files, const RenderNode& node) {
 
 Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
                                                    const std::string& device_number) {
-    // Check the file before opening it: opening could wake another device, or hang on a pipe.
+    // Check the file before opening it, because opening could wake another device, or hang on a
+    // pipe.
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0)
         return errno_error(path, errno);
@@ -206,12 +208,13 @@ Answer survey_drm(const FileSystem& files, const OpenDrmDevice& open, Sink& sink
     if (nodes.empty())
         return without_devices("/sys/class/drm: no render node", {{"api", "drm"}});
     sink.phase("query");
-    // One opened node is enough for Answered; problems of other nodes become reasons.
+    // If at least one node was opened, the outcome is Answered; problems with other nodes become
+    // reasons.
     Answer answer{.outcome = Outcome::Failed};
     std::uint32_t index = 0;
     for (const auto& node : nodes) {
         auto facts = facts_from_sysfs(node, index++);
-        // Do not wake a sleeping GPU only to describe it.
+        // Do not wake a sleeping GPU only in order to describe it.
         if (is_asleep(files, node)) {
             answer.reasons.push_back(because("asleep", {{"device", node.id}}));
             continue;

@@ -31,17 +31,17 @@ struct RenderNode {
 std::vector<RenderNode> render_nodes(const FileSystem& files);
 
 /// Whether opening or querying the node would wake the device, because runtime power management has
-/// suspended it or is about to. Call this right before opening the node. Source: Linux,
+/// suspended it or is about to. Call this function directly before opening the node. Source: Linux,
 /// Documentation/ABI/testing/sysfs-devices-power, runtime_status.
 bool is_asleep(const FileSystem& files, const RenderNode& node);
 
-/// Facts that the kernel drivers report through render nodes. Needs no library and takes less than
-/// a millisecond. Nodes of sleeping devices stay closed.
+/// Reports the facts that kernel drivers expose through render nodes. This needs no library and
+/// takes less than a millisecond. Nodes of sleeping devices are not opened.
 Answer query_drm(const ProbeTarget& target, Sink& sink);
 
-/// Opens a character device, but only if it has the device number from sysfs ("226:128"): a
-/// container may have put another file there. Errors: PermissionDenied; NotAuthorized if a device
-/// control group denies it; NotFound, also for another file; Io.
+/// Opens a character device, but only if it has the device number from sysfs ("226:128"), because
+/// in a container there may be a different file at this path. Errors: PermissionDenied;
+/// NotAuthorized if a device control group denies access; NotFound, also for a different file; Io.
 Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
                                                    const std::string& device_number);
 

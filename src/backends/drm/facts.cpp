@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kMaxEntries = 64;
 constexpr std::uint16_t kOnDevice = 1;
 
-/// A copy of the object at an offset; nullopt if the bytes end before it does.
+/// A copy of the object at an offset; nullopt if the bytes end before the end of the object.
 template <class T>
 std::optional<T> part(std::span<const std::byte> bytes, std::size_t offset) {
     if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
@@ -54,7 +54,7 @@ using Reply = std::vector<std::byte>;
 constexpr std::size_t kMaxReply = 64 * 1024;
 
 /// The reply of i915 to a query; empty if the kernel refuses. The first call returns the length of
-/// the reply, the second one fills it in.
+/// the reply, and the second call fills in the reply.
 Reply i915_reply(const DrmDevice& device, std::uint64_t what, DeviceFacts& facts) {
     drm_i915_query_item item = {};
     item.query_id = what;
@@ -63,7 +63,8 @@ Reply i915_reply(const DrmDevice& device, std::uint64_t what, DeviceFacts& facts
     query.items_ptr = drm::address_of(&item);
     Reply reply;
     for (int pass = 0; pass < 2; ++pass) {
-        // The ioctl succeeds even if an item fails: then the item's length is a negative errno.
+        // The ioctl succeeds even if an item fails. In this case, the item's length is a negative
+        // errno.
         int problem = device.ask(DRM_IOCTL_I915_QUERY, &query);
         if (problem == 0 && item.length < 0)
             problem = item.length > -4096 ? -item.length : EINVAL;
@@ -83,7 +84,7 @@ Reply i915_reply(const DrmDevice& device, std::uint64_t what, DeviceFacts& facts
     return reply;
 }
 
-/// The reply of xe to a query; empty if the kernel refuses. Two calls, as with i915.
+/// The reply of xe to a query; empty if the kernel refuses. Two calls are needed, as with i915.
 Reply xe_reply(const DrmDevice& device, std::uint32_t what, DeviceFacts& facts) {
     drm::xe::DeviceQuery query{.query = what};
     Reply reply;
@@ -120,7 +121,7 @@ std::optional<std::vector<MemoryRegion>> i915_regions(std::span<const std::byte>
         MemoryRegion region{.is_on_device = entry.region.memory_class == kOnDevice,
                             .instance = entry.region.memory_instance,
                             .size = entry.probed_size};
-        // Equal sizes mean that the kernel did not count: see MemoryRegion::free.
+        // Equal sizes mean that the kernel did not count the used memory; see MemoryRegion::free.
         if (entry.unallocated_size < entry.probed_size)
             region.free = entry.unallocated_size;
         regions.push_back(region);
@@ -169,7 +170,7 @@ std::optional<FactMemory> device_memory(std::span<const MemoryRegion> regions) {
         if (!region.is_on_device)
             continue;
         memory.total->count += region.size;
-        // One region with unknown use makes the sum unknown.
+        // If the use of any region is unknown, the sum is unknown.
         if (!region.free)
             memory.free.reset();
         if (memory.free)
@@ -194,7 +195,7 @@ Value value_of(std::span<const MemoryRegion> regions) {
 namespace {
 
 void add_i915_facts(const DrmDevice& device, DeviceFacts& facts) {
-    // Kernels without this query supported only integrated GPUs; with such a kernel, the type stays
+    // Kernels without this query support only integrated GPUs; with such a kernel, the type stays
     // unknown.
     const auto reply = i915_reply(device, DRM_I915_QUERY_MEMORY_REGIONS, facts);
     if (const auto regions = i915_regions(reply))
@@ -221,7 +222,7 @@ template <class T>
 int amdgpu_query(const DrmDevice& device, std::uint32_t what, T& reply) {
     drm_amdgpu_info info = {};
     info.return_pointer = drm::address_of(&reply);
-    info.return_size = sizeof reply;  // the kernel writes at most this
+    info.return_size = sizeof reply;  // the kernel writes at most this many bytes
     info.query = what;
     return device.ask(DRM_IOCTL_AMDGPU_INFO, &info);
 }
@@ -260,7 +261,8 @@ void add_amdgpu_memory(const DrmDevice& device, DeviceFacts& facts) {
 /// The version of the micro engine scheduler (MES), which starts the queues of compute programs, as
 /// the kernel log prints it. Older GPUs and kernels have none, which is not an error.
 void add_amdgpu_scheduler(const DrmDevice& device, DeviceFacts& facts) {
-    constexpr std::uint32_t kVersionBits = 0xfff;  // the others are those of its interface
+    // The other bits are the version of the interface
+    constexpr std::uint32_t kVersionBits = 0xfff;
     drm_amdgpu_info_firmware reply = {};
     drm_amdgpu_info info = {};
     info.return_pointer = drm::address_of(&reply);
@@ -336,7 +338,7 @@ void add_radeon_facts(const DrmDevice& device, DeviceFacts& facts) {
     drm_radeon_info usage = {};
     usage.request = RADEON_INFO_VRAM_USAGE;
     usage.value = drm::address_of(&used);
-    // Some kernels report more memory in use than exists; treat that as unknown.
+    // Some kernels report more memory in use than exists. Treat such values as unknown.
     if (device.ask(DRM_IOCTL_RADEON_INFO, &usage) == 0 && used <= memory.vram_size)
         facts.memory->free = Bytes{memory.vram_size - used};
 }
@@ -350,7 +352,7 @@ void add_virtio_facts(const DrmDevice& device, DeviceFacts& facts) {
     facts.extra["capsets"] = capsets ? capset_words(*capsets) : Value{};
 }
 
-/// vmwgfx answers no query of interest, but it only exists in virtual machines.
+/// vmwgfx answers no useful query, but its presence shows that this is a virtual machine.
 void add_vmwgfx_facts(const DrmDevice&, DeviceFacts& facts) {
     facts.type = DeviceType::Virtual;
 }
@@ -389,7 +391,7 @@ std::optional<std::string> text(const Text& buffer, std::size_t claimed) {
 }  // namespace
 
 void add_drm_facts(const DrmDevice& device, DeviceFacts& facts) {
-    // The version call fills in two texts of our choice and three numbers.
+    // The version call fills in two texts, into buffers that we provide, and three numbers.
     Text name = {};
     Text description = {};
     drm_version version = {};

@@ -30,7 +30,8 @@ std::optional<std::vector<MemoryRegion>> xe_regions(std::span<const std::byte> r
 /// Whether the GPU has dedicated memory, from the reply with the configuration; nullopt if the
 /// reply lacks the flags.
 std::optional<bool> xe_has_vram(std::span<const std::byte> reply);
-/// The IP version of the first graphics GT ("20.4.4"); nullopt if the kernel does not report it.
+/// The IP version of the first graphics GT ("20.4.4"); nullopt if the kernel does not report the
+/// version.
 std::optional<std::string> xe_ip_version(std::span<const std::byte> reply);
 
 /// The sums over the regions on the device; nullopt without such a region.
@@ -38,7 +39,7 @@ std::optional<FactMemory> device_memory(std::span<const MemoryRegion> regions);
 /// The regions as a list of objects: `[{"on_device", "instance", "size", "free"}]`
 Value value_of(std::span<const MemoryRegion> regions);
 
-/// An opened DRM node, which accepts ioctl requests.
+/// An opened DRM node that accepts ioctl requests.
 class DrmDevice {
 public:
     virtual ~DrmDevice() = default;
