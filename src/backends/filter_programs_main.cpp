@@ -39,39 +39,40 @@ using File = CHandle<std::FILE, std::fclose>;
 
 /// Calls that are refused for all arguments.
 constexpr std::array kRefused = {
-    // Access to other processes.
+    // Calls that access other processes.
     SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(kcmp),
     SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_send_signal), SCMP_SYS(process_madvise),
-    // Kernel code, tracing and monitoring.
+    // Calls for kernel code, tracing and monitoring.
     SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(init_module),
     SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(kexec_load),
     SCMP_SYS(kexec_file_load), SCMP_SYS(syslog), SCMP_SYS(lookup_dcookie), SCMP_SYS(acct),
     SCMP_SYS(quotactl), SCMP_SYS(fanotify_init),
-    // Mounts and namespaces.
+    // Calls for mounts and namespaces.
     SCMP_SYS(mount), SCMP_SYS(umount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
     SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(swapon), SCMP_SYS(swapoff),
     SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at),
-    // Users, groups and owners of files. They are refused here instead of being left off the list
-    // of known calls, because glibc makes every thread of a process perform the set*id calls.
+    // Calls that change users, groups or owners of files. They are refused here instead of being
+    // left off the list of known calls, because glibc makes every thread of a process perform the
+    // set*id calls.
     SCMP_SYS(setuid), SCMP_SYS(setgid), SCMP_SYS(setreuid), SCMP_SYS(setregid), SCMP_SYS(setresuid),
     SCMP_SYS(setresgid), SCMP_SYS(setgroups), SCMP_SYS(setfsuid), SCMP_SYS(setfsgid),
     SCMP_SYS(capset), SCMP_SYS(chown), SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat),
-    // Modes and times of files, which Landlock does not restrict.
+    // Calls that change modes and times of files, which Landlock does not restrict.
     SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat), SCMP_SYS(utime), SCMP_SYS(utimes),
     SCMP_SYS(utimensat), SCMP_SYS(futimesat),
-    // Sockets of other processes: their names can be anywhere.
+    // Calls that connect to sockets of other processes, whose names can be in any folder.
     SCMP_SYS(connect), SCMP_SYS(sendmsg), SCMP_SYS(sendmmsg),
-    // Keys.
+    // Calls for key rings.
     SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(keyctl),
-    // The machine.
+    // Calls that change the machine.
     SCMP_SYS(reboot), SCMP_SYS(sethostname), SCMP_SYS(setdomainname), SCMP_SYS(settimeofday),
     SCMP_SYS(clock_settime), SCMP_SYS(clock_adjtime), SCMP_SYS(adjtimex), SCMP_SYS(iopl),
     SCMP_SYS(ioperm), SCMP_SYS(vhangup)};
 
 /// Calls that programs try first but do not need. Their arguments are behind a pointer, where a
-/// filter cannot check them (clone3, openat2), or they use up a resource that is limited for the
-/// whole machine (io_setup). Newer calls that our headers do not declare need no entry: they are
-/// not on the list of known calls.
+/// filter cannot check them (clone3, openat2), or they use a resource that is limited for the whole
+/// machine (io_setup). Newer calls that our headers do not declare need no entry: they are not on
+/// the list of known calls.
 constexpr std::array kUnknown = {SCMP_SYS(clone3),         SCMP_SYS(io_uring_setup),
                                  SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
                                  SCMP_SYS(open_tree),      SCMP_SYS(move_mount),
@@ -86,9 +87,9 @@ constexpr std::array<scmp_datum_t, 7> kNamespaces = {CLONE_NEWUSER,  CLONE_NEWNS
 
 /// Requests that set the process signaled by a descriptor, or the generation of a file.
 constexpr std::array<scmp_datum_t, 3> kRequests = {FIOSETOWN, SIOCSPGRP, FS_IOC_SETVERSION};
-/// Requests that change a terminal, insert input as if the user had typed it, or take the terminal
-/// over. A read-only descriptor is enough for them, and Landlock refuses them on devices other than
-/// a driver's only since Linux 6.10. Source: ioctl_tty(2).
+/// Requests that change a terminal, insert input as if the user had typed it, or make the terminal
+/// the controlling terminal. A read-only descriptor is enough for them, and Landlock refuses them
+/// on devices other than a driver's only since Linux 6.10. Source: ioctl_tty(2).
 constexpr std::array<scmp_datum_t, 27> kTerminalRequests = {
     TCSETS,   TCSETA,     TCSETAW,   TCSETAF,     TCSBRK,      TCXONC,      TCFLSH,
     TIOCEXCL, TIOCNXCL,   TIOCSCTTY, TIOCSPGRP,   TIOCSTI,     TIOCSWINSZ,  TIOCMBIS,
@@ -133,7 +134,8 @@ private:
 };
 
 /// Refuses sockets of families other than AF_UNIX, sending to an address, and socket programs. Unix
-/// sockets must stay: CUDA creates one and fails otherwise, but does not connect it.
+/// sockets must stay allowed, because CUDA creates a Unix socket and otherwise fails; CUDA does not
+/// connect this socket.
 void refuse_sockets(scmp_filter_ctx filter, Steps& step) {
     for (const int call : {SCMP_SYS(socket), SCMP_SYS(socketpair)})
         step(seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), call, 1,
@@ -155,7 +157,7 @@ void refuse_set_id(scmp_filter_ctx filter, Steps& step) {
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(creat), 1, with(1)));
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(mknod), 1, with(1)));
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(mknodat), 1, with(2)));
-        // The mode counts only if the call creates a file.
+        // The mode matters only if the call creates a file.
         for (const scmp_datum_t flag : {O_CREAT, O_TMPFILE}) {
             const auto made = [flag](unsigned argument) {
                 return SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, flag, flag);
@@ -189,7 +191,7 @@ void refuse_others(scmp_filter_ctx filter, bool is_alone, Steps& step) {
     for (const int call :
          {SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setscheduler), SCMP_SYS(sched_setparam),
           SCMP_SYS(sched_setattr), SCMP_SYS(setpriority), SCMP_SYS(ioprio_set)}) {
-        // These two take a kind (process, group, user) before the id.
+        // These two calls have a kind (process, group, user) as the argument before the id.
         const bool has_kind = call == SCMP_SYS(setpriority) || call == SCMP_SYS(ioprio_set);
         step(seccomp_rule_add(filter, kDenied, call, 1,
                               SCMP_CMP(has_kind ? 1U : 0U, SCMP_CMP_NE, 0)));
@@ -211,7 +213,8 @@ void refuse_requests(scmp_filter_ctx filter, std::span<const scmp_datum_t> reque
 
 /// Adds all rules of the refusing filter.
 void refuse(scmp_filter_ctx filter, FilterVariant variant, Steps& step) {
-    // The rules do not fit calls of another architecture (32-bit programs), so all of those fail.
+    // The rules are not valid for calls of another architecture (32-bit programs), so all such
+    // calls fail.
     step(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)));
     for (const int call : kRefused)
         step(seccomp_rule_add(filter, kDenied, call, 0));
@@ -304,7 +307,7 @@ std::vector<sock_filter> program_of(const Filter& filter) {
     return program;
 }
 
-/// Prints the filter as a C++ array of that name. False if libseccomp failed.
+/// Prints the filter as a C++ array of that name. Returns false if libseccomp failed.
 bool write_program(std::string_view name, const Filter& filter, const Steps& steps) {
     const auto program = steps.problem() == 0 ? program_of(filter) : std::vector<sock_filter>{};
     std::printf("constexpr std::array<sock_filter, %zu> %s = {{\n", program.size(), name.data());
@@ -355,8 +358,8 @@ std::span<const sock_filter> known_calls(bool asks) {
 )";
 
 bool write_all() {
-    // By default libseccomp uses only features of the running kernel, but the filters will
-    // run on another one.
+    // By default libseccomp uses only features of the running kernel, but the filters will run on a
+    // different kernel.
     if (constexpr unsigned kNotifies = 5; seccomp_api_set(kNotifies) != 0)
         return false;
     std::printf("%s", kHead.data());
