@@ -7,10 +7,10 @@
 #include "backends/compute/device.h"
 #include "backends/driver_library.h"
 
-/// The part of libamdhip64.so.N that we call, which is the same in versions 5 to 7. Attributes and
-/// device properties are left out, because their numbers and layouts changed between these
-/// versions. Source of all signatures and numbers: HIP Runtime API reference, "Device Management"
-/// and "hipError_t".
+/// The functions of libamdhip64.so.N that this backend calls, which are the same in versions 5 to
+/// 7. Attributes and device properties are left out, because their numbers and layouts changed
+/// between these versions. Source of all signatures and numbers: HIP Runtime API reference, "Device
+/// Management" and "hipError_t".
 namespace gpuprobe::backends::hip {
 
 using HipResult = int;
@@ -37,8 +37,8 @@ struct Symbols : SymbolTable {
     OptionalSymbol<HipResult(Uuid*, Device)> uuid{*this, "hipDeviceGetUuid"};  ///< since ROCm 5.2
 };
 
-/// The functions that run kernels on a device, the same in ROCm 5 to 7. Source: the same reference,
-/// "Module Management", "Memory Management" and "Event Management".
+/// The functions that run kernels on a device. They are the same in ROCm 5 to 7. Source: the same
+/// reference, "Module Management", "Memory Management" and "Event Management".
 struct ComputeSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<HipResult(int)> set_device{*this, "hipSetDevice"};
@@ -84,15 +84,15 @@ std::string words_of(const Symbols& api, HipResult code);
 
 }  // namespace gpuprobe::backends::hip
 
-/// The part of libhsa-runtime64.so.1 that we call. Source of all signatures and numbers: ROCm's
-/// rocr-runtime, inc/hsa.h and inc/hsa_ext_amd.h, and the HSA Runtime Programmer's Reference Manual
-/// 1.2, section 2.3.
+/// The functions of libhsa-runtime64.so.1 that this backend calls. Source of all signatures and
+/// numbers: ROCm's rocr-runtime, inc/hsa.h and inc/hsa_ext_amd.h, and the HSA Runtime Programmer's
+/// Reference Manual 1.2, section 2.3.
 namespace gpuprobe::backends::hsa {
 
 using Status = int;
 constexpr Status kSuccess = 0;
 constexpr Status kBreak = 1;  ///< a callback ended an iteration
-/// hsa_init also returns this if /dev/kfd is missing or the caller may not open it.
+/// hsa_init also returns this code if /dev/kfd is missing or the caller may not open it.
 constexpr Status kOutOfResources = 0x1008;
 
 struct Agent {

@@ -17,16 +17,16 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// Libraries with the compiler, newest first. Before ROCm 6, the runtime library itself contained
-/// it.
+/// Libraries that contain the compiler, newest first. Before ROCm 6, the runtime library itself
+/// contained the compiler.
 constexpr std::array kCompilers = {"libhiprtc.so.7",   "libhiprtc.so.6",
                                    "libhiprtc.so.5",   "/opt/rocm/lib/libhiprtc.so",
                                    "libamdhip64.so.6", "libamdhip64.so.5"};
 constexpr std::size_t kMaxLog = 65536;
 constexpr std::size_t kMaxCode = std::size_t{64} << 20;
 
-/// The definition with which each kernel is built. Kernels with the same definition are in the same
-/// module.
+/// The macro definition with which each kernel is built. Kernels with the same definition are in
+/// the same module.
 constexpr std::array<std::string_view, kKernels> kDefinitions = {
     "-DWITH_CHECK", "-DWITH_MEMORY", "-DWITH_MEMORY", "-DWITH_MEMORY",
     "-DWITH_FP32",  "-DWITH_FP16",   "-DWITH_INT8"};
@@ -73,7 +73,8 @@ public:
     Attempt<std::vector<char>> compiled(const std::string& source, const char* definition) {
         hip::Program made = nullptr;
         const int refused = api_.create(&made, source.c_str(), "kernels.hip", 0, nullptr, nullptr);
-        // Take ownership before the check, so that a handle is released even after a failure.
+        // Take ownership before checking the result, so that a handle is released even after a
+        // failure.
         program_ = {made, [this](hip::Program program) { (void)api_.destroy(&program); }};
         if (refused != 0)
             return build_failed("hiprtcCreateProgram failed");
@@ -137,7 +138,8 @@ private:
     hip::Symbols names_;
     hip::ComputeSymbols api_;
     hip::CompilerSymbols compiler_;
-    /// The code objects, by module_of(). They must stay: a loaded module may still read from them.
+    /// The code objects, by module_of(). They must be kept, because a loaded module may still read
+    /// from them.
     std::array<std::vector<char>, kKernels> codes_ = {};
 };
 
@@ -176,8 +178,8 @@ std::optional<std::string> uuid_of(const hip::Symbols& api, hip::Device device) 
     return rocm_uuid(std::string_view{uuid.bytes, sizeof uuid.bytes});
 }
 
-/// The facts of a device. HIP reports fewer than HSA: the gfx target is only in device properties,
-/// whose layout depends on the version.
+/// The facts of a device. HIP reports fewer facts than HSA: the gfx target is only in the device
+/// properties, whose layout depends on the version.
 DeviceFacts device_facts(const hip::Symbols& api, hip::Device device, int index) {
     DeviceFacts facts;
     facts.index = static_cast<std::uint32_t>(index);
@@ -207,7 +209,7 @@ void send_hip_runtime(const hip::Symbols& api, const DynamicLibrary& library, Si
     sink.runtime(runtime);
 }
 
-/// The answer for a failed call. Without a device, HIP is absent.
+/// The answer for a failed call. If there is no device, the answer is Absent.
 Answer refused(const hip::Symbols& api, const char* function, hip::HipResult code) {
     const auto words = hip::words_of(api, code);
     if (code == hip::kNoDevice)
@@ -246,8 +248,8 @@ struct Candidate {
     Answer (*visit)(const DynamicLibrary&, Sink&, const VisitDevice&);
 };
 
-/// The candidates, best first. The absolute path is for ROCm's own packages, which do not always
-/// add their folder to the linker's search path.
+/// The candidates, best first. The absolute path is needed for AMD's own ROCm packages, which do
+/// not always add their folder to the linker's search path.
 constexpr std::array<Candidate, 5> kCandidates = {{
     {"libhsa-runtime64.so.1", visit_hsa},
     {"/opt/rocm/lib/libhsa-runtime64.so.1", visit_hsa},

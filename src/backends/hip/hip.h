@@ -16,15 +16,15 @@
 namespace gpuprobe::backends {
 
 /// Visits AMD's GPUs through ROCm: through the HSA runtime, which every ROCm program loads and
-/// which reports the most facts, or through the HIP runtime if that is missing. Uses no device
-/// memory.
+/// which reports the most facts, or through the HIP runtime if the HSA runtime is missing. Uses no
+/// device memory.
 Answer visit_rocm(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
-/// Visits the same GPUs only through the HIP runtime, which can compile kernels: for the later
-/// stages.
+/// Visits the same GPUs, but only through the HIP runtime. The later stages need this, because only
+/// the HIP runtime can compile kernels.
 Answer visit_hip(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 /// Visits the GPUs among the agents of a loaded HSA runtime. These devices cannot be opened for
-/// computing, because HSA has no compiler; that is in the HIP runtime.
+/// computing, because HSA has no compiler; the compiler is in the HIP runtime.
 Answer visit_hsa(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit);
 
 // Conversion of the texts and numbers from ROCm's libraries into the form used in facts.
@@ -35,7 +35,7 @@ Answer visit_hsa(const DynamicLibrary& library, Sink& sink, const VisitDevice& v
 std::optional<std::string> rocm_uuid(std::string_view text);
 
 /// The PCI address in a location: bus in bits 15 to 8, device in 7 to 3, function in 2 to 0. The
-/// bits above have the number of a partition and are ignored. Source: hsa_ext_amd.h,
+/// higher bits contain the number of a partition and are ignored. Source: hsa_ext_amd.h,
 /// HSA_AMD_AGENT_INFO_BDFID; Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c, location_id.
 PciAddress rocm_address(std::uint32_t domain, std::uint32_t location);
 
@@ -43,10 +43,10 @@ PciAddress rocm_address(std::uint32_t domain, std::uint32_t location);
 /// hip_version.h, HIP_VERSION.
 std::optional<std::string> hip_version_text(int version);
 
-/// Opens a device of the HIP runtime, by its number there. The kernels are the OpenCL C kernels
-/// with hip/preamble.hip; hiprtc compiles them for the GPU. The kernel for bytes fails to build on
-/// GPUs without a dot product instruction. Refusals: `compiler-missing` without libhiprtc;
-/// `out-of-memory`, `device-lost`, `api-refused`.
+/// Opens a device of the HIP runtime, by the number of the device in this runtime. The kernels are
+/// the OpenCL C kernels with hip/preamble.hip; hiprtc compiles them for the GPU. The kernel for
+/// bytes fails to build on GPUs without a dot product instruction. Refusals: `compiler-missing`
+/// without libhiprtc; `out-of-memory`, `device-lost`, `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_hip(const DynamicLibrary& library,
                                                  const hip::Symbols& api,
                                                  hip::Device device);

@@ -56,8 +56,8 @@ constexpr std::size_t kMaxText = 256;  // the longest known text has 64 bytes
 constexpr std::uint64_t kHertzPerMegahertz = 1'000'000;
 constexpr const char* kKfd = "/dev/kfd";
 
-/// An agent attribute of type uint32_t, the fact that it becomes, and the factor between their
-/// units.
+/// An agent attribute of type uint32_t, the fact that is derived from it, and the factor between
+/// their units.
 struct AttributeFact {
     hsa::Attribute attribute;
     std::string_view key;
@@ -72,8 +72,8 @@ constexpr std::array<AttributeFact, 6> kAttributes = {{
     {hsa::Attribute::DriverNodeId, "kfd_node"},
 }};
 
-/// The items that an iteration found. C code calls add(), so it must not throw; hence the fixed
-/// size.
+/// The items that an iteration found. C code calls add(), which therefore must not throw; this is
+/// why the size is fixed.
 template <class T, std::size_t limit>
 struct Found {
     std::array<T, limit> items = {};
@@ -99,7 +99,7 @@ std::optional<T> attribute(const hsa::Symbols& api, hsa::Agent agent, hsa::Attri
     return value;
 }
 
-/// A text attribute. The runtime does not take the size of the buffer, so use a generous one.
+/// A text attribute. The runtime does not know the size of the buffer, so a large buffer is used.
 std::optional<std::string> text(const hsa::Symbols& api, hsa::Agent agent, hsa::Attribute which) {
     const auto buffer = attribute<std::array<char, kMaxText>>(api, agent, which);
     return buffer ? clean_text({buffer->data(), buffer->size()}) : std::nullopt;
@@ -119,7 +119,8 @@ std::optional<T> pool_attribute(const hsa::Symbols& api,
 /// same memory, so they must not be added up.
 std::optional<Bytes> total_memory(const hsa::Symbols& api, hsa::Agent agent) {
     Pools pools;
-    (void)api.iterate_pools(agent, &Pools::add, &pools);  // after a failure, use the pools so far
+    // After a failure, use the pools found so far
+    (void)api.iterate_pools(agent, &Pools::add, &pools);
     std::uint64_t largest = 0;
     for (std::size_t i = 0; i < pools.count; ++i) {
         const auto pool = pools.items[i];
@@ -205,8 +206,8 @@ Answer refused(const hsa::Symbols& api, const char* function, hsa::Status code) 
                                   code));
 }
 
-/// The answer for a failed hsa_init. It returns "out of resources" both if /dev/kfd is missing and
-/// if it cannot be opened, so this checks which of them applies.
+/// The answer for a failed hsa_init. hsa_init returns "out of resources" both if /dev/kfd is
+/// missing and if it cannot be opened, so this function checks which case applies.
 Answer init_refused(const hsa::Symbols& api, const char* function, hsa::Status code) {
     auto answer = refused(api, function, code);
     if (code != hsa::kOutOfResources)

@@ -12,13 +12,13 @@
 
 #include "backends/driver_library.h"
 
-/// The functions of libze_loader.so.1 that we call, and the declarations that the headers of
-/// level-zero 1.8.12 (Debian 12) lack. The names of the latter are ours, so they work with any
-/// version of the headers. Source of their layouts and numbers: oneAPI Level Zero specification
-/// 1.11.
+/// The functions of libze_loader.so.1 that this backend calls, and the declarations that the
+/// headers of level-zero 1.8.12 (Debian 12) lack. The names of these declarations are defined by
+/// gpuprobe, so they work with any version of the headers. Source of their layouts and numbers:
+/// oneAPI Level Zero specification 1.11.
 namespace gpuprobe::backends::ze {
 
-/// A ze_result_t, which may be newer than the headers.
+/// A ze_result_t, whose value may be newer than the headers.
 using Code = std::uint32_t;
 
 /// A structure of the API, zeroed except for its type.
@@ -105,9 +105,9 @@ struct ComputeSymbols : SymbolTable {
     Symbol<decltype(zeKernelSetArgumentValue)> set_argument{*this, "zeKernelSetArgumentValue"};
 };
 
-/// Fills `items` by calling `query` twice, first for the length of the list. At most `limit` items,
-/// which are copies of `empty` before the second call. Returns the code of the last call; `items`
-/// is empty after an error of the second call.
+/// Fills `items` by calling `query` twice, first for the length of the list. There are at most
+/// `limit` items, which are copies of `empty` before the second call. Returns the code of the last
+/// call; `items` is empty after an error of the second call.
 template <class Item, class Query>
 Code listed(const Query& query,
             std::uint32_t limit,

@@ -23,14 +23,14 @@ std::optional<PciAddress> address_of(const Address& address) {
     return pci_address(address.domain, address.bus, address.device, address.function);
 }
 
-/// Adds the PCI address; old loaders lack the function.
+/// Adds the PCI address. Old loaders lack the function for it.
 void add_pci(const Symbols& api, ze_device_handle_t device, DeviceFacts& facts) {
     auto pci = ze::made<ze_pci_ext_properties_t>(ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES);
     if (api.pci_properties && api.pci_properties(device, &pci) == ZE_RESULT_SUCCESS)
         facts.pci = address_of(pci.address);
 }
 
-/// Adds the sum of the memories, of which each tile has one.
+/// Adds the sum of the memories. Each tile has one memory.
 void add_memory(const Symbols& api, ze_device_handle_t device, DeviceFacts& facts) {
     std::vector<ze_device_memory_properties_t> memories;
     const auto query = [&](std::uint32_t* count, ze_device_memory_properties_t* list) {
@@ -163,7 +163,7 @@ std::string level_zero_code_text(ze::Code code) {
 
 Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Code code) {
     const auto refusal = refused_call("api-refused", call, level_zero_code_text(code), code);
-    // No driver is installed, or no driver found a device.
+    // Either no driver is installed, or no driver has found a device.
     if (code == ZE_RESULT_ERROR_UNINITIALIZED)
         return without_devices(refusal.note, {{"api", Value{api}}});
     return answer_of(refusal);
@@ -181,7 +181,7 @@ struct Memory {
     std::uint64_t physical = 0;
     std::uint64_t size = 0;
     std::uint64_t free = 0;
-    bool has_state = true;  ///< false if any module has no state: size and free are incomplete
+    bool has_state = true;  ///< false if a module has no state: size and free are then incomplete
     zes_mem_health_t health = ZES_MEM_HEALTH_UNKNOWN;
 };
 
@@ -193,7 +193,7 @@ std::string_view health_word(zes_mem_health_t health) {
     return number < kWords.size() ? kWords[number] : kWords.front();
 }
 
-/// A sink that keeps the free memory of one device and drops everything else.
+/// A sink that stores the free memory of one device and ignores everything else.
 class FreeMemorySink final : public Sink {
 public:
     explicit FreeMemorySink(const PciAddress& address) : address_{address} {}
@@ -211,7 +211,7 @@ private:
     std::optional<Bytes> free_ = {};
 };
 
-/// Adds a memory module to the sums, if it is on the device.
+/// Adds a memory module to the sums if the module is on the device.
 void add_module(const zes::Symbols& api, zes_mem_handle_t module, Memory& sums) {
     auto properties = ze::made<zes_mem_properties_t>(ZES_STRUCTURE_TYPE_MEM_PROPERTIES);
     if (api.memory_properties(module, &properties) != ZE_RESULT_SUCCESS ||
@@ -225,7 +225,7 @@ void add_module(const zes::Symbols& api, zes_mem_handle_t module, Memory& sums) 
     }
     sums.size += state.size;
     sums.free += state.free;
-    // The worst state counts; see zes_mem_health_t.
+    // The worst state is reported; see zes_mem_health_t.
     sums.health = std::max(sums.health, state.health);
 }
 
@@ -289,7 +289,7 @@ Answer query_devices_of(const zes::Symbols& api, Sink& sink) {
         const auto query = [&](std::uint32_t* count, zes_device_handle_t* list) {
             return api.device_get(driver, count, list);
         };
-        // A driver that fails is treated as one without devices.
+        // A driver that fails is treated like a driver without devices.
         (void)ze::listed(query, kMaxSysmanDevices, devices);
         for (auto* const device : devices)
             sink.device(device_facts(api, device, index++));
@@ -301,12 +301,12 @@ Answer query_devices_of(const zes::Symbols& api, Sink& sink) {
 }  // namespace
 
 Answer query_level_zero_sysman(const ProbeTarget&, Sink& sink) {
-    // This variable enables the old form of Sysman, which must not be used in the same process
-    // (compute-runtime, SYSMAN.md).
+    // This variable enables the old form of Sysman. The two forms must not be used in the same
+    // process (compute-runtime, SYSMAN.md).
     (void)::unsetenv("ZES_ENABLE_SYSMAN");
     const auto library = TRY(open_library(kLevelZeroLoader, sink));
     const auto api = load<zes::Symbols>(library);
-    // An old loader without Sysman.
+    // This is an old loader without Sysman.
     if (!api)
         return Answer{.outcome = Outcome::Absent, .note = api.error().text};
     sink.runtime(runtime_of(library));
@@ -315,7 +315,7 @@ Answer query_level_zero_sysman(const ProbeTarget&, Sink& sink) {
 
 std::optional<Bytes> sysman_free_memory(const PciAddress& address) {
     FreeMemorySink sink{address};
-    // A failure leaves the sink empty.
+    // After a failure, the sink is empty.
     (void)query_level_zero_sysman(ProbeTarget{.api = std::string{kSysman}}, sink);
     return sink.free();
 }

@@ -20,7 +20,7 @@ constexpr std::size_t kAlignment = 64;  // a cache line
 constexpr std::uint64_t kSurelyFree = 8;
 
 using Bytecode = std::span<const unsigned char> (*)();
-/// The module of each kernel. Kernels with the same bytecode are in the same module.
+/// The module that contains each kernel. Kernels with the same bytecode are in the same module.
 constexpr std::array<Bytecode, kKernels> kBytecodes = {
     level_zero_module_check,  level_zero_module_memory, level_zero_module_memory,
     level_zero_module_memory, level_zero_module_fp32,   level_zero_module_fp16,
@@ -70,7 +70,7 @@ public:
 private:
     /// The index of the first group of queues that can compute.
     [[nodiscard]] std::optional<std::uint32_t> compute_group() const;
-    /// Owner of memory that was allocated in the context.
+    /// An owner of memory that was allocated in the context.
     [[nodiscard]] Owned<void*> owned(void* memory) const {
         const auto release = [free = api_.free, context = context_.get()](void* one) {
             (void)free(context, one);
@@ -252,7 +252,7 @@ Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& li
                                                         ze_device_handle_t device,
                                                         const DeviceFacts& facts) {
     const auto api = TRY(compute_functions<ze::ComputeSymbols>(library));
-    // All devices here are GPUs or NPUs, so the waiting thread does not compete with them.
+    // All devices of this API are GPUs or NPUs, so the waiting thread does not compete with them.
     auto limits = limits_from(facts, "fp16");
     limits.free = free_memory_of(facts);
     limits.is_cpu = false;
@@ -284,7 +284,8 @@ void prepare_environment() {
     (void)::setenv("ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1", kKeepCallers);
 }
 
-/// The drivers for one kind of device. Needs init_drivers, which loaders have since 1.10.
+/// The drivers for one kind of device. This function needs init_drivers, which loaders have since
+/// version 1.10.
 Drivers drivers_of(const Symbols& api, std::uint32_t kind) {
     Drivers drivers{.call = api.init_drivers.name};
     ze::InitDriverTypeDesc wanted{.flags = kind};
@@ -353,8 +354,8 @@ LevelZeroDriver described(const Symbols& api, ze_driver_handle_t handle) {
     return driver;
 }
 
-/// Visits the devices of every driver, numbered from `index` on. False if `visit` stopped the
-/// enumeration.
+/// Visits the devices of every driver. The devices are numbered starting at `index`. Returns false
+/// if `visit` stopped the enumeration.
 bool visit_devices(const Symbols& api,
                    const DynamicLibrary& library,
                    const Drivers& drivers,
@@ -365,7 +366,7 @@ bool visit_devices(const Symbols& api,
         const auto query = [&](std::uint32_t* count, ze_device_handle_t* list) {
             return api.device_get(handle, count, list);
         };
-        // A broken driver must not hide the devices of others.
+        // A broken driver must not hide the devices of other drivers.
         if (ze::listed(query, kMaxDevices, devices) != ZE_RESULT_SUCCESS)
             continue;
         const auto driver = described(api, handle);
@@ -397,8 +398,8 @@ Answer visit_all(const Symbols& api,
         if (!visit_devices(api, library, drivers_of(api, ze::kDriverTypeNpu), devices, visit))
             return {};
     }
-    // A machine with only an NPU has no GPU driver (kUninitialized), which is fine if a device was
-    // found.
+    // A machine with only an NPU has no GPU driver (kUninitialized), which is not an error if a
+    // device was found.
     if (gpus.code != ZE_RESULT_SUCCESS &&
         (devices == 0 || gpus.code != ZE_RESULT_ERROR_UNINITIALIZED))
         return level_zero_refusal(kApi, gpus.call, gpus.code);

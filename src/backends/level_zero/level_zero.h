@@ -20,8 +20,8 @@ namespace gpuprobe::backends {
 Answer visit_level_zero(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 /// Reports the total and free memory according to Level Zero's system management (Sysman). This is
-/// a separate API, because a process crashes if it initializes both Sysman and the old form of it
-/// in the core API.
+/// a separate API, because a process crashes if it initializes both Sysman and the old form of
+/// Sysman in the core API.
 Answer query_level_zero_sysman(const ProbeTarget& target, Sink& sink);
 
 /// The free memory of the GPU at this address according to Sysman; nullopt if unknown, for example
@@ -58,8 +58,8 @@ std::optional<DeviceType> level_zero_type(ze_device_type_t kind, std::uint32_t f
 std::optional<std::string> level_zero_version(std::uint32_t version);
 
 /// A driver version as text: "1.6.33578", packed into 8, 8 and 16 bits; nullopt for 0. The
-/// specification does not define the format; this is the one that Intel's driver uses. Source:
-/// unified-runtime, adapters/level_zero/platform.cpp.
+/// specification does not define the format; this function reads the format that Intel's driver
+/// uses. Source: unified-runtime, adapters/level_zero/platform.cpp.
 std::optional<std::string> level_zero_driver_version(std::uint32_t version);
 
 /// The name of a code, with its number: "ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)".
