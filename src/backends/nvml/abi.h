@@ -3,9 +3,9 @@
 
 #include "backends/driver_library.h"
 
-/// The part of libnvidia-ml.so.1 that we call. Source of all layouts and numbers: NVML API
-/// Reference Guide, "Device Structs", "Device Queries" and "nvmlReturn_t". The suffix of a function
-/// is its ABI version.
+/// The functions of libnvidia-ml.so.1 that this backend calls. Source of all layouts and numbers:
+/// NVML API Reference Guide, "Device Structs", "Device Queries" and "nvmlReturn_t". The suffix of a
+/// function is its ABI version.
 namespace gpuprobe::backends::nvml {
 
 using Return = int;
@@ -65,8 +65,8 @@ struct Utilization {
     unsigned memory = 0;
 };
 
-/// The memory of a process on a device. Versions 2 and 3 of the function fill in this layout;
-/// version 1 lacks the instances.
+/// The memory of a process on a device. Versions 2 and 3 of the function fill in this layout; the
+/// layout of version 1 lacks the instances.
 struct ProcessInfo {
     unsigned pid = 0;
     unsigned long long used = 0;  ///< bytes; all ones: unknown

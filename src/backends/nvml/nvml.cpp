@@ -46,7 +46,7 @@ void add_pci(const Symbols& api, Device device, DeviceFacts& facts) {
     nvml::PciInfo pci;
     if (api.pci_info(device, &pci) != kSuccess)
         return;
-    // The driver should have terminated the text; make sure.
+    // The driver should have terminated the text with a NUL; make sure that it is terminated.
     pci.bus_id[sizeof pci.bus_id - 1] = '\0';
     facts.pci = parse_text(std::string_view{pci.bus_id}, std::type_identity<PciAddress>{});
     facts.vendor_id = hexadecimal(pci.pci_device_id & 0xffffU, 4);
@@ -55,8 +55,8 @@ void add_pci(const Symbols& api, Device device, DeviceFacts& facts) {
     facts.extra["subsystem_device_id"] = hexadecimal(pci.pci_subsystem_id >> 16U, 4);
 }
 
-/// Adds total and free memory. For a GPU that shares the host's memory, NVML fails or reports 0;
-/// then the memory stays unknown.
+/// Adds total and free memory. For a GPU that shares the host's memory, NVML fails or reports 0; in
+/// this case the memory stays unknown.
 void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
     nvml::MemoryV2 memory;
     memory.version = nvml::kMemoryV2;
@@ -65,7 +65,7 @@ void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
         facts.extra["memory_reserved"] = Value{memory.reserved};
         return;
     }
-    // Older drivers only have version 1, without the reserved memory.
+    // Older drivers only have version 1 of the function, which does not report the reserved memory.
     nvml::MemoryV1 first;
     if (api.memory(device, &first) == kSuccess && first.total > 0)
         facts.memory = FactMemory{.total = Bytes{first.total}, .free = Bytes{first.free}};
@@ -118,7 +118,7 @@ void add_mig(const Symbols& api, Device device, DeviceFacts& facts) {
         return;
     for (unsigned slot = 0; slot < std::min(slots, kMaxMigDevices); ++slot) {
         Device instance = nullptr;
-        // A slot without an instance, or one that we may not see.
+        // The slot has no instance, or an instance that this process may not see.
         if (api.mig_device(device, slot, &instance) != kSuccess)
             continue;
         facts.extra["mig_devices"].push_back(instance_entry(api, instance, slot));
@@ -138,7 +138,8 @@ Value watts(nvml::Return (*query)(Device, unsigned*), Device device) {
     return query && query(device, &milliwatts) == kSuccess ? Value{milliwatts / 1000} : Value{};
 }
 
-/// The reasons for reduced clocks; null if unknown, an empty list for full clocks.
+/// The reasons why clocks are reduced; null if unknown, and an empty list if clocks are not
+/// reduced.
 Value slowdowns(const Symbols& api, Device device) {
     constexpr auto kWords = std::to_array<std::pair<unsigned long long, std::string_view>>(
         {{nvml::kSwPowerCap, "power-cap"},
@@ -157,8 +158,8 @@ Value slowdowns(const Symbols& api, Device device) {
     return found;
 }
 
-/// Adds memory errors, which only memory with ECC reports. GPUs before Ampere retire pages, later
-/// ones remap rows.
+/// Adds memory errors, which are reported only for memory with ECC. GPUs before Ampere retire
+/// pages; later GPUs remap rows.
 void add_memory_errors(const Symbols& api, Device device, DeviceFacts& facts) {
     unsigned long long errors = 0;
     if (api.ecc_errors &&
@@ -207,7 +208,8 @@ DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     return facts;
 }
 
-/// The facts for which NVML queries the GPU's firmware. They take as long as all others together.
+/// The facts for which NVML queries the GPU's firmware. These facts take as long as all other facts
+/// together.
 DeviceFacts slow_facts(const Symbols& api, Device device, unsigned index) {
     DeviceFacts facts;
     facts.index = index;
@@ -255,7 +257,8 @@ Value process_entry(const nvml::ProcessInfo& process, bool computes) {
     return entry;
 }
 
-/// The computing and the drawing processes on a device; null if NVML reports neither kind.
+/// The processes that compute and the processes that draw on a device; null if NVML reports neither
+/// kind.
 Value processes_on(const Symbols& api, Device device) {
     const auto computing = listed(api.compute_processes, device);
     const auto drawing = listed(api.graphics_processes, device);
@@ -300,7 +303,7 @@ const char* reason_of(nvml::Return code) {
     }
 }
 
-/// The answer for a failed call. Without driver or library, NVML is absent.
+/// The answer for a failed call. If the driver or the library is missing, the answer is Absent.
 Answer refused(const Symbols& api, const char* function, nvml::Return code) {
     const char* const words = api.error_string(code);
     const bool not_there = code == nvml::kDriverNotLoaded || code == nvml::kLibraryNotFound;
@@ -313,8 +316,8 @@ Answer refused(const Symbols& api, const char* function, nvml::Return code) {
 
 using FindDevice = OptionalSymbol<nvml::Return(const char*, Device*)> Symbols::*;
 
-/// The free memory of one device, which `find` looks up by name. Loads and initializes NVML only
-/// for this.
+/// The free memory of one device, which `find` looks up by name. This function loads and
+/// initializes NVML only for this purpose.
 std::optional<Bytes> free_of(FindDevice find, const std::string& name) {
     const auto library = DynamicLibrary::open(kLibrary);
     const auto api = library ? std::optional{load<Symbols>(*library)} : std::nullopt;
@@ -335,8 +338,8 @@ struct Found {
     Device device = nullptr;
 };
 
-/// Reports each device with `facts_of` and returns the devices. A device without a handle (a lost
-/// GPU) gets an error and must not hide the others.
+/// Reports each device with `facts_of` and returns the devices. A device without a handle (a GPU
+/// that is no longer on the bus) gets an error and must not hide the other devices.
 std::vector<Found> report_each(const Symbols& api, unsigned count, FactsOf facts_of, Sink& sink) {
     const auto refuse = [&](const char* function, nvml::Return code) {
         return refused(api, function, code);
@@ -373,8 +376,8 @@ Answer each_device(Sink& sink, FactsOf first, FactsOf later = nullptr) {
     (void)TRY(call(refuse, api.count, &count));
     sink.phase("query");
     const auto found = report_each(api, count, first, sink);
-    // Without `later`, this is all. Otherwise mark the device list as complete first: the rest is
-    // slow.
+    // Without `later`, all facts have been reported. Otherwise, first mark the device list as
+    // complete, because the other facts take long.
     if (!later)
         return Answer{};
     sink.known();
@@ -417,8 +420,8 @@ bool is_partitioned(const FileSystem& files, std::string_view minor) {
                         *names, [](const std::string& name) { return name.starts_with("gi"); });
 }
 
-/// Whether the text is the UUID of a MIG instance. Checked strictly, because the text comes from a
-/// request and is put into the environment.
+/// Whether the text is the UUID of a MIG instance. The check is strict, because the text comes from
+/// a request and is stored in the environment.
 bool is_mig_uuid(std::string_view text) {
     constexpr std::string_view kMig = "MIG-";
     return text.starts_with(kMig) && uuid_digits(text.substr(kMig.size()));

@@ -23,29 +23,30 @@ Answer query_nvml(const ProbeTarget& target, Sink& sink);
 Answer list_nvml_processes(const ProbeTarget& target, Sink& sink);
 
 /// The free memory of the GPU at this address; nullopt if unknown. Queries only this GPU, because
-/// each one takes NVML some milliseconds.
+/// NVML needs some milliseconds for each GPU.
 std::optional<Bytes> nvml_free_memory(const PciAddress& address);
 /// The free memory of the MIG instance with that UUID; nullopt if unknown.
 std::optional<Bytes> nvml_free_memory(const std::string& uuid);
 
-// Preparations before opening a GPU, common to all APIs that run on NVIDIA's driver.
+// The following functions make preparations before a GPU is opened. All APIs that run on NVIDIA's
+// driver need them.
 
 /// The UUID ("GPU-…") of the NVIDIA GPU that the target names by address, as reported by the kernel
-/// driver; for a target "uuid:MIG-…", the UUID in it. nullopt for GPUs of other vendors, for a GPU
-/// that has not been initialized yet, and for the address of a GPU in MIG mode, because its
-/// instances have separate UUIDs.
+/// driver; for a target "uuid:MIG-…", the UUID in the target. nullopt for GPUs of other vendors,
+/// for a GPU that has not been initialized yet, and for the address of a GPU in MIG mode, because
+/// its instances have separate UUIDs.
 /// Source: open-gpu-kernel-modules, kernel-open/nvidia/nv-procfs.c.
 std::optional<std::string> uuid_of_wanted(const FileSystem& files, const ProbeTarget& target);
 
 /// In the later stages, hides the other GPUs from NVIDIA's CUDA and OpenCL, which initialize every
-/// visible GPU: about 0.2 s each (580.159, H200). Call it before the driver is loaded. An existing
-/// CUDA_VISIBLE_DEVICES is kept.
+/// visible GPU: about 0.2 s each (580.159, H200). Call this function before the driver is loaded.
+/// An existing CUDA_VISIBLE_DEVICES is kept.
 void start_only_wanted(const ProbeTarget& target);
 
 /// The free memory of an NVIDIA GPU according to NVML; nullopt for other GPUs, or if NVML does not
-/// know. Call it before creating a context, which uses half a gigabyte. Refusals: `out-of-memory`
-/// below kMinNvidiaFree, because the context would take memory that other processes on the GPU
-/// need.
+/// report it. Call this function before creating a context, which uses half a gigabyte. Refusals:
+/// `out-of-memory` if less than kMinNvidiaFree is free, because the context would take memory that
+/// other processes on the GPU need.
 Attempt<std::optional<Bytes>> nvidia_free_memory(const DeviceFacts& facts);
 
 /// The free memory required for a context. Measured on an H200: a CUDA context uses 523 MiB.

@@ -98,8 +98,8 @@ Value version_list(const DeviceInfo& device) {
     return Value{std::move(list)};
 }
 
-/// The supported intermediate languages ("SPIR-V_1.2"), from the list of OpenCL 3.0 or the text of
-/// 2.1.
+/// The supported intermediate languages ("SPIR-V_1.2"), from the list in OpenCL 3.0 or the text in
+/// OpenCL 2.1.
 Value il_list(const DeviceInfo& device) {
     const auto versions = device.list<cl_name_version>(CL_DEVICE_ILS_WITH_VERSION);
     if (!versions)
@@ -153,7 +153,7 @@ void add_limits(const DeviceInfo& device, Value& extra) {
     extra["svm_capabilities"] = svm ? svm_words(*svm) : Value{};
 }
 
-/// Adds the facts that come from vendor extensions; null without them.
+/// Adds the facts that come from vendor extensions; null if the extensions are missing.
 void add_vendor_facts(const DeviceInfo& device, const Extensions& extensions, Value& extra) {
     const auto name = device.text(CL_DEVICE_NAME);
     extra["device_name"] = to_value(name);
@@ -181,8 +181,8 @@ void add_extensions(const Extensions& extensions, Value& extra) {
     extra["extensions"] = extensions ? to_value(*extensions) : Value{};
 }
 
-/// Whether the device shares the host's memory. NVIDIA's query also works if the deprecated
-/// standard one is gone.
+/// Whether the device shares the host's memory. NVIDIA's query also works if the driver lacks the
+/// deprecated standard query.
 std::optional<bool> shares_memory(const DeviceInfo& device, const Extensions& extensions) {
     if (lists(extensions, "cl_nv_device_attribute_query"))
         if (const auto integrated = device.flag(CL_DEVICE_INTEGRATED_MEMORY_NV))
@@ -262,7 +262,7 @@ std::optional<DeviceAddress> device_address(const DeviceInfo& device,
         std::string_view extension;
         std::optional<PciAddress> (*ask)(const DeviceInfo&);
     };
-    // In order of preference.
+    // The types are in order of preference.
     constexpr Route kRoutes[] = {
         {"cl_khr_pci_bus_info", khronos_address},
         {"cl_nv_device_attribute_query", nvidia_address},

@@ -9,7 +9,7 @@
 
 // Types and constants only: every function is looked up at run time.
 #define CL_TARGET_OPENCL_VERSION 300
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // for clCreateCommandQueue: 1.2 lacks its successor
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // for clCreateCommandQueue, whose successor 1.2 lacks
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
@@ -35,7 +35,7 @@ struct OpenClSymbols : SymbolTable {
     Symbol<decltype(clGetDeviceInfo)> device_info{*this, "clGetDeviceInfo"};
 };
 
-/// The functions that run kernels on a device, all of them in OpenCL 1.2.
+/// The functions that run kernels on a device. OpenCL 1.2 contains all of them.
 struct OpenClComputeSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<decltype(clCreateContext)> create_context{*this, "clCreateContext"};
@@ -75,7 +75,8 @@ std::optional<std::string> api_version_in(std::string_view text);
 
 /// Reads the properties of one OpenCL object, with clGetDeviceInfo or clGetPlatformInfo.
 ///
-/// A value is nullopt if the driver refuses it, or returns another size than the specification's.
+/// A value is nullopt if the driver refuses the query, or returns a size that differs from the
+/// specification.
 template <class Handle>
 class InfoReader {
 public:
@@ -145,10 +146,10 @@ struct DeviceAddress {
 };
 
 /// The address from cl_khr_pci_bus_info, cl_nv_device_attribute_query or
-/// cl_amd_device_attribute_query, in this order. Each is queried only if it is in `extensions`
-/// (sorted). AMD's extension has no domain, and its numbers are of type signed char; NVIDIA's older
-/// drivers have no domain either. A missing domain counts as 0. nullopt for an all-zero or
-/// impossible address.
+/// cl_amd_device_attribute_query, in this order. Each extension is queried only if it is in
+/// `extensions` (sorted). AMD's extension has no domain, and its numbers are of type signed char;
+/// NVIDIA's older drivers have no domain either. A missing domain counts as 0. nullopt for an
+/// all-zero or impossible address.
 /// Sources: Khronos OpenCL extension specifications; clinfo, src/clinfo.c; NVIDIA and AMD headers.
 std::optional<DeviceAddress> device_address(const DeviceInfo& device,
                                             const std::vector<std::string>& extensions);
@@ -162,7 +163,7 @@ DeviceFacts opencl_facts(const DeviceInfo& device, std::uint32_t index, const Va
 Value platform_facts(const PlatformInfo& platform);
 
 /// The type of a device. A GPU is integrated if it shares the host's memory; nullopt for a GPU if
-/// that is unknown. Source: OpenCL 3.0 API, CL_DEVICE_TYPE.
+/// it is unknown whether it does. Source: OpenCL 3.0 API, CL_DEVICE_TYPE.
 std::optional<DeviceType> opencl_device_type(std::optional<cl_device_type> type,
                                              std::optional<bool> shares_memory);
 

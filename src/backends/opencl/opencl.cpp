@@ -18,7 +18,7 @@
 
 namespace gpuprobe::backends {
 
-/// Opens a device with a context and a queue. The library must outlive it.
+/// Opens a device with a context and a queue. The library must outlive the device.
 /// Refusals: `no-compute-device`, `compiler-missing`, `out-of-memory`, `device-lost`,
 /// `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_opencl(const DynamicLibrary& library,
@@ -77,8 +77,8 @@ public:
     Attempt<Done> run(const Work& work) override;
 
 private:
-    /// The object that a function creates, for functions that store their error through the last
-    /// argument.
+    /// Calls a function that creates an object and that stores its error through the last argument.
+    /// Returns the object.
     template <class Function, class Release, class... Arguments>
     auto made_by(const Symbol<Function>& create,
                  const Release& release,
@@ -92,7 +92,7 @@ private:
     Attempt<Owned<cl_program>> program(std::string_view options);
     [[nodiscard]] std::string log_of(cl_program program) const;
     Attempt<Done> set_arguments(cl_kernel kernel, const Work& work);
-    /// Waits for everything in the queue.
+    /// Waits for all commands in the queue.
     Attempt<Done> finish();
     Attempt<bool> is_complete(cl_event event);
 
@@ -123,7 +123,8 @@ Attempt<Done> OpenClDevice::allocate(Bytes size, Bytes staging) {
     };
     for (auto& one : buffers_)
         one = TRY(buffer(CL_MEM_READ_WRITE, size));
-    // Host memory that the driver allocates, which it can pin for fast copies. It stays mapped.
+    // The driver allocates this host memory, so that it can pin the memory for fast copies. The
+    // memory stays mapped.
     host_ = TRY(buffer(CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, staging));
     cl_int error = CL_SUCCESS;
     auto* const memory = api_.map(queue_.get(), host_.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
@@ -227,7 +228,7 @@ Attempt<bool> OpenClDevice::is_complete(cl_event event) {
     cl_int state = CL_QUEUED;
     (void)TRY(call(refusal, api_.event_info, event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
                    &state, nullptr));
-    if (state < 0)  // the error of an earlier command
+    if (state < 0)  // an earlier command failed with this error
         return refusal("a kernel", state);
     return state == CL_COMPLETE;
 }
@@ -259,7 +260,7 @@ Answer failed(std::string_view function, cl_int error) {
             .note = std::string{function} + ": " + opencl_error_name(error)};
 }
 
-/// Reports the platforms; the version comes from the first one.
+/// Reports the platforms. The version is that of the first platform.
 void report_platforms(const std::vector<Value>& platforms, Sink& sink) {
     Value facts{Value::Object{}};
     facts["platforms"] = to_value(platforms);
@@ -298,8 +299,8 @@ Answer visit_platforms(const OpenClSymbols& opencl,
         facts.push_back(platform_facts({opencl.platform_info, platform}));
     report_platforms(facts, sink);
 
-    // Devices are numbered across platforms. A platform that fails must not hide the others; its
-    // error is reported at the end.
+    // Devices are numbered across platforms. A platform that fails must not hide the other
+    // platforms; its error is reported at the end.
     std::uint32_t index = 0;
     cl_int first_error = CL_SUCCESS;
     for (std::size_t i = 0; i < platforms.size(); ++i) {
@@ -322,7 +323,7 @@ Answer visit_platforms(const OpenClSymbols& opencl,
 }  // namespace
 
 Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& visit) {
-    // This must come before the driver is loaded, which reads the environment.
+    // This must be done before the driver is loaded, because the driver reads the environment.
     start_only_wanted(target);
     const auto library = TRY(open_library(kLoader, sink));
     const auto opencl = TRY(query_functions<OpenClSymbols>(library));

@@ -11,8 +11,8 @@ namespace gpuprobe::backends {
 /// opening a device creates one, for that device.
 ///
 /// The environment must restrict the loader to that driver (OCL_ICD_VENDORS). Without a driver in
-/// the target, only the loader is checked. Absent: no loader, no .icd file, no platform, or no
-/// device.
+/// the target, only the loader is checked. The answer is Absent if there is no loader, no .icd
+/// file, no platform, or no device.
 Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 constexpr unsigned kMaxOpenClPlatforms = 16;

@@ -26,8 +26,9 @@ namespace {
 
 /// libpci, set up to read one sysfs tree and one id database.
 ///
-/// libpci reports errors through a callback that must not return. Ours leaves the failed call with
-/// longjmp(). All frames in between are C code from libpci, so no C++ destructor is skipped.
+/// libpci reports errors through a callback that must not return. Our callback leaves the failed
+/// call with longjmp(). All frames in between are C code from libpci, so no C++ destructor is
+/// skipped.
 class PciLibrary {
 public:
     explicit PciLibrary(const PciSources& sources);
@@ -35,16 +36,16 @@ public:
     PciLibrary(const PciLibrary&) = delete;
     PciLibrary& operator=(const PciLibrary&) = delete;
 
-    /// Finds the devices. False if libpci gave up; then error() has the reason, and no other call
-    /// is allowed.
+    /// Finds the devices. Returns false if libpci gave up; in this case, error() returns the
+    /// reason, and no other call is allowed.
     bool scan();
     /// The first of the devices; they are linked by `next`.
     [[nodiscard]] pci_dev* devices() const;
-    /// Reads class, ids, BARs and NUMA node of one device. False if libpci gave up.
+    /// Reads class, ids, BARs and NUMA node of one device. Returns false if libpci gave up.
     bool fill(pci_dev& device);
 
-    /// Names from the database; nullopt if it has no entry. After a broken database was detected,
-    /// always nullopt.
+    /// Names from the database; nullopt if the database has no entry. After the database was found
+    /// to be broken, always nullopt.
     std::optional<std::string> vendor_name(const pci_dev& device);
     std::optional<std::string> device_name(const pci_dev& device);
     std::optional<std::string> subsystem_name(const pci_dev& device);
@@ -72,8 +73,8 @@ constexpr int kWanted = PCI_FILL_IDENT | PCI_FILL_CLASS | PCI_FILL_CLASS_EXT | P
                         PCI_FILL_BASES | PCI_FILL_SIZES | PCI_FILL_NUMA_NODE;
 // Never add PCI_FILL_CAPS: it reads the configuration space, which wakes the device.
 
-// The error callback. Uses the GNU attribute as libpci does, because for clang the C++ attribute is
-// not part of a function type.
+// The error callback. It uses the GNU attribute, as libpci does, because in clang the C++ attribute
+// is not part of a function type.
 __attribute__((noreturn)) void leave_call(char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -223,7 +224,8 @@ DeviceFacts facts_of(const pci_dev& device, PciLibrary& library) {
     return facts;
 }
 
-/// Selects the devices of relevant classes, sorted by address. False if libpci gave up on a device.
+/// Selects the devices of relevant classes, sorted by address. Returns false if libpci gave up on a
+/// device.
 bool select_devices(PciLibrary& library, std::vector<const pci_dev*>& chosen) {
     for (pci_dev* device = library.devices(); device; device = device->next) {
         if (!library.fill(*device))
