@@ -51,8 +51,8 @@ constexpr std::array kSystemFolders = {
     "/home/kubernetes/bin/nvidia",
 };
 
-/// Entries of /etc that drivers and the C library read; a final "*" matches any rest. No entry is
-/// readable by root only. Sources: ld.so(8), nsswitch.conf(5), and the documentation of glvnd, the
+/// Entries of /etc that drivers and the C library read; a final "*" matches any text. No entry is
+/// readable only by root. Sources: ld.so(8), nsswitch.conf(5), and the documentation of glvnd, the
 /// Vulkan and OpenCL loaders, Mesa's drirc, and the drivers from NVIDIA, AMD and Intel.
 constexpr std::array<std::string_view, 32> kOfEtc = {
     "ld.so.cache",
@@ -89,8 +89,8 @@ constexpr std::array<std::string_view, 32> kOfEtc = {
     "udev/hwdb.bin",
 };
 
-/// Entries of /proc other than the folders of processes and the files that only root may read.
-/// Source: proc(5).
+/// The readable entries of /proc: all entries except the folders of processes and the files that
+/// only root may read. Source: proc(5).
 constexpr std::array kOfProc = {
     "/proc/self",    "/proc/buddyinfo", "/proc/bus/pci", "/proc/cgroups",     "/proc/cmdline",
     "/proc/cpuinfo", "/proc/devices",   "/proc/driver",  "/proc/filesystems", "/proc/interrupts",
@@ -106,11 +106,11 @@ constexpr std::array kOfSys = {
     "/sys/kernel/mm", "/sys/module",     "/sys/kernel/iommu_groups",
 };
 
-/// Endings of environment variables whose values are files or folders.
+/// Endings of the names of environment variables whose values are files or folders.
 constexpr std::array<std::string_view, 9> kPathVariables = {
     "_PATH", "_DIR", "_DIRS", "_FILES", "_FILENAMES", "_VENDORS", "_DRIVERS", "_ROOT", "_HOME"};
-/// Beginnings of variables that we set ourselves, to our own folders: we do not search them for
-/// paths.
+/// Beginnings of the names of variables that gpuprobe itself sets to its own folders. These
+/// variables are not searched for paths.
 constexpr std::array<std::string_view, 4> kOwnVariables = {"XDG_", "POCL_CACHE_", "CUDA_CACHE_",
                                                            "OCL_ICD_VENDORS"};
 
@@ -181,12 +181,12 @@ std::string folder_of(const std::string& path) {
     return fs::path{path}.parent_path().string();
 }
 
-/// Resolves links. Every start of a worker pays for it, and most libraries are in a few folders, so
-/// folders are remembered, and a link to a file in the same folder is followed without resolving
-/// the folder again.
+/// Resolves links. This takes time at every start of a worker. Most libraries are in a few folders,
+/// so resolved folders are remembered, and a link to a file in the same folder is followed without
+/// resolving the folder again.
 class Resolver {
 public:
-    /// The path without links; nullopt if it does not exist.
+    /// The path without links; nullopt if the path does not exist.
     std::optional<std::string> operator()(const std::string& path) {
         const auto& folder = folder_without_links(folder_of(path));
         if (!folder)
@@ -238,7 +238,7 @@ void add_named(const std::string& path, Resolver& resolved, Paths& paths) {
 }
 
 /// Whether a file is the library of one of our APIs. Such a library in a system folder may be a
-/// link to a file outside it.
+/// link to a file outside this folder.
 bool is_of_an_api(std::string_view path) {
     const auto name = path.substr(path.rfind('/') + 1);
     return std::ranges::any_of(kApis, [name](const ApiInfo& api) {
@@ -345,7 +345,8 @@ std::string install_tree(const std::string& folder) {
     const auto packages = std::ranges::find(names, "site-packages");
     if (packages != names.end())
         return start_of(names, static_cast<std::size_t>(packages - names.begin()) + 1);
-    // The last component such as "lib" or "share" marks the tree: it is the folder above it.
+    // The last component such as "lib" or "share" marks the tree: the tree is the folder above this
+    // component.
     for (auto count = names.size(); count > 0; --count)
         if (kParts.contains(names[count - 1]) && is_of_one_program(names, count - 1))
             return start_of(names, count - 1);
@@ -360,7 +361,7 @@ std::vector<std::string> readable_places(const ProbeTarget& job, bool sees_only_
         paths.emplace_back("/proc");
     else
         paths.insert(paths.end(), kOfProc.begin(), kOfProc.end());
-    // Paths outside the fixed lists, expanded to the trees in which they are installed.
+    // Add paths outside the fixed lists, expanded to the trees in which they are installed.
     auto named = named_by_linker_cache();
     add(named, named_by_variables());
     named.push_back(job.driver);
@@ -368,7 +369,7 @@ std::vector<std::string> readable_places(const ProbeTarget& job, bool sees_only_
     Resolver resolver;
     for (const auto& path : named)
         add_named(path, resolver, paths);
-    // Only this path itself: the folder around it is shared with other workers.
+    // Add only this path itself, because the folder that contains it is shared with other workers.
     if (const char* own = std::getenv("OCL_ICD_VENDORS"))
         paths.emplace_back(own);
     std::ranges::sort(paths);

@@ -89,7 +89,7 @@ struct Starts {
     unsigned count = 0;
     MonotonicTime since = SystemClock{}.monotonic();
 
-    /// Counts one more process or thread; false if that would exceed the limit.
+    /// Counts one more process or thread. Returns false if this would exceed the limit.
     [[nodiscard]] bool takes_another() {
         const auto seconds =
             std::chrono::floor<std::chrono::seconds>(SystemClock{}.monotonic() - since).count();
@@ -120,8 +120,8 @@ void print_unknown(int call) {
     print("system call %zu is not allowed for drivers\n", number);
 }
 
-/// The handshake between the worker and its supervisor before the driver is loaded. It is in memory
-/// that both processes share.
+/// The handshake between the worker and its supervisor before the driver is loaded. The object is
+/// in memory that both processes share.
 struct Agreement {
     enum State : std::uint32_t { kStarting, kAble, kLoaded, kListening, kFailed };
     std::atomic<std::uint32_t> state = kStarting;
@@ -170,8 +170,8 @@ public:
             print_unknown(asked.data.nr);
             return answer;
         }
-        // The others start a process or a thread: let the kernel continue the call while the limit
-        // allows it.
+        // The other calls start a process or a thread: let the kernel continue the call as long as
+        // the limit allows this.
         const bool is_thread =
             asked.data.nr == __NR_clone && (asked.data.args[kCloneFlags] & CLONE_THREAD) != 0;
         auto& starts = is_thread ? threads_ : processes_;
@@ -181,7 +181,8 @@ public:
         if (!is_taken && !std::exchange(has_refused_, true))
             print("the driver started more than %u %s\n", starts.count,
                   is_thread ? "threads" : "processes");
-        // An unusual number: lower the priority of the caller, whose children inherit it.
+        // The number is unusually high: lower the priority of the caller. Children of the caller
+        // inherit this priority.
         if (may_schedule_ && !starts.is_usual()) {
             constexpr sched_param kNone = {};
             (void)::sched_setscheduler(static_cast<pid_t>(asked.pid), SCHED_IDLE, &kNone);
@@ -221,14 +222,15 @@ struct Supervision {
 };
 
 /// The supervisor's side of the handshake. The supervisor shares the worker's table of descriptors
-/// until it has the listener. Then it gets its own table and keeps only the listener and stderr.
+/// until it has the listener. After that, the supervisor gets a table of its own and keeps only the
+/// listener and stderr.
 bool take_listener(Agreement& agreement) {
     // Kernels without close_range(2) (before Linux 5.9) may also lack
     // SECCOMP_USER_NOTIF_FLAG_CONTINUE (5.5).
     if (::syscall(__NR_close_range, ~0U, ~0U, 0U) != 0)
         return false;
     agreement.set(Agreement::kAble);
-    constexpr pid_t kNobody = 0;  // no need to watch the worker: its death kills this process
+    constexpr pid_t kNobody = 0;  // no need to watch the worker: this process dies with it
     if (agreement.after(Agreement::kAble, kNobody) != Agreement::kLoaded || agreement.listener < 0)
         return false;
     // Unshare the table, put the listener on stdin and stderr on stdout, and close all others.
@@ -247,7 +249,8 @@ int supervise_calls(void* passed) {
     const auto* supervision = static_cast<const Supervision*>(passed);
     (void)::prctl(PR_SET_NAME, "gpuprobe-calls", 0, 0, 0);
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    // If the worker died before the prctl, no signal comes; the changed parent shows it.
+    // If the worker died before the prctl() call, there is no signal; the changed parent process
+    // shows that it has died.
     if (::getppid() != supervision->worker || !take_listener(supervision->agreement)) {
         supervision->agreement.set(Agreement::kFailed);
         ::_exit(EXIT_FAILURE);
@@ -257,8 +260,8 @@ int supervise_calls(void* passed) {
     for (;;) {
         Question asked = {.all = {}};
         if (::ioctl(STDIN_FILENO, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) {
-            // ENOENT: the caller ended before we read its notification. Twice in a row means that
-            // no process with the filter is left.
+            // ENOENT means that the caller ended before its notification was read. ENOENT twice in
+            // a row means that no process with the filter is left.
             const bool has_gone = errno == ENOENT && std::exchange(is_gone, true);
             if (!has_gone && (errno == EINTR || errno == ENOENT))
                 continue;
@@ -270,10 +273,11 @@ int supervise_calls(void* passed) {
     }
 }
 
-/// Starts the supervisor: a process that the driver cannot reach, because it can permit system
-/// calls. It sends no signal when it ends, so a driver that waits for all its children does not
-/// wait for this one (clone(2), "__WCLONE"). It must start before the filter is loaded: after that,
-/// the clone() would wait for a supervisor that does not exist yet. Returns its process id; -1 on
+/// Starts the supervisor. The driver must not be able to access this process, because the
+/// supervisor can permit system calls. The supervisor sends no signal when it ends, so a driver
+/// that waits for all its children does not wait for this one (clone(2), "__WCLONE"). The
+/// supervisor must be started before the filter is loaded, because after that, clone() would wait
+/// for a supervisor that does not exist yet. Returns the process id of the supervisor; -1 on
 /// failure.
 pid_t start_supervisor(const Supervision& supervision) {
     alignas(std::max_align_t) static std::array<std::byte, std::size_t{64} << 10U> stack;
@@ -295,9 +299,9 @@ bool is_alone() {
     return ::getppid() == 0;
 }
 
-/// Loads the filter that refuses calls that reach beyond this process, with the errors listed at
-/// confine(). All other calls are allowed. Errors: Internal if the kernel or the container does not
-/// permit a filter.
+/// Loads the filter that refuses calls that affect other processes or the machine, with the errors
+/// listed at confine(). All other calls are allowed. Errors: Internal if the kernel or the
+/// container does not permit a filter.
 Status refuse_reaching_out() {
     const auto program =
         refusals({.is_alone = is_alone(), .is_tegra = ::access(kTegra, F_OK) == 0});
@@ -307,8 +311,8 @@ Status refuse_reaching_out() {
     return Done{};
 }
 
-/// Loads the list of known calls with a supervisor process that decides about all others. Returns
-/// false, with nothing loaded, if the system does not support that.
+/// Loads the list of known calls, with a supervisor process that decides about all other calls. If
+/// the system does not support this, loads nothing and returns false.
 bool allow_supervised_calls() {
     const auto agreement = new_agreement();
     const auto supervisor =
@@ -332,17 +336,17 @@ bool allow_supervised_calls() {
     return true;
 }
 
-/// Restricts this process and everything it starts to a list of known system calls; all others fail
-/// with ENOSYS, as on an older kernel. If the kernel supports notifications (Linux 5.9), a
-/// supervisor process writes the number of each other call to stderr once, so that the output of a
-/// driver that fails without the call shows the cause. The supervisor also limits the number of
-/// processes and threads; see Starts.
+/// Restricts this process and all processes that it starts to a list of known system calls; all
+/// other calls fail with ENOSYS, as on an older kernel. If the kernel supports notifications (Linux
+/// 5.9), a supervisor process writes the number of each other call to stderr once, so that the
+/// output of a driver that fails without the call shows the cause. The supervisor also limits the
+/// number of processes and threads; see Starts.
 ///
 /// Needs no_new_privs. Errors: Internal if the kernel or the container does not permit a filter;
 /// nothing has changed in that case.
 ///
-/// Calls that refuse_reaching_out() refuses for all arguments are left off the list. Its refusals
-/// take precedence over a notification.
+/// Calls that refuse_reaching_out() refuses for all arguments are left off the list. The refusals
+/// of that filter take precedence over a notification.
 ///
 /// Sources of the list: systemd.exec(5), the groups of `@system-service` without the members that
 /// change owners, users, keys, personality or the machine; and the calls made by lavapipe (Mesa
@@ -356,8 +360,8 @@ Status allow_known_calls() {
     return Done{};
 }
 
-// Landlock's interface, declared here because the headers of older systems lack its newer half.
-// Source: Linux 6.15, include/uapi/linux/landlock.h.
+// Landlock's interface. It is declared here because the headers of older systems lack its newer
+// parts. Source: Linux 6.15, include/uapi/linux/landlock.h.
 struct Ruleset {
     std::uint64_t files = 0;
     std::uint64_t network = 0;
@@ -377,7 +381,7 @@ constexpr std::uint64_t bit(int number) {
 }
 /// Rights to execute and to read a file other than a folder.
 constexpr auto kReadFile = bit(0) | bit(2);
-/// The same, and to list a folder.
+/// The same rights, and the right to list a folder.
 constexpr auto kRead = kReadFile | bit(3);
 constexpr auto kWrite = bit(1);
 constexpr auto kTruncate = bit(14);
@@ -404,7 +408,7 @@ constexpr std::array kVersions = {
     Version{.since = 6, .scopes = bit(0) | bit(1)},  // abstract Unix sockets, signals
 };
 
-/// Entries of /dev that drivers open; a final "*" matches any rest. Sources: the nodes of the
+/// Entries of /dev that drivers open; a final "*" matches any text. Sources: the nodes of the
 /// kernel's DRM, accel, KFD and DMA-BUF heaps; NVIDIA's README, "NVIDIA device nodes", and the
 /// nodes on Tegra; WSL's dxgkrnl; Arm's kbase, Qualcomm's kgsl, Imagination's pvrsrvkm.
 constexpr std::array<std::string_view, 20> kNodes = {
@@ -450,8 +454,8 @@ UniqueFd allow(const UniqueFd& rules, const std::string& path, std::uint64_t acc
     return file;
 }
 
-/// The path of some file in a folder or below it; "" for a folder without files. If `path`
-/// names a file, `path` itself.
+/// The path of any file in a folder or below it; "" for a folder without files. If `path` is the
+/// path of a file, returns `path` itself.
 std::string file_below(const std::string& path) {
     std::error_code ignored;
     if (!std::filesystem::is_directory(path, ignored))
@@ -507,11 +511,12 @@ Ruleset ruleset_of(int version) {
     return all;
 }
 
-/// Restricts the files that this process and everything it starts can use to its current folder,
-/// the device nodes of GPU drivers, and readable_places() for reading. Also forbids TCP, and limits
-/// signals, tracing and abstract Unix sockets to the sandbox. Applies as much of that as the
-/// kernel's Landlock supports: files since Linux 5.13, truncation since 6.2, TCP since 6.7, ioctls
-/// of other nodes since 6.10, signals and sockets since 6.12. Needs no_new_privs.
+/// Restricts the files that this process and all processes that it starts can use to its current
+/// folder, the device nodes of GPU drivers, and, for reading, readable_places(). Also forbids TCP,
+/// and limits signals, tracing and abstract Unix sockets to the sandbox. Applies only the
+/// restrictions that the kernel's Landlock supports: files since Linux 5.13, truncation since 6.2,
+/// TCP since 6.7, ioctls of other nodes since 6.10, signals and sockets since 6.12. Needs
+/// no_new_privs.
 ///
 /// Returns the version of Landlock's interface. Errors: Unavailable if the kernel has no Landlock;
 /// Internal if a call fails.
@@ -544,7 +549,7 @@ Confinement confine(const ProbeTarget& job) {
     Confinement holds;
     if (is_alone())
         holds.by.emplace_back(confinement::kNamespaces);
-    // Files first: the filters below do not allow the calls that set up Landlock.
+    // Restrict files first, because the filters below do not allow the calls that set up Landlock.
     if (const auto version = confine_files(job))
         holds.by.push_back(std::string{confinement::kLandlock} + "-" + std::to_string(*version));
     else

@@ -12,7 +12,8 @@ namespace gpuprobe::backends {
 ///
 /// Reads only sysfs and the id database, not the configuration space (which would wake sleeping
 /// devices), the network or a cache file. If the database is missing or broken, only the names are
-/// missing. Absent: this machine has no PCI. Failed: libpci gave up; the note is its message.
+/// missing. The answer is Absent if this machine has no PCI, and Failed if libpci gave up; the note
+/// is then libpci's message.
 Answer query_pci(const ProbeTarget& target, Sink& sink);
 
 /// The files that libpci reads.
