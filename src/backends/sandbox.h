@@ -8,16 +8,17 @@
 
 namespace gpuprobe::backends {
 
-/// The parts of the sandbox that are active in this process, and the reasons why others are
+/// The parts of the sandbox that are active in this process, and the reasons why other parts are
 /// missing.
 struct Confinement {
     std::vector<std::string> by = {};        ///< "namespaces", "landlock-7", "no-reaching-out" …
     std::vector<std::string> problems = {};  ///< error messages
 };
 
-/// Puts this process and everything it starts into a sandbox: removes access that no driver needs,
-/// and access to anything outside the process. Works the same for every caller and system:
-///  - files: the process reads only the files that drivers need (readable_places.h), and writes
+/// Puts this process and all processes that it starts into a sandbox, which removes access that no
+/// driver needs, and access to anything outside the process. The sandbox is the same for every
+/// caller and system. It restricts:
+///  - files: the process reads only the files that drivers need (readable_places()), and writes
 ///    only to its current folder and to the drivers' device nodes (Landlock);
 ///  - system calls that inspect, signal or schedule other processes, or that change the kernel,
 ///    mounts, namespaces, key rings or the clock, and sockets of families other than AF_UNIX. They
@@ -25,8 +26,8 @@ struct Confinement {
 ///    and calls that drivers try first but do not need (io_uring, the new mount calls), fail
 ///    with ENOSYS;
 ///  - every system call outside the list of known calls.
-/// A filtered call fails but never kills the process: a driver that falls back to something else
-/// still gives a result, a killed driver does not.
+/// A filtered call fails but never kills the process, because a driver that has a fallback still
+/// gives a result, whereas a killed driver does not.
 ///
 /// Executable memory, fork, exec and the NUMA calls stay allowed: drivers compile code, pocl runs
 /// the linker, ROCm binds memory. Needs no_new_privs or root, and a private current folder.
@@ -38,23 +39,25 @@ struct Confinement {
 /// may read are readable.
 Confinement confine(const ProbeTarget& job);
 
-/// The files and folders that a driver may read, including everything below them: the folders in
-/// which systems keep libraries and drivers, the settings of drivers in /etc, /sys without the
-/// serial numbers of the firmware, and /proc. All of /proc if this process `sees_only_itself`
-/// there; otherwise only its own folder and the files that do not describe a process.
+/// The files and folders that a driver may read, including all files below the folders: the folders
+/// in which systems keep libraries and drivers, the settings of drivers in /etc, /sys without the
+/// serial numbers of the firmware, and /proc. All of /proc is readable if this process
+/// `sees_only_itself` there; otherwise only the folder of this process and the files that do not
+/// describe a process.
 ///
-/// Also the paths named by this machine's linker cache, by the job and by the environment of this
-/// process: the folder of a manifest or library, and the tree in which it is installed
-/// (install_tree()). Never a whole home folder.
+/// The result also contains the paths named by this machine's linker cache, by the job and by the
+/// environment of this process: the folder of a manifest or library, and the tree in which it is
+/// installed (install_tree()). Never a whole home folder.
 ///
-/// Paths may be missing or be links. Drivers cannot read anything else, for example /etc/shadow,
+/// Paths may be missing or be links. Drivers cannot read any other files, for example /etc/shadow,
 /// home folders, /var/log, other processes, and other users' folders in /run.
 std::vector<std::string> readable_places(const ProbeTarget& job, bool sees_only_itself);
 
 /// The tree in which a folder of libraries or manifests is installed: "/data/rocm" for
-/// "/data/rocm/lib" and for "/data/rocm/share/vulkan/icd.d". The folder itself if it is not within
-/// such a tree, or if the tree would be a home folder, a hidden folder in a home folder, or a
-/// folder that the whole system shares ("/var"). Empty if `folder` itself is one of those.
+/// "/data/rocm/lib" and for "/data/rocm/share/vulkan/icd.d". Returns the folder itself if it is not
+/// within such a tree, or if the tree would be a home folder, a hidden folder in a home folder, or
+/// a folder that the whole system shares ("/var"). Returns an empty path if `folder` itself is such
+/// a folder.
 ///
 /// `folder` is absolute and contains no links.
 std::string install_tree(const std::string& folder);

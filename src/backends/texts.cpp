@@ -44,7 +44,7 @@ std::optional<std::string> hexadecimal_unless_zero(std::span<const std::uint8_t>
 
 std::string uuid_text(std::span<const std::uint8_t, 16> bytes) {
     auto text = digits_of(bytes);
-    // From the back, so that the earlier positions stay valid.
+    // Insert from the end, so that the earlier positions stay valid.
     for (const std::size_t position : {20U, 16U, 12U, 8U})
         text.insert(position, 1, '-');
     return text;
@@ -68,7 +68,7 @@ std::optional<std::string> intel_ip_text(std::uint32_t version) {
 }
 
 std::string cuda_version_text(int version) {
-    // 1000 * major + 10 * minor.
+    // The number is 1000 * major + 10 * minor.
     const auto number = static_cast<unsigned>(version);
     return dotted({number / 1000, number % 1000 / 10});
 }
@@ -78,7 +78,8 @@ std::optional<std::string> gfx_target_in(std::string_view name) {
     const auto target = name.substr(0, name.find(':'));
     if (!target.starts_with(kHead))
         return std::nullopt;
-    // Three to five digits after "gfx". Anything else is a marketing name or another vendor's.
+    // A target has three to five digits after "gfx". Any other text is a marketing name or comes
+    // from another vendor.
     const auto digits = target.substr(kHead.size());
     if (digits.size() < 3 || digits.size() > 5 ||
         digits.find_first_not_of("0123456789abcdef") != std::string_view::npos)

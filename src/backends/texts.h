@@ -24,9 +24,9 @@ std::string hexadecimal(std::uint64_t number, std::size_t digits);
 std::optional<std::string> pci_id_text(std::uint32_t id);
 
 /// Two lower-case hexadecimal digits per byte, in byte order. nullopt if every byte is zero:
-/// drivers leave zeros for a value that they do not know.
+/// drivers leave zeros if they do not know the value.
 std::optional<std::string> hexadecimal_unless_zero(std::span<const std::uint8_t> bytes);
-/// A UUID: 16 bytes in hexadecimal, grouped 8-4-4-4-12. Accepts zeros.
+/// A UUID as text: 16 bytes in hexadecimal, grouped 8-4-4-4-12. All bytes may be zero.
 std::string uuid_text(std::span<const std::uint8_t, 16> bytes);
 /// Like uuid_text(), but nullopt if every byte is zero.
 std::optional<std::string> canonical_uuid(std::span<const std::uint8_t, 16> bytes);
@@ -47,7 +47,7 @@ std::optional<std::string> gfx_target_in(std::string_view name);
 /// space; nullopt if nothing is left.
 std::optional<std::string> clean_text(std::string_view raw);
 /// The text that a C function writes into a buffer. `write` receives the buffer and its length.
-/// nullopt if it returns anything but 0 or writes nothing.
+/// nullopt if `write` returns a code other than 0 or writes nothing.
 template <class Write>
 std::optional<std::string> written_text(const Write& write) {
     std::array<char, 256> buffer = {};
@@ -63,8 +63,8 @@ std::optional<PciAddress> pci_address(std::uint32_t domain,
                                       std::uint32_t bus,
                                       std::uint32_t device,
                                       std::uint32_t function);
-/// Like pci_address(), for drivers that report zeros for an unknown address: 0000:00:00.0 is
-/// nullopt too.
+/// Like pci_address(), for drivers that report zeros for an unknown address: for 0000:00:00.0, also
+/// nullopt.
 std::optional<PciAddress> pci_address_unless_zero(std::uint32_t domain,
                                                   std::uint32_t bus,
                                                   std::uint32_t device,

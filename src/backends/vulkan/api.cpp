@@ -33,7 +33,7 @@ constexpr std::array kResults = {
     NumberWord{VK_ERROR_NOT_PERMITTED_KHR, "VK_ERROR_NOT_PERMITTED"},
 };
 
-/// VkDriverId.
+/// The words for VkDriverId.
 constexpr std::array kDrivers = {
     NumberWord{1, "amd-proprietary"},
     NumberWord{2, "amd-open-source"},
@@ -65,7 +65,7 @@ constexpr std::array kDrivers = {
     NumberWord{28, "mesa-kosmickrisp"},
 };
 
-/// VkComponentTypeKHR. The large numbers come from extensions.
+/// The words for VkComponentTypeKHR. The large numbers come from extensions.
 constexpr std::array kComponents = {
     NumberWord{0, "float16"},
     NumberWord{1, "float32"},
@@ -83,7 +83,7 @@ constexpr std::array kComponents = {
     NumberWord{1000491003, "float8-e5m2"},
 };
 
-/// VkScopeKHR.
+/// The words for VkScopeKHR.
 constexpr std::array kScopes = {
     NumberWord{1, "device"},
     NumberWord{2, "workgroup"},
@@ -91,7 +91,7 @@ constexpr std::array kScopes = {
     NumberWord{5, "queue-family"},
 };
 
-/// VkQueueFlagBits. The plain numbers come from extensions.
+/// The words for VkQueueFlagBits. The bits that are written as numbers come from extensions.
 constexpr std::array kQueueFlags = {
     NumberWord{VK_QUEUE_GRAPHICS_BIT, "graphics"},
     NumberWord{VK_QUEUE_COMPUTE_BIT, "compute"},
@@ -137,7 +137,7 @@ std::string api_version_text(std::uint32_t version) {
 std::string driver_version_text(std::uint32_t version,
                                 std::uint32_t vendor_id,
                                 std::optional<std::uint32_t> driver_id) {
-    // Without a driver id, assume that an NVIDIA GPU has NVIDIA's driver.
+    // If there is no driver id, assume that an NVIDIA GPU has NVIDIA's driver.
     const bool is_proprietary =
         driver_id ? *driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY : vendor_id == kNvidiaVendor;
     if (!is_proprietary || driver_id == kMesaNvk)
@@ -194,7 +194,8 @@ class Chain {
 public:
     explicit Chain(const DeviceReply& reply) : reply_{reply} {}
 
-    /// Creates a zeroed structure in `slot` and adds it to the chain, if the device offers it.
+    /// If the device offers the structure, creates a zeroed structure in `slot` and adds it to the
+    /// chain.
     template <class Structure>
     void add(std::optional<Structure>& slot, VkStructureType type, const Origin& origin) {
         if (!reply_.offers(origin))
@@ -211,7 +212,8 @@ private:
     void* head_ = nullptr;
 };
 
-/// The device's extensions. Queries once with a large buffer instead of querying the count first.
+/// The device's extensions. The function queries once with a large buffer instead of querying the
+/// count first.
 std::optional<std::vector<std::string>> ask_extensions(const InstanceSymbols& vulkan,
                                                        VkPhysicalDevice device) {
     std::vector<VkExtensionProperties> list(kMaxExtensions);
@@ -322,7 +324,7 @@ bool DeviceReply::offers(const Origin& origin) const {
 }
 
 bool DeviceReply::lacks(const Origin& origin) const {
-    // Unlike offers(), this ignores the instance: it is about the device.
+    // Unlike offers(), this function ignores the instance, because it is only about the device.
     const bool is_core = origin.core != 0 && properties.apiVersion >= origin.core;
     return extensions && !is_core && !lists(origin.extension);
 }
@@ -340,8 +342,8 @@ DeviceReply ask_device(const InstanceSymbols& vulkan,
     vulkan.memory(device, &reply.memory);
     reply.extensions = ask_extensions(vulkan, device);
     reply.queues = ask_queues(vulkan, device);
-    // Plain Vulkan 1.0: the rest stays nullopt. The extensions must be known before any chain is
-    // built.
+    // This is plain Vulkan 1.0, so all other members stay nullopt. The extensions must be known
+    // before a chain is built.
     if (!reply.has_chains)
         return reply;
     ask_properties(vulkan, device, reply);

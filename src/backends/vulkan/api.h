@@ -17,9 +17,9 @@
 #include "base/value.h"
 #include "report/facts.h"
 
-// Declarations that Debian 12's Vulkan headers (1.3.239) lack. The names are ours, so they work
-// with newer headers too. Source: Vulkan registry, VK_KHR_cooperative_matrix (506) and
-// VK_KHR_shader_bfloat16 (141).
+// Declarations that Debian 12's Vulkan headers (1.3.239) lack. The names are defined by gpuprobe,
+// so they also work with newer headers. Source: Vulkan registry, VK_KHR_cooperative_matrix (506)
+// and VK_KHR_shader_bfloat16 (141).
 
 namespace gpuprobe::backends {
 
@@ -83,7 +83,7 @@ struct LoaderSymbols : SymbolTable {
     VulkanSymbol<PFN_vkCreateInstance> create_instance{*this, "vkCreateInstance"};
     VulkanSymbol<PFN_vkEnumerateInstanceExtensionProperties> instance_extensions{
         *this, "vkEnumerateInstanceExtensionProperties"};
-    /// Null in a Vulkan 1.0 loader.
+    /// This function is null in a Vulkan 1.0 loader.
     OptionalVulkanSymbol<PFN_vkEnumerateInstanceVersion> version{*this,
                                                                  "vkEnumerateInstanceVersion"};
 };
@@ -112,7 +112,7 @@ struct InstanceSymbols : SymbolTable {
         *this, "vkGetPhysicalDeviceFeatures2", "vkGetPhysicalDeviceFeatures2KHR"};
     OptionalVulkanSymbol<PFN_vkGetPhysicalDeviceMemoryProperties2> memory2{
         *this, "vkGetPhysicalDeviceMemoryProperties2", "vkGetPhysicalDeviceMemoryProperties2KHR"};
-    /// Null in older drivers.
+    /// This function is null in older drivers.
     OptionalVulkanSymbol<GetCooperativeMatrixProperties> cooperative_matrices{
         *this, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"};
 
@@ -120,7 +120,7 @@ struct InstanceSymbols : SymbolTable {
     [[nodiscard]] bool has_chains() const { return properties2 && features2 && memory2; }
 };
 
-/// The functions that run kernels on a logical device, all of them in Vulkan 1.0.
+/// The functions that run kernels on a logical device. Vulkan 1.0 contains all of them.
 struct DeviceSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     VulkanSymbol<PFN_vkDestroyDevice> destroy_device{*this, "vkDestroyDevice"};
@@ -261,8 +261,8 @@ struct DeviceReply {
     /// Whether the device lists an extension.
     [[nodiscard]] bool lists(const char* extension) const;
     /// Whether a structure may be chained: the device lists its extension, or both device and
-    /// instance have the version that includes it. In a chain without support, the structure stays
-    /// zero, which would be a wrong fact.
+    /// instance have the version that includes it. If a chain contains a structure that is not
+    /// supported, the structure stays zero, which would be a wrong fact.
     [[nodiscard]] bool offers(const Origin& origin) const;
     /// Whether the device certainly lacks a structure, even if it could not be queried.
     [[nodiscard]] bool lacks(const Origin& origin) const;

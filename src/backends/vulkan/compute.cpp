@@ -57,8 +57,8 @@ std::optional<std::uint32_t> compute_family(const PhysicalDevice& device) {
     return std::nullopt;
 }
 
-/// The extensions and features that the kernels for 16-bit floats and bytes need, if the device has
-/// them.
+/// The extensions and features that the kernels for 16-bit floats and bytes need, as far as the
+/// device has them.
 class Wishes {
 public:
     explicit Wishes(const DeviceFacts& facts) : facts_{facts} {
@@ -132,7 +132,7 @@ Attempt<LogicalDevice> make_logical_device(const PhysicalDevice& device, const D
     VkDevice made = VK_NULL_HANDLE;
     (void)TRY(
         call(vulkan_refusal, device.vulkan.create_device, device.device, &info, nullptr, &made));
-    // Look the functions up for this device, which skips the loader's dispatch.
+    // Look up the functions for this device, so that calls bypass the loader's dispatch.
     const auto find = [made, function = device.vulkan.device_function](const char* name) {
         return function(made, name);
     };
@@ -190,8 +190,8 @@ private:
     Attempt<Done> make_layout();
     Attempt<Done> make_commands();
     Attempt<Done> make_sets();
-    /// A buffer with memory of the first set of properties in `wishes` that the device supports for
-    /// it.
+    /// A buffer with memory that has the first set of properties in `wishes` that the device
+    /// supports for this buffer.
     Attempt<Allocation> allocation(Bytes size, std::span<const VkMemoryPropertyFlags> wishes);
     [[nodiscard]] std::optional<std::uint32_t> memory_type(std::uint32_t allowed,
                                                            VkMemoryPropertyFlags wanted) const;
@@ -199,7 +199,7 @@ private:
     Attempt<Done> begin();
     /// Records a barrier between the commands before and after it.
     void separate();
-    /// Submits the recorded commands and waits for their end.
+    /// Submits the recorded commands and waits until they have ended.
     Attempt<Done> finish();
 
     // Keep this order: members are destroyed from last to first, so the device goes last.
@@ -257,7 +257,8 @@ Attempt<Done> VulkanDevice::make_layout() {
 }
 
 Attempt<Done> VulkanDevice::make_commands() {
-    // One command buffer, recorded again for each submission, and one fence to wait for it.
+    // There is one command buffer, which is recorded again for each submission, and one fence to
+    // wait for its end.
     VkCommandPoolCreateInfo pool{};
     pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
@@ -296,7 +297,8 @@ Attempt<Allocation> VulkanDevice::allocation(Bytes size,
     made.buffer = TRY(make<VkBuffer>(vulkan().create_buffer, vulkan().destroy_buffer, info));
     VkMemoryRequirements needs{};
     vulkan().requirements(device(), made.buffer.get(), &needs);
-    // The memory must fit the buffer, so choose its type after the buffer was created.
+    // The type of the memory must be suitable for the buffer, so the type is chosen after the
+    // buffer was created.
     std::optional<std::uint32_t> type;
     for (const auto wish : wishes)
         type = type ? type : memory_type(needs.memoryTypeBits, wish);
@@ -313,12 +315,13 @@ Attempt<Allocation> VulkanDevice::allocation(Bytes size,
 Attempt<Done> VulkanDevice::allocate(Bytes size, Bytes staging) {
     constexpr std::array<VkMemoryPropertyFlags, 2> kOnDevice = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
                                                                 0};
-    // Every device has memory of the second kind, but reading from uncached memory is slow.
+    // Every device has memory of the second kind. It is only the second choice, because reading
+    // from uncached memory is slow.
     constexpr VkMemoryPropertyFlags kMapped =
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     constexpr std::array<VkMemoryPropertyFlags, 2> kOnHost = {
         kMapped | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, kMapped};
-    // The second wish of 0 accepts any memory type.
+    // The second wish, 0, accepts any memory type.
     for (auto& buffer : buffers_)
         buffer = TRY(allocation(size, kOnDevice));
     host_ = TRY(allocation(staging, kOnHost));
@@ -475,7 +478,7 @@ std::optional<Bytes> max_buffer(const DeviceFacts& facts) {
 
 /// The largest buffer for software renderers. Newer versions of llvmpipe take all memory from one
 /// memfd, and the file size limit of a worker (256 MiB, probe/spawn.cpp) applies to it. Two buffers
-/// of this size and the host memory fit into that.
+/// of this size and the host memory fit into this limit.
 constexpr Bytes kMaxSoftwareBuffer = mib(64);
 
 ComputeLimits limits_of(const DeviceFacts& facts) {
@@ -492,7 +495,8 @@ ComputeLimits limits_of(const DeviceFacts& facts) {
 Attempt<std::unique_ptr<ComputeDevice>> open_vulkan(const PhysicalDevice& device,
                                                     const DeviceFacts& facts) {
     auto limits = limits_of(facts);
-    // Before the logical device is created, which uses memory itself.
+    // Read the free memory before the logical device is created, because the device itself uses
+    // memory.
     if (const auto free = TRY(nvidia_free_memory(facts)))
         limits.free = free;
     auto logical = TRY(make_logical_device(device, facts));

@@ -9,8 +9,8 @@
 
 namespace gpuprobe::backends {
 
-/// A physical device and the functions to query it. `vulkan` must outlive everything created from
-/// it.
+/// A physical device and the functions to query it. `vulkan` must outlive all objects that are
+/// created from it.
 struct PhysicalDevice {
     const InstanceSymbols& vulkan;
     VkPhysicalDevice device = VK_NULL_HANDLE;

@@ -20,9 +20,9 @@ namespace {
 using F = VkPhysicalDeviceFeatures;
 using L = VkPhysicalDeviceLimits;
 
-/// The features, in three groups: every level requires the first kAlways features, and only Core
-/// requires the next ones, up to index kCoreOnly. The rest are texture compression formats: a
-/// device needs BC, or both of the others.
+/// The features, in three groups: every level requires the first kAlways features; only Core
+/// requires the following features, up to index kCoreOnly. The remaining features are texture
+/// compression formats: a device needs BC, or both other formats.
 constexpr std::size_t kAlways = 7;
 constexpr std::size_t kCoreOnly = kAlways + 4;
 constexpr std::array kFeatures = {
@@ -65,7 +65,7 @@ struct CoreLimit {
     Bound bound = Bound::AtLeast;
 };
 
-// Accessors, which make limits of different types comparable.
+// Accessors that make limits of different types comparable.
 template <auto member>
 double value_of(const L& limits) {
     return static_cast<double>(limits.*member);
@@ -85,8 +85,8 @@ double has_samples(const L& limits) {
 
 constexpr double kMiB = 1048576;
 
-/// Components passed between shader stages: 15 or 16 vectors of four, and two vectors that Dawn
-/// adds.
+/// The number of components that are passed between shader stages: 15 or 16 vectors of four, and
+/// two vectors that Dawn adds.
 constexpr double kComponentsCompatibility = 15 * 4 + 8;
 constexpr double kComponentsCore = 16 * 4 + 8;
 
@@ -213,7 +213,7 @@ std::string_view word_of(WebGpuLevel level) {
 }
 
 WebGpuSupport webgpu_support(const DeviceReply& reply) {
-    // First list what prevents every level, then what only Core needs.
+    // First list the missing requirements of every level, then those that only Core needs.
     WebGpuSupport support{.missing = missing_always(reply)};
     const bool is_possible = support.missing.empty();
     for (std::string& name : missing_for_core(reply))
@@ -225,7 +225,7 @@ WebGpuSupport webgpu_support(const DeviceReply& reply) {
 
 namespace {
 
-/// The heaps that add up to the device's memory by a rule.
+/// The heaps that, according to a rule, together are the device's memory.
 std::vector<MemoryHeap> heaps_that_count(std::span<const MemoryHeap> heaps, HeapRule rule) {
     std::vector<MemoryHeap> chosen;
     for (const MemoryHeap& heap : heaps)
@@ -240,7 +240,7 @@ std::vector<MemoryHeap> heaps_that_count(std::span<const MemoryHeap> heaps, Heap
 /// The free memory in a heap; nullopt without a budget.
 std::optional<Bytes> free_in(const MemoryHeap& heap) {
     // The specification forbids a budget of zero (VkPhysicalDeviceMemoryBudgetPropertiesEXT), so
-    // zero means that the driver did not fill it in.
+    // zero means that the driver did not set the budget.
     if (!heap.budget || !heap.usage || heap.budget->count == 0)
         return std::nullopt;
     const std::uint64_t budget = std::min(heap.budget->count, heap.size.count);
@@ -473,7 +473,7 @@ FactMemory device_memory(std::span<const MemoryHeap> heaps, HeapRule rule) {
     Bytes total;
     std::optional<Bytes> free = Bytes{};
     for (const MemoryHeap& heap : heaps_that_count(heaps, rule)) {
-        // A wrong size makes the whole sum meaningless.
+        // If one size is wrong, the whole sum is meaningless.
         if (heap.size > kMaxPlausibleMemory)
             return {};
         total.count += heap.size.count;
@@ -513,7 +513,8 @@ bool is_software(const DeviceReply& reply) {
     if (reply.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU ||
         id == VK_DRIVER_ID_MESA_LLVMPIPE || id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER)
         return true;
-    // With layered drivers (Venus, Dozen), only the name shows the renderer behind them.
+    // With layered drivers (Venus, Dozen), only the name of the device shows which renderer is
+    // used.
     const auto name = lower_case(text_in(reply.properties.deviceName).value_or(""));
     return name.find("llvmpipe") != std::string::npos ||
            name.find("swiftshader") != std::string::npos ||
@@ -524,7 +525,7 @@ DeviceFacts facts_of(const DeviceReply& reply) {
     const auto& properties = reply.properties;
     const auto type = device_type(properties.deviceType);
     const auto vendor = pci_id_text(properties.vendorID);
-    // A device id has a meaning only together with a PCI vendor id.
+    // A device id is meaningful only together with a PCI vendor id.
     DeviceFacts facts{
         .index = reply.index,
         .name = text_in(properties.deviceName),
