@@ -38,7 +38,7 @@ namespace gpuprobe::backends {
 namespace {
 
 constexpr int kFramesFd = 3;
-constexpr int kHighFd = 100;  // out of the range of descriptors that drivers guess
+constexpr int kHighFd = 100;  // above the descriptors that drivers might guess
 constexpr int kExitUsage = 2;
 
 constexpr std::string_view kHelp =
@@ -55,7 +55,7 @@ constexpr std::string_view kHelp =
     "systemd passed to it, and\nstarts another worker, which loads the driver. Only root and USER "
     "may send requests.\n";
 
-/// Writes frames to a descriptor, each completely before the backend continues.
+/// Writes frames to a descriptor. Each frame is written completely before the backend continues.
 class FrameSink final : public Sink {
 public:
     explicit FrameSink(UniqueFd fd) : fd_{std::move(fd)} {}
@@ -64,7 +64,7 @@ public:
     void runtime(const Value& facts) override { write(frames_.runtime(facts)); }
     void device(const DeviceFacts& facts) override { write(frames_.device(facts)); }
     void known() override { write(frames_.known()); }
-    /// Waits until the reader closes its end, but at most for `patience`.
+    /// Waits until the reader closes its end, but no longer than `patience`.
     void stay(std::chrono::milliseconds patience) const {
         // With no events requested, poll() returns only for an error or a hang-up.
         pollfd end = {.fd = fd_.get(), .events = 0, .revents = 0};
@@ -82,7 +82,7 @@ private:
             if (written < 0 && errno == EINTR)
                 continue;
             if (written < 0)
-                ::_exit(EXIT_FAILURE);  // the reader is gone
+                ::_exit(EXIT_FAILURE);  // the reader has closed its end
             bytes.remove_prefix(static_cast<std::size_t>(written));
         }
     }
@@ -140,8 +140,8 @@ UniqueFd take_frames() {
     return frames;
 }
 
-/// The backend's answer. An exception becomes a Failed answer, and so does an outcome that a
-/// backend must not return.
+/// The backend's answer. An exception, or an outcome that a backend must not return, becomes a
+/// Failed answer.
 Answer answer_of(const Backend& backend, const ProbeTarget& target, Sink& sink) try {
     auto answer = ask(backend, target, sink);
     const auto outcome = answer.outcome;
@@ -166,7 +166,7 @@ void list_readable() {
             print(stdout, place + "\n");
 }
 
-/// Runs the socket mode of systemd's socket unit and returns the exit status.
+/// Runs the mode that systemd's socket unit uses, and returns the exit status.
 int serve(std::span<char*> options) {
     const auto served = serve_socket(options);
     if (served)
@@ -192,7 +192,7 @@ Result<Job> job_from(std::span<char*> arguments) {
     return job;
 }
 
-/// The state of a sandboxed process, into which a driver may be loaded.
+/// The state of a process that is in the sandbox, so that a driver may be loaded into the process.
 struct Held {
     UniqueFd frames = {};
     Confinement confinement = {};
@@ -204,8 +204,8 @@ Result<Held> hold(const ProbeTarget& job) {
     auto frames = take_frames();
     if (!frames)
         return Error{ErrorCode::InvalidRequest, "descriptor 3 is not open"};
-    // No core dumps: writing one after a driver crash only takes time. exec(2) resets the flag, so
-    // the parent cannot set it for us.
+    // Disable core dumps, because writing a core dump after a driver crash only takes time. exec(2)
+    // resets the flag, so the parent cannot set it for this process.
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)std::signal(SIGPIPE, SIG_IGN);
     Held held{.frames = std::move(frames), .confinement = confine(job)};
@@ -221,12 +221,12 @@ Result<Held> hold(const ProbeTarget& job) {
     FrameSink sink{std::move(held.frames)};
     sink.confined(held.confinement);
     const auto answer = answer_of(*job.backend, job.target, sink);
-    // A crash or hang in a driver thread from here on must not be attributed to the last step.
+    // From here on, a crash or hang in a driver thread must not be attributed to the last step.
     sink.phase("end");
     sink.done(answer);
     if (stays && answer.outcome == Outcome::Answered)
         sink.stay(kStays);
-    // Skip destructors and exit handlers: drivers crash and hang in theirs.
+    // Skip destructors and exit handlers, because drivers crash and hang in their exit handlers.
     ::_exit(EXIT_SUCCESS);
 }
 
@@ -257,8 +257,8 @@ int wait_and_work(std::span<char*> more) {
     auto held = hold({});
     if (!held)
         return usage_error(held.error().text);
-    // From here on the process waits. The driver gets /dev/null as stdin, opened before the
-    // sandbox.
+    // From here on, the process waits. The driver gets /dev/null as stdin, which is opened before
+    // the process enters the sandbox.
     auto text = take_job();
     (void)::dup2(null.get(), STDIN_FILENO);
     auto arguments = arguments_in(text);
@@ -294,7 +294,7 @@ int run(std::span<char*> arguments) {
         return serve(arguments.subspan(1));
     if (first == kWaitsForJob)
         return wait_and_work(arguments.subspan(1));
-    // The usual case: one job, given by the arguments.
+    // This is the usual case: one job that the arguments describe.
     const auto job = job_from(arguments);
     if (!job)
         return usage_error(job.error().text);

@@ -28,12 +28,12 @@ std::string_view word_of(WebGpuLevel level);
 
 struct WebGpuSupport {
     WebGpuLevel level = WebGpuLevel::None;
-    std::vector<std::string> missing = {};  ///< features and limits that Core still needs
+    std::vector<std::string> missing = {};  ///< features and limits that are missing for Core
 };
 
 /// The WebGPU level that can be implemented on this device, with the requirements that Dawn has for
-/// Core and Compatibility mode. The size of the largest buffer counts only if it is known. Source:
-/// dawn 1e975e28f98a, src/dawn/native/vulkan/PhysicalDeviceVk.cpp (InitializeImpl and
+/// Core and Compatibility mode. The size of the largest buffer is checked only if it is known.
+/// Source: dawn 1e975e28f98a, src/dawn/native/vulkan/PhysicalDeviceVk.cpp (InitializeImpl and
 /// InitializeSupportedLimitsInternal) and src/dawn/native/Limits.cpp (columns compat and tier0).
 WebGpuSupport webgpu_support(const DeviceReply& reply);
 
@@ -59,15 +59,15 @@ enum class HeapRule {
 /// which is device-local only without another heap.
 HeapRule heap_rule(std::optional<DeviceType> type, std::optional<std::uint32_t> driver_id);
 
-/// Total and free memory by that rule. Free memory is budget minus usage, at least zero, because
-/// drivers let the usage exceed the budget. Both are unknown if a heap exceeds kMaxPlausibleMemory
-/// or no heap matches; `free` is unknown if a heap has no budget.
+/// The total and free memory according to that rule. Free memory is budget minus usage, at least
+/// zero, because drivers let the usage exceed the budget. Both are unknown if a heap exceeds
+/// kMaxPlausibleMemory or no heap matches; `free` is unknown if a heap has no budget.
 FactMemory device_memory(std::span<const MemoryHeap> heaps, HeapRule rule);
 
 /// The largest size that is accepted, 1 PiB: a larger size is a driver bug.
 constexpr Bytes kMaxPlausibleMemory = gib(1U << 20);
 
-/// The facts in a device's reply. A pure function. docs/internals/facts.md lists every key.
+/// The facts in a device's reply. This is a pure function. docs/internals/facts.md lists every key.
 ///
 /// A fact is null if it could not be queried or has an impossible value: an all-zero PCI address or
 /// UUID, a bus or device number out of range, a vendor id that PCI does not assign. A feature that
@@ -78,7 +78,7 @@ DeviceFacts facts_of(const DeviceReply& reply);
 std::vector<MemoryHeap> heaps_of(const DeviceReply& reply);
 
 /// Whether the device computes on the CPU. Sources: VkPhysicalDeviceType, VkDriverId 10 and 13;
-/// with Venus and Dozen, only the device name shows that a software renderer is behind them.
+/// with Venus and Dozen, only the device name shows that they use a software renderer.
 bool is_software(const DeviceReply& reply);
 
 }  // namespace gpuprobe::backends

@@ -38,7 +38,7 @@ Status write_all(int fd, std::string_view content) {
 }  // namespace
 
 std::optional<std::string> with_egl_library(std::string_view manifest) {
-    // Change only ICD.library_path and keep all other members.
+    // Change only ICD.library_path, and keep all other members.
     auto document = parse_json(manifest, kMaxDriverManifest);
     if (!document)
         return std::nullopt;
@@ -61,7 +61,7 @@ Result<TemporaryManifest> TemporaryManifest::create(std::string_view content) {
     if (!file)
         return errno_error(path, errno);
     TemporaryManifest manifest{path};
-    // If this fails, the destructor deletes the file.
+    // If writing fails, the destructor deletes the file.
     (void)TRY(write_all(file.get(), content));
     return manifest;
 }
@@ -75,7 +75,7 @@ namespace {
 
 constexpr const char* kLoader = "libvulkan.so.1";
 
-/// The newest API version for which an instance is created: the headers support no later one.
+/// The newest API version for which an instance is created. The headers support no later version.
 constexpr std::uint32_t kMaxInstanceVersion = VK_API_VERSION_1_3;
 constexpr const char* kPortability = "VK_KHR_portability_enumeration";
 constexpr const char* kProperties2 = "VK_KHR_get_physical_device_properties2";
@@ -106,8 +106,8 @@ std::uint32_t loader_version(const LoaderSymbols& loader) {
 }
 
 /// Creates an instance for a probe: without layers, without surface extensions (drivers would
-/// connect to a display), and including portability drivers. It is never destroyed, because drivers
-/// crash during teardown and the worker ends right after.
+/// connect to a display), and including portability drivers. The instance is never destroyed,
+/// because some drivers crash during destruction, and the worker ends immediately afterwards.
 VkResult create_instance(const LoaderSymbols& loader, std::uint32_t version, VkInstance& instance) {
     const auto offered = offered_extensions(loader);
     std::vector<const char*> wanted;
@@ -156,7 +156,7 @@ void report_loader(const DynamicLibrary& library, const LoaderSymbols& loader, S
 /// The changed manifest for the manifest at `path`; nullopt unless the NVIDIA kernel driver is
 /// loaded.
 std::optional<std::string> egl_manifest(const FileSystem& files, const std::string& path) {
-    // Without the kernel driver, the EGL library would find no device either.
+    // If the kernel driver is not loaded, the EGL library would also find no device.
     if (!files.exists("/proc/driver/nvidia"))
         return std::nullopt;
     const auto manifest = files.read(path, kMaxDriverManifest);
@@ -164,8 +164,8 @@ std::optional<std::string> egl_manifest(const FileSystem& files, const std::stri
 }
 
 /// Tries again with the manifest that names NVIDIA's EGL library. The loader reads its list of
-/// drivers in each vkCreateInstance, so the second call may use another manifest. Returns the first
-/// result without such a manifest, or if the second try fails.
+/// drivers in each vkCreateInstance, so the second call may use another manifest. If there is no
+/// such manifest, or if the second call fails, returns the first result.
 VkResult retry_behind_egl(const FileSystem& files,
                           const LoaderSymbols& loader,
                           const ProbeTarget& target,
@@ -196,7 +196,7 @@ VkResult open_session(const FileSystem& files,
     return retry_behind_egl(files, loader, target, result, session);
 }
 
-/// Reports that the fallback was used: applications need the other manifest too.
+/// Reports that the fallback was used, because applications also need the other manifest.
 void report_fallback(const ProbeTarget& target, Sink& sink, Answer& answer) {
     sink.runtime(Value{Value::Object{{"icd", Value{"egl-fallback"}}}});
     Value detail{Value::Object{}};
@@ -210,7 +210,7 @@ Answer visit_devices(const InstanceSymbols& vulkan,
                      Sink& sink,
                      const VisitDevice& visit) {
     sink.phase("enumerate");
-    // One call with a large array; VK_INCOMPLETE means that there are more devices.
+    // Make one call with a large array. VK_INCOMPLETE means that there are more devices.
     std::vector<VkPhysicalDevice> devices(kMaxVulkanDevices);
     auto count = kMaxVulkanDevices;
     const VkResult result = vulkan.devices(session.instance, &count, devices.data());
@@ -243,7 +243,7 @@ Answer visit_vulkan_on(const FileSystem& files,
                        const VisitDevice& visit) {
     const auto library = TRY(open_library(kLoader, sink));
     const auto entry = TRY(query_functions<LoaderEntry>(library));
-    // All functions come from vkGetInstanceProcAddr, first without an instance.
+    // All functions are looked up with vkGetInstanceProcAddr, first without an instance.
     const auto functions_of = [get = entry.instance_function](VkInstance instance) {
         return [get, instance](const char* name) { return get(instance, name); };
     };

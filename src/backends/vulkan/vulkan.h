@@ -16,13 +16,13 @@ namespace gpuprobe::backends {
 /// with one queue.
 ///
 /// The environment must restrict the loader to that driver (VK_DRIVER_FILES, VK_ICD_FILENAMES) and
-/// disable implicit layers. Without a driver in the target, only the loader is checked. Absent: no
-/// loader, no manifest, or a driver that offers no device (reported by
+/// disable implicit layers. Without a driver in the target, only the loader is checked. The answer
+/// is Absent if there is no loader or no manifest, or if the driver offers no device (reported by
 /// VK_ERROR_INCOMPATIBLE_DRIVER, VK_ERROR_INITIALIZATION_FAILED or an empty list).
 Answer visit_vulkan(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 /// Like visit_vulkan(), with the file system from which the EGL fallback reads NVIDIA's kernel
-/// driver and the manifest. The loader always reads its files from the running system.
+/// driver and the manifest. The loader itself always reads its files from the running system.
 Answer visit_vulkan_on(const FileSystem& files,
                        const ProbeTarget& target,
                        Sink& sink,
@@ -35,8 +35,8 @@ constexpr std::uint32_t kMaxVulkanDevices = 64;
 // libEGL_nvidia.so.0 loads the same driver and works there. Source:
 // NVIDIA/nvidia-container-toolkit issues 16, 191 and 1952; seen on an H200 with driver 580.
 
-/// The manifest with the GLX library replaced by the EGL library; nullopt if it names another
-/// library.
+/// The manifest with the GLX library replaced by the EGL library; nullopt if the manifest names
+/// another library.
 std::optional<std::string> with_egl_library(std::string_view manifest);
 
 /// A manifest file that is deleted at the end of the scope.
