@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 from . import calls
 
-INTERFACES = {"Manager": False, "Gpu": True}  # whether it is the interface of a GPU's object
+INTERFACES = {"Manager": False, "Gpu": True}  # True for the interface of GPU objects
 INDENT = "    "
 
 

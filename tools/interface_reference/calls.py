@@ -18,7 +18,7 @@ class Function:
     inner: str = ""
 
 
-# Methods without a row are called by their name.
+# A method without a row is called by the function with the same name.
 PYTHON = {
     "Describe": Function("describe"),
     "ListGpus": Function("gpus"),
@@ -60,7 +60,7 @@ C = {
     "Recommend": Function("gpuprobe_recommend", ("application",), "request"),
     "Diagnose": Function("gpuprobe_diagnose"),
 }
-# A subscription has several answers, so its calls are no expressions.
+# A subscription has several answers, so its calls are not expressions.
 SUBSCRIPTION = {
     "Python": ["for change in client.watch(): print(change)"],
     "Node": ["for await (const change of client.watch()) console.log(change);"],

@@ -6,9 +6,9 @@ import re
 from . import calls
 
 MARK = "<!-- Made by tools/interface-files --write reference: change src/calls or docs/reference-examples.json instead. -->"
-# Of an answer: the most members and characters that the page shows.
+# The largest number of members, and of characters, of an answer that the page shows.
 LINES, WIDTH = 12, 120
-# These differ from call to call, or with each new data file.
+# The values of these members differ from call to call, or with each new data file.
 OF_THE_MOMENT = re.compile(r"generation|\w+_usec|set_by_uid")
 OF_THE_DATA = ("version", "manifest_sha256", "rules")
 

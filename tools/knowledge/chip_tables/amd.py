@@ -6,13 +6,15 @@ import re
 from . import kernel
 
 VENDOR = 0x1002
-# The kernel's code names, where the world says another.
+# The kernel's code names that differ from the usual code name.
 RENAMED = {"SIENNA_CICHLID": "navi21", "NAVY_FLOUNDER": "navi22", "DIMGREY_CAVEFISH": "navi23", "BEIGE_GOBY": "navi24",
            "YELLOW_CARP": "rembrandt", "CYAN_SKILLFISH": "cyan-skillfish"}
-# Targets of chips that the kernel's compute driver does not serve: LLVM's table of processors.
+# Targets of chips that the kernel's compute driver does not support. Source: LLVM's table of
+# processors.
 LLVM_GFX = {"tahiti": "gfx600", "pitcairn": "gfx601", "verde": "gfx601", "oland": "gfx602", "hainan": "gfx602",
             "bonaire": "gfx704", "kabini": "gfx703", "mullins": "gfx703", "topaz": "gfx802", "stoney": "gfx810"}
-# Chips found by IP discovery: how pci.ids begins their names → (chip, target). The longest match counts.
+# Chips that the kernel finds by IP discovery: the beginning of the name in pci.ids → (chip, target). The
+# longest match is used.
 BY_NAME = {
     "VanGogh": ("vangogh", "gfx1033"), "Sephiroth": ("vangogh", "gfx1033"), "Mendocino": ("mendocino", "gfx1036"),
     "Raphael": ("raphael", "gfx1036"), "Granite Ridge": ("granite-ridge", "gfx1036"),
@@ -26,10 +28,10 @@ BY_NAME = {
     "Oland": ("oland", "gfx602"), "Bonaire": ("bonaire", "gfx704"), "Ellesmere": ("polaris10", "gfx803"),
     "Lexa": ("polaris12", "gfx803"), "Tonga": ("tonga", "gfx802"),
 }
-# Targets of AMD's device list that its chips do not have elsewhere → (chip, target) of the kernel.
+# Targets that only AMD's device list has for a chip → the kernel's (chip, target).
 BY_TARGET = {"gfx804": ("polaris12", "gfx803"), "gfx902": ("raven", "gfx902"), "gfx950": ("mi350", "gfx950")}
-UNIFIED = {0x74a0}  # MI300A: one memory for its processors and its GPU
-DISPLAY_ONLY = {0x515e, 0x5969}  # ES1000, a server board's VGA; radeon runs it, and nobody renders with it
+UNIFIED = {0x74a0}  # MI300A: one memory for processors and GPU
+DISPLAY_ONLY = {0x515e, 0x5969}  # ES1000, the display chip of server boards; radeon drives it, but it is not used for rendering
 APUS = {"vangogh", "mendocino", "raphael", "granite-ridge", "phoenix", "hawk-point", "strix-point", "strix-halo",
         "krackan", "krackan2", "rembrandt", "renoir", "raven"}
 NO_GPU = re.compile(r"Audio|USB|Bridge|Port of|HDMI|Controller \[|Switch")

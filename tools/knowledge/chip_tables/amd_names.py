@@ -8,7 +8,7 @@ from . import document
 SCHEMA = "gpuprobe.amd-names/1"
 SOURCE = {"repository": "sailfishos-mirror/drm", "path": "data/amdgpu.ids"}
 ROW = re.compile(r"^([0-9A-F]{4}),\s*([0-9A-F]{1,2}),\s*(\S.*?)\s*$", re.MULTILINE | re.IGNORECASE)
-NO_NAMES = {"AMD Radeon Graphics", "Radeon Graphics"}  # what AMD calls a GPU that has no name of its own
+NO_NAMES = {"AMD Radeon Graphics", "Radeon Graphics"}  # AMD's names for GPUs without an individual name
 
 
 def rows_of(text):

@@ -12,7 +12,8 @@ BLOCK_COMMENT = re.compile(r"/\*.*?\*/", re.S)
 LINE_COMMENT = re.compile(r"//[^\n]*")
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([^)]*\))?(.*)$", re.M)
 WORD = re.compile(r"[A-Za-z_]\w*")
-# What the kernel's own headers define; written here so that only the drivers' files are needed.
+# Macros that the kernel's headers define. They are repeated here, so that only the files of the
+# drivers are needed.
 ROW_MACROS = {
     "PCI_DEVICE": (("v", "d"), ".vendor = (v), .device = (d)"),
     "PCI_DEVICE_SUB": (("v", "d", "s", "e"), ".vendor = (v), .device = (d), .subvendor = (s), .subdevice = (e)"),
@@ -22,7 +23,7 @@ OPERATORS = {ast.BitOr: operator.or_, ast.LShift: operator.lshift, ast.Add: oper
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    vendor: int | None  # None: any
+    vendor: int | None  # None: any vendor
     device: int | None
     pci_class: int | None
     driver_data: str

@@ -16,7 +16,8 @@ CHIPSET = re.compile(r"CHIPSET\(0x([0-9A-Fa-f]+),")
 MESA_TABLES = {"r300": 0x1002, "r600": 0x1002, "radeonsi": 0x1002, "iris": 0x8086, "crocus": 0x8086, "i915": 0x8086,
                "virtio_gpu": None, "vmwgfx": None}
 DISPLAY = re.compile(r"\b(VGA|graphics|GPU|display|SVGA|GUI accelerator|Radeon|GeForce|\dD)\b", re.I)
-# Looked at: a tuner, vendors of boards whose subsystem ids were taken for devices, video capture, network capture.
+# A person has checked these: a tuner, vendors of boards whose subsystem ids are listed as devices, video capture,
+# network capture.
 NO_DISPLAY_MAKERS = {0x12ab, 0x1458, 0x1da2, 0xbdbd, 0xeace}
 NO_DISPLAY = re.compile(r"audio|bridge|host|capture|tuner|codec|root|port\b|pcie|usb|sata|mpeg|crypto|ethernet|camera|"
                         r"network|memory|SSD|NVMe|register|DSP|storage|compression|Toroidal|_DMA|video card", re.I)
@@ -78,7 +79,7 @@ def claim_kernel(claims, linux):
 def claim_nvidia(claims, names, readme, linux, mesa):
     """By class nouveau takes all of NVIDIA's; the list of ids is pci.ids' and that of NVIDIA's open modules."""
     rules = nvidia.capability_by_chipset(mesa.read("src/nouveau/winsys/nouveau_device.c"))
-    # The last chipset that this Mesa's rules know apart.
+    # The last chipset that the rules of this Mesa version distinguish.
     newest = max(number for _, number, _ in rules) + 0x10
     for chip, number in kernel.nouveau_chipsets(linux).items():
         pattern = re.compile(rf"{chip}(G?L?M?|BM|C|CM|CGL)\b.*\[")

@@ -20,7 +20,7 @@ def runs(numbers):
 def word_of(first, last):
     if first == last:
         return hex_id(first)
-    # Two neighbours read better, and are as short, as two ids.
+    # Two consecutive ids are written as two ids, which is as short as a range and easier to read.
     return f"{hex_id(first)} {hex_id(last)}" if last == first + 1 else f"{hex_id(first)}-{hex_id(last)}"
 
 

@@ -9,7 +9,8 @@ HEADER = "include/drm/intel/pciids.h"
 PLATFORMS = "third_party/aot_config_headers/platforms.h"
 CONFIGS = "shared/source/dll/devices/product_config_base.inl"
 NAMES = "shared/source/dll/devices/devices_base.inl"
-# Groups of the header that are the same chip with more or fewer units, a display or a package.
+# Groups of the header that are variants of the same chip: with more or fewer units, another display
+# or another package.
 VARIANT = re.compile(r"_(ULT|ULX|GT\d|RSVD|PORT|F|D|M|E|U|Q|G)(?=_|$)")
 DISCRETE = ("dg1", "dg2", "ats", "pvc", "bmg", "cri")
 
@@ -80,7 +81,7 @@ def integrated(linux):
     return found
 
 
-# The configurations that are boards of their own in the kernel keep the kernel's word.
+# Configurations that the kernel treats as separate boards keep the kernel's name.
 def chip_word(kernel_chip, runtime_chip):
     if kernel_chip.startswith(("ats-m", "adl-", "rpl-", "arl-", "tgl", "rkl", "dg1", "pvc")):
         return kernel_chip

@@ -7,7 +7,8 @@ from . import c_tables
 
 PCI_IDS_HEADER = "include/linux/pci_ids.h"
 DRM, ACCEL = "drivers/gpu/drm/", "drivers/accel/"
-# driver → its table, other files that define what the table names, the folder or file whose drm_driver it registers
+# driver → the file with its table, other files with definitions that the table uses, and the folder or file with
+# the drm_driver that it registers
 DRIVERS = {
     "amdgpu": (DRM + "amd/amdgpu/amdgpu_drv.c", (), DRM + "amd/amdgpu/amdgpu_drv.c"),
     "radeon": (DRM + "radeon/radeon_drv.c", ("include/drm/drm_pciids.h",), DRM + "radeon/radeon_drv.c"),

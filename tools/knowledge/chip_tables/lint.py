@@ -23,7 +23,8 @@ IDS = re.compile(r"^(\*|[0-9a-f]{4}(-[0-9a-f]{4})?( [0-9a-f]{4}(-[0-9a-f]{4})?)*
 CHIP = re.compile(r"^[a-z0-9][a-z0-9.-]*$")
 SPELLING = {"10de": re.compile(r"^\d{1,2}\.\d$"), "1002": re.compile(r"^gfx[0-9a-f]{3,4}$"),
             "8086": re.compile(r"^\d{2}\.\d{1,2}\.\d{1,2}$")}
-# Architectures that data/rules does not know: older than what anything is still built for, or one board's variant.
+# Architectures that are missing in data/rules, because they are too old for any current build, or are the variant
+# of one board.
 NOT_IN_RULES = {"1.0", "1.1", "1.2", "1.3", "2.0", "2.1", "3.0", "3.2", "12.60.1", "12.61.7"}
 
 

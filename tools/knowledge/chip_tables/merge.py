@@ -10,7 +10,7 @@ from .lint import chip_order
 
 HERE = pathlib.Path(__file__).parent
 INTEL = 0x8086
-NO_NAMES = {"MxGPU", "Radeon Graphics", "Radeon Series"}  # what many cards are called is no name
+NO_NAMES = {"MxGPU", "Radeon Graphics", "Radeon Series"}  # names of many cards do not identify one
 FIELDS = ("chip", "role", "kind", "form", "memory", "architecture", "name", "class")
 
 

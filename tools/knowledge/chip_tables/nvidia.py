@@ -13,14 +13,15 @@ PRODUCT = re.compile(r"^\| (.+?)\s*\| ([0-9A-F]{4})(?: [0-9A-F]{4})*\s*\|$", re.
 SM = re.compile(r"chipset (>=|==) (0x[0-9a-fA-F]+)\)\s*return (\d+);")
 INTEGRATED = {"c51", "c61", "c67", "c68", "c73", "c77", "c78", "c79", "mcp79", "mcp89", "nv1a", "nv1f", "nv0a", "nv2a",
               "gb20b", "gb10b"}
-# Names of pci.ids → what nouveau calls the chip.
+# Names in pci.ids → nouveau's names for the chips.
 CHIPSETS = {"c51": "C51", "c61": "C61", "c67": "C67", "c68": "C68", "c73": "C73", "c77": "MCP77", "c78": "MCP78",
             "c79": "MCP79", "gt200b": "GT200", "gk180": "GK110B", "nv48": "NV45", "nv37": "NV36", "nv38": "NV35",
             "nv39": "NV36", "nv19": "NV18"}
-# Capabilities that neither nouveau nor this Mesa has: NVIDIA's list of CUDA GPUs.
+# Compute capabilities that are missing in nouveau and in this Mesa version. Source: NVIDIA's list
+# of CUDA GPUs.
 CAPABILITY = {"gk210": "3.7", "gb100": "10.0", "gb102": "10.0", "gb110": "10.3", "gb112": "10.3", "gb202": "12.0",
               "gb203": "12.0", "gb205": "12.0", "gb206": "12.0", "gb207": "12.0", "gb20b": "12.1", "gb10b": "11.0"}
-# Compute capability 1.1 by NVIDIA's list and 1.2 by Mesa: not said.
+# For these chips, NVIDIA's list has compute capability 1.1 and Mesa has 1.2, so none is given.
 DISPUTED = {"c77", "c78", "c79", "mcp79"}
 SUPERCHIP = re.compile(r"GH200|GB200|GB300")
 NO_DRIVER = re.compile(r"^NV[1-3]$")
@@ -50,7 +51,7 @@ def chip_of(name):
     if not found or NO_GPU.search(name) or (name.startswith("MCP") and "[" not in name):
         return None
     chip = found.group(1).lower()
-    if found.group(2) == "BGL":  # GK110BGL is a GK110B, but GP107BM a GP107
+    if found.group(2) == "BGL":  # GK110BGL is a GK110B, but GP107BM is a GP107
         return chip + "b"
     return {"mcp7a": "mcp79", "g96c": "g96"}.get(chip, chip)
 

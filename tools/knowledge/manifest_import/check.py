@@ -13,7 +13,7 @@ from .documents import MAX_MANIFEST, Refusal, checked_size, json_line, scrubbed,
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 MACHINE = ROOT / "tests/data/machines/software-only"
 SCHEMA = ROOT / "data/schema/variants.schema.json"
-NO_MATCH = 3  # how gpuprobectl ends when it accepts a manifest in which nothing fits the machine
+NO_MATCH = 3  # exit status of gpuprobectl if the manifest is valid but no variant fits the machine
 MAX_COMPLAINT = 1024  # bytes
 SECONDS = 60
 

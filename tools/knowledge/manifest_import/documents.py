@@ -10,7 +10,8 @@ MAX_LIST = 4 << 20  # bytes of a project's list
 MAX_MANIFEST = 1 << 20  # bytes of a manifest or an overlay
 MAX_JSON_DEPTH = 64
 
-# What has no place on a terminal: C0, DEL, C1, the marks that reorder text, and halves of surrogate pairs.
+# Characters that must not be sent to a terminal: C0, DEL, C1, marks that reorder text, and halves of
+# surrogate pairs.
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 KINDS = {
     "null": lambda value: value is None,

@@ -24,7 +24,7 @@ class Rule:
     pattern: str
     platform: str
     variant: str
-    members: dict  # of the variant
+    members: dict  # members of the variant
 
 
 @dataclasses.dataclass

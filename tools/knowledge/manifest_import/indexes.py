@@ -12,7 +12,7 @@ import urllib.parse
 
 from .documents import Refusal, decoded, parse_json, scrubbed
 
-MAX_INDEX = 16 << 20  # bytes; PyTorch's index of torch has some 2 MB
+MAX_INDEX = 16 << 20  # bytes; PyTorch's index of torch has about 2 MB
 MAX_FILES = 65536
 MAX_PRESETS = 256
 LINUX = re.compile(r"(?:^|\.)(?:many)?linux[0-9a-z_]*?_(x86_64|aarch64)(?:\.|$)")
@@ -79,8 +79,8 @@ def newest_wheels(data):
 class Project:
     name: str
     version: str
-    glibc: dict  # architecture → the oldest glibc that one of its wheels runs with, as numbers; None: not said
-    is_for_all: bool  # it can be built, or its wheel is for every platform
+    glibc: dict  # architecture → the oldest glibc with which one of its wheels runs, as numbers; None: unknown
+    is_for_all: bool  # there is a source package, or a wheel for every platform
 
 
 def glibc_of(tag):
