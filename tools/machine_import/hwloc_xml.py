@@ -11,7 +11,8 @@ PCI_TYPE = re.compile(r"(\w{4}) \[(\w{4}):(\w{4})\] \[(\w{4}):(\w{4})\] (\w{2})"
 GPU_CLASSES = ("03", "0b40", "12")
 API_NAME = re.compile(r"(cuda|nvml|rsmi)(\d+)$|(opencl)(\d+)d(\d+)$")
 VENDORS = {"10de": "nvidia", "1002": "amd", "1a03": "aspeed", "102b": "matrox"}
-# AMD's vendor id, but a server's 2D chip: the corpus and pci.ids ("ES1000") agree that it computes nothing.
+# This id has AMD's vendor id, but belongs to the 2D chip of servers. According to the corpus and pci.ids
+# ("ES1000"), this chip cannot compute.
 DISPLAY_CHIPS = {("1002", "515e")}
 
 

@@ -6,7 +6,7 @@ import os
 
 from .machine import HWMON_FILES, PCI_FILES, Machine, answered, case_source, copy_stated, gpu
 
-# Which of these cards are on the CPU's package; every other one is an add-in card or a laptop's own chip.
+# The GPUs that are in the CPU's package. All other GPUs are add-in cards or separate chips of laptops.
 INTEGRATED = {"amd/phoenix", "intel/cometlake"}
 
 

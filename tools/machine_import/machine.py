@@ -9,7 +9,8 @@ DRM_MAJOR = 226  # Documentation/admin-guide/devices.txt
 NVIDIA_MAJOR = 195  # the same list; minor 255 is /dev/nvidiactl
 NVIDIACTL_MINOR = 255
 
-# What an inventory reads of a PCI function. Blobs (config, rom, vbios, pp_table, resourceN) are never taken.
+# The files of a PCI function that the inventory reads. Binary files (config, rom, vbios, pp_table,
+# resourceN) are never copied.
 PCI_FILES = (
     "vendor", "device", "class", "revision", "subsystem_vendor", "subsystem_device", "uevent",
     "modalias", "numa_node", "boot_vga", "resource", "power/runtime_status", "power/control",

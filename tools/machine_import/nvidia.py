@@ -12,7 +12,8 @@ from .machine import NVIDIA_MAJOR, Machine, answered, case_source, copy_stated, 
 
 MIB = 1024 * 1024
 ZERO_UUID = "GPU-00000000-0000-0000-0000-000000000000"
-# Classes where the source states none: NVIDIA's data-centre boards are 3D controllers, the rest VGA.
+# PCI classes, for sources that do not contain a class: NVIDIA's data center boards are 3D
+# controllers, and all others are VGA controllers.
 DATA_CENTRE = re.compile(r"Tesla|A100|H100|L40S|GB200")
 
 
@@ -135,7 +136,7 @@ def split_id(text):
     return digits[:4], digits[4:]
 
 
-# -- what is made of them
+# -- conversion to machines
 
 
 def address_of(device):

@@ -6,7 +6,7 @@ import json
 from .machine import Machine, case_source, gpu
 
 MIB = 1024 * 1024
-MANIFESTS = {"amdvlk": "amd_icd64", "radv": "radeon_icd", "anv": "intel_icd"}  # as their packages name them
+MANIFESTS = {"amdvlk": "amd_icd64", "radv": "radeon_icd", "anv": "intel_icd"}  # the names that the packages use
 
 
 def convert(corpus, cases):

@@ -15,7 +15,7 @@ NAMES = {
     "ghw/linux-amd64-8581cf3a529e5d8b97ea876eade2f60d": "ghw-dell-xeon-l5640",
 }
 GPU_CLASSES = ("0x03", "0x0b40", "0x12")
-# What is known of the functions besides what the tree says: kind by chip (pci.ids names them).
+# Facts about the functions that are not in the tree: the kind of each chip (pci.ids has the names).
 KINDS = {"1a03:2000": "display-only", "102b:0532": "display-only", "1002:6758": "discrete", "8086:46a6": "integrated"}
 GAPS = {"1002:6758": "an old snapshot without memory sizes or sensors: nothing tells a card from an APU"}
 VENDORS = {"0x1a03": "aspeed", "0x102b": "matrox", "0x1002": "amd", "0x8086": "intel"}

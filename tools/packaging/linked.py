@@ -8,8 +8,8 @@ import typing
 class Library(typing.NamedTuple):
     name: str
     licence: str
-    archives: tuple = ()  # their names in cmake/portable.cmake
-    package: str = ""  # of Debian 12
+    archives: tuple = ()  # names in cmake/portable.cmake
+    package: str = ""  # name of the package in Debian 12
 
 
 LIBRARIES = [

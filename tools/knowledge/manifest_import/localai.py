@@ -12,21 +12,22 @@ from .documents import MAX_LIST, Refusal, scrubbed, within
 from .yaml_tree import Mapping, members_of, parse_yaml
 
 MAX_ENTRIES = 4096
-MAX_NAMED = 8  # entries, in a complaint
+MAX_NAMED = 8  # entries in an error message
 
 
 def cuda(priority, **device):
     return {"family": "cuda", "tier": 400, "priority": priority, "requires": {"device": {"backend": "cuda", **device}}}
 
 
-# What each key of `capabilities` stands for: the platform, the major version of CUDA for images whose tag names none
-# (0: no CUDA), and the variant, to which toolkit and artifact are added.
+# The meaning of each key of `capabilities`: the platform, the major version of CUDA for images whose tag contains no
+# version (0: no CUDA), and the variant, to which toolkit and artifact are added.
 #
-# LocalAI uses a GPU only if it has more than 4 GiB, except on arm64, and does not look at the code in an image. The
-# list does not say which processors an image is for: those of l4t are for arm64, and all others run on x86_64.
+# LocalAI uses a GPU only if it has more than 4 GiB, except on arm64, and does not check which kernels an image
+# contains. The list does not contain the processors of an image: the images for l4t are for arm64, and all others
+# run on x86_64.
 #
 # Source: pkg/system/capabilities.go. The Vulkan images need glibc 2.38 on the host: LocalAI#7914. The JetPack in the
-# images of l4t and l4t-cuda-12 runs on Jetsons only.
+# images for l4t and l4t-cuda-12 runs only on Jetsons.
 CAPABILITIES = {
     "nvidia-cuda-13": ("linux-x86_64", 13, cuda(13, cuda={}, vram_min_mib=4097)),
     "nvidia-cuda-12": ("linux-x86_64", 12, cuda(12, cuda={}, vram_min_mib=4097)),
@@ -50,7 +51,7 @@ CAPABILITIES = {
 @dataclasses.dataclass
 class Entry:
     name: str
-    uri: str  # empty: none
+    uri: str  # empty: no URI
     capabilities: Mapping | None
 
 
@@ -145,7 +146,7 @@ def convert(index, name=""):
         backend = chosen_entry(entries, name)
         with within(scrubbed(backend.name)):
             capabilities = list(capabilities_of(backend))
-    # Of several entries with one name the first counts, as in LocalAI.
+    # If several entries have the same name, the first is used, as in LocalAI.
     references = {entry.name: entry.uri for entry in reversed(entries) if entry.uri}
     manifest = {"schema": "gpuprobe.variants/1", "name": f"localai-{backend.name}", "platforms": {}}
     reasons = [(key, place(key, named, references, manifest["platforms"])) for key, named in capabilities]

@@ -15,7 +15,7 @@ from .documents import scrubbed
 from .indexes import version_of
 
 PYTORCH = "https://download.pytorch.org/whl/"
-BACKEND = "llama-cpp"  # the entry of LocalAI's gallery that its application is about
+BACKEND = "llama-cpp"  # the entry of LocalAI's gallery that the data file describes
 
 
 class Renewal:

@@ -19,7 +19,7 @@ class Prebuilt:
     toolkit: str | None
     capabilities: list  # without a dot: "86" is 8.6, "120" is 12.0
     rank: int
-    targets: set  # of AMD's GPUs
+    targets: set  # targets of AMD's GPUs
 
 
 @dataclasses.dataclass

@@ -7,8 +7,8 @@ from .documents import Refusal, checked_size, decoded, scrubbed
 
 MAX_DEPTH = 16
 MAX_NODES = 262_144
-MAX_MEMBERS = 64  # of one mapping
-MAX_MERGES = 16  # mappings that one takes in, over all levels
+MAX_MEMBERS = 64  # members of one mapping
+MAX_MERGES = 16  # mappings that are merged into one mapping, on all levels
 
 MERGE_TAG = "tag:yaml.org,2002:merge"
 NULLS = ("", "~", "null", "Null", "NULL")
@@ -47,7 +47,7 @@ class Builder:
 
     def __init__(self):
         self.documents, self.nodes, self.root = 0, 0, None
-        self.open = []  # each list or mapping that has not ended, and the key of the mapping's next value
+        self.open = []  # all lists and mappings that have not ended, with the key of the next value
         self.anchors = {}
 
     def take(self, event):

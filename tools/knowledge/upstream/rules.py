@@ -30,7 +30,7 @@ READERS = {
     "each": lambda data, text, a: texts.each_match(text, a["pattern"], a.get("within")),
     "matrix": lambda data, text, a: workflow.values_in_matrix(data, a["job"], a["key"], a.get("where")),
     "environment": lambda data, text, a: workflow.environment_value(data, a["job"], a["variable"], a["known"]),
-    "contains": None,  # the texts of the document itself: contained()
+    "contains": None,  # the texts of the document itself; see contained()
     "preset": lambda data, text, a: vars(ollama_presets(data).get(a["folder"]) or refuse(f"no folder {a['folder']}"))[a["part"]],
 }
 INDEXES = ((r"https://(?:api\.github\.com/repos|github\.com)/([\w.-]+)/([\w.-]+)/releases/tags?/([\w.-]+)", "github/{}+{}@{}.json"),
