@@ -1,13 +1,13 @@
-# A component is one folder of src/, one static library, and the list of components it may include from.
-# tests/lint checks the same arrows on the text of the includes.
+# A component is one folder of src/, one static library, and a list of the components from which it may
+# include headers. tests/lint checks the same dependencies in the text of the includes.
 
 add_library(gpuprobe_flags INTERFACE)
 target_compile_features(gpuprobe_flags INTERFACE cxx_std_20)
 target_compile_options(gpuprobe_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                                 "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Wold-style-cast>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # A designated initialiser may leave out members: every member has a default initialiser. Documents that are compiled
-  # in are longer than the 64 KiB which the standard asks of a compiler.
+  # A designated initializer may leave out members, because every member has a default initializer. Data files that are
+  # compiled in are longer than the 64 KiB that the standard requires a compiler to accept.
   target_compile_options(gpuprobe_flags INTERFACE -Wno-missing-field-initializers -Wno-overlength-strings
                                                   -Wno-gnu-zero-variadic-macro-arguments)
 endif()
@@ -21,13 +21,13 @@ if(GPUPROBE_FUZZ)
   target_compile_options(gpuprobe_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(GPUPROBE_SANITIZE)
-  # Undefined behaviour would else be a line on stderr that no test reads.
+  # Otherwise, undefined behavior would only cause a line on stderr, which no test reads.
   target_compile_options(gpuprobe_flags INTERFACE -fsanitize=${GPUPROBE_SANITIZE} -fno-sanitize-recover=all
                                                   -fno-omit-frame-pointer)
   target_link_options(gpuprobe_flags INTERFACE -fsanitize=${GPUPROBE_SANITIZE})
 endif()
 
-# FILE_portable.cpp is FILE.cpp in the portable program, and nothing in the others.
+# In the portable program, FILE_portable.cpp replaces FILE.cpp. Other programs do not contain it.
 function(gpuprobe_choose_portable list)
   set(chosen ${${list}})
   list(FILTER chosen INCLUDE REGEX "_portable\\.cpp$")
@@ -38,11 +38,12 @@ function(gpuprobe_choose_portable list)
   set(${list} ${${list}} PARENT_SCOPE)
 endfunction()
 
-# With GPUPROBE_UNITY, files of one folder are compiled together, up to so many in one unit: most of the time goes into
-# headers, which a unit reads once. A name is then a whole folder's; tests/lint/unity.py holds that everywhere.
+# With GPUPROBE_UNITY, files of one folder are compiled together, up to this many in one unit, because most of the time
+# is needed for headers, which are read once for each unit. A name must then be unique within a folder;
+# tests/lint/unity.py checks this.
 set(GPUPROBE_UNIT_FILES 24)
-# A program links whole units. These are alone, for what they call is a library that not every program needs, or their
-# options are their own.
+# A program links whole units. These files are compiled separately, because they call a library that not every program
+# needs, or because they have their own options.
 set(GPUPROBE_APART backends/cpu/cpu_kernels.cpp base/sha256.cpp base/value.cpp cli/verbs.cpp
                    engine/knowledge_update.cpp inventory/gpu_code.cpp inventory/installed_build.cpp
                    inventory/object_file.cpp knowledge/bundle.cpp knowledge/signature.cpp wire/varlink.cpp)
@@ -51,7 +52,7 @@ function(gpuprobe_unite component sources)
     return()
   endif()
   set_target_properties(gpuprobe_${component} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  # What a unit has and a program does not call is left out by the linker.
+  # The linker leaves out functions of a unit that a program does not call.
   target_compile_options(gpuprobe_${component} PRIVATE -ffunction-sections -fdata-sections
                                                   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   target_link_options(gpuprobe_${component} INTERFACE -Wl,--gc-sections)
@@ -66,7 +67,7 @@ function(gpuprobe_unite component sources)
   endforeach()
   list(REMOVE_DUPLICATES folders)
   foreach(folder IN LISTS folders)
-    # Units of like size: 17 files are 9 and 8.
+    # Make units of similar size: 17 files become 9 and 8.
     list(LENGTH ${folder} count)
     math(EXPR units "(${count} + ${GPUPROBE_UNIT_FILES} - 1) / ${GPUPROBE_UNIT_FILES}")
     set(place 0)

@@ -1,6 +1,6 @@
-# gpuprobe_embed_json(COMPONENT HEADER FOLDER FUNCTION): compiles FOLDER/*.json into a component as the documents
-# that FUNCTION of COMPONENT/HEADER returns, so that a program that is not installed still has them. Where each fact of
-# a table is from stays in the repository: no program reads it, and each start would read over it.
+# gpuprobe_embed_json(COMPONENT HEADER FOLDER FUNCTION): compiles FOLDER/*.json into a component, as the data files
+# that FUNCTION in COMPONENT/HEADER returns, so that a program that is not installed also has them. The sources of the
+# facts in a table are left out, because no program reads them and they would slow down each start.
 
 function(gpuprobe_embed_json component header folder function)
   file(GLOB documents CONFIGURE_DEPENDS ${folder}/*.json)
@@ -10,11 +10,11 @@ function(gpuprobe_embed_json component header folder function)
   foreach(document IN LISTS documents)
     get_filename_component(name "${document}" NAME_WLE)
     file(READ "${document}" json)
-    if(function STREQUAL "builtin_knowledge")  # of applications the text has a hash that answers tell
+    if(function STREQUAL "builtin_knowledge")  # for applications the text is kept, because answers contain its hash
       string(REGEX REPLACE "\n +" "\n" json "${json}")
       string(REGEX REPLACE "\n\"\\$source\": {\n(\"[^\n]*\n)*}," "" json "${json}")
       string(REGEX REPLACE ", \"source\": \"[^\"\n]*\"" "" json "${json}")
-    elseif(function STREQUAL "builtin_causes")  # most members are a line
+    elseif(function STREQUAL "builtin_causes")  # most members are on one line
       string(REGEX REPLACE "\n +" "\n" json "${json}")
       foreach(member source meaning)
         string(REGEX REPLACE "\n\"${member}\": [^\n]*[]\"],\n" "\n" json "${json}")

@@ -1,4 +1,5 @@
-# find_package(gpuprobe) makes gpuprobe::gpuprobe of what gpuprobe.pc beside this file says.
+# find_package(gpuprobe) defines gpuprobe::gpuprobe from the values in gpuprobe.pc, which is next to
+# this file.
 include(CMakeFindDependencyMacro)
 find_dependency(PkgConfig)
 cmake_path(SET gpuprobe_pc_dir NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../../pkgconfig")

@@ -1,5 +1,5 @@
-# What describes org.gpuprobe to others is made in each build from the records' own descriptions: the schema of the report,
-# the types of the packages for Go, Node, Python and Rust, and those of client.h.
+# Each build generates the files that describe org.gpuprobe to other programs from the descriptions of the records: the
+# schema of the report, the types in the packages for Go, Node, Python and Rust, and the types of client.h.
 
 gpuprobe_program(gpuprobe-interface-types calls/interface_types_main.cpp gpuprobe_calls)
 set(folder ${PROJECT_BINARY_DIR}/generated/interface)
@@ -14,7 +14,7 @@ add_custom_command(
   DEPENDS gpuprobe-interface-types ${headers} ${makers}
   VERBATIM)
 
-# The packages as they are released: the sources, and the types among them.
+# The packages as they are released: the sources together with the generated types.
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/python/*.py ${CMAKE_CURRENT_SOURCE_DIR}/python/*.toml
                                             ${CMAKE_CURRENT_SOURCE_DIR}/python/*.md ${CMAKE_CURRENT_SOURCE_DIR}/node/*.*
                                             ${CMAKE_CURRENT_SOURCE_DIR}/go/*.* ${CMAKE_CURRENT_SOURCE_DIR}/rust/*.*)

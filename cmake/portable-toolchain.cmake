@@ -1,5 +1,5 @@
-# clang and libc++ for GPUPROBE_ARCH with the Debian in CMAKE_SYSROOT: what they build runs where the C library is as old
-# as that Debian's.
+# clang and libc++ for GPUPROBE_ARCH, with the Debian root folder in CMAKE_SYSROOT. The programs that they build run on
+# systems whose C library is at least as new as in that Debian release.
 
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES GPUPROBE_ARCH)
 set(CMAKE_SYSTEM_NAME Linux)
@@ -9,9 +9,9 @@ set(CMAKE_CXX_COMPILER clang++-19)
 set(CMAKE_C_COMPILER_TARGET ${GPUPROBE_ARCH}-linux-gnu)
 set(CMAKE_CXX_COMPILER_TARGET ${GPUPROBE_ARCH}-linux-gnu)
 set(CMAKE_CXX_FLAGS_INIT -stdlib=libc++)
-# Functions of the same code are one, where nobody compares their addresses.
+# Merge functions with the same code if their addresses are not compared.
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-fuse-ld=lld -Wl,--icf=safe")
-# What the build runs of itself (src/backends/filter_programs_main.cpp).
+# The emulator for programs that the build itself runs (src/backends/filter_programs_main.cpp).
 if(NOT GPUPROBE_ARCH STREQUAL CMAKE_HOST_SYSTEM_PROCESSOR)
   set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${GPUPROBE_ARCH}-static)
 endif()

@@ -1,12 +1,12 @@
-# What the portable program is linked with, under the names that the components know: static libraries, and headers that the
-# compiler finds by itself. There is neither bus nor udev.
+# The libraries with which the portable program is linked, under the names that the components use: static libraries, and
+# headers that the compiler finds by itself. The portable program uses neither D-Bus nor udev.
 
 function(gpuprobe_static_library target name)
   find_library(${name}_ARCHIVE lib${name}.a)
-  if(${name}_ARCHIVE)  # a library with a place of its own is linked before what it calls
+  if(${name}_ARCHIVE)  # a library with its own path is linked before the libraries that it calls
     add_library(${target} STATIC IMPORTED GLOBAL)
     set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${${name}_ARCHIVE})
-  else()  # libpci is for the worker alone, whose sysroot has it
+  else()  # libpci is only for the worker, whose sysroot contains it
     add_library(${target} INTERFACE IMPORTED GLOBAL)
   endif()
 endfunction()
@@ -14,7 +14,7 @@ endfunction()
 gpuprobe_static_library(PkgConfig::PCI pci)
 gpuprobe_static_library(PkgConfig::NETTLE nettle)
 gpuprobe_static_library(PkgConfig::HOGWEED hogweed)
-# What hogweed calls.
+# hogweed calls functions of this library.
 gpuprobe_static_library(gpuprobe_gmp gmp)
 target_link_libraries(PkgConfig::HOGWEED INTERFACE PkgConfig::NETTLE gpuprobe_gmp)
 gpuprobe_static_library(PkgConfig::SECCOMP seccomp)
