@@ -24,7 +24,8 @@ TEST(ContextMeter, TellsWhatIsGoneSinceItWasMade) {
 }
 
 TEST(ContextMeter, WaitsForWhoHasJustLeft) {
-    // Their memory comes back a piece at a time, and NVML's own clients have some pages.
+    // The driver returns the memory of ended processes in pieces, and NVML's own clients use some
+    // pages.
     auto free = gib(10);
     std::chrono::milliseconds waited{0};
     const ContextMeter meter{[&free, &waited] {

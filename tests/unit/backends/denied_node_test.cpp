@@ -22,7 +22,8 @@ TEST(DeniedNode, OthersAddNothing) {
     EXPECT_TRUE(reasons.empty());
 }
 
-/// What opening a node ends with where a control group, the node's mode or a driver says no.
+/// The result of opening a node to which a control group, the node's mode or a driver refuses
+/// access.
 template <int Error>
 int fails_with(const char*) {
     errno = Error;

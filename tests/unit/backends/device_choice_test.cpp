@@ -35,7 +35,7 @@ TEST(DeviceChoice, TakesNoOtherForIt) {
         EXPECT_FALSE(is_wanted(ProbeTarget{.device = any}, unknown)) << any;
 }
 
-/// A driver with three devices, and what becomes of their enumeration.
+/// A driver with three devices, and the results of enumerating them.
 struct Visits {
     std::vector<std::uint32_t> seen = {};
 };

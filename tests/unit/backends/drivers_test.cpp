@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queries against real loaders and made-up drivers, each in a process of its own.
+// Tests of the queries with real loaders and fake drivers. Each test runs in a separate process.
 #include <filesystem>
 
 #include "backends/compute/stages.h"
@@ -16,7 +16,7 @@ namespace drivers_test {
 
 namespace fs = std::filesystem;
 
-/// By the name that Mesa gave its manifest before 25.0, or since.
+/// Mesa's manifest has a different name since version 25.0.
 const std::string kLavapipe = [] {
     const std::string folder{"/usr/share/vulkan/icd.d/"};
     const auto older = folder + "lvp_icd.x86_64.json";
@@ -46,7 +46,7 @@ ProbeTarget pinned_opencl(const std::string& icd) {
     return {.api = "opencl", .driver = icd};
 }
 
-/// Skips where the machine lacks the loader or the build lacks the driver.
+/// Skips the test if the machine lacks the loader or the build lacks the driver.
 class VulkanDriver : public testing::Test {
 protected:
     void SetUp() override {
@@ -149,7 +149,7 @@ TEST_F(VulkanDriver, IsAbsentWithoutAManifest) {
 }
 
 TEST_F(VulkanDriver, KeepsWhatCameBeforeACrash) {
-    /// Writes one byte a device to a pipe.
+    /// Writes one byte for each device to a pipe.
     struct PipeSink final : Sink {
         explicit PipeSink(int end) : fd{end} {}
         void phase(std::string_view) override {}

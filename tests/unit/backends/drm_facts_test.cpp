@@ -39,7 +39,8 @@ TEST(DrmFacts, SayWhyADeviceDoesNotAnswer) {
     EXPECT_TRUE(facts.extra.at("driver_name").is_null());
 }
 
-/// An amdgpu device that answers both queries, cut to the size the caller has room for.
+/// An amdgpu device that answers both queries. The answers are cut to the size of the caller's
+/// buffer.
 FakeDrm amdgpu(std::uint64_t flags, std::uint64_t used) {
     FakeDrm device{"amdgpu"};
     device.on<drm_amdgpu_info>(DRM_IOCTL_AMDGPU_INFO, [=](drm_amdgpu_info& info) {
@@ -102,7 +103,7 @@ TEST(Amdgpu, KeepsItsVersionWhenItRefusesTheRest) {
 }
 
 TEST(Amdgpu, HasTheVersionOfItsScheduler) {
-    // The kernel log calls the first 0x83; the other bits are the version of an interface.
+    // In the kernel log, the first version is 0x83; the other bits are the version of an interface.
     for (const auto& [version, text] : std::vector<std::pair<std::uint32_t, Value>>{
              {0x83, "0x83"}, {0x0200'0083, "0x83"}, {0x105, "0x105"}, {0x0100'0000, {}}}) {
         FakeDrm device{"amdgpu"};
@@ -117,7 +118,7 @@ TEST(Amdgpu, HasTheVersionOfItsScheduler) {
     EXPECT_TRUE(facts_of(amdgpu(0, 0)).extra.at("mes_firmware").is_null());
 }
 
-/// An i915 device whose regions are the given bytes, but says they are `length` long.
+/// An i915 device whose regions are the given bytes, but which reports `length` as their size.
 FakeDrm i915(const std::vector<drm_i915_memory_region_info>& regions, std::int32_t length) {
     FakeDrm device{"i915"};
     device.on<drm_i915_query>(DRM_IOCTL_I915_QUERY, [=](drm_i915_query& query) {

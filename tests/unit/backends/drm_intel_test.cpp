@@ -11,7 +11,7 @@ namespace drm_intel_test {
 
 using Reply = std::vector<std::byte>;
 
-/// A head of that size, which begins with the number of entries, and they.
+/// A header of that size, which begins with the number of entries, followed by the entries.
 template <class Entry>
 Reply reply_of(std::size_t head, const std::vector<Entry>& entries) {
     Reply reply(head + entries.size() * sizeof(Entry));
@@ -35,7 +35,7 @@ drm::xe::Region xe_region(std::uint16_t where, std::uint64_t size, std::uint64_t
     return {.memory_class = where, .total_size = size, .used = used};
 }
 
-/// Every proper prefix is refused by the decoder, and none is read past its end.
+/// The decoder refuses every proper prefix, and never reads past the end.
 template <class Decoder>
 void expect_no_prefix_decodes(const Reply& whole, Decoder decode) {
     EXPECT_TRUE(decode(whole));

@@ -12,7 +12,7 @@ namespace drm_test {
 
 const std::string kPciRoot = "/sys/devices/pci0000:00/";
 
-/// Render nodes below a folder of their own; opening one is counted.
+/// Render nodes below a temporary folder. Each opening of a node is counted.
 class Machine {
 public:
     /// Returns the device's folder.

@@ -10,18 +10,18 @@
 
 namespace gpuprobe::backends {
 
-/// A device that computes as kernels should, or with one thing wrong.
+/// A device that computes correctly, or with one fault.
 class FakeDevice final : public ComputeDevice {
 public:
-    /// What a kernel leaves in place of the right word.
+    /// The word that a faulty kernel writes instead of the correct word.
     std::function<std::uint32_t(Kernel, std::uint32_t right)> spoil = {};
-    /// Refuses that kernel.
+    /// The kernel that the device refuses.
     std::function<std::optional<Refusal>(const Work&)> refuse = {};
     ComputeLimits& can = limits_;
     std::size_t allocated = 0;
     bool* destroyed = nullptr;
 
-    /// A processor: on a busy machine, a piece may take long.
+    /// The device is a processor: on a busy machine, a piece of work may take long.
     FakeDevice()
         : ComputeDevice{{.free = mib(32), .is_cpu = true, .has_fp16 = true, .has_int8 = true}} {}
     ~FakeDevice() override {
@@ -63,7 +63,7 @@ private:
     }
     void run(const Work& work, std::uint32_t thread) {
         const auto& from = buffer(work.from);
-        const auto first = std::size_t{thread} * kWordsPerThread;  // any order will do
+        const auto first = std::size_t{thread} * kWordsPerThread;  // any order is valid
         std::uint32_t sum = 0;
         switch (work.kernel) {
             case Kernel::Check:

@@ -13,7 +13,8 @@
 
 namespace gpuprobe::backends {
 
-/// A driver in a kernel of our own: one function for each request, EINVAL for the others.
+/// A fake kernel driver: it has one function for each known request, and returns EINVAL for all
+/// others.
 class FakeDrm final : public DrmDevice {
 public:
     using Handler = std::function<int(void*)>;
@@ -44,7 +45,7 @@ public:
     }
 
 private:
-    /// As drm_ioctl.c, drm_copy_field: as much as fits, and the whole length.
+    /// Like drm_copy_field() in drm_ioctl.c: copies as much as fits, and returns the whole length.
     static std::size_t put(const std::string& text, char* buffer, std::size_t size) {
         std::memcpy(buffer, text.data(), std::min(size, text.size()));
         return text.size();
@@ -63,7 +64,7 @@ inline drm_i915_memory_region_info i915_region(std::uint16_t where,
     return region;
 }
 
-/// The object at an address that was handed to the kernel.
+/// The object at an address that was passed to the kernel.
 template <class T>
 T& at_address(std::uint64_t address) {
     return *reinterpret_cast<T*>(static_cast<std::uintptr_t>(address));

@@ -11,8 +11,8 @@
 namespace gpuprobe::backends {
 
 /// Runs a test's body in a process of its own, so that a driver's library never enters this one.
-/// The status is that of waitpid: 0 when the body ran to its end and every expectation held.
-/// A child that hangs is ended by SIGALRM, whatever it does with other signals.
+/// Returns the status from waitpid(): 0 if the body ran to its end and no expectation failed. A
+/// child that hangs is ended by SIGALRM.
 template <class Body>
 int status_of_child(Body body, unsigned seconds = 20) {
     ::fflush(nullptr);

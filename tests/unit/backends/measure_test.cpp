@@ -9,10 +9,11 @@
 namespace gpuprobe::backends {
 namespace measure_test {
 
-/// A device whose every piece takes the time that the test says; time stands still otherwise.
+/// A device on which each piece of work takes a time that the test sets. Otherwise, the clock does
+/// not advance.
 class SimulatedDevice {
 public:
-    /// Seconds for one unit of size, of the n-th run.
+    /// The seconds that one unit of size takes in the n-th run.
     std::function<double(std::size_t run)> cost = [](std::size_t) { return 1e-6; };
     std::vector<std::pair<std::uint32_t, std::uint32_t>> runs = {};
 
@@ -120,7 +121,7 @@ TEST(Sampler, HurriesWhenItsTimeIsUp) {
 TEST(Sampler, TakesTheMedianOfFive) {
     SimulatedDevice device;
     const auto load = device.load(1);
-    // Two runs to grow, two that agree, then the five.
+    // There are two runs to enlarge the piece, two runs that agree, and then the five runs.
     device.cost = [](std::size_t run) { return run == 5 ? 9e-6 : run == 7 ? 5e-7 : 1e-6; };
     const auto rate = Sampler{device.now()}.rate_of(load);
     ASSERT_TRUE(rate);

@@ -9,7 +9,7 @@
 namespace gpuprobe::backends {
 namespace opencl_facts_test {
 
-/// A device that answers from a table; what is not in it is refused.
+/// A device that answers queries from a table, and refuses all other queries.
 class FakeDevice {
 public:
     template <class T>

@@ -20,7 +20,7 @@ TEST(IsGpuClass, TakesDisplaysAndAcceleratorsOnly) {
         EXPECT_FALSE(is_gpu_class(no)) << std::hex << no;
 }
 
-/// A sysfs tree with functions of our choice, and an id database.
+/// A sysfs tree with PCI functions that the test chooses, and an id database.
 class FakeBus : public testing::Test {
 protected:
     void SetUp() override {

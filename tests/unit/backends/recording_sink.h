@@ -11,7 +11,8 @@
 
 namespace gpuprobe::backends {
 
-/// Keeps what a backend reports, and expects each fact to be one that report/fact_table.h declares.
+/// Stores the facts that a backend reports, and expects that report/fact_table.h declares each of
+/// them.
 class RecordingSink final : public Sink {
 public:
     void phase(std::string_view name) override { phases.emplace_back(name); }

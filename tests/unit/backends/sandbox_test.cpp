@@ -31,11 +31,11 @@ namespace gpuprobe::backends {
 namespace sandbox_test {
 
 constexpr int kNoFilter = 254;
-/// Landlock and both filters; the namespaces are made by whoever starts a worker.
+/// Landlock and both filters. The launcher of a worker creates the namespaces.
 constexpr std::size_t kAllThatHold = 3;
 
-/// errno of the call within a confined process; 0 when it succeeds, kNoFilter when it was not
-/// confined.
+/// The errno of the call within a confined process; 0 if the call succeeds, kNoFilter if the
+/// process was not confined.
 int errno_of(long (*call)()) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -56,7 +56,7 @@ long open_socket(int family, int type) {
 
 pid_t tested = 0;
 
-/// As a worker stands to the service that started its keeper.
+/// The relation is that of a worker to the service that started the worker's reaper.
 int errno_as_a_grandchild(long (*call)()) {
     tested = ::getpid();
     const pid_t keeper = ::fork();
@@ -81,7 +81,7 @@ long map_code() {
                : 0;
 }
 
-/// By a descriptor of its own on which the kernel asks: no other one takes this request.
+/// Uses a notification descriptor of a filter, because no other descriptor accepts this request.
 long answer_for_unknown_calls() {
     std::uint64_t nothing = 0;
     for (int fd = 3; fd < 1024; ++fd)
@@ -91,7 +91,7 @@ long answer_for_unknown_calls() {
     return -1;
 }
 
-/// As systemd's `@system-service` of 252 has it for its services, and some containers.
+/// Like `@system-service` of systemd 252 for services, and like some containers.
 bool take_away_seccomp() {
     sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
                            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
@@ -102,7 +102,7 @@ bool take_away_seccomp() {
            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
-/// In a process in which there is no seccomp(2).
+/// Runs in a process in which seccomp(2) is not available.
 int errno_without_seccomp(long (*call)()) {
     const pid_t child = ::fork();
     if (child == 0)
@@ -112,7 +112,7 @@ int errno_without_seccomp(long (*call)()) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/// Each is refused for another reason, or works, in a process that is not confined.
+/// In a process that is not confined, each call works or is refused for another reason.
 struct Case {
     const char* name;
     long (*call)();
@@ -186,7 +186,7 @@ INSTANTIATE_TEST_SUITE_P(
     MayNot,
     ConfinedProcess,
     ::testing::Values(
-        // Nothing is sent: the signal 0 asks only whether it could be.
+        // No signal is sent: with signal 0, the call only checks whether a signal could be sent.
         Case{"SignalEverybody", [] { return static_cast<long>(::kill(-1, 0)); }, EPERM},
         Case{"SignalItsParent", [] { return static_cast<long>(::kill(::getppid(), 0)); }, EPERM},
         Case{"SignalItsParentsThread",
@@ -269,7 +269,8 @@ INSTANTIATE_TEST_SUITE_P(
              },
              EPERM},
         Case{"ChangeSegments", [] { return ::syscall(SYS_modify_ldt, 0, nullptr, 0); }, ENOSYS},
-        // The system call: libc's has all threads do the same, or ends the process.
+        // Use the system call directly: the function of libc makes all threads do the same, or ends
+        // the process.
         Case{"BecomeSomebodyElse", [] { return ::syscall(SYS_setuid, ::getuid()); }, EPERM},
         Case{"CallWhatNobodyKnows", [] { return ::syscall(1000); }, ENOSYS},
         Case{"AnswerForSuchCallsItself", answer_for_unknown_calls, EBADF},

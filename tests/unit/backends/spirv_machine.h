@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-/// Runs a kernel of SPIR-V for OpenCL's environment, as far as ours go: one thread after the other.
-/// What it does not know throws, and so does a number that its type can't hold. Source: SPIR-V
-/// specification 1.6; OpenCL.std.
+/// Runs a SPIR-V kernel for OpenCL's environment, one thread after the other. It supports only the
+/// instructions that our kernels use. An unknown instruction throws an exception, and so does a
+/// number that its type can't represent. Source: SPIR-V specification 1.6; OpenCL.std.
 namespace gpuprobe::support {
 
 class SpirvMachine {
@@ -99,7 +99,7 @@ private:
                 types_.at(found.element).kind == Type::Kind::Float);
     }
 
-    /// Ours are small and whole: what would be rounded is a mistake of the kernel's.
+    /// Our numbers are small integers, so rounding would mean that the kernel is wrong.
     void keep(std::uint32_t type, std::uint32_t id, Value value) {
         const auto& as = types_.at(type);
         const double most = as.width == 16 ? 2048 : 16777216;
@@ -138,7 +138,7 @@ private:
         Value value;
         const auto pointer = values_.find(code[3]);
         const auto count = types_.at(code[1]).count;
-        if (pointer == values_.end())  // the only variable: which thread this is
+        if (pointer == values_.end())  // the only variable is the index of the thread
             value.whole[0] = thread;
         else
             for (std::size_t i = 0; i < count; ++i)

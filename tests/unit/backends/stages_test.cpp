@@ -63,7 +63,7 @@ TEST(VerifyStage, TellsWrongWordsFromRightOnes) {
 
 TEST(VerifyStage, IsNotPassedByAKernelThatDoesNothing) {
     const auto stage = after(verify_device, [](FakeDevice& device) {
-        // Its output keeps what was there before.
+        // The output still has its old content.
         device.refuse = [](const Work&) { return std::nullopt; };
         device.spoil = [](Kernel, std::uint32_t right) { return ~right; };
     });
@@ -85,7 +85,7 @@ TEST(VerifyStage, SaysWhyNothingRan) {
         R"({"result":"failed","words":null,"wrong_words":null,"first_wrong":null,"note":"cuMemAlloc: 2"})");
 }
 
-/// Whether the device was taken down after its kernel was refused so.
+/// Whether the device was released after the kernel failed with this refusal.
 bool tidied_after(const char* code) {
     bool destroyed = false;
     FakeDevice* opened = nullptr;
@@ -96,7 +96,7 @@ bool tidied_after(const char* code) {
     });
     const bool is_tidied = destroyed;
     if (!is_tidied)
-        delete opened;  // where a worker would end and leave it to the kernel
+        delete opened;  // a worker would end here and leave the device to the kernel
     return is_tidied;
 }
 

@@ -10,7 +10,7 @@
 namespace gpuprobe::backends {
 namespace vulkan_device_facts_test {
 
-/// A Vulkan 1.3 device that was asked everything and lists no extension.
+/// The data of a Vulkan 1.3 device for which all queries were made and which lists no extension.
 DeviceReply plain_reply() {
     DeviceReply reply;
     reply.instance_version = VK_API_VERSION_1_3;
@@ -205,13 +205,13 @@ TEST(VulkanSoftware, IsToldByTypeDriverOrName) {
     EXPECT_TRUE(is_software(reply));
 }
 
-/// A device that has all that WebGPU asks for.
+/// A device that has everything that WebGPU requires.
 DeviceReply reply_for_webgpu() {
     DeviceReply reply = plain_reply();
     for (const auto& feature : webgpu_features())
         reply.features.*feature.member = VK_TRUE;
     auto& limits = reply.properties.limits;
-    std::memset(&limits, 0x7f, sizeof limits);  // every number is large then
+    std::memset(&limits, 0x7f, sizeof limits);  // this makes every number large
     limits.minUniformBufferOffsetAlignment = 256;
     limits.minStorageBufferOffsetAlignment = 256;
     reply.maintenance4.emplace();
@@ -249,8 +249,8 @@ TEST(WebGpu, TakesEitherTextureCompression) {
     EXPECT_EQ(webgpu_support(reply).level, WebGpuLevel::Core);
 }
 
-/// The last value that is enough for each level, and one that is not. tests/runtimes holds all of
-/// them against Dawn itself.
+/// For each level, the smallest value that is sufficient, and one that is not. tests/runtimes
+/// compares all of them with Dawn itself.
 struct LimitCase {
     const char* name;
     void (*set)(VkPhysicalDeviceLimits&, std::uint32_t);

@@ -22,7 +22,7 @@ protected:
                                     {".json"}, kSettle, [this] { ++calls_; })
                      .value();
     }
-    /// How often it was called, once nothing happens any more.
+    /// The number of calls, after no further call is expected.
     int calls_after_a_while() {
         bool is_over = false;
         const auto timer = loop_->after(kLonger, [&is_over] { is_over = true; });

@@ -15,14 +15,15 @@ namespace open_folder_test {
 
 using support::TemporaryFolder;
 
-/// Of a user who has nothing here.
+/// The uid of a user who owns nothing on this machine.
 constexpr uid_t kSomebody = 54321;
 
 std::string text_of(const std::string& path) {
     return RootedFiles{}.read(path, kib(1)).value_or("(none)");
 }
 
-/// What root meets in the folders of a user: only root can give files to others.
+/// Situations of root in the folders of a user. These tests need root, because only root can give
+/// files to other users.
 class RootAmongUsers : public ::testing::Test {
 protected:
     void SetUp() override {
@@ -112,7 +113,7 @@ TEST_F(RootAmongUsers, KeepsNothingOfItsOwnInTheirFolders) {
     EXPECT_EQ(info.st_mode & 0777, 0700U);
 }
 
-/// "sudo gpuprobectl bench --plot FILE" at home.
+/// The situation of "sudo gpuprobectl bench --plot FILE" in a user's home folder.
 TEST_F(RootAmongUsers, WritesWhereItsCallerSaysWithoutReplacingTheTargetOfALink) {
     give_link("home/plot.svg", at("precious/file"));
     ASSERT_EQ(::mkfifo(at("home/fifo").c_str(), 0600), 0);
@@ -124,7 +125,7 @@ TEST_F(RootAmongUsers, WritesWhereItsCallerSaysWithoutReplacingTheTargetOfALink)
     EXPECT_FALSE(lock_file(at("home/plot.svg.lock")).value_or(UniqueFd{}).get() < 0);
 }
 
-/// The folder that was opened is used, whatever stands at its path afterwards.
+/// The opened folder is used even if its path later leads to another folder.
 TEST_F(RootAmongUsers, StaysInAFolderThatIsExchanged) {
     root_.folder("home/target");
     give("home/target");

@@ -6,7 +6,7 @@
 namespace gpuprobe {
 namespace sha256_test {
 
-// FIPS 180-4's own examples.
+// The examples are from FIPS 180-4.
 TEST(Sha256, HashesWhatTheStandardShows) {
     EXPECT_EQ(sha256_of(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     EXPECT_EQ(sha256_of("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

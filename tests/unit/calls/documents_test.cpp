@@ -8,7 +8,7 @@ namespace documents_test {
 
 using Ids = std::vector<std::string>;
 
-/// A card, and one that is divided into two instances.
+/// A card, and a card that is divided into two instances.
 Report two_cards() {
     Gpu whole{.id = "pci:0000:01:00.0", .vendor = "amd"};
     Gpu divided{.id = "pci:0000:02:00.0", .vendor = "nvidia"};

@@ -93,7 +93,7 @@ bool has(const std::vector<TypedMember>& members, std::string_view key) {
     return std::ranges::find(members, key, &TypedMember::key) != members.end();
 }
 
-/// Whether an argument of this D-Bus type can be a parameter of that type.
+/// Whether an argument of this D-Bus type can be used for a parameter of the given type.
 bool suits(std::string_view bus_type, const MemberType& type) {
     using Kind = MemberType::Kind;
     if (type.kind == Kind::Nullable)
@@ -118,7 +118,7 @@ TEST(BusMethods, HaveArgumentsOfTheTypesOfTheirParameters) {
     }
 }
 
-/// A row alone has to be enough to serve a method, so what it refers to must exist.
+/// A method must be usable with only its row, so everything to which the row refers must exist.
 TEST(BusMethods, HaveArgumentsThatTheirTypesHave) {
     for (const auto& row : bus_methods()) {
         TypeTable types;
@@ -149,7 +149,7 @@ TEST(BusMethods, HaveArgumentsThatTheirTypesHave) {
 // Traits
 // -------------------------------------------------------------------------------------------
 
-/// A GPU that its caller may open, or not.
+/// A GPU that its caller may or may not open.
 Report one_gpu(bool is_accessible) {
     Gpu gpu{.id = "pci:0000:06:00.0"};
     gpu.nodes = {{.path = "/dev/nvidia0", .accessible = is_accessible}};
@@ -204,7 +204,7 @@ TEST(TraitsOf, KnowsNoOtherMethods) {
     EXPECT_TRUE(traits_of({.method = "org.varlink.service.GetInfo"}, {}));
 }
 
-/// A kept answer is sent without asking for permission again.
+/// A cached answer is sent without checking permission again.
 TEST(TraitsOf, KeepsNoAnswerThatNeedsPermission) {
     TypeTable types;
     for (const auto& method : methods_of(kInterface, types)) {
@@ -238,7 +238,7 @@ protected:
         EXPECT_EQ(answers.size(), 1U) << call.method;
         return answers.empty() ? MethodAnswer{} : answers.back();
     }
-    /// The same as D-Bus asks.
+    /// The same call in the form of D-Bus.
     MethodAnswer value_of(const std::string& method, const char* parameters) {
         auto call = call_of(method, parameters);
         call.always_explains = false;
