@@ -14,7 +14,7 @@ Candidate candidate(const char* backend, std::optional<std::string> gpu, Verdict
     return {.backend = backend, .gpu = std::move(gpu), .verdict = verdict};
 }
 
-/// As an administrator who denied a GPU, or a driver that is too old, would leave it.
+/// The state after an administrator has denied a GPU, or with a driver that is too old.
 Decision decision_of_two() {
     return {.application = "ollama",
             .candidates = {candidate("cuda", "pci:a", Verdict::Rejected),
@@ -55,7 +55,7 @@ TEST(PlanForAnApplication, IsThroughTheBackendsThatItsSelectionAccepts) {
     PlanRequest of_torch;
     ASSERT_TRUE(
         keep_accepted({.candidates = {on_it("cuda", Verdict::Accepted)}}, report, of_torch));
-    EXPECT_TRUE(of_torch.backends.empty());  // its word for ROCm
+    EXPECT_TRUE(of_torch.backends.empty());  // torch's name for ROCm
 }
 
 TEST(PlanForAnApplication, IsRefusedWhereItMayUseNone) {

@@ -65,7 +65,7 @@ TEST(Arguments, EachKeyOfARequestHasItsOption) {
             return "=7MiB";
         return key.placeholder.empty() ? "" : key.takes_others ? "=x" : "=measured";
     };
-    // Some values of plan are read when the line is.
+    // Some values of `plan` are parsed together with the command line.
     const std::map<std::string_view, std::string> planned{{"ctx", "8k"},
                                                           {"batch", "64"},
                                                           {"ubatch", "32"},
@@ -90,7 +90,7 @@ TEST(Arguments, EachKeyOfARequestHasItsOption) {
     }
     for (const auto& key : select_keys()) {
         if (key.option.empty())
-            continue;  // what gpuprobectl says of itself
+            continue;  // the line is about gpuprobectl itself
         const auto asked = read({"select", "x", std::string{key.option} + value_for(key)});
         EXPECT_NE(asked.select.request.find(key.key), nullptr) << key.key;
         if (key.rule_option.empty())

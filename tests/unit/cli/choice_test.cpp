@@ -49,7 +49,7 @@ TEST(PickGpu, TakesAPartOfANameThatNoOtherHas) {
     EXPECT_EQ(
         picked("card"),
         "error: 'card' matches several GPUs: pci:0000:01:00.0 (Card), pci:0000:c1:00.0 (Card)");
-    report.gpus[0].name = "pci:0000:c1 in its name";  // an id comes before a name
+    report.gpus[0].name = "pci:0000:c1 in its name";  // an id has precedence over a name
     EXPECT_EQ(pick_gpu(report, "pci:0000:c1").value()->id, "pci:0000:c1:00.0");
 }
 

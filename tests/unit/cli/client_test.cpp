@@ -8,7 +8,7 @@
 namespace gpuprobe {
 namespace client_test {
 
-/// Gives each call the same answers, and remembers the last call.
+/// Gives the same answers to each call, and stores the last call.
 class FakeTransport final : public Client {
 public:
     explicit FakeTransport(MethodAnswer answer) : answer_{std::move(answer)} {}

@@ -9,7 +9,8 @@
 namespace gpuprobe {
 namespace verb_status_test {
 
-/// As many cards of one model, all verified with CUDA, but the last, which computes wrong.
+/// The given number of cards of one model. All are verified with CUDA except the last, which
+/// computes wrong results.
 Report machine_of(int cards) {
     Report report;
     for (int i = 0; i < cards; ++i) {

@@ -127,7 +127,7 @@ TEST_F(Replay, TakesMissingHostFactsAsUnknownAndWrongOnesAsAnError) {
 
 TEST_F(Replay, ScrubsHostFactsAndDropsUnknownOnes) {
     std::string host = R"({"os":"\u001b[2J","cpu":{"features":["\u009bm"]})";
-    for (int i = 0; i < 50'000; ++i)  // their square is too much
+    for (int i = 0; i < 50'000; ++i)  // quadratic time would be too long
         host += ",\"unknown" + std::to_string(i) + "\":0";
     folder_.write("capture.json", R"({"schema":1,"host":)" + host + "}}");
     const auto source = replayed_machine(folder_.path());

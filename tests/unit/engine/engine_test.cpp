@@ -20,7 +20,7 @@ namespace engine_test {
 
 using support::TemporaryFolder;
 
-/// A worker that says nothing until it is told to.
+/// A worker that sends nothing until the test allows it.
 class HeldWorker final : public Worker {
 public:
     explicit HeldWorker(UniqueFd frames) : frames_{std::move(frames)} {}
@@ -48,12 +48,12 @@ public:
         ++launched;
         return std::unique_ptr<Worker>{std::make_unique<HeldWorker>(UniqueFd{ends[0]})};
     }
-    /// Lets every worker that runs answer without a device.
+    /// Lets every running worker answer that there is no device.
     void let_answer(Outcome outcome = Outcome::Absent) {
         let_speak(outcome);
         end_all();
     }
-    /// The same of each that has not answered, and it stays on.
+    /// Like finish(), for each worker that has not answered, but the workers continue to run.
     void let_speak(Outcome outcome) {
         for (; spoken_ < held_.size(); ++spoken_) {
             const auto frame = FrameWriter{}.done(outcome, std::nullopt, {});
@@ -61,14 +61,14 @@ public:
                       static_cast<ssize_t>(frame.size()));
         }
     }
-    /// As the end of the machine does.
+    /// Kills all workers, as at the end of the machine.
     void end_all() {
         held_.clear();
         spoken_ = 0;
     }
     std::function<void()> on_launch = {};
     std::size_t launched = 0;
-    std::set<std::string> apis = {};  ///< of those that were launched
+    std::set<std::string> apis = {};  ///< APIs of the workers that were launched
     std::vector<std::string> order = {};
 
 private:
@@ -82,7 +82,7 @@ struct SetClock final : Clock {
         return MonotonicTime{time.time_since_epoch()};
     }
     WallTime time = WallTime{std::chrono::hours{100}};
-    Duration set_back = {};  ///< of the wall clock
+    Duration set_back = {};  ///< how far the wall clock is set back
 };
 
 class EngineTest : public ::testing::Test {
@@ -113,7 +113,7 @@ protected:
     }
     void finish(const Engine& engine, Outcome outcome = Outcome::Absent) {
         ASSERT_TRUE(loop_->run_until([&] {
-            launcher_.let_answer(outcome);  // those that start later, too
+            launcher_.let_answer(outcome);  // also workers that start later
             return !engine.probing();
         }));
     }
@@ -140,7 +140,7 @@ TEST_F(EngineTest, HearsWhoNamesTheGpusBeforeItAsksTheOthers) {
 TEST_F(EngineTest, AnswersWhoeverAsksBetweenTheStartsOfTwoDrivers) {
     plug_in_a_gpu();
     const auto engine = started();
-    // Somebody asks all the time, as a client of the socket does.
+    // A client calls all the time, as a client of the socket may do.
     auto line = Pipe::create().value();
     ASSERT_EQ(::write(line.write.get(), "?", 1), 1);
     std::size_t answered = 0;
@@ -168,7 +168,7 @@ TEST_F(EngineTest, WaitsForNobodyWhoOnlyNamesTheGpus) {
 
 TEST_F(EngineTest, AsksTheFirstBeforeTheMachineIsKnownAndOnce) {
     plug_in_a_gpu();
-    // The whole scan finds no GPU any more.
+    // The complete scan finds no GPU.
     launcher_.on_launch = [this] {
         std::filesystem::remove(root_.path() + "/sys/bus/pci/devices/0000:00:06.0");
     };
@@ -211,7 +211,7 @@ TEST_F(EngineTest, TellsWhatAWorkerSaidBeforeItHasEnded) {
     const auto engine = started();
     EXPECT_TRUE(engine->report().probes.empty());
     ASSERT_TRUE(loop_->run_until([&] {
-        launcher_.let_speak(Outcome::Answered);  // those that start later, too
+        launcher_.let_speak(Outcome::Answered);  // also workers that start later
         return engine->report().probes.size() == launcher_.launched;
     }));
     EXPECT_TRUE(engine->probing());
@@ -311,7 +311,7 @@ TEST_F(EngineTest, AsksAgainLaterWhatRanDuringAChangeAndThenSlept) {
     ASSERT_TRUE(engine->probe({.apis = {"cuda"}}, nullptr, nullptr));
     engine->sleeps(true);
     root_.write("sys/devices/pci0000:00/0000:00:06.0/subsystem_vendor", "0x1458\n");
-    engine->sleeps(false);  // scans, and does not ask those that run
+    engine->sleeps(false);  // scans, and does not query drivers whose workers are running
     gpu_is("suspended");
     ASSERT_TRUE(engine->probe({.apis = {"pci"}}, nullptr, nullptr));
     finish(*engine);
@@ -438,7 +438,7 @@ TEST_F(EngineTest, AsksNobodyAgainWhileTheMachineSleeps) {
     const auto launched = launcher_.launched;
     ASSERT_TRUE(engine->probe({.apis = {"cuda"}}, {}, {}));
     engine->sleeps(true);
-    launcher_.let_answer(Outcome::Answered);  // otherwise than before
+    launcher_.let_answer(Outcome::Answered);  // a different answer than before
     ASSERT_TRUE(loop_->run_until([&engine] { return !engine->probing(); }));
     EXPECT_EQ(launcher_.launched, launched + 1);
     engine->sleeps(false);

@@ -18,7 +18,8 @@
 #include "support/signed_bundle.h"
 #include "support/temporary_folder.h"
 
-// Documents that come to a machine: which are used, and bundles that are hostile, old or cut short.
+// Tests of data files that are installed on a machine: which of them are used, and bundles that are
+// malicious, old or truncated.
 
 namespace gpuprobe::engine {
 namespace knowledge_base_test {
@@ -59,7 +60,7 @@ protected:
         const auto done = update(file, now);
         return done ? "" : done.error().text;
     }
-    /// The version in use, and where it is from.
+    /// The version in use, and its origin.
     [[nodiscard]] std::string in_use() const {
         const auto library = knowledge_in(folders()).library;
         return std::string{name_of(library->origin())} + " " + text_of(library->version());
@@ -101,7 +102,8 @@ TEST_F(MachineKnowledge, TakesNoBundleThatIsFrozenForeignOrBroken) {
                 support::public_key_file(1, "k, expires 2027-01-31"));
     EXPECT_EQ(refusal_of(bundle_of("2027.1.1")), "bundle: the signing key has expired: test.pub");
     root_.write("etc/gpuprobe/keys.d/test.pub", support::public_key_file(1));
-    // Whoever signs may err too: each document is read before anything is switched.
+    // A signed bundle may also contain mistakes: each data file is parsed before the bundle is put
+    // in use.
     const std::pair<const char*, const char*> documents[] = {
         {"chips", R"({"schema":"gpuprobe.chips/1"})"},
         {"drivers",
@@ -184,7 +186,7 @@ TEST_F(MachineKnowledge, IsTheOldOneOrTheNewOneWhateverStepFailsOrIsTheLast) {
             if (is_done) {
                 EXPECT_EQ(found, "bundle 2027.1.2");
             }
-            // What ended early is in nobody's way.
+            // Files from an interrupted update do no harm.
             if (found == "bundle 2027.1.1") {
                 EXPECT_EQ(refusal_of(new_file), "") << problem << " " << at;
             }

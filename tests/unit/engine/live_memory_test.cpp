@@ -52,14 +52,14 @@ public:
     }
     void knows(ProbeResult probe) { probes_.push_back(std::move(probe)); }
 
-    /// What the engine has from before; files that change afterwards are not in it.
+    /// The data that the engine has read. Later changes of files are not included.
     void scan(std::size_t gpus = 1) {
         machine_ = scan_machine(files_, RecordedNodes{}, Host{.memory = host_memory(files_)});
         const auto report = assemble(machine_, probes_, ReportContext{.now = kBefore});
         ASSERT_EQ(report.gpus.size(), gpus);
         gpu_ = *std::ranges::find(report.gpus, kId, &Gpu::id);
     }
-    /// What is read from here on is its first partition's.
+    /// From here on, the memory of the first partition is read.
     void take_partition() {
         const Report report{.gpus = {gpu_}};
         gpu_ = ComputeView{report}.report().gpus.front();
@@ -175,7 +175,7 @@ TEST(LiveMemory, OfAnNvidiaCardIsAskedOfNvmlAlone) {
     EXPECT_NE(std::ranges::find(memory.evidence, reading), memory.evidence.end());
 }
 
-/// An answer of NVML with one instance, of which that much is free.
+/// An answer of NVML with one instance that has the given free memory.
 ProbeResult divided(Bytes free, WallTime at) {
     auto probe = answered("nvml", gib(80), gib(79), at);
     Value instance;

@@ -5,7 +5,7 @@
 
 #include "fakes/worker/machine_worker.h"
 
-// The tests, or one of the workers that they start from this same program.
+// This program runs the tests, or is one of the workers that the tests start.
 int main(int argc, char** argv) {
     if (argc > 1 && !std::string_view{argv[1]}.starts_with("-"))
         return gpuprobe::machine_worker::run(argv);

@@ -17,14 +17,14 @@ namespace never_wake_test {
 
 namespace fs = std::filesystem;
 
-/// Files of a device whose reading wakes it, on some kernel at least.
+/// Files of a device that wake the device if they are read, at least on some kernels.
 /// Source: Linux, drivers/pci/pci-sysfs.c (config; the link attributes from 6.18 on) and
 /// drivers/gpu/drm/amd/pm/amdgpu_pm.c (before it returned EPERM for a sleeping device).
 constexpr auto kWaking = std::to_array<std::string_view>(
     {"config", "current_link_speed", "current_link_width", "max_link_speed", "max_link_width",
      "rom", "gpu_busy_percent", "mem_busy_percent", "pp_dpm_sclk", "pp_dpm_mclk", "pp_dpm_pcie",
      "pp_od_clk_voltage", "pp_features", "gpu_metrics", "vbios_version", "thermal_throttling_log"});
-/// hwmon's readings; its names tell a sensor without asking it.
+/// The readings of hwmon. The names of these files show which sensors exist without reading them.
 constexpr auto kSensors = std::to_array<std::string_view>({"_input", "_average", "_cap"});
 
 bool wakes(const std::string& path) {
@@ -35,7 +35,7 @@ bool wakes(const std::string& path) {
     return is_reading || std::ranges::find(kWaking, name) != kWaking.end();
 }
 
-/// An accelerator that is awake may be asked what it draws.
+/// The power draw of an accelerator may be read if the accelerator is awake.
 bool is_of_an_accelerator_awake(const std::string& path, const Machine& machine) {
     return std::ranges::any_of(machine.devices, [&path](const HardwareDevice& device) {
         return path.starts_with(device.sysfs_path + "/hwmon/") &&
@@ -44,7 +44,7 @@ bool is_of_an_accelerator_awake(const std::string& path, const Machine& machine)
     });
 }
 
-/// Of a GPU that is awake, whoever asks the doctor may be told what slows it down.
+/// The doctor may read why a GPU is slowed down if the GPU is awake.
 bool is_of_a_gpu_awake(const std::string& path, const Machine& machine) {
     return path.ends_with("/gpu_metrics") &&
            std::ranges::any_of(machine.devices, [&path](const HardwareDevice& device) {
@@ -53,7 +53,7 @@ bool is_of_a_gpu_awake(const std::string& path, const Machine& machine) {
            });
 }
 
-/// Looks at nodes and never opens one: there is no way to through it.
+/// Examines nodes without opening them; the class has no function for opening nodes.
 class NoNodes final : public NodeSource {
 public:
     [[nodiscard]] std::optional<DeviceNode> find(std::string_view) const override { return {}; }

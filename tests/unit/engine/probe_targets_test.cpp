@@ -18,7 +18,7 @@
 #include "support/fake_worker.h"
 #include "support/temporary_folder.h"
 
-/// Drivers that did harm are not asked again, whatever starts anew.
+/// Drivers that did harm are not probed again, even after a restart.
 namespace gpuprobe::engine {
 namespace probe_targets_test {
 
@@ -27,12 +27,12 @@ using std::chrono::minutes;
 using support::FakeWorker;
 using support::TemporaryFolder;
 
-/// What a worker does.
+/// The behavior of a worker.
 enum class Deed { Answers, FindsNothing, Alternates, Crashes, Stays };
 
 class FakeLauncher final : public Launcher {
 public:
-    std::map<std::string, Deed> deeds = {};  ///< by API; the others find nothing
+    std::map<std::string, Deed> deeds = {};  ///< by API; all other workers find no device
     std::map<std::string, int> launches = {};
     std::function<void()> at_launch = nullptr;
 
@@ -80,7 +80,7 @@ struct SetClock final : Clock {
 
 constexpr const char* kManifest = "/usr/share/vulkan/icd.d/radeon_icd.x86_64.json";
 
-/// What is written down as running.
+/// The probes that the file lists as running.
 std::vector<std::string> running_apis(const std::string& ledger) {
     const auto text = RootedFiles{}.read(ledger, mib(1)).value_or("");
     const auto document = parse_json(std::string_view{text}.substr(text.find('\n') + 1), mib(1));
@@ -148,7 +148,7 @@ protected:
         ASSERT_TRUE(engine.probe({.apis = std::move(apis)}, nullptr, [&] { is_done = true; }));
         ASSERT_TRUE(loop_->run_until([&is_done] { return is_done; }));
     }
-    /// An engine that has asked everything.
+    /// An engine that has probed all drivers.
     std::unique_ptr<Engine> after_a_round() {
         auto engine = started();
         if (!engine->probing())
@@ -164,7 +164,7 @@ protected:
         EXPECT_EQ(engine->report().quarantine.front().api, api);
         EXPECT_EQ(outcome_of(*engine, api), Outcome::Crashed);
     }
-    /// The ledger is afterwards as it was when that one had been written down.
+    /// Afterwards, the quarantine's file is as it was when that probe had been recorded.
     void goes_down_while_asking(const std::string& api, bool is_alone, const std::string& boot) {
         const auto ledger = root_.path() + "/state/quarantine";
         launcher_.at_launch = [&] {

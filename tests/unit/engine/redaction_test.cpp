@@ -48,7 +48,8 @@ TEST(Redaction, LeavesWhatIdentifiesNoCard) {
         EXPECT_EQ(Redaction{}.masked(text), text);
 }
 
-/// One of each form; tests/integration/cli/redaction_test.py has more, through a driver.
+/// One identifier of each form. tests/integration/cli/redaction_test.py tests more identifiers, in
+/// the output of a driver.
 TEST(Redaction, LeavesNoIdentifierInWhatDriversPrint) {
     const Identifiers known{.users = {"marta"},
                             .homes = {"/data/people/marta"},
@@ -126,7 +127,8 @@ TEST(Redaction, LeavesOutWhatDriversPrinted) {
     EXPECT_EQ(with.at("reasons").as_array()->size(), 2U);
 }
 
-/// A user may be called as the distribution, and WSL's kernel has a version of four parts.
+/// A user may have the same name as the distribution, and WSL's kernel has a version with four
+/// parts.
 TEST(Redaction, KeepsWhatAHostIs) {
     const auto host = parse_json(R"({"kernel": "5.15.167.4-microsoft-standard-WSL2",
         "os_release": {"id": "ubuntu", "id_like": ["debian"]}, "container": "docker"})",
@@ -136,7 +138,7 @@ TEST(Redaction, KeepsWhatAHostIs) {
     EXPECT_EQ((Redaction{known}.masked_document(*host)), *host);
 }
 
-/// Some drivers name their errors themselves.
+/// Some drivers have their own names for errors.
 TEST(Redaction, CutsWhatADriverCallsAnError) {
     struct Row {
         const char* note;

@@ -7,8 +7,8 @@
 #include "fakes/worker/machine_worker.h"
 #include "support/temporary_folder.h"
 
-/// One API's worker dies, hangs or lies, and everything that the other APIs said is still there.
-/// Real processes; this program is the worker too (main_test.cpp).
+/// The worker of one API crashes, hangs or sends wrong data, and all results of the other APIs are
+/// kept. The tests use real processes; this program is also the worker (main_test.cpp).
 namespace gpuprobe::engine {
 namespace resilience_test {
 
@@ -18,7 +18,8 @@ constexpr const char* kGpu = "pci:0000:00:06.0";
 constexpr const char* kManifest = "/usr/share/vulkan/icd.d/nvidia_icd.json";
 constexpr const char* kIcd = "/etc/OpenCL/vendors/nvidia.icd";
 constexpr std::array<const char*, 4> kApis{"cuda", "nvml", "opencl", "vulkan"};
-/// For the rows that end by it, and far more than the others take.
+/// The time limit. It ends the workers of some rows, and is much longer than the other workers
+/// need.
 constexpr Duration kDeadline = std::chrono::seconds{2};
 
 void install(const TemporaryFolder& root) {
@@ -40,7 +41,7 @@ struct Answer {
     Decision decision = {};
 };
 
-/// What the engine makes of that machine when one worker follows a script.
+/// The engine's report on that machine if one worker follows a script.
 Answer answer_with(const char* culprit, const char* script) {
     const TemporaryFolder root;
     install(root);

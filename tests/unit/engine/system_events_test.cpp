@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 constexpr Duration kSettle = milliseconds{250};
 
-/// Looks at a debounce until it is over, and returns when: as time since its first event.
+/// Checks a Debounce until it is over, and returns the time from its first event until then.
 std::vector<Duration> looks_at(Debounce& debounce,
                                MonotonicTime start,
                                Duration lasts,

@@ -119,13 +119,13 @@ TEST(TrialTargets, OfADividedGpuAreItsInstances) {
                        .uuid = "MIG-1",
                        .indices = {{"cuda", 0}}},
                       {.name = "mig-2", .id = "pci:0000:01:00.0/mig-2", .uuid = "MIG-2"},
-                      {.name = "mig-3", .id = "pci:0000:01:00.0/mig-3"}};  // nothing names it
+                      {.name = "mig-3", .id = "pci:0000:01:00.0/mig-3"}};  // no key identifies it
     EXPECT_EQ(devices_tried(gpu, "cuda", "pci:0000:01:00.0"),
               (Devices{"uuid:MIG-1", "uuid:MIG-2"}));
     EXPECT_EQ(devices_tried(gpu, "cuda", "pci:0000:01:00.0/mig-2"), Devices{"uuid:MIG-2"});
 }
 
-/// Beside one that has MIG instances CUDA lists a GPU to who names it, and to nobody else.
+/// If another GPU has MIG instances, CUDA lists a GPU only to programs that name it.
 TEST(TrialTargets, OfAGpuThatIsListedWhenNamedGoByItsAddress) {
     using Devices = std::vector<std::string>;
     auto gpu = divided_gpu("cuda", "cuda");

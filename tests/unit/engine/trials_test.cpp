@@ -27,7 +27,7 @@ constexpr const char* kFirst = "0000:00:06.0";
 constexpr const char* kSecond = "0000:00:07.0";
 constexpr const char* kLavapipe = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
 
-/// What a worker does about one device.
+/// The behavior of a worker for one device.
 enum class Deed { Right, Wrong, Fails, Crashes, Stays };
 
 std::optional<PciAddress> address(std::string_view text) {
@@ -36,8 +36,8 @@ std::optional<PciAddress> address(std::string_view text) {
 
 class FakeLauncher final : public Launcher {
 public:
-    std::map<std::string, Deed> deeds = {};  ///< by stage and device; the others do right
-    std::vector<std::string> started = {};   ///< of the later stages, in order
+    std::map<std::string, Deed> deeds = {};  ///< by stage and device; all other workers succeed
+    std::vector<std::string> started = {};   ///< targets of the later stages, in order
     std::function<void(const ProbeTarget&)> at_launch = nullptr;
     std::vector<DeviceFacts> cards = {{.index = 0, .name = "one", .pci = address(kFirst)},
                                       {.index = 1, .name = "two", .pci = address(kSecond)}};

@@ -457,7 +457,7 @@ TEST(Examine, LetsNobodyJoinRootsGroup) {
     EXPECT_EQ(shut("/dev/dri/renderD128", "nogroup", "0660"), Value{"udev"});
 }
 
-/// A cause explains another one of the same API alone.
+/// A cause explains another cause only if both are about the same API.
 TEST(Examine, LeavesOutWhatIsExplainedForThatApi) {
     auto report = healthy();
     gpu_of(report).vendor = "amd";
@@ -479,7 +479,7 @@ bool has(const std::string& text, std::string_view words) {
     return text.find(words) != std::string::npos;
 }
 
-/// By its architecture, which its chip tells before any driver does.
+/// The fix depends on the architecture, which is known from the chip even without a driver.
 TEST(Examine, KnowsWhichDriverOfNvidiasServesAGpu) {
     const auto nouveau = [](const char* capability) {
         auto report = healthy();
@@ -521,7 +521,8 @@ TEST(Examine, KnowsWhichDriverOfNvidiasServesAGpu) {
         EXPECT_TRUE(has(fix("12.0"), "the open kernel module, 570 or later"));  // RTX 5090
         EXPECT_FALSE(has(fix("9.0"), "branch")) << fix("9.0");                  // H100
     }
-    auto ion = healthy();  // no capability is known of chips of before CUDA, nor of some after it
+    // The capability is unknown for chips before CUDA, and for some later chips
+    auto ion = healthy();
     gpu_of(ion).driver.name = "nouveau";
     gpu_of(ion).pci = PciInfo{.vendor_id = "10de", .device_id = "087d"};
     EXPECT_TRUE(has(fix_of(ion, "nouveau"), "keep the open driver nouveau: branch 340"));
@@ -568,7 +569,7 @@ TEST(Examine, TellsAnApuHowMuchMoreMemoryItCouldHave) {
     EXPECT_EQ(std::ranges::count(ids_of(examine(report, {})), "gtt-half"), 0);
 }
 
-/// A chip that chips.json knows is meant by each of its device ids.
+/// A chip in chips.json is identified by each of its device ids.
 TEST(Examine, KnowsAChipByEachOfItsDeviceIds) {
     auto report = healthy();
     lose_driver(report);
@@ -586,7 +587,7 @@ TEST(Examine, KnowsAChipByEachOfItsDeviceIds) {
         EXPECT_FALSE(is_found(other)) << other;
 }
 
-/// What the kernel was started with, or says itself, is told in place of "see why".
+/// Kernel parameters, and reasons from the kernel, are shown instead of "see why".
 TEST(Examine, SaysWhereADriverMadeNoNode) {
     auto report = healthy();
     be_amd(report);

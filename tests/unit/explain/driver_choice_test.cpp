@@ -8,7 +8,7 @@
 namespace gpuprobe::test {
 namespace driver_choice_test {
 
-/// A GPU by its device id; served: by NVIDIA's driver of that version and flavour.
+/// A GPU with that device id. `served`: NVIDIA's driver of that version and flavor serves it.
 Gpu gpu(const char* id, const char* device, const char* version = "", const char* flavour = "") {
     Gpu gpu{.id = id, .kind = GpuKind::Discrete, .vendor = "nvidia"};
     gpu.pci = PciInfo{.vendor_id = "10de", .device_id = device};
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
              {gpu("pci:2", kPascal, "470.1", "proprietary")},
              "nvidia-legacy"},
         Case{"KeplerBesideAda", kKepler, {gpu("pci:2", "2684", "550.1", "proprietary")}, ""},
-        // The proprietary module does not serve a Blackwell.
+        // The proprietary module does not support Blackwell GPUs.
         Case{"PascalBesideBrokenBlackwell",
              kPascal,
              {gpu("pci:2", kBlackwell, "570.1", "proprietary")},

@@ -95,7 +95,7 @@ TEST(Wording, OfACauseIsNotThatOfItsReasonAgain) {
     }
 }
 
-/// A machine on which two GPUs miss something, each of its own.
+/// A machine with two GPUs, each of which has a different problem.
 Report container_report() {
     Report report{
         .gpus = {Gpu{.id = "pci:1", .vendor = "nvidia"}, Gpu{.id = "pci:2", .vendor = "amd"}}};
@@ -128,7 +128,7 @@ TEST(Wording, TakesTheFixThatTheDoctorHasForThisPlace) {
               "probe the drivers: gpuprobectl probe");
 }
 
-/// Of what no doctor finds: the reasons of candidates.
+/// Causes that the doctor never finds: the reasons of candidates.
 TEST(Wording, TakesTheFixOfAReasonThatFitsThePlace) {
     const std::vector<Finding> none;
     const auto fix = [&none](const Host& host, const Reason& reason, bool is_root = false) {
@@ -152,7 +152,7 @@ TEST(Wording, TakesTheFixOfAReasonThatFitsThePlace) {
               std::string::npos);
 }
 
-/// The cause that explains another one, by a node of which the reason knows nothing.
+/// The cause that explains another cause, because of a node that the reason does not mention.
 TEST(Wording, TakesTheFixOfWhatStandsInItsPlace) {
     Report report{.gpus = {Gpu{.id = "pci:1", .vendor = "amd", .driver = {.name = "amdgpu"}}}};
     report.gpus[0].nodes = {{.path = "/dev/dri/renderD128", .accessible = true}};
@@ -169,7 +169,8 @@ TEST(Wording, TakesTheFixOfWhatStandsInItsPlace) {
     EXPECT_EQ(fix("vulkan"), "");
 }
 
-/// What the doctor left out, another finding explains: "update the driver" does not help there.
+/// If the doctor left out a finding, another finding explains it; "update the driver" would not
+/// help in this case.
 TEST(Wording, HasNoFixForWhatTheDoctorExplainsByAnother) {
     auto report = container_report();
     report.gpus[0].apis["cuda"] = {.outcome = Outcome::Failed,
@@ -294,7 +295,7 @@ std::string rejected_text(std::vector<Reason> reasons) {
         .text;
 }
 
-/// Of a GPU that can't be used, or that was not heard, nobody misses a fact.
+/// No missing facts are reported for a GPU that can't be used or whose driver did not answer.
 TEST(Explain, SaysNoUnknownFactBesideWhatEndsTheQuestion) {
     EXPECT_EQ(rejected_text({at("pci:1", because("no-driver")), unknown("pci:1", "gfx")}),
               "no kernel driver is bound to the device");
@@ -311,7 +312,7 @@ TEST(Explain, SaysNoUnknownFactBesideWhatEndsTheQuestion) {
               "glibc is too old; a required fact is unknown: kernel");
 }
 
-/// Another way of the same build may be open still.
+/// The same build may still have another usable backend.
 TEST(Explain, SaysAnUnknownFactOfAnotherWay) {
     auto ended = at("pci:1", because("backend-not-usable", {{"want", "cuda"}}));
     ended.detail["alternative"] = 0;

@@ -65,7 +65,7 @@ inline void be_amd(Report& report) {
 inline constexpr auto kAbsent = Outcome::Absent;
 inline constexpr auto kFailed = Outcome::Failed;
 
-/// The case by which words for a finding are chosen.
+/// The situation that determines the words for a finding.
 inline Value case_of(const Report& report, std::string_view id) {
     return only(examine(report, {}), id).evidence.at("case");
 }
