@@ -72,7 +72,7 @@ TEST(Examine, TakesAWordOffTheCommandLineAsTheDistributionDoes) {
         << "a quote would end the word in a command";
 }
 
-/// Whoever makes a sandbox names its groups.
+/// The group names in a sandbox come from the program that created the sandbox.
 TEST(Examine, PutsAGroupIntoACommandAsOneWord) {
     for (const auto* sandbox : {"flatpak", "snap", "toolbox", ""}) {
         auto report = healthy();
@@ -114,7 +114,7 @@ TEST(Examine, NamesThePackagesOfTheProcessor) {
               std::string::npos);
 }
 
-/// Intel's compute runtime is made for x86-64 alone, whatever the distribution.
+/// On every distribution, Intel's compute runtime is only built for x86-64.
 TEST(Examine, NamesNoPackageThatIsMadeForAnotherProcessor) {
     auto report = healthy();
     report.host.os_release = OsRelease{.id = "ubuntu", .version_id = "24.04"};
@@ -247,7 +247,7 @@ TEST_P(Install, IsACommandWhereOneExistsAndAlwaysWords) {
     EXPECT_EQ(place.command(pattern, Value{}), row.command);
 }
 
-/// A row whose words are the command.
+/// A row whose text is the command.
 InstallRow runs(const char* name, Host host, const char* role, const char* command) {
     return {name, std::move(host), role, command, command};
 }

@@ -24,7 +24,7 @@ struct Notes {
 };
 RECORD_MEMBERS(Notes, notes, last, by_name)
 
-/// The record with words, at a place about which nothing is known.
+/// The record with texts, for a machine about which nothing is known.
 template <class T>
 T worded(T record) {
     ReasonWriter{[] { return ReasonPlace{}; }}.add_to(record);
@@ -122,7 +122,7 @@ TEST(ReasonWriter, TakesTheFixForTheGpuOfTheCandidate) {
     EXPECT_EQ(decision.candidates.at(1).reasons.at(0).words->fix, "of b");
 }
 
-/// Finding out about the machine may take a while.
+/// It may take some time to examine the machine.
 TEST(ReasonWriter, AsksForThePlaceOnceAndOnlyIfThereIsAReason) {
     int asked = 0;
     ReasonWriter writer{[&asked] {
@@ -150,7 +150,7 @@ TEST(ReasonSubject, IsTheGpuAndTheApiOfTheCandidate) {
     EXPECT_EQ(subject.gpu, "a");
     EXPECT_EQ(subject.api, "hip");
     EXPECT_EQ(subject.path, "/dev/kfd");
-    // No API is below the CPU.
+    // The CPU has no API.
     auto cpu = rocm_on("a");
     cpu.backend = "cpu";
     EXPECT_EQ(worded(cpu).reasons.at(0).words->subject.api, std::nullopt);

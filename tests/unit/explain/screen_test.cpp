@@ -26,7 +26,7 @@ TEST(TextWidth, CutsAtACharacterAndMarksTheCut) {
     EXPECT_EQ(cut_to("NVIDIA H200", 8, "…"), "NVIDIA…");  // no space before the mark
     EXPECT_EQ(cut_to("NVIDIA H200", 8, "..."), "NVIDI...");
     EXPECT_EQ(cut_to("显卡驱动", 5, "…"), "显卡…");
-    EXPECT_EQ(cut_to("显卡驱动", 4, "…"), "显…");  // half a wide character does not fit
+    EXPECT_EQ(cut_to("显卡驱动", 4, "…"), "显…");  // there is no space for half a wide character
     EXPECT_EQ(cut_to("abc", 0, "…"), "");
     EXPECT_EQ(cut_to("abcdef", 2, "..."), "ab");
 }

@@ -12,7 +12,7 @@
 #include "export/formats.h"
 #include "support/places.h"
 
-/// Machines of a fleet, as reports that only say what an export reads.
+/// Machines of a fleet, as reports that contain only the data that an export reads.
 namespace gpuprobe::testing_fleet {
 
 inline const Rules& rules() {
@@ -82,7 +82,7 @@ inline Report mixed() {
     return report;
 }
 
-/// An H200 of which one instance can be told to Slurm and one can't.
+/// An H200 with one instance that can be described to Slurm and one that can't.
 inline Report divided() {
     auto gpu = h200();
     gpu.partitions = {{.name = "mig-1",

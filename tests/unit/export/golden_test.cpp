@@ -56,7 +56,7 @@ TEST(Golden, IsOfEveryFormat) {
             << format.name;
 }
 
-/// A fleet's labels may be read by everybody.
+/// All users may read the labels of a fleet.
 TEST(Golden, TellsNoUuidButToPrometheus) {
     const auto report = mixed();
     for (const auto& format : export_formats()) {

@@ -7,7 +7,7 @@
 #include "policy/application_set.h"
 #include "unit/export/fleet.h"
 
-/// Needs of variants, and the queries for them.
+/// The needs of variants, and the queries for these needs.
 namespace gpuprobe::testing_fleet {
 
 /// The need of a variant with this `requires`, on linux-x86_64.

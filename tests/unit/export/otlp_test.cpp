@@ -10,8 +10,8 @@ namespace otlp_test {
 
 using namespace testing_fleet;
 
-/// A collector refuses points that are old, or shows none after five minutes; a report may be days
-/// old.
+/// A collector refuses old data points, or shows no points after five minutes, but a report may be
+/// days old.
 TEST(Otlp, IsOfTheTimeWhenTheMachineWasSeen) {
     const auto report = mixed();
     auto subject = subject_of(report);
@@ -21,15 +21,17 @@ TEST(Otlp, IsOfTheTimeWhenTheMachineWasSeen) {
     EXPECT_EQ(text.find("1795216000"), std::string::npos) << "when the report began";
 }
 
-/// A collector that reads files takes two for the same where their first 1,000 bytes are.
+/// A collector that reads files treats two files as the same file if their first 1,000 bytes are
+/// equal.
 TEST(Otlp, TellsTheTimeEarly) {
     const auto report = mixed();
     auto subject = subject_of(report);
-    subject.node = std::string(64, 'n');  // as long as Linux lets a name be
+    subject.node = std::string(64, 'n');  // the longest name that Linux allows
     EXPECT_LT(write_otlp(subject).text.value_or("").find("1795216000000000000"), 900);
 }
 
-/// Ids of hardware are those of a machine, and every machine's first GPU has the same.
+/// Hardware ids are only unique within a machine: the first GPU of every machine may have the same
+/// id.
 TEST(Otlp, TellsMachinesApart) {
     const auto report = mixed();
     auto subject = subject_of(report);

@@ -57,7 +57,7 @@ struct Left {
 };
 class Weaker : public ::testing::TestWithParam<Left> {};
 
-/// Nothing that is needed is dropped in silence.
+/// No needed data is dropped without a note.
 TEST_P(Weaker, IsSaid) {
     const auto query =
         orchestrator(GetParam().engine)->ask(*need_of(GetParam().requirements), rules(), {});

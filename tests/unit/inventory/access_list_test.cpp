@@ -8,7 +8,7 @@ namespace access_list_test {
 
 using namespace std::string_view_literals;
 
-/// As getxattr(2) gave it for a file after `setfacl -m u:1000:rw,g:44:r`.
+/// The value that getxattr(2) returned for a file after `setfacl -m u:1000:rw,g:44:r`.
 constexpr auto kList =
     "\x02\0\0\0"
     "\x01\0\x06\0\xff\xff\xff\xff"

@@ -50,7 +50,7 @@ TEST(Amdgpu, IsNamedByItsRevision) {
     };
     EXPECT_EQ(named("c8"), "AMD Radeon RX 7900 XTX");
     EXPECT_EQ(named("cc"), "AMD Radeon RX 7900 XT");
-    EXPECT_EQ(named("d0"), std::nullopt);  // it says less than pci.ids
+    EXPECT_EQ(named("d0"), std::nullopt);  // less specific than pci.ids
     EXPECT_EQ(named("d1"), std::nullopt);
     EXPECT_EQ(named("01"), std::nullopt);
 }
@@ -96,7 +96,7 @@ TEST(Amdgpu, DoesNotBelieveImpossibleSizesAndSerials) {
 TEST(Amdgpu, TellsAnApuByTheNamesOfItsSensors) {
     const FakeMachine machine;
     const auto apu = machine.pci("0000:04:00.0", "1002", "15bf", "030000", "amdgpu");
-    machine.folder(apu + "/hwmon/hwmon6/in1_input");  // a folder: to read it would fail
+    machine.folder(apu + "/hwmon/hwmon6/in1_input");  // a folder, so reading it would fail
     machine.file(apu + "/hwmon/hwmon7/name", "other\n");
     const auto card = machine.pci("0000:05:00.0", "1002", "744c", "030000", "amdgpu");
     machine.file(card + "/hwmon/hwmon1/in0_label", "vddgfx\n");
@@ -205,7 +205,7 @@ TEST(Kfd, MakesPartitionsOfOneGpu) {
     EXPECT_EQ(device.drm.render, "226:128");
 }
 
-/// What kernels have put into location_id and unique_id for partitions.
+/// The values of location_id and unique_id for partitions in different kernels.
 TEST(Kfd, FindsTheCardOfAPartitionByWhateverEncoding) {
     struct Case {
         const char* name;
@@ -275,13 +275,14 @@ TEST(VirtualFunctions, ArePartitionsOfTheirCardWhateverDriverTookThem) {
     EXPECT_EQ(partitions[2].node, "/dev/dri/renderD129");
 }
 
-/// The host's driver holds them until one becomes a vGPU, and lists none of them in /proc.
+/// The host's driver is bound to virtual functions until they become vGPUs, and lists none of them
+/// in /proc.
 TEST(VirtualFunctions, ThatNvidiasDriverKeepsForGuestsAreIdlePartitions) {
     const FakeMachine machine;
     const auto card = machine.pci("0000:41:00.0", "10de", "2235", "030200", "nvidia");
     for (const auto* address : {"0000:41:00.4", "0000:41:00.5"})
         machine.link(machine.pci(address, "10de", "2235", "030200", "nvidia") + "/physfn", card);
-    machine.pci("0000:42:00.0", "10de", "2235", "030200", "nvidia");  // as a guest has one
+    machine.pci("0000:42:00.0", "10de", "2235", "030200", "nvidia");  // as in a guest
     const auto result = scanned(machine);
     EXPECT_EQ(ids_of(result), (Names{"pci:0000:41:00.0", "pci:0000:42:00.0"}));
     const auto& partitions = result.devices.at(0).partitions;

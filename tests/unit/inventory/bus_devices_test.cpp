@@ -61,7 +61,7 @@ TEST(PciFunctions, LeavesOutOtherClasses) {
     EXPECT_EQ(ids_of(scanned(machine)), Ids{});
 }
 
-/// gpustack/gpustack#5170: two K100_AI, of which the class says "bridge".
+/// gpustack/gpustack#5170: two K100_AI with the class "bridge".
 TEST(PciFunctions, TakesAKnownDeviceWhateverItsClass) {
     const FakeMachine machine;
     machine.pci("0000:06:00.0", "1d94", "6210", "068000", "hydcu");

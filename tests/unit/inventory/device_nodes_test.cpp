@@ -26,7 +26,8 @@ TEST(LiveNodes, LookAtANodeWithoutOpeningIt) {
     EXPECT_TRUE(node->group);
 }
 
-/// The node of a terminal of our own: whoever runs this owns it, and not everyone may open it.
+/// The node of a new terminal. It belongs to the user who runs this test, and not all users may
+/// open it.
 std::string own_terminal(const UniqueFd& terminal) {
     char path[64] = {};
     EXPECT_EQ(::grantpt(terminal.get()), 0);

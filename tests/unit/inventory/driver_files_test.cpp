@@ -71,7 +71,7 @@ TEST(DriverFiles, SayWhenADeviceIsNotReady) {
     EXPECT_EQ(report.accelerators.front().health, "device-not-ready");
 }
 
-/// Management and use of an Alveo are two functions; a guest has the second alone.
+/// An Alveo has separate functions for management and for use; a guest has only the second.
 TEST(DriverFiles, OfTwoFunctionsOfACardMakeOne) {
     for (const bool is_guest : {false, true}) {
         const FakeMachine machine;
@@ -161,7 +161,7 @@ TEST(Sensors, OfAGpuAreNotRead) {
     EXPECT_TRUE(scanned.extra.at("power_draw").is_null());
 }
 
-/// The zone of the NPU is by its type, wherever the kernel has counted it.
+/// The thermal zone of the NPU is found by its type, whatever its number is.
 TEST(Sensors, OfASystemOnChipAreItsThermalZones) {
     const FakeMachine machine;
     const std::string npu = "/sys/devices/platform/fdab0000.npu";
@@ -242,10 +242,10 @@ TEST(PlatformDevices, AComponentNamesTheDisplayControllerThatHasItsNodes) {
     const auto second = machine.platform("be01000.display-controller", "msm_dpu");
     machine.class_member("drm", "renderD129", second, "226:129");
     const std::vector<std::string> unknown(2, "none");
-    EXPECT_EQ(names(), unknown);  // nobody knows which of them
+    EXPECT_EQ(names(), unknown);  // it is unknown which of them
 }
 
-/// The kernel's release is never a version of NVIDIA's.
+/// The kernel's release is never used as the version of NVIDIA's driver.
 TEST(DriverVersion, OfATegraIsThatOfItsModuleOrRelease) {
     const FakeMachine machine;
     machine.platform("17000000.ga10b", "gk20a");

@@ -80,7 +80,7 @@ private:
     std::string root_ = {};
 };
 
-/// Files that remember which were read, listed, resolved or looked at.
+/// A file system that records which files were read, listed, resolved or examined.
 class WatchedFiles final : public FileSystem {
 public:
     explicit WatchedFiles(const std::string& root) : files_{root} {}

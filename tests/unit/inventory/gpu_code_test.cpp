@@ -4,7 +4,7 @@
 
 #include "unit/inventory/text_pieces.h"
 
-/// Kernels in files: src/inventory/gpu_code.cpp.
+/// Tests of src/inventory/gpu_code.cpp, which finds kernels in files.
 namespace gpuprobe {
 namespace gpu_code_test {
 
@@ -105,9 +105,9 @@ TEST(HipCodeInFiles, AreDecompressedAsFarAsTheirTargetsGo) {
 
 TEST(GpuCodeInFiles, IsRefusedWhereItContradictsItself) {
     auto image = fatbin({{2, 86}});
-    image[8] = '\x7f';  // the container is said to be longer than the section
+    image[8] = '\x7f';  // the header claims that the container is longer than the section
     auto payload = fatbin({{2, 86}});
-    payload[16 + 12] = '\x7f';  // the image longer than its container
+    payload[16 + 12] = '\x7f';  // the image claims to be longer than its container
     auto targets = bundle({"hip-amdgcn-amd-amdhsa-gfx906"});
     targets[24 + 7] = '\x7f';
     const std::string compressed = "CCOB" + bytes(std::uint16_t{9}) + bytes(std::uint16_t{0});
@@ -128,7 +128,7 @@ TEST(GpuCodeInFiles, MayBeCutAtEachByte) {
     for (std::size_t size = 0; size < cuda.size(); ++size) {
         TextPieces file{cuda.substr(0, size)};
         (void)cuda_code(file, 0, size);
-        (void)cuda_code(file, 0, cuda.size());  // the section claims more than the file has
+        (void)cuda_code(file, 0, cuda.size());  // the section claims to be longer than the file
     }
     for (std::size_t size = 0; size < 200; ++size) {
         TextPieces file{hip.substr(0, size)};

@@ -10,8 +10,8 @@
 namespace gpuprobe {
 namespace installed_build_test {
 
-// This program has report's tables in it, which name every API's loader: to the reader it is a
-// program that loads them itself.
+// This test program contains the tables of the report component with the names of all loaders, so
+// the reader treats it as a program that loads them.
 constexpr const char* kOwnProgram = "/proc/self/exe";
 
 std::vector<std::string> needs_with(std::vector<std::string> sonames) {
@@ -28,7 +28,7 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
 TEST(InstalledBuild, LooksUpWhatNoReportListsInTheLinkersCache) {
     EXPECT_TRUE(contains(needs_with({}), "libzstd.so.1"));
     EXPECT_FALSE(contains(needs_with({"libzstd.so.1"}), "libzstd.so.1"));
-    // What reports list is the report's to tell.
+    // Libraries that reports list are left to the report.
     EXPECT_TRUE(contains(needs_with({"libstdc++.so.6"}), "libstdc++.so.6"));
     EXPECT_FALSE(contains(needs_with({}), "libc.so.6"));
 }

@@ -8,7 +8,7 @@
 namespace gpuprobe {
 namespace node_watch_test {
 
-/// A watch over a folder that stands for /dev, on a loop that gives up after a while.
+/// A watch of a folder that is used instead of /dev, with a loop that has a time limit.
 class NodeWatchTest : public testing::Test {
 protected:
     void SetUp() override {
@@ -22,8 +22,8 @@ protected:
         ASSERT_TRUE(created) << created.error().text;
         watch_ = std::move(created).value();
     }
-    /// How often a change was told once all that has happened so far is heard of: what is deferred
-    /// comes after it.
+    /// How often a change was reported after all events so far were handled. A deferred call runs
+    /// after them.
     [[nodiscard]] int changes() {
         bool is_over = false;
         const auto last = loop_->defer([&is_over] { is_over = true; });

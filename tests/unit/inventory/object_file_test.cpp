@@ -44,7 +44,7 @@ TEST(ObjectFiles, MayBeCutAnywhere) {
         const auto object = read_object(file, ReadDepth::Code);
         EXPECT_TRUE(!object || !*object || (*object)->needed.empty());
     }
-    // A file that became shorter since its size was asked.
+    // A file that became shorter after its size was read.
     ReadAllowance allowance;
     FilePieces longer{std::move(fd), size * 2, allowance};
     EXPECT_EQ(longer.read(size * 2 - 10, 10).value_or("?"), "");

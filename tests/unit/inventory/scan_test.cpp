@@ -61,7 +61,7 @@ bool wakes(const std::string& path) {
            path.starts_with("/dev/");
 }
 
-/// The names of sensors come from the kernel's own tables: only to read one asks the hardware.
+/// The names of sensors come from the kernel's tables; only reading a sensor accesses the hardware.
 bool lists_sensors(const std::string& folder) {
     return folder.ends_with("/hwmon") || folder.ends_with("/hwmon/hwmon3");
 }
@@ -373,7 +373,7 @@ TEST(Scan, TakesADriversOwnVersionBeforeTheKernels) {
     EXPECT_EQ(result.devices.at(2).driver_version, std::nullopt);
 }
 
-/// An Arc Pro B70 with one virtual function that the host's own driver has taken.
+/// An Arc Pro B70 with one virtual function to which the host's driver is bound.
 std::string bound_virtual_function(const FakeMachine& machine) {
     const auto card = machine.pci("0000:03:00.0", "8086", "e223", "030000", "xe");
     machine.class_member("drm", "renderD128", card, "226:128");

@@ -130,7 +130,8 @@ TEST(KernelSetup, FindsModulesOfTheRunningKernel) {
     EXPECT_EQ(kernel_setup(files, {}).installed, std::nullopt);
 }
 
-/// Debian has room for several of NVIDIA's drivers: the file's name is not the module's.
+/// On Debian, several versions of NVIDIA's driver can be installed, so the name of a file is not
+/// the name of the module.
 TEST(KernelSetup, KnowsTheModulesOfNvidiasFlavours) {
     const auto installed = [](const std::string& name) {
         MemoryFiles files;
@@ -163,7 +164,7 @@ TEST(KernelSetup, ReadsWhatIsInUse) {
     EXPECT_EQ(setup.iommu, std::nullopt);
 }
 
-/// For captures that are passed on: the part says the same to a scan as the file.
+/// For captures: a scan gets the same facts from the reduced file as from the whole file.
 TEST(SetupPart, KeepsOnlyWhatAScanUses) {
     EXPECT_EQ(setup_part("/proc/cmdline",
                          "BOOT_IMAGE=/vmlinuz root=UUID=1-2 ip=10.0.0.5 luks.name=x=home "

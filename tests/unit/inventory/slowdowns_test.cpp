@@ -29,7 +29,7 @@ struct Slowed : FakeMachine {
     HardwareDevice device = {};
 };
 
-/// A gpu_metrics of that version: zeros, and the status in eight bytes at its place.
+/// A gpu_metrics table of that version. All bytes are zero except the eight bytes of the status.
 std::string metrics(unsigned char format,
                     unsigned char content,
                     std::size_t size,

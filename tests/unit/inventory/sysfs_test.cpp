@@ -51,7 +51,7 @@ TEST(Aperture, SurvivesACutAtAnyByte) {
 using support::MemoryFiles;
 using Notes = std::vector<std::string>;
 
-/// Files of which some are read with an error.
+/// A file system in which reading some files causes an error.
 class UnreadableFiles final : public FileSystem {
 public:
     [[nodiscard]] Result<std::string> read(std::string_view path, Bytes) const override {

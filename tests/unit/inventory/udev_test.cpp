@@ -15,9 +15,9 @@ using namespace std::chrono_literals;
 
 constexpr const char* kInside = "GPUPROBE_TEST_UNDER_UMOCKDEV";
 
-/// umockdev's test bed: devices of our own and their events, seen by libudev in a process that
-/// has its preload library. Loaded by hand, so that building the tests does not need GLib.
-/// Source: umockdev.h of umockdev 0.17.
+/// umockdev's test bed: it provides fake devices and events to libudev, in a process with
+/// umockdev's preload library. The library is loaded at run time, so that building the tests does
+/// not need GLib. Source: umockdev.h of umockdev 0.17.
 class TestBed {
 public:
     TestBed() : library_{dlopen("libumockdev.so.0", RTLD_NOW)} {
@@ -55,7 +55,7 @@ private:
     void* bed_ = nullptr;  // lives as long as the process
 };
 
-/// Runs one test of this program again with umockdev's library in front; its exit status.
+/// Runs one test of this program again with umockdev's preload library. Returns the exit status.
 int run_under_umockdev(const std::string& test) {
     const auto filter = "--gtest_filter=" + test;
     const pid_t child = fork();
@@ -84,14 +84,15 @@ protected:
         ASSERT_TRUE(created) << created.error().text;
         monitor_ = std::move(created).value();
     }
-    /// Runs the loop until a change has been told as often.
+    /// Runs the loop until a change has been reported that often.
     void wait_for(int count) {
         bool late = false;
         const auto limit = loop_->after(5s, [&late] { late = true; });
         ASSERT_TRUE(loop_->run_until([&] { return late || changes_ >= count; }));
         ASSERT_FALSE(late);
     }
-    /// How often it was told when all that has arrived is heard of: what is deferred comes after.
+    /// How often a change was reported after all events so far were handled. A deferred call runs
+    /// after them.
     [[nodiscard]] int changes() {
         bool is_over = false;
         const auto last = loop_->defer([&is_over] { is_over = true; });

@@ -54,7 +54,7 @@ TEST(Bundle, IsRefusedWithABitFlipped) {
     const auto message = message_of(head_for(kTexts, "2027.1.1", "2028-01-01"), kTexts);
     const auto file = signed_by(1, message);
     const auto key = public_key_from(public_key_file(1), "test.pub").value();
-    const auto start = file.find('\n') + 1;  // nobody vouches for the comment
+    const auto start = file.find('\n') + 1;  // the comment is not signed
     for (auto at = start; at < file.size(); ++at)
         for (unsigned bit = 0; bit < 8; ++bit) {
             auto changed = file;

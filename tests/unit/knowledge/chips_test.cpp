@@ -62,7 +62,7 @@ TEST(Chips, FindTheFirstCompatibleStringThatIsKnown) {
     EXPECT_EQ(Chips::current().find_compatible({}), nullptr);
 }
 
-/// As they are compiled in they are lines; what stands otherwise is read as JSON.
+/// The compiled-in data files have one row per line; any other layout is read as JSON.
 TEST(Chips, AreTheSameReadAsLinesAndAsJson) {
     const auto text = compiled_in_text("chips");
     ASSERT_TRUE(DocumentLines::of(text));
@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
             "vendor_ids"}),
     [](const auto& row) { return std::string{row.param.name}; });
 
-/// What the drivers' own tables say, without our hand-written rows.
+/// The data from the drivers' own tables, without our hand-written rows.
 class Claims : public testing::Test {
 protected:
     struct Count {

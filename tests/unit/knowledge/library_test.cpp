@@ -105,7 +105,7 @@ TEST(DocumentHeads, AreTheMembersBeforeTheFirstList) {
         EXPECT_FALSE(head_of(bad)) << bad;
 }
 
-/// A document without a date would never expire, and nobody would notice.
+/// A data file without a date would never expire, and this would not be noticed.
 TEST(DocumentHeads, OfEveryDocumentSayWhenItExpires) {
     for (const auto& documents : {builtin_knowledge(), builtin_causes()})
         for (const auto& document : documents) {

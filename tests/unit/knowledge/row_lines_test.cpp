@@ -40,7 +40,7 @@ TEST(DocumentLines, TellStringsAndRows) {
     EXPECT_FALSE(rows_in<Thing>(*lines, "others"));
 }
 
-/// With `was` in another form: still JSON for the most part, and for its reader.
+/// The text with `was` replaced. It is still mostly valid JSON.
 class OtherLines : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(OtherLines, AreNotRead) {

@@ -4,7 +4,7 @@
 #include "knowledge/bundle.h"
 #include "support/signed_bundle.h"
 
-/// Who may sign a bundle: src/knowledge/signature.cpp.
+/// Tests of src/knowledge/signature.cpp, which decides who may sign a bundle.
 namespace gpuprobe::knowledge {
 namespace signature_test {
 
@@ -24,7 +24,8 @@ TEST(Signature, IsOneOfTheKeys) {
     EXPECT_EQ(foreign.error().code, ErrorCode::NotAuthorized);
     EXPECT_EQ(signer_of(parts, {}, kNow).error().text,
               "bundle: this machine has no key for verifying bundles");
-    // The number of a key is no secret: who signs with another key and says it is refused.
+    // The number of a key is public, so a signature by another key with this number must be
+    // refused.
     auto forged = signed_by(2, "hello");
     forged.replace(forged.find('\n') + 1, 14, file.substr(file.find('\n') + 1, 14));
     EXPECT_FALSE(signer_of(signed_text_in(forged).value(), keys, kNow));

@@ -59,7 +59,7 @@ TEST(DataFileVariables, MayNotChangeWhatAProgramRuns) {
           "LLAMA_ARG_MODEL", "LLAMA_CACHE", "OLLAMA_HOST", "OLLAMA_MODELS", "OLLAMA_LLM_LIBRARY",
           "TORCH_EXTENSIONS_DIR", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "XLA_FLAGS", "TF_XLA_FLAGS",
           "ORT_DYLIB_PATH", "VLLM_PLUGINS", "JAX_COMPILATION_CACHE_DIR", "CUPY_CACHE_DIR",
-          // near misses
+          // names that are only similar
           "", "_", "GGML_", "GGML__CUDA", "GGML", "CUDA_VISIBLE_DEVICES2", "cuda_visible_devices",
           " CUDA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES "})
         for (const auto* owner : {"", "example", "ld", "python", "bash", "vk", "git", "uv", "xdg"})

@@ -22,7 +22,7 @@ struct TypesRow {
 };
 class CacheTypes : public ::testing::TestWithParam<TypesRow> {};
 
-/// As llama.cpp v0.5.0 answers to models of these shapes.
+/// The answers of llama.cpp v0.5.0 for models of these shapes.
 TEST_P(CacheTypes, AreTakenOrRefusedAsByTheRuntime) {
     const auto& row = GetParam();
     auto model = model_named("llama-3.1-8b");

@@ -15,7 +15,7 @@ TEST(GraphMemory, FreesWhatNobodyReadsAnyMore) {
     GraphMemory memory;
     const auto first = memory.result(100, {});
     const auto second = memory.result(50, {first});
-    (void)memory.result(100, {second});  // where the first was
+    (void)memory.result(100, {second});  // in the place of the first tensor
     EXPECT_EQ(memory.peak(1), Bytes{150});
 }
 
@@ -91,8 +91,8 @@ TEST(Compute, OfNothingIsNothing) {
     EXPECT_EQ(compute_of(model, {}, {}), Bytes{});
 }
 
-/// Two layers of Qwen3-VL add an input each, which comes with the embedding. They are over before
-/// the logits, which are left out here, and of what they take a part was free before.
+/// Two layers of Qwen3-VL each add an input, which comes with the embedding. These inputs are freed
+/// before the logits, which are left out here, and a part of their memory was free before.
 TEST(Compute, HasRoomForTheInputsOfDeepLayers) {
     auto model = model_named("qwen3-32b");
     model.has_logits = false;
@@ -104,8 +104,9 @@ TEST(Compute, HasRoomForTheInputsOfDeepLayers) {
     EXPECT_LE(more, 2ULL * 5120 * 512 * 4);
 }
 
-/// As llama.cpp v0.5.0 reserves it on the second of two GPUs (tests/runtimes/split_test.py): the
-/// first norm comes from the device before beside the stream, each four times.
+/// The memory that llama.cpp v0.5.0 reserves on the second of two GPUs
+/// (tests/runtimes/split_test.py): the first norm and the stream come from the previous device,
+/// each in four copies.
 TEST(Compute, OfALaterDeviceHasRoomForWhatTheOneBeforeMade) {
     auto model = model_named("llama-3.1-8b");
     const auto row = 4096ULL * 512 * 4;

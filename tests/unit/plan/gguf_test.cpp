@@ -220,7 +220,7 @@ TEST(Gguf, IsNoOtherFile) {
     }
 }
 
-/// Of a few layers: these tests read it as often as it has bytes.
+/// The header has only a few layers, because these tests read it once for each of its bytes.
 std::string small_header() {
     constexpr std::uint64_t kLayers = 20;
     GgufWriter writer{1 + kLayers, 5};

@@ -8,7 +8,7 @@
 
 namespace gpuprobe::support {
 
-/// Writes the header of a GGUF file, field by field, so that a test can get any of them wrong.
+/// Writes the header of a GGUF file field by field, so that a test can write any field incorrectly.
 class GgufWriter {
 public:
     explicit GgufWriter(std::uint64_t tensors = 0,
@@ -49,7 +49,7 @@ public:
             u64(length);
         return u32(type).u64(offset);
     }
-    /// With zeros up to a multiple of `step`, and `more` behind.
+    /// The header, padded with zeros to a multiple of `step` and followed by `more` bytes.
     GgufWriter& padded(std::size_t step, std::size_t more = 0) {
         bytes_.resize((bytes_.size() + step - 1) / step * step + more);
         return *this;
