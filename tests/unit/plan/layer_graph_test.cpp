@@ -4,14 +4,14 @@
 #include "models.h"
 #include "plan/compute_graph.h"
 
-/// Memory for the kinds of layers: src/plan/layer_graph.cpp.
+/// Tests of src/plan/layer_graph.cpp: the memory for each kind of layer.
 namespace gpuprobe {
 namespace layer_graph_test {
 
 using support::model_named;
 
-/// What llama.cpp v0.5.0 takes per token and cell: a score and two masks, or two masks for each
-/// head.
+/// The memory that llama.cpp v0.5.0 needs for each token and cell: a score and two masks, or two
+/// masks for each head.
 TEST(Compute, HasRoomForWhatAnIndexerScores) {
     constexpr std::uint64_t kCells = 131072;
     auto model = model_named("llama-3.1-8b");
@@ -40,7 +40,7 @@ TEST(Compute, OfAnEncoderIsTheBatchs) {
     EXPECT_GT(bytes.count, 512ULL * 512 * 32 * 4);  // scores
 }
 
-/// Per cell and token: scores of each head, and what moves them twice.
+/// The memory for each cell and token: the scores of each head, and two results that shift them.
 TEST(Compute, HasRoomForABiasByPosition) {
     constexpr std::uint64_t kCells = 32768;
     auto model = model_named("llama-3.1-8b");
@@ -51,7 +51,7 @@ TEST(Compute, HasRoomForABiasByPosition) {
     EXPECT_LT(bytes, kCells * 512 * 32 * 4 * 4);
 }
 
-/// A layer of T5 attends to what its encoder has said, too.
+/// A layer of T5 also attends to the output of the encoder.
 TEST(Compute, HasRoomForAnEncodersTokens) {
     auto model = model_named("llama-3.1-8b");
     const auto before = compute_of(model, {}, whole(model)).count;
@@ -61,7 +61,7 @@ TEST(Compute, HasRoomForAnEncodersTokens) {
     EXPECT_GT(compute_of(model, {}, whole(model)).count, before + 65536ULL * 4096 * 4);
 }
 
-/// BERT large, whose norms stand behind the sums: llama.cpp v0.5.0 reserves 14.51 MiB.
+/// BERT large, whose norms come after the additions: llama.cpp v0.5.0 reserves 14.51 MiB.
 TEST(Compute, OfBertIsWhatTheRuntimeReserves) {
     const LayerShape layer{.key_heads = 16,
                            .key_length = 64,

@@ -70,7 +70,8 @@ TEST(Window, IsTheRuntimesWhereTheFileIsSilent) {
     EXPECT_EQ(silent("llama", 2).window, 0U);
 }
 
-/// Of EXAONE 4 the 32B alone has windows, though the 1.2B names one too.
+/// Of the EXAONE 4 models, only the 32B has windows, although the file of the 1.2B also contains a
+/// window.
 TEST(Window, OfExaoneIsTheLargeModelsAlone) {
     const auto gguf = made("exaone4", 30, {{"attention.sliding_window", std::int64_t{4096}}});
     const auto small = window_pattern(Keys{gguf, "exaone4"}, "exaone4", 30);

@@ -22,7 +22,7 @@ TEST(Model, HasTheShapeOfItsHeader) {
     EXPECT_EQ(model.architecture, "llama");
     ASSERT_EQ(model.layers.size(), 32U);
     EXPECT_EQ(model.layers[0].key_heads, 8U);
-    EXPECT_EQ(model.layers[0].key_length, 128U);  // 4096 / 32: the file does not say
+    EXPECT_EQ(model.layers[0].key_length, 128U);  // 4096 / 32: not in the file
     EXPECT_EQ(model.layers[0].value_length, 128U);
     EXPECT_EQ(model.vocabulary, 128256U);
     EXPECT_EQ(model.trained_context, 131072U);
@@ -83,7 +83,7 @@ TEST(Model, OfT5HasTwoHalvesInEachLayer) {
     EXPECT_TRUE(model.has_logits);
 }
 
-/// The embedding is no output of theirs, and no token is predicted.
+/// Encoders do not use the embedding as an output, and predict no token.
 TEST(Model, OfAnEncoderHasNoOutput) {
     auto gguf = made("nomic-bert", 1, {});
     gguf.tensors = {{.name = "token_embd.weight", .size = kib(4), .rows = 1}};
@@ -98,7 +98,7 @@ TEST(Model, OfAnEncoderHasNoOutput) {
     EXPECT_TRUE(model_of(gguf)->layers[0].work.has_sum_norms);
 }
 
-/// llama.cpp counts it among --n-gpu-layers and loads nothing of it.
+/// llama.cpp counts such a layer in --n-gpu-layers, but does not load it.
 TEST(Model, DoesNotLoadNextTokenLayers) {
     auto gguf = made("glm4moe", 2, {{"nextn_predict_layers", std::int64_t{1}}});
     gguf.tensors = {{.name = "blk.0.attn_q.weight", .size = kib(4), .rows = 1},
@@ -122,7 +122,7 @@ struct CacheRow {
     const char* name;
     const char* architecture;
     std::map<std::string, GgufValue> values;
-    std::uint64_t bytes;  ///< of all layers at 1024 tokens, f16
+    std::uint64_t bytes;  ///< cache of all layers at 1024 tokens, in f16
 };
 class Cache : public ::testing::TestWithParam<CacheRow> {};
 
@@ -281,8 +281,8 @@ INSTANTIATE_TEST_SUITE_P(
                  2ULL * 4 * 1024 * 2 + 2ULL * 8 * 128 * 2 * 1024}),
     support::case_name);
 
-/// Gemma 4 has wide layers that see a window and narrow ones that see all, others have layers of no
-/// width; llama.cpp pads the values of all of them.
+/// Gemma 4 has wide layers with a window and narrow layers with full attention, and other models
+/// have layers of width 0. llama.cpp pads the values of all these layers.
 TEST(Model, HasItsWidestValuesInEveryLayerWithoutFlashAttention) {
     const auto model = model_of(made("gemma4", 4,
                                      {{"attention.head_count_kv", Numbers{4, 1, 4, 0}},
@@ -405,7 +405,7 @@ INSTANTIATE_TEST_SUITE_P(
                                   "attention.sliding_window is not a non-negative integer"}),
     support::case_name);
 
-/// As 32.0, which no reader keeps.
+/// The number is 32.0, which no reader keeps.
 TEST(Model, WithAFloatWhereANumberBelongsIsRefused) {
     auto gguf = made("llama", 2, {});
     gguf.values.erase("llama.attention.head_count");

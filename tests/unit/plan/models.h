@@ -24,7 +24,7 @@ inline Model model_named(const std::string& name) {
     return model_of(header_of(name)).value();
 }
 
-/// A model of `layers` layers with these values besides; each layer has 64 heads' worth of nothing.
+/// A model with `layers` layers and the given additional values.
 inline Gguf made(const std::string& architecture,
                  std::int64_t layers,
                  const std::map<std::string, GgufValue>& values) {

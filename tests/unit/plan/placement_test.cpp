@@ -40,7 +40,7 @@ TEST(Placement, CountsEachInputAsOftenAsThePipelineCopiesIt) {
     const auto once = split_layers({.model = &model}, {{}, {}}, 33);
     const auto pipeline = split_layers({.model = &model, .pipeline_copies = 4}, {{}, {}}, 33);
     EXPECT_GT(pipeline.used[0].count, once.used[0].count + 3 * mib(8).count);
-    // The second makes the sum of the first's last layer from two rows.
+    // The second device computes the sum in the last layer of the first device from two rows.
     EXPECT_GE(pipeline.used[1].count, once.used[1].count + 6 * mib(8).count);
 }
 

@@ -203,7 +203,7 @@ TEST(Plan, NamesTheLargestBufferIfMoreIsNeeded) {
 
 // Layers ---------------------------------------------------------------------------------------
 
-/// A byte less than what so many layers take is one layer less.
+/// With one byte less than these layers need, one layer fewer fits.
 TEST(Plan, CountsTheLayersThatFit) {
     const auto request = for_model("llama-3.1-8b", 4096);
     const Load load{.model = &*request.model, .run = request.run};
@@ -298,7 +298,7 @@ TEST(Plan, SplitsInTheOrderOfGgmlsOwnOnSycl) {
         one.apis["level_zero"].device["execution_units"] = partitions;
         gpus.push_back(std::move(one));
     };
-    // The first by address is the device of SYCL's own choice, whatever it has.
+    // SYCL's default device is the first by address, regardless of its memory.
     add("c", 9, 96);
     add("b", 8, 512);
     add("a", 3, 128);
@@ -406,7 +406,8 @@ TEST(Plan, SplitsOverGpusOfOneBackend) {
     EXPECT_LE(set.shares[1].need, Bytes{gib(16).count - kDefaultMargin.count});
 }
 
-/// By free memory one of 33 pieces would go to the small one, where not even the computation fits.
+/// If the split followed the free memory, one of 33 pieces would be on the small GPU, where not
+/// even the computation fits.
 TEST(Plan, LeavesOutASmallGpuThatHoldsNothing) {
     const auto request = for_model("llama-3.1-8b", 4096);
     const auto answer = planned(request, machine({gpu("large", gib(48)), gpu("small", gib(2))}));
@@ -416,7 +417,7 @@ TEST(Plan, LeavesOutASmallGpuThatHoldsNothing) {
     EXPECT_EQ(answer.together[0].shares[1].layers, 0U);
 }
 
-/// Where together they have a tenth to spare, so has each of them.
+/// If the GPUs together have a tenth to spare, each of them has a tenth to spare.
 TEST(Plan, SharesAreWithinWhatIsSpare) {
     const auto need = mib(7680);
     const auto answer = planned(bytes_needed(need), machine({gpu("a", gib(8)), gpu("b", gib(8))}));
@@ -427,7 +428,8 @@ TEST(Plan, SharesAreWithinWhatIsSpare) {
     EXPECT_EQ(set.shares[0].need.count + set.shares[1].need.count, need.count);
 }
 
-/// One uses CUDA on the first and Vulkan on the second, though Vulkan drives both.
+/// An application uses CUDA on the first GPU and Vulkan on the second, although Vulkan works on
+/// both.
 TEST(Plan, ForAnApplicationDoesNotJoinGpusThatItUsesThroughOtherBackends) {
     auto report = machine({gpu("a", gib(8), "cuda"), gpu("b", gib(8), "rocm")});
     for (auto& member : report.gpus)
@@ -524,7 +526,7 @@ TEST(PartitionPlan, HoldsTheNeedAgainstEachPartition) {
 TEST(PartitionPlan, CountsMemoryThatUnitsShareOnce) {
     auto request = bytes_needed(gib(100));
     request.gpus = {"a"};
-    const auto report = divided("xcp-", gib(96), "rocm");  // each may use all of the board
+    const auto report = divided("xcp-", gib(96), "rocm");  // each may use all memory of the board
     const auto answer = planned(request, report);
     ASSERT_EQ(answer.together.size(), 1U);
     EXPECT_EQ(answer.together[0].gpus, (Ids{"a/xcp-1", "a/xcp-2"}));

@@ -180,7 +180,7 @@ TEST(ApplicationSet, KeepsWhatItHasWhenATextIsBroken) {
     EXPECT_EQ(set.names(), (std::vector<std::string>{"a"}));
 }
 
-/// The floors of an application with one CUDA and one ROCm build.
+/// The minimum requirements of an application with one CUDA build and one ROCm build.
 Result<Application> with_floor(const std::string& floor, const std::string& builds) {
     return parse_application(application_with(
         R"("selection":{"backends":["cuda","rocm","cpu"],"cpu":"last","integrated":"always",)"
@@ -202,7 +202,7 @@ TEST(Floors, MayLeaveToTheProductWhatItsBuildsSay) {
         {"gfx=manifest", "gfx=gfx90a|gfx1030|gfx1100"},
         {"driver>=manifest", "driver>=525.60.13"},
         {"driver>=manifest or unknown", "driver>=525.60.13 or unknown"},
-        // Toolkit 12.6, whose code nobody has listed, compiles for 5.0.
+        // Toolkit 12.6, whose kernels are not listed, compiles for 5.0.
         {"compute-capability>=manifest", "compute-capability>=5.0"},
         {"compute-capability>=8.0", "compute-capability>=8.0"},
     };

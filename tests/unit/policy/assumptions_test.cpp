@@ -11,7 +11,7 @@
 namespace gpuprobe {
 namespace assumptions_test {
 
-/// A machine of which almost nothing is known, with an NVIDIA and an AMD GPU.
+/// A machine about which almost nothing is known, with an NVIDIA and an AMD GPU.
 Report machine() {
     Report report;
     report.host.kernel = "6.8.0-45-generic";

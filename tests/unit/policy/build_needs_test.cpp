@@ -17,7 +17,7 @@ using support::nvidia_card;
 using support::parsed;
 using support::report_of;
 
-/// An H200 behind a driver that runs this CUDA.
+/// An H200 with a driver that supports this CUDA version.
 Report h200(const char* driver, const char* cuda, std::vector<std::string> libraries = {}) {
     auto gpu = nvidia_card("0000:06:00.0", kFirstUuid, 0);
     gpu.driver = {.name = "nvidia", .version = driver};
@@ -110,7 +110,7 @@ TEST(DescribedBuild, ReplacesWhatTheProfileSaysOfLibraries) {
     EXPECT_EQ(chosen(unknown, "{}"), "cuda");
 }
 
-/// The folders of JetPack need no driver of the desktop's: its own is 540 with JetPack 6.
+/// The folders for JetPack do not need a desktop driver: the driver in JetPack 6 is 540.
 TEST(BuiltInOllama, IsNotHeldBackByTheDriverOfAJetson) {
     const auto set = ApplicationSet::with_builtins();
     auto report = h200("540.4.0", "12.6");
@@ -123,7 +123,7 @@ TEST(BuiltInOllama, IsNotHeldBackByTheDriverOfAJetson) {
     };
     EXPECT_EQ(decide_on(report).backend, "cuda");
     EXPECT_EQ(decide_on(report).answers.at("library"), "cuda_jetpack6");
-    orin.kind = GpuKind::Discrete;  // a card with that driver is older than cuda_v12 takes
+    orin.kind = GpuKind::Discrete;  // for a card, this driver is too old for cuda_v12
     orin.architecture.cuda_compute_capability = "8.6";
     EXPECT_NE(decide_on(report).backend, "cuda");
 }
@@ -165,14 +165,15 @@ TEST(DescribedBuild, RunsWhereOneOfItsPartsDoes) {
                             "bundles": {"v13/a.so": ["libcudart.so.13"]},
                             "kernels": {"v12/a.so": ["sm_90"], "v13/a.so": ["sm_90"], "helper": ["cuda"]}})";
     EXPECT_EQ(decide(h200("580.159.04", "13.0"), parts).backend, "cuda");
-    // With a driver that is too old for the newer one, the older is in the way of its library
-    // alone.
+    // If the driver is too old for the newer library, the only obstacle for the older build is its
+    // library.
     const auto old = decide(h200("570.86.10", "12.8"), parts);
     EXPECT_NE(old.backend, "cuda");
     EXPECT_EQ(decide(h200("570.86.10", "12.8", {"libcudart.so.12"}), parts).backend, "cuda");
 }
 
-/// A part that lacks more is told where that can be installed, and kernels for the chip can't.
+/// A part that lacks several things is reported if they can be installed, because kernels for the
+/// chip can't be installed.
 TEST(DescribedBuild, IsToldByThePartThatIsNearest) {
     const auto decision =
         decide(h200("580.159.04", "13.0"),
@@ -193,7 +194,7 @@ TEST(DescribedBuild, TakesPredicatesAmongItsNeeds) {
               "cuda");
 }
 
-/// No code of its own says that a processor is another one: the need itself does.
+/// There is no separate code for a different processor: the reason is about the need itself.
 TEST(DescribedBuild, NamesTheNeedThatIsNotMet) {
     auto report = h200("580.159.04", "13.0");
     report.host.arch = "aarch64";
@@ -285,10 +286,10 @@ TEST(Bundles, NeedTheKernelsDriverAndItsNodes) {
     EXPECT_TRUE(
         has_reason(against(for_torch(radeon("radeon", {open})), "rocm"), "kernel-driver-unfit"));
     EXPECT_TRUE(has_reason(against(for_torch(radeon("amdgpu", {})), "rocm"), "node-missing"));
-    auto of_nobody = radeon("amdgpu", {});  // whose groups nobody knows
+    auto of_nobody = radeon("amdgpu", {});  // whose groups are unknown
     of_nobody.gpus.front().nodes = {{.path = "/dev/dri/renderD128", .mode = 0660}};
     EXPECT_TRUE(has_reason(against(for_torch(of_nobody), "rocm"), "node-missing"));
-    // As a caller sees it to whom the prober's node is closed.
+    // The report for a caller who may not open the node that the prober could open.
     EXPECT_TRUE(
         has_reason(against(for_torch(radeon("amdgpu", {closed})), "rocm"), "no-permission"));
     auto shut = radeon("amdgpu", {closed});
@@ -296,7 +297,7 @@ TEST(Bundles, NeedTheKernelsDriverAndItsNodes) {
     EXPECT_EQ(for_torch(shut).backend, "cpu");
 }
 
-/// A Radeon for which the image of ROCm has no kernels, and a host without Vulkan's loader.
+/// A Radeon for which the ROCm image has no kernels, on a host without the Vulkan loader.
 Report radeon_without_vulkan(const char* driver) {
     auto report = radeon(driver, {});
     report.host.os = "linux";
@@ -320,7 +321,7 @@ TEST(Bundles, MesaWhichNeedsTheKernelsDriverAlone) {
         return decision->backend;
     };
     EXPECT_EQ(chosen_on(radeon_without_vulkan("amdgpu")), "vulkan");
-    // Older Radeons have no Vulkan of Mesa's; Intel's i915 has some.
+    // Mesa has no Vulkan driver for older Radeons; for some GPUs of Intel's i915 it has one.
     EXPECT_EQ(chosen_on(radeon_without_vulkan("radeon")), "cpu");
     auto closed = radeon_without_vulkan("amdgpu");
     closed.gpus.front().nodes.front().accessible = false;

@@ -6,7 +6,7 @@
 #include "policy/environment.h"
 #include "unit/policy/machines.h"
 
-/// Variables of the caller that hide GPUs: src/policy/caller_variables.cpp.
+/// Tests of src/policy/caller_variables.cpp: variables of the caller that hide GPUs.
 namespace gpuprobe {
 namespace caller_variables_test {
 
@@ -96,7 +96,8 @@ TEST(HiddenByTheCaller, OfOtherVendors) {
     EXPECT_FALSE(is_hidden("ZE_AFFINITY_MASK", "0.1", "sycl", 1));
 }
 
-/// Level Zero's own order has the discrete GPU where PCI has the integrated one.
+/// In Level Zero's default order, the discrete GPU is at the position that the integrated GPU has
+/// in PCI order.
 TEST(HiddenByTheCaller, IsNotKnownOfAPositionThatMayBeEither) {
     auto report =
         report_of({intel_graphics(), support::gpu_at("0000:03:00.0", "intel", GpuKind::Discrete)});
@@ -115,7 +116,7 @@ TEST(HiddenByTheCaller, IsNotKnownOfAPositionThatMayBeEither) {
     EXPECT_FALSE(is_hidden({{"ZE_AFFINITY_MASK", "1"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}));
 }
 
-/// What the answer says of the GPUs counts them from 0.
+/// In the answer, GPUs are counted from 0.
 TEST(HiddenByTheCaller, IsAGpuWhoseNumberTheAnswerChanges) {
     const auto report = two_identical_cards();
     const auto access = access_of(reading({"vulkan"}, {"ggml-vulkan"}));
@@ -196,7 +197,7 @@ class ListsOfNvidia : public ::testing::TestWithParam<FormRow> {};
 
 TEST_P(ListsOfNvidia, HideAGpuThatTheyLeaveOut) {
     auto report = two_identical_cards();
-    // CUDA's own order is not the order of the bus.
+    // CUDA's default order is not the order of the bus.
     report.gpus[0].apis["cuda"].index = 1;
     report.gpus[1].apis["cuda"].index = 0;
     EXPECT_EQ(is_first_hidden(report, GetParam()), GetParam().is_hidden);

@@ -18,7 +18,7 @@ using support::kSecondUuid;
 using support::nvidia_card;
 using support::report_of;
 
-/// Two like cards, measured with CUDA and Vulkan each; nullopt: not measured.
+/// Two equal cards, each measured with CUDA and Vulkan; nullopt: not measured.
 Report machine(std::optional<double> first_cuda,
                std::optional<double> first_vulkan,
                std::optional<double> second_cuda) {
@@ -192,7 +192,7 @@ TEST(RequireVerified, IsReadFromARequest) {
     EXPECT_FALSE(select_request_from(Value{Value::Object{{"require-verified", "yes"}}}));
 }
 
-/// As report/trials.cpp adds it after a verification.
+/// The result that report/trials.cpp adds after a verification.
 void crash(BackendView& view) {
     view.verification = Verification{.result = VerificationResult::Crashed};
     view.reasons.push_back(because("not-computing", {{"api", "cuda"}, {"result", "crashed"}}));

@@ -9,8 +9,9 @@
 #include "scenario.h"
 #include "support/case_name.h"
 
-/// What the applications of data/knowledge/applications answer: as the projects choose where a
-/// scenario says so, and on further machines, made from those of the scenarios.
+/// Tests of the answers for the applications in data/knowledge/applications: they must be the
+/// projects' own choices if a scenario contains these, and they are also tested on additional
+/// machines, which are derived from the scenarios.
 namespace gpuprobe {
 namespace catalogue_test {
 
@@ -23,7 +24,7 @@ Manifest catalogue(const std::string& application) {
     return manifest ? *manifest : Manifest{};
 }
 
-/// The sample that a scenario speaks of, and the catalogue of the same application.
+/// The sample that a scenario refers to, and the data file of the same application.
 const std::map<std::string, std::string> kManifests = {{"torch-2.13", "torch"},
                                                        {"llama.cpp", "llama.cpp"},
                                                        {"llama-app", "llama.app"},
@@ -32,7 +33,7 @@ const std::map<std::string, std::string> kManifests = {{"torch-2.13", "torch"},
                                                        {"localai", "localai"},
                                                        {"tsuku-llm", "tsuku-llm"},
                                                        {"tsuku-llm-recipe", "tsuku-llm-recipe"}};
-/// What the application has instead of what the sample has: APPLICATION/SCENARIO or
+/// The names in the application's data file that differ from the sample: APPLICATION/SCENARIO or
 /// APPLICATION/VARIANT. The sample names llama.app's CPU builds by ggml's scores, the application
 /// by features; torch and llama.cpp are newer than their samples.
 const std::map<std::string, std::string> kNames = {{"llama.app/cpu/haswell", "cpu/ylkkk"},
@@ -41,7 +42,8 @@ const std::map<std::string, std::string> kNames = {{"llama.app/cpu/haswell", "cp
                                                    {"torch/cu130", "cu132"},
                                                    {"torch/rocm7.2", "rocm7.14"}};
 
-/// An application's builds do not repeat what its selection refuses, as integrated GPUs.
+/// The builds of an application do not repeat what its selection refuses, for instance integrated
+/// GPUs.
 Refusals refusals_on(const std::string& application, const Report& report) {
     const auto known = ApplicationSet::with_builtins();
     const auto* profile = known.selection(application);
@@ -120,7 +122,7 @@ Report with_libraries(const std::string& scenario, std::vector<std::string> sona
 }
 
 struct Row {
-    const char* name;  ///< the acceptance scenario, and what it is about
+    const char* name;  ///< the acceptance scenario and its subject
     const char* application;
     Report (*machine)();
     const char* variant;  ///< "" for none

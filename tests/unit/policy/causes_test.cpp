@@ -129,7 +129,7 @@ TEST(Causes, AreFoundByTheCodesThatTheyRestOn) {
     EXPECT_TRUE(causes.resting_on("x").empty());
 }
 
-/// One that is broken gives way to the one that is compiled in.
+/// A broken data file is replaced by the compiled-in data file.
 TEST(Causes, OutliveABrokenDocument) {
     const auto count = Causes::current().all().size();
     knowledge::Library other;

@@ -5,7 +5,7 @@
 #include "policy/recommend.h"
 #include "unit/policy/machines.h"
 
-/// Which of several GPUs comes first, for a choice and for the builds of the same application.
+/// Tests of the order of several GPUs, for a choice and for the builds of the same application.
 namespace gpuprobe {
 namespace choice_order_test {
 
@@ -14,7 +14,7 @@ using namespace support;
 constexpr const char* kAmd = "pci:0000:03:00.0";
 constexpr const char* kNvidia = "pci:0000:0b:00.0";
 
-/// A Radeon of 24 GiB before an NVIDIA card of 12.
+/// A Radeon with 24 GiB before an NVIDIA card with 12 GiB.
 Report two_vendors() {
     auto report = report_of({amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0),
                              nvidia_card("0000:0b:00.0", kFirstUuid, 0)});
@@ -74,7 +74,7 @@ TEST(ChoiceOrder, OfARequestComesBeforeTheProfiles) {
     EXPECT_EQ(recommended(application, two_vendors(), request).gpus, Words{kNvidia});
 }
 
-/// The build for the backend that comes first would be for the integrated GPU.
+/// The build for the first backend would be for the integrated GPU.
 TEST(ChoiceOrder, OfBuildsPutsIntegratedGpusLastAsTheSelectionDoes) {
     auto report = two_vendors();
     report.gpus[1].kind = GpuKind::Integrated;
@@ -84,7 +84,7 @@ TEST(ChoiceOrder, OfBuildsPutsIntegratedGpusLastAsTheSelectionDoes) {
     EXPECT_EQ(recommended(application, report).fallback.front(), "vulkan");
 }
 
-/// Three older cards have more memory together than the one that is chosen.
+/// Three older cards together have more memory than the chosen card.
 TEST(ChoiceOrder, OfBuildsIsForTheGpuThatIsChosen) {
     auto report = report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0)});
     for (const auto* address : {"0000:02:00.0", "0000:03:00.0"}) {

@@ -3,7 +3,8 @@
 
 #include "unit/policy/scenario.h"
 
-/// A variant that asks for no backend computes on the GPU all the same, so it opens its nodes.
+/// A variant that requires no backend may nevertheless compute on the GPU, so it opens the GPU's
+/// nodes.
 namespace gpuprobe {
 namespace closed_nodes_test {
 

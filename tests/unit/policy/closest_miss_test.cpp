@@ -80,7 +80,7 @@ TEST(UnusedGpu, IsToldByWhatWantsTheLeastOfADriver) {
     EXPECT_EQ(unused.warning(), warning_of(gpu, "cuda12", needing("550")));
 }
 
-/// Nobody makes a GPU's memory larger, so that of the two the first is told.
+/// The memory of a GPU can't be enlarged, so the first of the two reasons is reported.
 TEST(UnusedGpu, IsTheFirstOfOneThatIsTooSmallAndOneThatWasNotAsked) {
     const auto first = gpu_of_kind(GpuKind::Discrete);
     auto second = gpu_of_kind(GpuKind::Integrated);
@@ -116,7 +116,7 @@ TEST(UnusedGpu, IsSilentWhereItWasWantedSo) {
     EXPECT_NE(unused.warning(), std::nullopt) << "another backend was not denied, and crashed";
 }
 
-/// That a backend is denied which is for other GPUs says nothing of this one.
+/// If access is denied for a backend that is for other GPUs, this says nothing about this GPU.
 TEST(UnusedGpu, IsToldWhereAnotherVendorsBackendIsDenied) {
     const auto gpu = gpu_of_kind(GpuKind::Integrated);
     UnusedGpu unused;

@@ -17,7 +17,7 @@ constexpr const char* kConditions =
 constexpr const char* kBundled = R"("bundles":{"cuda-compat":"12.8"})";
 constexpr const char* kCubins = R"("toolkit":"12.8","sass":["8.0","8.6"])";
 
-/// A manifest of a CPU variant and of one in such an image.
+/// A manifest with a CPU variant and a variant in such an image.
 Manifest manifest(const std::string& cuda, const std::string& image) {
     auto parsed = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)"
@@ -69,7 +69,8 @@ TEST(ContainerImage, IsRefusedByItsOwnConditionOnAGeForce) {
     EXPECT_EQ(why[0].detail.at("have"), Value{"12.2"});
     EXPECT_EQ(why[0].detail.at("toolkit"), Value{"12.8"});
     EXPECT_EQ(chosen(image, rtx_3090()), "cpu");
-    // The same build outside of an image runs there: CUDA 12 has minor-version compatibility.
+    // Outside an image, the same build runs on this machine, because CUDA 12 has minor-version
+    // compatibility.
     EXPECT_EQ(chosen(manifest(kCubins, ""), rtx_3090()), "v");
 }
 
@@ -92,7 +93,7 @@ TEST(ContainerImage, CompilesItsPtxWithItsCompatibilityLibraries) {
     const auto why = reasons(manifest(ptx, ""), h100);
     ASSERT_EQ(why.size(), 1U);
     EXPECT_TRUE(why[0].is("ptx-needs-newer-driver"));
-    // Newer libraries of the driver's own are not replaced.
+    // Newer libraries of the driver are not replaced.
     const auto newer = R"("toolkit":"13.0","sass":["8.6"],"ptx":["9.0"])";
     EXPECT_EQ(chosen(manifest(newer, kBundled),
                      with("NVIDIA H100 80GB HBM3", "9.0", "580.65.06", "13.0")),
@@ -116,7 +117,7 @@ TEST(ContainerImage, MayRunOnAWorkstationCard) {
     EXPECT_TRUE(why[0].is("fact-unknown"));
 }
 
-/// NVML's word for such GPUs depends on the driver: "Tesla" or "NVIDIA".
+/// NVML's name for such GPUs depends on the driver: "Tesla" or "NVIDIA".
 TEST(ContainerImage, HasToAdmitEveryBrandThatTheGpuMayHave) {
     const auto only_one =
         bundling_and_requiring(R"(["cuda>=12.8 brand=tesla,driver>=535,driver<536"])");

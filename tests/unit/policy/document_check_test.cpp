@@ -33,7 +33,7 @@ std::vector<std::string> texts_of(const DocumentCheck& check) {
     return texts;
 }
 
-// Words that programs in the field accept, and lose the variant
+// Words that released programs accept, but for which they lose the variant
 // ---------------------------------------
 
 struct MistakeRow {
@@ -262,7 +262,7 @@ TEST(DocumentCheck, QuotesWhatComesFromTheFile) {
     }
 }
 
-// A check of a file that is cut anywhere ends, and finds something.
+// The check of a truncated file ends and has a finding, wherever the file was cut.
 TEST(DocumentCheck, ReportsAFileThatIsCutAtAnyByte) {
     const auto whole = manifest_with(R"({"requires":{"device":[{"cuda":{"toolkit":"12.0"}}]}})");
     for (std::size_t size = 0; size < whole.size(); ++size)

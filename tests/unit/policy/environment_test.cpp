@@ -22,7 +22,7 @@ using support::two_identical_cards;
 using Environment = std::map<std::string, std::string>;
 using Text = std::optional<std::string>;
 
-/// What a program is told that reads nothing but what its backend does.
+/// The variables for a program that reads only the variables of its backend.
 Environment default_environment(const std::string& backend,
                                 const Report& report,
                                 std::initializer_list<std::size_t> places) {
@@ -115,7 +115,7 @@ TEST(Environment, HidesLibrariesThatACallerAdds) {
     EXPECT_NE(std::ranges::find(hiding, "OCL_ICD_FILENAMES"), hiding.end());
 }
 
-/// NVIDIA's OpenCL stands on the same driver, and has no device that CUDA may not have.
+/// NVIDIA's OpenCL uses the same driver, and lists no device that is hidden from CUDA.
 TEST(Environment, NarrowsWhereHidingWouldReachTheChosenGpu) {
     const auto report = two_identical_cards();
     const auto profile = reading({"cuda", "opencl", "cpu"}, {"cuda", "hip", "opencl"});

@@ -4,7 +4,7 @@
 #include "unit/policy/machines.h"
 #include "unit/policy/scenario.h"
 
-/// What an application does not use a build of it is not for.
+/// If an application does not use a GPU, no build of the application is for this GPU.
 namespace gpuprobe {
 namespace evaluate_test {
 
@@ -51,7 +51,7 @@ TEST(Refusals, KeepABuildFromAGpuThatTheApplicationCannotUse) {
     EXPECT_EQ(rejected->reasons[0].detail.at("predicate"), Value{"backend"});
 }
 
-/// A build says nothing of integrated GPUs that its application's selection says.
+/// A build does not repeat the rule about integrated GPUs in the selection of its application.
 TEST(Refusals, OfIntegratedGpusAreLiftedByTheCallersVariables) {
     auto profile = with_cuda();
     profile.integrated = IntegratedPolicy::Never;
@@ -67,7 +67,7 @@ TEST(Refusals, OfIntegratedGpusAreLiftedByTheCallersVariables) {
     EXPECT_EQ(lifted.variant, "gpu");
 }
 
-/// A library that the profile and the build both ask for.
+/// A library that both the profile and the build require.
 TEST(Refusals, AreNotToldWhereTheBuildSaysIt) {
     const auto manifest = cuda_and_cpu(R"({"libs":["libcudart.so.12"]})");
     auto profile = with_cuda();
@@ -81,7 +81,7 @@ TEST(Refusals, AreNotToldWhereTheBuildSaysIt) {
     EXPECT_EQ(reasons[0].detail.at("predicate"), Value{"libs"});
 }
 
-/// The profile asks for another library than the build does; the newer driver of the two is enough
+/// The profile requires a different library than the build; the newer of the two drivers is enough
 /// for both.
 TEST(Refusals, AreToldWhereTheBuildSaysTheSameOfSomethingElse) {
     const auto manifest = parse_manifest(
@@ -106,7 +106,7 @@ TEST(Refusals, AreToldWhereTheBuildSaysTheSameOfSomethingElse) {
               Value{"9001"});
 }
 
-/// The host's library, once for all GPUs.
+/// The host's library is reported once for all GPUs.
 TEST(Refusals, OfTheHostAreOfTheHost) {
     auto profile = with_cuda();
     profile.floors["cuda"] = {support::parsed("library=libcudart.so.12")};

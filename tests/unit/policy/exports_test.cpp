@@ -200,7 +200,7 @@ TEST(ContainerArguments, NameNoNodeThatIsNotThereOrOfAnotherDriver) {
     EXPECT_EQ(container_arguments(report, {gpu_of(report, "amd").id}), Words{});
 }
 
-/// A Jetson's driver is another one, and WSL has none.
+/// A Jetson has a different driver, and WSL has none.
 TEST(ContainerArguments, NameAllGpusWhereCudaMayWorkWithoutTheDriverForCards) {
     auto report = machine_for_containers();
     auto& gpu = gpu_of(report, "nvidia");
