@@ -49,7 +49,8 @@ TEST(Words, OfAFactAreItsValuesAsTheReportSpellsThem) {
     EXPECT_EQ(words_of(Fact<WordSet>::known(WordSet{{"b", "a"}})), (Words{"a", "b"}));
 }
 
-/// Releases of Jetson Linux and driver versions are different numbers: "35 < 525" means nothing.
+/// Releases of Jetson Linux and driver versions are different kinds of numbers, so "35 < 525" is
+/// meaningless.
 TEST(Driver, OfAJetsonBeforeJetPack6HasNoNumber) {
     auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
     auto& gpu = report.gpus.front();

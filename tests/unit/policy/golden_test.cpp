@@ -6,7 +6,8 @@
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 
-/// What other projects choose on a machine, by their own rules: tests/data/variants/golden.json.
+/// Tests with the choices that other projects make on a machine, by their own rules:
+/// tests/data/variants/golden.json.
 namespace gpuprobe {
 namespace golden_test {
 
@@ -18,7 +19,7 @@ struct Check {
     Value wanted;
 };
 
-/// Questions about exports are export_test's.
+/// Questions about exports are tested in export_test.
 std::vector<Check> checks() {
     std::vector<Check> list;
     const auto golden = document("/tests/data/variants/golden.json");

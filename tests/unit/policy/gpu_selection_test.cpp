@@ -21,7 +21,7 @@ using support::report_of;
 using support::seen;
 using support::two_identical_cards;
 
-/// "cuda stable A=1 | B=2 word", with what must be set beside it behind the bar.
+/// "cuda stable A=1 | B=2 word": variables that must also be set follow the bar.
 std::string line_of(const GpuSelector& selector) {
     std::string line =
         selector.api + (selector.kind == SelectorKind::Stable ? " stable" : " index");
@@ -158,7 +158,7 @@ TEST(GpuSelectors, TellMesaByIdsAndTwinsByAddress) {
                      "vulkan index GGML_VK_VISIBLE_DEVICES=1 | NODEVICE_SELECT=1" + files}));
 }
 
-/// Two Radeons with different ids, or two equal ones, and Mesa of that version.
+/// Two Radeons with different or equal ids, and that version of Mesa.
 Report two_radeons(const char* mesa, const char* second_id) {
     auto report = report_of({amd_card("0000:03:00.0", "", 0), amd_card("0000:83:00.0", "", 1)});
     report.gpus[1].pci->device_id = second_id;
@@ -261,7 +261,7 @@ TEST(EnvironmentOfAGpu, HidesWhereOnlyOtherGpusAre) {
     EXPECT_EQ(amd.at("MESA_VK_DEVICE_SELECT"), "1002:744c");
 }
 
-/// A card that sleeps, or whose driver crashed, is there for a program that asks.
+/// A card that is asleep, or whose driver crashed, still exists for programs.
 TEST(EnvironmentOfAGpu, HidesOthersThatNobodyAsked) {
     auto report =
         report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0), amd_card("0000:03:00.0", "", 0)});
@@ -279,7 +279,7 @@ TEST(EnvironmentOfAGpu, HidesOthersThatNobodyAsked) {
 TEST(GpuSelectors, OffloadGlxToTheOnlyNvidiaCardBesideTheDisplay) {
     auto report = hybrid_laptop();
     report.gpus[0].driver.name = "nvidia";
-    EXPECT_EQ(lines_of(report, 0, "opengl"), Lines{});  // nothing shows a picture
+    EXPECT_EQ(lines_of(report, 0, "opengl"), Lines{});  // no GPU can draw
     report.gpus[1].primary = true;
     EXPECT_EQ(lines_of(report, 0, "opengl"),
               Lines{"opengl stable __GLX_VENDOR_LIBRARY_NAME=nvidia __NV_PRIME_RENDER_OFFLOAD=1 "
@@ -302,7 +302,8 @@ TEST(GpuSelectors, NameOpenclPlatformAndDevice) {
                      " GGML_OPENCL_PLATFORM=NVIDIA CUDA",
                      "opencl index 0:1 | OCL_ICD_VENDORS=/etc/OpenCL/vendors/nvidia.icd"}));
     report.gpus[0].apis["opencl"].device["platform_name"] = "Another";
-    EXPECT_EQ(lines_of(report, 1, "opencl").size(), 1U);  // which platform is number 0?
+    // It is unknown which platform is number 0
+    EXPECT_EQ(lines_of(report, 1, "opencl").size(), 1U);
 }
 
 TEST(GpuSelectors, CountRocmsOpenclDevices) {

@@ -4,8 +4,8 @@
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 
-/// What the manifests choose that tools/knowledge/import-manifest makes of other projects' lists:
-/// tests/data/variants/imported.
+/// Tests of the choices with the manifests that tools/knowledge/import-manifest makes from other
+/// projects' lists: tests/data/variants/imported.
 namespace gpuprobe {
 namespace imported_test {
 
@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(
     Table,
     ImportedManifest,
     ::testing::Values(Choice{"GithubAmd", "github", "G09", "vulkan"},
-                      // What studio's own tests of the selection expect.
+                      // The results that the tests of studio expect.
                       Choice{"UnslothTakesTheNewestRuntime", "unsloth", "G02", "cuda13-newer"},
                       Choice{"UnslothTakesTheNarrowBuildForAnOlderDriver", "unsloth", "G01",
                              "cuda12-newer"},
@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Choice{"UnslothDoesNotCoverPascal", "unsloth", "G05", ""},
                       Choice{"UnslothDoesNotCoverVoltaAndBlackwell", "unsloth", "G07", ""},
                       Choice{"UnslothAmd", "unsloth", "G09", "app-gfx110X.tar.gz"},
-                      // As LocalAI itself does.
+                      // The choice is the same as LocalAI's.
                       Choice{"LocalaiCuda13", "localai", "G02", "nvidia-cuda-13"},
                       Choice{"LocalaiOlderDriver", "localai", "G01", "nvidia"},
                       Choice{"LocalaiAmd", "localai", "G09", "amd"},

@@ -9,8 +9,8 @@
 #include "support/case_name.h"
 #include "unit/policy/machines.h"
 
-/// What a profile's floors, requests and platforms do to a choice. The built-in
-/// profiles' own are in tests/integration/scenarios.
+/// Tests of the effect of minimum requirements, requests and platforms on a choice. The built-in
+/// profiles are tested in tests/integration/scenarios.
 
 namespace gpuprobe {
 namespace judge_test {
@@ -48,7 +48,7 @@ struct FloorRow {
     const char* name;
     const char* backend;
     const char* predicate;
-    const char* why;  ///< of the CUDA candidate
+    const char* why;  ///< reason of the CUDA candidate
     const char* chosen;
 };
 class ProfileFloors : public ::testing::TestWithParam<FloorRow> {};
@@ -170,7 +170,7 @@ TEST(IntegratedBy, PromisesNothingWhereNobodyKnowsTheKind) {
               "vulkan");
 }
 
-/// That a GPU counts as discrete by one backend does not put it out by another.
+/// A GPU that counts as discrete with one backend is not excluded with another backend.
 TEST(IntegratedBy, LeavesAGpuThatCountsAsDiscreteToItsOtherBackends) {
     auto profile = switched_profile();
     profile.as_discrete = {{"sycl", {parsed("vendor=intel")}}};
@@ -462,7 +462,7 @@ TEST(BuiltinProfiles, UseIntegratedGpusWhereOllamaIsToldTo) {
     EXPECT_EQ(decide(profile, with_variable, amd).backend, "rocm");
 }
 
-/// Floors with alternatives for Jetsons, and a higher one for older chips.
+/// Minimum versions with alternatives for Jetsons, and a higher minimum for older chips.
 TEST(BuiltinProfiles, SayOnceWhichDriverOllamaNeeds) {
     const auto set = ApplicationSet::with_builtins();
     auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});

@@ -9,7 +9,7 @@
 #include "policy/gpu_selection.h"
 #include "report/report.h"
 
-/// Reports of made-up machines, as the report room would assemble them.
+/// Reports about fake machines, in the form in which the report component would assemble them.
 namespace gpuprobe::support {
 
 inline Profile default_profile() {
@@ -32,7 +32,7 @@ inline Predicate parsed(std::string_view text) {
     return std::move(predicate).value();
 }
 
-/// A profile of a program with these backends, which reads the variables of these readers.
+/// A profile of a program that has these backends and reads the variables of these readers.
 inline Profile reading(std::vector<std::string> backends, std::vector<std::string> readers) {
     Profile profile;
     profile.backends = std::move(backends);
@@ -77,7 +77,7 @@ inline constexpr const char* kRadvManifest = "/usr/share/vulkan/icd.d/radeon_icd
 inline constexpr const char* kAnvManifest = "/usr/share/vulkan/icd.d/intel_icd.x86_64.json";
 inline constexpr const char* kLavapipeManifest = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
 
-/// An NVIDIA card with everything installed; `index` is its place in every API.
+/// An NVIDIA card with everything installed; `index` is its index in every API.
 inline Gpu nvidia_card(std::string address, std::string uuid, std::uint32_t index) {
     auto gpu = gpu_at(std::move(address), "nvidia", GpuKind::Discrete);
     gpu.name = "NVIDIA H200";
@@ -190,7 +190,7 @@ inline Report hybrid_laptop() {
     return report;
 }
 
-/// The GPUs of a report at these places.
+/// The GPUs at these indices of a report.
 inline Selection chosen(const Report& report, std::initializer_list<std::size_t> places) {
     Selection selection{.report = report};
     for (const auto place : places)

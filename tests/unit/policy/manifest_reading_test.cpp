@@ -267,7 +267,7 @@ TEST(VariantReading, RejectsOnlyTheVariantForAnUnknownTypeOfArtifact) {
     EXPECT_EQ(read.variant.needs.unsupported, std::vector<std::string>{"artifact.type=torrent"});
 }
 
-/// The names of the terms that an unknown fact meets.
+/// The names of the terms for which a fact is unknown.
 std::vector<std::string> accepting(const std::string& on_unknown) {
     const auto read =
         variant_from("v", R"({"on_unknown":)" + on_unknown +

@@ -350,7 +350,7 @@ TEST(TsukuManifest, OfTwoLevelsImpliesWhatTheNamesSay) {
     EXPECT_EQ(recommend(*manifest, {}, machine("G25"), rules()).variant, "cpu");
 }
 
-/// A word of a newer release loses the variant that has it, and no other.
+/// If a variant contains a word from a newer release, only this variant is lost.
 struct NewWord {
     const char* name;
     const char* variant;
@@ -389,7 +389,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "artifact.type=torrent"}),
     support::case_name);
 
-/// A list of which one word must be true still has the others.
+/// A list in which only one word must be true keeps the other words.
 TEST(NewerManifests, KeepAWordBesideOneThatIsNotKnown) {
     const auto manifest = parse_manifest(
         with_requires(R"({"device":{"vendor":["acme","nvidia"],"kinds":["npu","discrete"]}})"));

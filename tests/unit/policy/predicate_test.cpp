@@ -59,7 +59,7 @@ TEST_P(Predicates, HoldFailOrAreNotKnown) {
     EXPECT_EQ(tested.why && tested.truth != Truth::True ? tested.why->code : "", row.why);
 }
 
-/// An API whose library is missing was never asked what the device can do.
+/// If the library of an API is missing, the API was never queried about the device.
 TEST(PredicatesOfAnApi, AreNotKnownWhereItIsNotInstalled) {
     auto report = machine();
     auto& gpu = report.gpus[0];

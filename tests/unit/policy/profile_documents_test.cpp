@@ -13,7 +13,7 @@
 #include "policy/request_table.h"
 #include "support/places.h"
 
-/// What is written about profiles and reasons says what the program does.
+/// The documentation of profiles and reasons agrees with the program.
 namespace gpuprobe {
 namespace profile_documents_test {
 
@@ -71,7 +71,7 @@ std::string section(const std::string& page, const std::string& title) {
     return page.substr(start, page.find("\n## ", start + 1) - start);
 }
 
-/// Of the remark on a method of the manager, what it says of the request.
+/// The part about the request in the comment on a method of the manager.
 std::string remark(const std::string& method) {
     const auto xml = file("/dbus/org.gpuprobe.GpuProbe1.Manager.xml");
     const auto end = xml.find("<method name=\"" + method + "\">");
@@ -79,7 +79,7 @@ std::string remark(const std::string& method) {
     return xml.substr(start, end - start);
 }
 
-/// How the type goes over D-Bus.
+/// The D-Bus type for that type.
 std::string_view bus_type_of(RequestType type) {
     switch (type) {
         case RequestType::Names:
@@ -98,7 +98,8 @@ std::string_view bus_type_of(RequestType type) {
     return "t";
 }
 
-/// The key with its type on the bus, perhaps with other keys of that type between them.
+/// A pattern for the key with its type on the bus, possibly with other keys of that type in
+/// between.
 std::string typed(const RequestKey& key) {
     auto type = std::regex_replace(std::string{bus_type_of(key.type)}, std::regex{"[{}]"}, "\\$&");
     return "\\b" + std::string{key.key} + "(, [a-z]+)* " + type + "(?![a-z{])";
@@ -138,7 +139,7 @@ TEST(Requests, HaveInRulesWhatIsDocumented) {
         EXPECT_EQ(page.find("`" + name + "`") != std::string::npos, may_be) << name;
         EXPECT_EQ(std::regex_search(documented, std::regex{typed(key)}), may_be) << name;
         const auto rule = override_rule_from(Value{Value::Object{{name, Value{}}}});
-        ASSERT_FALSE(rule) << name;  // null is of no type, but that is for known keys alone
+        ASSERT_FALSE(rule) << name;  // null has no type, but is only allowed for known keys
         EXPECT_EQ(rule.error().text.find("not a key of a rule") == std::string::npos, may_be)
             << name;
     }

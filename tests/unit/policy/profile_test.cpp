@@ -17,7 +17,7 @@ Result<Profile> parse_profile(std::string_view json) {
     return profile_from(*value);
 }
 
-/// The profile as a document of its own.
+/// The profile as a separate document.
 const std::string& default_text() {
     static const auto kText =
         json_pretty(to_value(*ApplicationSet::with_builtins().selection("default")));
@@ -81,7 +81,7 @@ TEST(Profile, WithAnyByteChangedIsReadOrRefused) {
         for (const char byte : {'\0', '"', '{', '9', '\xff'}) {
             auto changed = whole;
             changed[at] = byte;
-            (void)parse_profile(changed);  // must not crash; either answer is right
+            (void)parse_profile(changed);  // must not crash; any result is correct
         }
 }
 
@@ -104,7 +104,7 @@ TEST(Profile, MayLackWhatIsAList) {
     EXPECT_TRUE(profile->environment.empty());
 }
 
-/// A member of the default profile replaced by something else.
+/// The default profile with one member replaced.
 struct Row {
     const char* name;
     const char* member;
@@ -317,7 +317,7 @@ TEST(Profile, SetsOnlyWhatItsProgramReadsOrPassesOn) {
     value["forwards"] = json("[]");
     value["reads"].push_back(Value{"OLLAMA_VULKAN"});
     EXPECT_TRUE(parse_profile(json_line(value)));
-    value["reads"] = Value{};  // as before there was such a member
+    value["reads"] = Value{};  // as in files without this member
     EXPECT_TRUE(parse_profile(json_line(value)));
 }
 

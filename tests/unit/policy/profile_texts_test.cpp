@@ -170,7 +170,8 @@ TEST(MessageProblem, IsAFactThatNoMessageMayName) {
 // Messages of a decision
 // ----------------------------------------------------------------------------
 
-/// A profile in which each situation has its name as the text, with the facts that it may have.
+/// A profile in which the text for each situation is the name of the situation, followed by the
+/// facts that it may have.
 Profile talkative() {
     auto profile = default_profile();
     profile.messages = {{"disabled", "disabled"},

@@ -8,7 +8,7 @@
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 
-/// What the tests of other projects expect: tests/data/variants/CASES.md.
+/// Tests with the results that the tests of other projects expect: tests/data/variants/CASES.md.
 namespace gpuprobe {
 namespace recommend_cases_test {
 
@@ -166,7 +166,7 @@ TEST(VariantCaseOfFamilies, MatchesAsLemonadeDoes) {
         {"lemonade-gfx-gfx1201-gfx120X", "gfx1201", gfx_variant(R"(["gfx120X"])"), true},
         {"lemonade-gfx-gfx1151-gfx1151", "gfx1151", gfx_variant(R"(["gfx1151"])"), true},
         {"lemonade-gfx-gfx1151-gfx110X", "gfx1151", gfx_variant(R"(["gfx110X"])"), false},
-        // No family at all asks nothing: the predicate is left out.
+        // If no chip family is listed, nothing is required, so the predicate is left out.
         {"lemonade-gfx-gfx1151-any", "gfx1151", variant_text(R"({"vendor":["amd"]})"), true},
         {"lemonade-gfx-gfx1103-gfx103X+gfx110X", "gfx1103", gfx_variant(R"(["gfx103X","gfx110X"])"),
          true},
@@ -205,7 +205,8 @@ TEST(VariantCaseOfOverlap, TakesTheBuildThatDrivesMost) {
     const OverlapRow rows[] = {
         {"ollama-lib-overlap-1", overlap(R"(["8.6","8.9"])", R"(["8.6","8.9"])"), "cuda_v13", 2, 1},
         {"ollama-lib-overlap-2", overlap(R"(["8.6"])", R"(["8.6","8.9"])"), "cuda_v12", 2, 1},
-        // One process can load both there; one download is one build, and the other comes next.
+        // In that project, one process can load both. Here, a download is one build, and the other
+        // build is the next choice.
         {"ollama-lib-overlap-3", overlap(R"(["8.6"])", R"(["8.9"])"), "cuda_v13", 1, 1},
     };
     for (const auto& row : rows) {

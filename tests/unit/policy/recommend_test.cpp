@@ -9,7 +9,7 @@
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 
-/// The order of the chain, and that nothing else decides.
+/// Tests of the order of criteria, and that no other criterion is used.
 namespace gpuprobe {
 namespace recommend_test {
 
@@ -227,7 +227,7 @@ TEST(Uncertain, IsSaidOfTheVariantThatIsTakenWithItsGpu) {
     EXPECT_FALSE(answer.gpus.empty());
 }
 
-/// G02 is an RTX 4090 with CUDA 13: the first alternative is the one that it uses.
+/// G02 is an RTX 4090 with CUDA 13: the GPU uses the first alternative.
 TEST(Advice, OfAnAlternativeIsGivenWhereThatIsUsed) {
     const auto manifest =
         of_variants(R"("a":{"requires":{"device":[{"backend":"cuda","cuda_api":{"min":"13.0"},)"
@@ -432,7 +432,7 @@ TEST(Supersession, NamesTheVersionThatIsDescribedAndTheNewerOne) {
         EXPECT_FALSE(manifest_with(wrong)) << wrong;
 }
 
-/// A selection has no version; its `source` may have one.
+/// A selection has no version, but its `source` may have one.
 TEST(Supersession, IsOfProfilesToo) {
     Profile profile{.name = "p"};
     EXPECT_EQ(supersession(profile), std::nullopt);
@@ -442,7 +442,7 @@ TEST(Supersession, IsOfProfilesToo) {
     EXPECT_EQ(supersession(profile), superseded_document("p", std::nullopt, "1.1"));
 }
 
-/// Of a selection that has no application beside it.
+/// The case of a selection without an application.
 TEST(Staleness, IsOfProfilesToo) {
     const Profile profile{.name = "p", .expires = "2027-02-22T00:00:00Z"};
     const auto expiry = *instant_from(*profile.expires);
@@ -458,7 +458,7 @@ TEST(Tegra, IsASystemOnAChipByItsBusOrItsCapability) {
         return machine_facts(report, known).gpus.at(0).get<std::string>(FactId::Form).value;
     };
     EXPECT_EQ(kind_in(machine("G21")), "tegra");
-    EXPECT_EQ(kind_in(machine("G22")), "integrated");  // GB10 runs desktop code
+    EXPECT_EQ(kind_in(machine("G22")), "integrated");  // GB10 runs builds for desktop GPUs
     auto thor = machine("G22");
     thor.gpus[0].architecture.cuda_compute_capability = "11.0";
     EXPECT_EQ(kind_in(thor), "tegra");

@@ -4,8 +4,8 @@
 #include "policy/select.h"
 #include "unit/policy/machines.h"
 
-/// The scenarios in which an application reports that a choice failed, by the numbers of
-/// tests/integration/scenarios; there is no such report in a captured machine.
+/// Tests of the scenarios in which an application reports that a choice failed, with the numbers
+/// from tests/integration/scenarios. A captured machine contains no such report.
 namespace gpuprobe {
 namespace reported_scenarios_test {
 
@@ -16,7 +16,7 @@ using support::nvidia_card;
 using support::report_of;
 using Names = std::vector<std::string>;
 
-/// The choice of a built-in profile on a machine that is otherwise fit for it.
+/// The choice of a built-in profile on a machine that is otherwise suitable.
 Decision after(const char* application, ReportedFailure failure, Report report) {
     const auto set = ApplicationSet::with_builtins();
     const auto* profile = set.selection(application);

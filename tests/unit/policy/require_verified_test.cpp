@@ -4,7 +4,8 @@
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 
-/// The request's floor: of a GPU only what computed a checked result.
+/// Tests of a requirement in the request: only backends that computed a verified result on the GPU
+/// are allowed.
 namespace gpuprobe {
 namespace require_verified_test {
 
@@ -28,7 +29,7 @@ void verify(Report& report, std::size_t gpu, const std::string& backend) {
 
 struct Row {
     const char* name;
-    const char* variant;   ///< its members; the other one is "cpu"
+    const char* variant;   ///< members of the variant; the other variant is "cpu"
     const char* verified;  ///< a backend of G02's GPU, an RTX 4090
     const char* wanted;
 };

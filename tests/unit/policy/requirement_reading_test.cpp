@@ -5,7 +5,8 @@
 #include "policy/term.h"
 #include "support/case_name.h"
 
-/// How `requires` and `advises` of a manifest become terms: src/policy/requirement_reading.cpp.
+/// Tests of src/policy/requirement_reading.cpp, which converts `requires` and `advises` of a
+/// manifest to terms.
 namespace gpuprobe {
 namespace requirement_reading_test {
 
@@ -22,7 +23,7 @@ Requirements requirements_of(std::string_view text) {
     return read;
 }
 
-/// The relation as a sign, and the kinds of terms that have none as a word.
+/// The relation as a sign, or the kind as a word for terms without a relation.
 std::string sign_of(Relation relation) {
     switch (relation) {
         case Relation::Never:
@@ -121,7 +122,8 @@ INSTANTIATE_TEST_SUITE_P(
                 " | vendor=, kinds= | kinds=, gfx runs"}),
     support::case_name);
 
-// A manifest of a newer version rejects only the variants that need what is unknown here.
+// With a manifest of a newer version, only variants whose requirements are unknown to this program
+// are rejected.
 INSTANTIATE_TEST_SUITE_P(
     OfANewerManifest,
     RequirementTerms,

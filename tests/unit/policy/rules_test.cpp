@@ -121,7 +121,7 @@ TEST(CudaKernels, WithoutAnyListRunsOnWhatTheToolkitCompilesFor) {
     EXPECT_EQ(fit_of_silent("12.9.1", "3.7"), KernelFit::NoCode);
     EXPECT_EQ(fit_of_silent("11.8", "3.5"), KernelFit::Runs);
     EXPECT_EQ(fit_of_silent("12.8", "?"), KernelFit::CapabilityUnknown);
-    // Nothing is known of it.
+    // Nothing is known about this GPU.
     EXPECT_EQ(fit_of_silent("0", "2.0"), KernelFit::Runs);
 }
 

@@ -13,7 +13,7 @@
 #include "report/report.h"
 #include "support/places.h"
 
-/// tests/data/variants: machines as golden.json describes them, as reports.
+/// The machines that golden.json in tests/data/variants describes, as reports.
 namespace gpuprobe::testing_variants {
 
 inline std::string file(const std::string& path) {
@@ -108,8 +108,8 @@ inline Gpu gpu_from(const Value& device, const Value& drivers) {
             .kind = kind_from(device.at("kind")),
             .vendor = text(device.at("vendor"))};
     gpu.driver = driver_from(drivers, *gpu.vendor);
-    // A Tegra GPU is no PCI device; the table has no PCI classes, and most GPUs are VGA
-    // controllers.
+    // A Tegra GPU is not a PCI device. The table has no PCI classes, so assume that all others are
+    // VGA controllers, as most GPUs are.
     if (*device.at("kind").as_string() == "tegra")
         gpu.id = "platform:gpu.0";
     else
@@ -141,7 +141,7 @@ inline Report report_from(const Value& facts, const Value& host_defaults) {
     return report;
 }
 
-/// The machine of a scenario by its id.
+/// The machine of the scenario with that id.
 inline Report machine(const std::string& id) {
     static const Value kGolden = document("/tests/data/variants/golden.json");
     for (const auto& scenario : *kGolden.at("scenarios").as_array())
@@ -158,7 +158,7 @@ inline const VariantCandidate* candidate(const Recommendation& answer, const std
     return nullptr;
 }
 
-/// The predicates that a candidate's reasons name.
+/// The predicates in a candidate's reasons.
 inline std::vector<std::string> predicates_of(const VariantCandidate& candidate) {
     std::vector<std::string> names;
     for (const auto& reason : candidate.reasons)

@@ -10,7 +10,7 @@
 #include "policy/select.h"
 #include "unit/policy/machines.h"
 
-/// Whole machines, from report to answer.
+/// Tests with whole machines, from the report to the answer.
 namespace gpuprobe {
 namespace select_machines_test {
 
@@ -44,7 +44,7 @@ Value detail_of(const Decision& decision, std::string_view backend, std::string_
     return {};
 }
 
-/// What a program that reads everything is told, but for the readers of these APIs.
+/// The variables for a program that reads all variables except those of these APIs.
 Environment hidden_but(const std::set<std::string>& apis, Environment environment = {}) {
     for (const auto& reader : knowledge::Selectors::current().readers())
         if (!apis.contains(reader.api))
@@ -165,7 +165,7 @@ TEST(TwoIdenticalCards, AreToldApart) {
     EXPECT_EQ(decision.environment.at("CUDA_VISIBLE_DEVICES"), kSecondUuid);
 }
 
-/// The reasons of each Vulkan candidate that its GPU is not the only one the program sees.
+/// The reasons of each Vulkan candidate because of which the program also sees other GPUs.
 std::vector<std::string> seen_beside(const char* reader, const Report& report) {
     auto profile = support::default_profile();
     profile.backends = {"vulkan"};
@@ -185,7 +185,7 @@ TEST(TwoIdenticalCards, AreOneForWhoeverReadsTheVulkanLoadersVariablesAlone) {
     EXPECT_EQ(seen_beside("ggml-vulkan", two_identical_cards()), Names{});
 }
 
-/// Two Radeons with different ids, of which the first is denied; Mesa has this version.
+/// Two Radeons with different ids and this version of Mesa. Access to the first Radeon is denied.
 Report two_unlike_radeons(const char* mesa) {
     auto report = report_of({amd_card("0000:06:00.0", "", 0), amd_card("0000:41:00.0", "", 1)});
     report.gpus[1].pci->device_id = "73bf";
@@ -206,7 +206,7 @@ TEST(TwoUnlikeCards, AreBothSeenWhereMesaOnlyOrdersThem) {
     EXPECT_EQ(decision->environment.at("MESA_VK_DEVICE_SELECT"), "1002:73bf") << "it is first";
 }
 
-/// A program that passes on a variable which nothing says how to set.
+/// A program that passes on a variable for which no value is defined.
 TEST(TwoIdenticalCards, AreOneWhereAProgramCanBeToldNothing) {
     auto profile = support::default_profile();
     profile.backends = {"vulkan"};
@@ -220,7 +220,7 @@ TEST(TwoIdenticalCards, AreOneWhereAProgramCanBeToldNothing) {
             codes.push_back(warning.code);
         return codes;
     };
-    EXPECT_EQ(warnings_of(), Names{});  // nobody starts it: an installer's rules are like that
+    EXPECT_EQ(warnings_of(), Names{});  // it is never started, like the rules of an installer
     profile.forwards = {"INTEL_VISIBLE_DEVICES"};
     EXPECT_EQ(warnings_of(), Names{"not-told-apart"});
 }
@@ -245,7 +245,8 @@ TEST(TwoDifferentCards, AreNotUsedTogether) {
     EXPECT_EQ(decide(report).gpus, Names{"pci:0000:41:00.0"});
 }
 
-/// Everything at once: two like cards, one of another make, graphics, a display, two renderers.
+/// A machine with everything: two equal cards, a card from another vendor, an integrated GPU, a
+/// display, two software renderers.
 Report crowded_machine() {
     auto report = report_of({nvidia_card("0000:41:00.0", kSecondUuid, 1),
                              amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0), intel_graphics(),
