@@ -4,7 +4,7 @@
 #include "policy/select.h"
 #include "unit/policy/scenario.h"
 
-/// What is published for other platforms only is not offered on this one.
+/// Variants that are published only for other platforms are not offered on this platform.
 
 namespace gpuprobe {
 namespace select_question_test {
@@ -22,7 +22,7 @@ constexpr auto kCudaAndCpu =
     R"({"variants":{"gpu":{"requires":{"device":{"backend":"cuda"}}},"cpu":{}}})";
 constexpr auto kCpuAlone = R"({"variants":{"cpu":{}}})";
 
-/// CUDA for x86-64, the CPU for both.
+/// CUDA variants for x86-64, CPU variants for both architectures.
 Manifest cuda_for_one() {
     return published(std::string{R"("linux-x86_64":)"} + kCudaAndCpu + R"(,"linux-aarch64":)" +
                      kCpuAlone);
@@ -71,7 +71,8 @@ TEST(Published, VariantIsAssumed) {
     EXPECT_TRUE(decision.warnings.empty());
 }
 
-/// A backend that is published for another processor can still be built for this one.
+/// A backend that is published only for another architecture can still be built for this
+/// architecture.
 TEST(Published, ForAnotherProcessorAloneIsNamedAsTheBetterBuild) {
     const auto decision = choice(machine_with("aarch64"), cuda_for_one());
     EXPECT_EQ(decision.backend, "cpu");
@@ -84,7 +85,7 @@ TEST(Published, ForAnotherProcessorAloneIsNamedAsTheBetterBuild) {
     EXPECT_FALSE(warning(decision, "better-if-built")) << "that has been said";
 }
 
-/// Without any variant for the platform, whoever runs the program has made the build.
+/// If there is no variant for the platform, the user of the program must have built it.
 TEST(Published, ForNoVariantOfThePlatformIsForTheProfileToDecide) {
     for (const auto& arch : {std::optional<std::string>{"ppc64le"}, std::optional<std::string>{}}) {
         const auto decision = choice(machine_with(arch), cuda_for_one());
@@ -117,7 +118,7 @@ TEST(Published, ThatFitsNothingHereIsForABuildOfOnesOwn) {
 }
 
 /// The archive for the GPU needs a newer host: the decision is for the build that can be installed,
-/// and names the better one.
+/// and mentions the better build.
 TEST(Published, HostRequirementsOfAVariantCount) {
     const auto application =
         published(R"("linux-x86_64":{"variants":{"gpu":{"requires":{"host":{"glibc_min":"2.39"},)"
@@ -153,7 +154,7 @@ TEST(Published, BetterBackendIsNamedBesideAnotherOnTheSameGpu) {
     EXPECT_EQ(better->detail.at("reasons").as_array()->front().at("code"), Value{"glibc-too-old"});
 }
 
-/// A request can name a variant where it could name a backend.
+/// A request can contain a variant in the place of a backend.
 TEST(Published, VariantCanBeRequestedByItsName) {
     const auto decision =
         choice(machine_with("x86_64"), cuda_for_one(), SelectRequest{.backend = "gpu"});

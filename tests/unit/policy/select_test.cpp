@@ -560,7 +560,7 @@ TEST(Select, TakesAReportInTheApplicationsWords) {
 
 // Names -------------------------------------------------------------------------------------------
 
-/// An application that calls Vulkan "webgpu" and the CPU "cpu-rust", and knows no ROCm.
+/// An application that calls Vulkan "webgpu" and the CPU "cpu-rust", and does not have ROCm.
 Profile translating_profile() {
     auto profile = default_profile();
     profile.name = "translating";

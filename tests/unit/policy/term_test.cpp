@@ -20,7 +20,8 @@ Manifest needing(const std::string& requirements, const std::string& on_unknown 
     return manifest ? std::move(manifest).value() : Manifest{};
 }
 
-/// True is accepted, false rejected either way, unknown rejected or uncertain as the variant says.
+/// True means accepted, and false means rejected. For unknown, the variant determines whether it is
+/// rejected or uncertain.
 Truth truth_on(const Report& report, const std::string& requirements) {
     const auto strict = recommend(needing(requirements), {}, report, rules());
     const auto lax = recommend(needing(requirements, "accept"), {}, report, rules());
@@ -315,7 +316,7 @@ TEST(UnsupportedPredicate, IsNamed) {
     EXPECT_EQ(reason.detail.at("predicate"), Value{"cuda.lto"});
 }
 
-/// No release of the distribution has a newer glibc there.
+/// No release of that distribution has a newer glibc.
 TEST(VariantReasons, OfGlibcOnAnotherLibraryAreOfTheLibrary) {
     auto report = machine("G02");
     report.host.libc = {.name = "musl", .version = "1.2.5"};
@@ -327,7 +328,7 @@ TEST(VariantReasons, OfGlibcOnAnotherLibraryAreOfTheLibrary) {
     EXPECT_EQ(reasons[0].detail.at("have"), Value{"musl"});
 }
 
-/// No driver makes a build for glibc run on musl.
+/// No driver can make a build for glibc run on musl.
 TEST(VariantReasons, OfABuildForOtherHostsAreNotOfTheGpu) {
     auto report = machine("G02");
     report.host.libc = {.name = "musl", .version = "1.2.5"};

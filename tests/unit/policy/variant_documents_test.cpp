@@ -7,7 +7,7 @@
 #include "report/api_table.h"
 #include "unit/policy/scenario.h"
 
-/// What is written about variants and reasons says what the program does.
+/// The documentation of variants and reasons agrees with the program.
 namespace gpuprobe {
 namespace variant_documents_test {
 
@@ -34,7 +34,7 @@ TEST(VariantsSchema, HasThePredicatesThatAreReadAndDocumented) {
     const auto source = file("/src/policy/requirement_reading.cpp");
     const auto docs = file("/docs/data-files.md");
     auto read = matches(source, "\n    \\{\"([a-z0-9_]+)\",");
-    read.emplace(info_of(api_of_architecture("intel_ip")).word);  // by its API's row
+    read.emplace(info_of(api_of_architecture("intel_ip")).word);  // from the row of its API
     read.emplace("advises");                                      // by read_advice()
     for (const auto* place : {"host", "device"})
         for (const auto& key : keys(schema.at("$defs").at(place).at("properties"))) {

@@ -4,13 +4,13 @@
 #include "policy/evaluate.h"
 #include "unit/policy/scenario.h"
 
-/// Of a variant's alternatives one is told, on each GPU.
+/// For each GPU, only one of a variant's alternatives is reported.
 namespace gpuprobe {
 namespace variant_reasons_test {
 
 using namespace testing_variants;
 
-/// An application of a variant "v" with these devices, and one for the CPU.
+/// An application with a variant "v" for these devices, and a variant for the CPU.
 Recommendation advice(const std::string& devices, const Report& report) {
     const auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)"
@@ -26,7 +26,7 @@ std::vector<Reason> reasons(const std::string& devices, const Report& report) {
     return found ? found->reasons : std::vector<Reason>{};
 }
 
-/// One for chips of 8.9, one for older ones, as Ollama's build for CUDA 12 has them.
+/// One alternative for chips of 8.9 and one for older chips, as in Ollama's build for CUDA 12.
 std::string with_drivers(const char* newer, const char* older) {
     return R"([{"backend":"cuda","driver_min":")" + std::string{older} +
            R"(","cuda":{"toolkit":"12.8","exact":true,"sass":["6.1"]}},)"
@@ -90,7 +90,7 @@ TEST(Alternatives, AreToldTheSameWhereNoGpuIsUsed) {
     EXPECT_EQ(answer.warnings[0].detail.at("reasons"), to_value(candidate(answer, "v")->reasons));
 }
 
-/// As node-llama-cpp has them: a newer driver, or code for drivers before CUDA 13.
+/// The alternatives of node-llama-cpp: a newer driver, or kernels for drivers before CUDA 13.
 TEST(Alternatives, MadeForOlderDriversAreToldLast) {
     const auto why = reasons(
         R"([{"backend":"cuda","cuda_api":{"below":"13.0"}},{"backend":"cuda","driver_min":"600"}])",
@@ -103,8 +103,8 @@ TEST(Alternatives, MadeForOlderDriversAreToldLast) {
     EXPECT_TRUE(alone[0].is("built-for-older"));
 }
 
-/// Of two builds for one backend, that one needs a newer driver is no cause where the other needs
-/// none.
+/// If one of two builds for a backend needs a newer driver and the other does not, the driver is
+/// not reported as a cause.
 TEST(Families, AreToldByTheBuildThatIsNearest) {
     auto report = machine("G02");
     report.gpus[0].backends["cuda"].usable.reset();
@@ -124,7 +124,7 @@ TEST(Families, AreToldByTheBuildThatIsNearest) {
     EXPECT_EQ(unused_by({}), Value{"cuda12"}) << "it misses less";
 }
 
-/// The toolkit wants a driver, and the manifest a newer one.
+/// The toolkit needs a driver, and the manifest requires a newer driver.
 TEST(Floors, OfAVariantAreToldByTheHighest) {
     auto report = machine("G02");
     report.gpus[0].driver.version = "450.80";

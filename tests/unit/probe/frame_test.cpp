@@ -23,7 +23,7 @@ std::string stream() {
     return bytes;
 }
 
-/// A frame as a stranger would write it.
+/// A frame with any kind and payload, as a faulty worker might write it.
 std::string raw(std::uint32_t kind, std::string_view payload) {
     std::string bytes;
     for (const auto number : {static_cast<std::uint32_t>(payload.size()), kind})

@@ -22,7 +22,7 @@
 namespace gpuprobe {
 namespace launcher_test {
 
-/// Waits for the worker and gives its answer.
+/// Waits for the worker and returns its answer.
 ProbeResult answer_of(Worker& worker, const ProbeTarget& target) {
     pollfd end = {.fd = worker.ended(), .events = POLLIN, .revents = 0};
     EXPECT_EQ(::poll(&end, 1, 10'000), 1);
@@ -33,7 +33,7 @@ ProbeResult answer_of(Worker& worker, const ProbeTarget& target) {
     return transcript.conclude(target, Ending{.exit = worker.reap()});
 }
 
-/// What a worker for that target says about itself.
+/// The facts that a worker for that target reports about itself.
 Value self_of(const ProbeTarget& target, SpawnLauncher& launcher) {
     const auto worker = launcher.launch(target);
     EXPECT_TRUE(worker);
@@ -70,7 +70,7 @@ TEST(SpawnLauncher, TellsAPreparedWorkerItsJob) {
     EXPECT_EQ(json_line(first.at("arguments")), R"(["self","--stage","query"])");
     EXPECT_EQ(json_line(first.at("descriptors")), "[0,1,2,3]");
     EXPECT_EQ(first.at("folder"), first.at("environment").at("HOME"));
-    const auto second = self_of(kSelf, launcher);  // of which none was prepared
+    const auto second = self_of(kSelf, launcher);  // for which no worker was prepared
     EXPECT_NE(second.at("folder"), first.at("folder"));
     EXPECT_EQ(first.at("environment").as_object()->size(),
               second.at("environment").as_object()->size());
@@ -95,7 +95,7 @@ TEST(SpawnLauncher, LeavesNoPreparedWorkerBehind) {
         launcher.forget_prepared();
         launcher.prepare();
     }
-    // Killed, and left to whoever reaps them.
+    // The workers were killed, but not reaped yet.
     while (::waitpid(-1, nullptr, 0) > 0)
         continue;
     EXPECT_EQ(errno, ECHILD);
@@ -108,7 +108,8 @@ TEST(SpawnLauncher, StartsAnotherOneWhereThePreparedOneCannotRun) {
 }
 
 TEST(SpawnLauncher, GivesTheWorkerFourDescriptors) {
-    const int inherited = ::open("/dev/null", O_RDONLY);  // as a careless library would
+    // As a library without close-on-exec would do
+    const int inherited = ::open("/dev/null", O_RDONLY);
     EXPECT_EQ(json_line(self_of(kSelf).at("descriptors")), "[0,1,2,3]");
     ::close(inherited);
 }
@@ -179,8 +180,8 @@ bool goes_soon(const std::string& path) {
     return !std::filesystem::exists(path);
 }
 
-/// Whether it went, with folders in it that are closed to its owner. Root finds nothing closed, and
-/// so becomes somebody else.
+/// Whether a folder was removed although it contains folders that its owner may not open. Root may
+/// open all folders, so it becomes another user.
 bool goes_with_closed_folders() {
     constexpr uid_t kNobody = 65534;
     if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0)
@@ -204,7 +205,8 @@ TEST(RunFolder, GoesWithWhatADriverHasClosed) {
                 testing::ExitedWithCode(0), "");
 }
 
-/// A folder with more files than are removed while somebody waits. The folder goes at once.
+/// A folder with so many files that they are removed in the background. The folder itself
+/// disappears at once.
 std::string leave_many_files(const std::string& parent) {
     const auto folder = RunFolder::make(parent, "many");
     for (int i = 0; folder && i < 1100; ++i)
@@ -242,7 +244,7 @@ TEST(RunFolder, IsGoneBeforeTheProcessEnds) {
             std::exit(0);
         },
         testing::ExitedWithCode(0), "");
-    EXPECT_TRUE(std::filesystem::remove(parent));  // which it does when it is empty
+    EXPECT_TRUE(std::filesystem::remove(parent));  // succeeds if the folder is empty
 }
 
 TEST(RunFolder, RemovesWhatAProcessThatIsGoneHasLeft) {
@@ -289,7 +291,7 @@ TEST(SpawnLauncher, NamesTheProgramThatItCanNotRun) {
     }
 }
 
-/// Nobody waits for one that is started as another has been.
+/// The launcher does not wait for a worker if an earlier worker was started in the same way.
 TEST(SpawnLauncher, SaysWithTheExitThatAnotherOneCouldNotRun) {
     auto name = (std::filesystem::temp_directory_path() / "gpuprobe-worker-XXXXXX").string();
     const std::string folder = ::mkdtemp(name.data());
@@ -325,7 +327,7 @@ TEST(AWorker, TakesItsChildrenWithIt) {
     const auto worker = launcher.launch(target);
     ASSERT_TRUE(worker);
     EXPECT_EQ(answer_of(**worker, target).outcome, Outcome::Answered);
-    // The child held the pipe; now that it is gone, the pipe ends.
+    // The child held the pipe. After the child has ended, the pipe ends.
     pollfd frames = {.fd = (*worker)->frames(), .events = POLLIN, .revents = 0};
     EXPECT_EQ(::poll(&frames, 1, 2'000), 1);
     EXPECT_TRUE(frames.revents & POLLHUP);

@@ -6,7 +6,7 @@
 #include "fakes/worker/scripted_worker.h"
 #include "probe/launcher.h"
 
-// The tests, or one of the workers that they start from this same program.
+// This program runs the tests, or is one of the workers that the tests start.
 int main(int argc, char** argv) {
     if (argc > 1 && argv[1] == gpuprobe::kWaitsForJob)
         return gpuprobe::scripted::run_job(argv[0]);

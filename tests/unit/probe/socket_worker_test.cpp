@@ -23,13 +23,13 @@ using scripted::WorkerSocket;
 
 constexpr std::string_view kStarted = R"({"event":"started"})";
 
-/// What the worker's unit does, with this program for gpuprobe-worker.
+/// Does what the worker's unit does, with this program instead of gpuprobe-worker.
 void serve(UniqueFd connection) {
     SpawnLauncher launcher{"/proc/self/exe", ""};
     (void)serve_worker(connection, launcher, ::geteuid());
 }
 
-/// A parent that takes the request and says `texts`.
+/// A parent process that receives the request and sends `texts`.
 WorkerSocket::Serve say(std::vector<std::string> texts) {
     return [texts](const UniqueFd& connection) {
         pollfd request = {.fd = connection.get(), .events = POLLIN, .revents = 0};
@@ -188,7 +188,7 @@ TEST_F(Socket, ComplainsAgainOnceItHasWorked) {
     EXPECT_EQ(complaints_.size(), 2U);
 }
 
-/// A unit that can't be started, and the socket's limit of connections.
+/// The cases of a unit that can't be started and of the socket's connection limit.
 const WorkerSocket::Serve kClosed = [](const UniqueFd&) {};
 
 TEST_F(Socket, IsAnOutcomeWhenItCloses) {
@@ -319,7 +319,8 @@ TEST_F(ServedConnection, StartsNothingForWhoHasGone) {
 TEST(ServeWorker, AnswersRootAndItsPeerOnly) {
     const pid_t child = ::fork();
     if (child == 0) {
-        // As someone who is not root; who makes a pair is the peer of both ends.
+        // Run as a user other than root. The process that creates a socket pair is the peer at both
+        // ends.
         constexpr uid_t kNobody = 65534;
         const bool is_other = ::geteuid() != 0 || ::setuid(kNobody) == 0;
         int ends[2] = {-1, -1};

@@ -29,7 +29,7 @@ struct Job {
                 .frames = frames.write.get(),
                 .output = output.write.get()} {}
 
-    /// Everything that the worker wrote; waits until no process holds the write end.
+    /// All data that the worker has written. Waits until no process holds the write end.
     static std::string written(Pipe& pipe) {
         pipe.write.reset();
         std::string text;

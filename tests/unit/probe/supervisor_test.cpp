@@ -63,7 +63,7 @@ public:
             target, [this](ProbeResult result) { results_.push_back(std::move(result)); },
             Patience::Usual, answered_);
     }
-    /// Somebody is told of answers, and so who has answered may stay.
+    /// The caller is notified of answers, so workers that have answered may stay.
     void hear_answers() {
         answered_ = [](const ProbeResult&, bool) {};
     }
@@ -179,7 +179,8 @@ TEST(Supervisor, DoesNotWaitForWhatAWorkerLeavesBehind) {
     }
 }
 
-/// Waits for the process that a script of the kind "daemon-and-…" left. True when it has ended.
+/// Waits for the process that a script with a name like "daemon-and-…" left behind. Returns true if
+/// the process has ended.
 bool has_ended(const ProbeResult& result) {
     return scripted::ends(result.runtime.at(scripted::kSelfKey));
 }
@@ -215,7 +216,8 @@ TEST(Supervisor, TellsTheAnswerOfAWorkerThatHasNotEnded) {
     ASSERT_TRUE(loop->run_until([&] { return results.size() == 2; }));
     EXPECT_EQ(results[0].outcome, Outcome::Answered);
     EXPECT_EQ(results[0].devices.size(), results[1].devices.size());
-    EXPECT_EQ(results[0].duration, results[1].duration);  // waiting is not the driver's time
+    // Waiting time is not attributed to the driver
+    EXPECT_EQ(results[0].duration, results[1].duration);
 }
 
 TEST(Supervisor, LetsThemStayThatHaveAnsweredWhileOthersAreAsked) {
@@ -288,7 +290,7 @@ TEST(Supervisor, LeaksNothingInTwoHundredRuns) {
         for (int i = 0; i < kRounds; ++i)
             (void)stage.run({"good", "crash", "silent", "garbage", "torn", "good", "unfinished",
                              "answer-then-more", "child-holds-pipes", "hang"});
-        // Workers that were killed leave when they have ended; the last of them may just do so.
+        // Killed workers are removed after they have ended. The last of them may just be ending.
         const auto is_clean = [&] { return open_descriptors() <= first; };
         const auto end = stage.loop().now() + seconds{5};
         while (!is_clean() && stage.loop().now() < end) {
@@ -301,7 +303,7 @@ TEST(Supervisor, LeaksNothingInTwoHundredRuns) {
     EXPECT_FALSE(has_children());
 }
 
-/// A worker in the kernel's hands: nothing ends it.
+/// A worker that is stuck in the kernel: no signal ends it.
 class StuckWorker final : public Worker {
 public:
     explicit StuckWorker(int& kills) : kills_{kills} {
@@ -422,7 +424,7 @@ TEST(Supervisor, WaitsOnceForAllThatAreStuckWhenItEnds) {
         Supervisor supervisor{*loop, launcher, clock, {.concurrent = 64}};
         for (int i = 0; i < 40; ++i)
             supervisor.start(ProbeTarget{.api = std::to_string(i)}, [](ProbeResult) { FAIL(); });
-        // After a start that takes long, the next waits for a turn of the loop.
+        // After a start that took long, the next start waits for another turn of the loop.
         ASSERT_TRUE(loop->run_until([&launcher] { return launcher.launches == 40; }));
         start = std::chrono::steady_clock::now();
     }
@@ -479,7 +481,8 @@ TEST(Supervisor, LetsOthersHaveTheirTurnWhileAWorkerFloodsItsFrames) {
     const auto loop = SystemLoop::create().value();
     const SystemClock clock;
     SpawnLauncher launcher{"/proc/self/exe", ""};
-    // The deadline is another test's: sanitizers take long for 8 MiB.
+    // The deadline is tested elsewhere. Here it must be long, because with sanitizers 8 MiB take
+    // long.
     Supervisor supervisor{*loop, launcher, clock, {.query = std::chrono::minutes{2}}};
     std::optional<ProbeResult> result;
     supervisor.start(ProbeTarget{.api = "flood-phases"},

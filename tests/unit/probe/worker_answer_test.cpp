@@ -18,7 +18,7 @@ Value object(const char* key, Value value) {
     return made;
 }
 
-/// A stream without its end, and one with.
+/// A stream without its end, and a complete stream.
 struct Streams {
     std::string open = {};
     std::string whole = {};
@@ -216,7 +216,7 @@ TEST(Transcript, AddsWhatTheWorkerPrintedUnlessItAnswered) {
     EXPECT_TRUE(conclude(answered, ending).reasons.empty());
 }
 
-/// What becomes of a worker that answers with this fact among declared ones.
+/// The result for a worker that reports this fact among declared facts.
 ProbeResult with_fact(const char* key, bool is_of_device) {
     FrameWriter writer;
     auto bytes = writer.phase("query");

@@ -11,7 +11,7 @@
 namespace gpuprobe {
 namespace worker_reaper_test {
 
-/// A keeper and its worker, which waits. With `leaves`, the worker has a child in another session.
+/// A reaper and its worker, which waits. With `leaves`, the worker has a child in another session.
 struct Kept {
     pid_t keeper = -1;
     pid_t worker = -1;
@@ -68,7 +68,7 @@ TEST_P(Keeper, SaysThatItWasToldToEnd) {
     EXPECT_EQ(WEXITSTATUS(status), kExitTerminated);
 }
 
-/// As at a shutdown, in whatever order they hear it.
+/// Sends SIGTERM to both, as at a shutdown, in any order.
 TEST_P(Keeper, SaysSoWhenAllAreTold) {
     for (int i = 0; i < 20; ++i) {
         const auto kept = start(GetParam());

@@ -8,7 +8,7 @@
 #include "unit/properties/dice.h"
 #include "unit/properties/places.h"
 
-/// What can be different about a recorded card: each as drivers and machines really differ.
+/// Changes of a recorded card. Each is a difference that occurs between real drivers and machines.
 namespace gpuprobe::testing_properties {
 
 /// Removes the records of APIs that need the vendor's kernel driver.
@@ -19,7 +19,7 @@ inline void forget_drivers(Part& part) {
     part.hardware->partitions.clear();
 }
 
-/// Another kernel driver than the vendor's, or none.
+/// A kernel driver that is not the vendor's, or no kernel driver.
 inline void take_driver(Part& part, Dice& dice) {
     auto& hardware = *part.hardware;
     forget_drivers(part);
@@ -46,7 +46,7 @@ inline std::string instance_uuid(std::uint64_t number) {
     return "MIG-0badcafe-0000-4000-8000-" + std::string(12 - digits.size(), '0') + digits;
 }
 
-/// One of seven MIG instances, as NVML tells it. Source of the keys: docs/internals/facts.md.
+/// One of seven MIG instances, as NVML reports it. Source of the keys: docs/internals/facts.md.
 inline Value instance(const DeviceFacts& gpu, unsigned number, std::uint64_t uuid) {
     const auto size = gpu.memory->total->count / 8;
     Value entry;
@@ -63,7 +63,7 @@ inline Value instance(const DeviceFacts& gpu, unsigned number, std::uint64_t uui
     return entry;
 }
 
-/// Divides a GPU that NVML tells of; CUDA lists the first instance alone.
+/// Divides a GPU that NVML reports; CUDA lists only the first instance.
 /// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 inline void divide(Part& part, Dice& dice) {
     auto* nvml = nvml_record(part);
@@ -107,7 +107,7 @@ inline void list_again(Part& part, Dice& dice) {
     part.story += ", listed several times by " + record.probe.api;
 }
 
-/// An API that does not say where its device is.
+/// An API that does not report the address of its device.
 inline void lose_address(Part& part, Dice& dice) {
     if (part.records.empty())
         return;
@@ -127,7 +127,7 @@ inline void lose_nodes(Part& part, Dice& dice) {
     part.story += ", nodes missing";
 }
 
-/// Another card of the same model: UUIDs of its own, where they do not hold its place.
+/// Another card of the same model. It gets its own UUIDs, except UUIDs that contain its address.
 inline Part twin(Part part, unsigned number) {
     const auto renumber = [number](std::optional<std::string>& uuid) {
         constexpr std::size_t kDigits = 4;
@@ -149,7 +149,8 @@ inline Part twin(Part part, unsigned number) {
             renumber(record.facts.uuid);
         else
             record.facts.uuid.reset();
-        if (record.facts.extra.find("driver_uuid"))  // NVIDIA's OpenCL has the card's there
+        // NVIDIA's OpenCL has the card's UUID in this fact
+        if (record.facts.extra.find("driver_uuid"))
             record.facts.extra["driver_uuid"] = Value{};
         record.trials.clear();
     }
@@ -157,7 +158,7 @@ inline Part twin(Part part, unsigned number) {
     return part;
 }
 
-/// Changes a part of the machine now and then.
+/// Sometimes changes a part of the machine.
 inline void alter(Part& part, Dice& dice) {
     if (!part.hardware)
         return;
