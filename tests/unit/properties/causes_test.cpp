@@ -32,7 +32,7 @@ std::string text_of_file(const std::string& path) {
     return {std::istreambuf_iterator<char>{file}, {}};
 }
 
-/// Whole, as they are in the repository: programs have no sources.
+/// The files as they are in the repository, because the embedded files lack the sources.
 const Value& documents() {
     static const Value all = [] {
         Value list{Value::Array{}};
@@ -62,7 +62,7 @@ Report recorded_report(const std::string& name) {
     return {};
 }
 
-/// Sets what a path "gpus.0.driver.name" leads to; an index one past the end appends.
+/// Sets the value at a path such as "gpus.0.driver.name". An index one past the end appends.
 void set(Value& value, std::string_view path, const Value& content) {
     auto* place = &value;
     for (const auto step : split(path, '.')) {
@@ -82,7 +82,7 @@ void set(Value& value, std::string_view path, const Value& content) {
 struct Example {
     Report report = {};
     Surroundings here = {};
-    std::optional<Reason> reason = {};  ///< of a cause that the doctor does not find
+    std::optional<Reason> reason = {};  ///< for a cause that the doctor does not find
 };
 
 std::vector<std::string> texts(const Value& list) {
@@ -93,7 +93,7 @@ std::vector<std::string> texts(const Value& list) {
     return found;
 }
 
-/// A recorded machine with some members of its report in another state.
+/// A recorded machine with some members of its report changed.
 Example example_of(const Value& description) {
     auto report = to_value(recorded_report(*description.at("machine").as_string()));
     if (const auto* members = description.at("set").as_object())
@@ -130,7 +130,7 @@ Example example_of_cause(const Value& cause) {
     return example;
 }
 
-/// What the doctor finds; or the reason with what helps against it, as if that were found.
+/// The findings of the doctor; or the reason with its fix, in the form of a finding.
 std::vector<Finding> findings_of(const Example& example) {
     auto findings = examine(example.report, example.here);
     if (!example.reason)
@@ -178,7 +178,7 @@ TEST(Causes, EachHasASourceAndAMeaning) {
     }
 }
 
-/// No cause is without a machine that shows it, nor without one that does not.
+/// For each cause there is a machine that has it and a machine that does not.
 TEST(Causes, AreShownByTheMachineThatTheyNameAndByNoSoundOne) {
     constexpr std::size_t kFewest = 120;
     std::set<std::string> shown;
@@ -289,9 +289,10 @@ std::string fixes_of_choice(const Value& complaint,
     return fixes;
 }
 
-/// tests/data/doctor/complaints.json: what people wrote, a machine like theirs, and all that the
-/// doctor finds there. Where `fix` is null, the doctor has none; `never` is what no
-/// fix may contain. With an `application`, it is also the `backend` that `select` chooses for it.
+/// tests/data/doctor/complaints.json: complaints that people wrote, a machine like theirs, and all
+/// findings of the doctor on that machine. If `fix` is null, the doctor has no fix; `never` is a
+/// text that no fix may contain. With an `application`, `backend` is the backend that `select`
+/// chooses for it.
 TEST(Complaints, AreAnsweredWithTheirCauseAndNothingBeside) {
     const auto text = file_text("complaints.json");
     const auto document = parse_json(text, mib(1)).value();
@@ -319,7 +320,7 @@ TEST(Complaints, AreAnsweredWithTheirCauseAndNothingBeside) {
 
 // Places ------------------------------------------------------------------------------------------
 
-/// What a package manager would be asked for.
+/// The packages that a package manager would install.
 std::vector<std::string> packages_in(const std::string& command) {
     static const std::regex kInstalls{
         R"((?:apt install|dnf install|pacman -S|zypper install|apk add|emerge --ask|xbps-install -S|tdnf install) (.*))"};
@@ -333,7 +334,7 @@ std::vector<std::string> packages_in(const std::string& command) {
     return found;
 }
 
-/// A package's name on a machine whose processor is not known.
+/// The name of a package on a machine whose architecture is unknown.
 std::string for_machine(std::string package, const knowledge::Distribution& row) {
     constexpr std::string_view kMachine = "{machine}";
     const auto at = package.find(kMachine);
@@ -394,8 +395,8 @@ void expect_fit(const Finding& finding, const Where& place) {
             EXPECT_EQ(command.find(word), std::string::npos) << command;
 }
 
-/// Whether a cause is shown by no container, board or WSL in particular. Where its machine was
-/// recorded does not count.
+/// Whether a cause does not depend on a container, a board or WSL. The place where its machine was
+/// recorded is ignored.
 bool is_of_no_place(const Value& cause, const Report& report) {
     const auto* members = cause.at("shows").at("set").as_object();
     const bool names_place =
@@ -405,7 +406,7 @@ bool is_of_no_place(const Value& cause, const Report& report) {
     return !names_place && !report.host.l4t && !report.host.wsl;
 }
 
-/// The same machine elsewhere; `own` is how it was recorded.
+/// The same machine at another place; `own` is the place where it was recorded.
 void move_to(const Where& place, const Host& own, Host& host) {
     host.os_release = place.host.os_release;
     host.container = place.host.container;
@@ -413,8 +414,8 @@ void move_to(const Where& place, const Host& own, Host& host) {
     host.kernel = place.host.kernel ? place.host.kernel : own.kernel;
 }
 
-/// Each cause on each place: no package that the place lacks, no kernel driver installed in a
-/// container.
+/// Tests each cause at each place: no fix installs a package that the place lacks, or a kernel
+/// driver in a container.
 TEST(Causes, HaveAFixThatFitsEachPlace) {
     const auto places = all_places();
     for (const auto& cause : causes()) {
@@ -432,19 +433,19 @@ TEST(Causes, HaveAFixThatFitsEachPlace) {
 
 // Machines ----------------------------------------------------------------------------------------
 
-/// The API that is asked for first on a vendor's GPUs; empty where any is as good.
+/// The API that is preferred on a vendor's GPUs; empty if all APIs are equally good.
 std::string_view usual_api(const Gpu& gpu) {
     return gpu.vendor == "nvidia" ? "cuda" : gpu.vendor == "amd" ? "hip" : "";
 }
 
-/// Whether a GPU computes with that API; with any where it is empty.
+/// Whether a GPU can compute with that API; with any API if it is empty.
 bool works(const Gpu& gpu, std::string_view api) {
     return std::ranges::any_of(gpu.backends, [api](const auto& entry) {
         return entry.second.usable == true && (api.empty() || api_below(entry.first) == api);
     });
 }
 
-/// Cards that were mixed may have one path: each has to be open.
+/// Cards from different machines may have the same path, so each of them must be accessible.
 bool may_open(const Report& report, const std::string& path) {
     std::vector<DeviceNode> nodes = report.nodes;
     for (const auto& gpu : report.gpus)
@@ -455,8 +456,8 @@ bool may_open(const Report& report, const std::string& path) {
     });
 }
 
-/// Whether the report itself says the opposite: what is said to be missing is there, what is said
-/// to be closed is open, or an error is told of what works.
+/// Whether the report contradicts the finding: something that is reported as missing exists,
+/// something that is reported as closed is open, or an error is reported for something that works.
 bool is_refuted(const Finding& finding, const Report& report) {
     const auto api = word_of(finding.evidence.at("api"));
     const auto node = word_of(finding.evidence.at("node"));
@@ -477,7 +478,7 @@ bool is_refuted(const Finding& finding, const Report& report) {
     });
 }
 
-/// Causes that only another start of the kernel, or the firmware, mends.
+/// Causes that only a reboot with other kernel parameters, or the firmware, can fix.
 bool needs_a_restart(std::string_view id) {
     constexpr auto kIds = std::to_array<std::string_view>(
         {"nomodeset", "modeset-off", "msi-off", "force-probe-shut", "vfio-by-parameter",
@@ -486,7 +487,7 @@ bool needs_a_restart(std::string_view id) {
     return std::ranges::find(kIds, id) != kIds.end() || id.ends_with("-blacklisted");
 }
 
-/// A restart, or less work in the machine, is worth its words only where nothing smaller helps.
+/// A restart, or work inside the machine, is only suggested if no smaller step helps.
 void expect_modest(const Finding& finding) {
     static const std::regex kSmaller{R"(else restart|or restart|and restart|then restart|, or )"};
     static const std::regex kTwice{R"((then|and) restart[,:]? (.*, )?(then|and) restart)"};
@@ -508,7 +509,7 @@ void expect_modest(const Finding& finding) {
 constexpr const char* kAsItIs = "as it is";
 
 void expect_sound(const Finding& finding, const Report& report, const Where& place, bool is_root) {
-    if (place.name != kAsItIs)  // a board's packages are not its distribution's
+    if (place.name != kAsItIs)  // packages of a board differ from those of its distribution
         expect_fit(finding, place);
     SCOPED_TRACE(place.name + (is_root ? " as root: " : ": ") + finding.id);
     const auto fix = finding.fix.value_or("");
@@ -551,8 +552,8 @@ TEST(Causes, AreSoundOnEveryMachineInEachPlace) {
     EXPECT_TRUE(machines > 200 || number_in("GPUPROBE_PROPERTY_SEED")) << machines;
 }
 
-/// What helps against each cause at each place, as tests/data/doctor/fixes.json has it; "elsewhere"
-/// is at most of them. GPUPROBE_ACCEPT=1 writes the file.
+/// The fix for each cause at each place must be as in tests/data/doctor/fixes.json. "elsewhere" is
+/// the fix at most places. GPUPROBE_ACCEPT=1 writes the file.
 TEST(Causes, HaveTheFixesOfTheirTable) {
     const auto places = all_places();
     Value table{Value::Object{}};

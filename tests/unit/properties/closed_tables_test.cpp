@@ -11,7 +11,7 @@
 #include "unit/properties/each_machine.h"
 #include "unit/properties/schema.h"
 
-/// What occurs in an answer is declared somewhere.
+/// Tests that everything that occurs in an answer is declared.
 namespace gpuprobe::testing_properties {
 namespace closed_tables_test {
 
@@ -56,7 +56,7 @@ TEST(ClosedTables, EveryReasonHasARowAndWords) {
 }
 
 bool has_placeholder(const std::string& text) {
-    // "{{" is of a command: docker's --format takes such templates.
+    // "{{" is part of a command: docker's --format has such templates.
     const auto at = text.find('{');
     return at != std::string::npos && text.compare(at, 2, "{{") != 0;
 }
@@ -99,7 +99,7 @@ TEST(ClosedTables, EveryFactIsDeclared) {
 
 // Forms -------------------------------------------------------------------------------------------
 
-/// What is read back from an answer is all that it says.
+/// If an answer is read back, no data is lost.
 template <class Answer>
 void expect_whole(const Answer& answer) {
     const auto value = to_value(answer);

@@ -21,10 +21,10 @@
 namespace gpuprobe::testing_properties {
 namespace commands_test {
 
-/// In each value that tries to run something.
+/// A text that is in each value that tries to run a command.
 constexpr std::string_view kMark = "CANARY";
 
-/// Each would create the file CANARY if a shell read it as it is.
+/// Each value would create the file CANARY if a shell evaluated it.
 constexpr auto kHostile = std::to_array<std::string_view>({
     "$(touch CANARY)",
     "`touch CANARY`",
@@ -56,7 +56,7 @@ constexpr auto kHostile = std::to_array<std::string_view>({
     "group\xF0\x9F\x98\x80;touch CANARY",
 });
 
-/// Values that are no code, and must not be options, patterns or more than one word.
+/// Values that are not commands, but must not become options, patterns or several words.
 constexpr auto kOdd = std::to_array<std::string_view>(
     {"-x", "--help", "a b", "~root", "*", "?", "[a-z]", "{a,b}", "=ls", "!x", "#x", "a\tb", ""});
 
@@ -79,8 +79,9 @@ Value evidence_for(std::string_view pattern, std::string_view value) {
     return evidence;
 }
 
-/// What a reader might paste of a text: all of it, what follows a colon or a semicolon, and what is
-/// in brackets. Without the value in it, it is the same for every machine.
+/// The parts of a text that a reader might paste: the whole text, the parts after a colon or a
+/// semicolon, and the parts in brackets. Parts without the value are left out, because they are the
+/// same for every machine.
 void add_pastes(const std::string& text, std::set<std::string>& pastes) {
     const auto add = [&pastes](std::string_view paste) {
         if (paste.find(kMark) != std::string_view::npos)
@@ -109,7 +110,7 @@ std::set<std::string> all_patterns() {
     return patterns;
 }
 
-/// Everything that is printed with a hostile value in it.
+/// All texts that are printed with a hostile value in them.
 std::set<std::string> pastes_with(std::string_view value) {
     std::set<std::string> texts;
     const auto patterns = all_patterns();

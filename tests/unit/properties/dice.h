@@ -8,13 +8,13 @@
 
 namespace gpuprobe::testing_properties {
 
-/// Chance that a seed repeats.
+/// A random generator that gives the same numbers for the same seed.
 class Dice {
 public:
     explicit Dice(std::uint64_t seed) : engine_{seed} {}
 
     std::size_t below(std::size_t limit) { return engine_() % limit; }
-    /// True once in so many times.
+    /// True once in the given number of calls, on average.
     bool once_in(std::size_t times) { return below(times) == 0; }
     template <class List>
     const auto& any_of(const List& list) {

@@ -44,7 +44,8 @@ inline const std::vector<Manifest>& manifests() {
     return kManifests;
 }
 
-/// Some of a list for a mixed machine, in turn, so that many machines can be tried.
+/// Some items of a list for a mixed machine. Other machines get other items, so that many machines
+/// can be tested.
 template <class T>
 std::vector<std::reference_wrapper<const T>> sampled(const std::vector<T>& all,
                                                      const std::optional<std::uint64_t>& seed) {
@@ -56,7 +57,7 @@ std::vector<std::reference_wrapper<const T>> sampled(const std::vector<T>& all,
     return some;
 }
 
-/// The applications that a scene or recipe is tried with.
+/// The applications with which a machine or recipe is tested.
 template <class Tried>
 std::vector<std::reference_wrapper<const Profile>> profiles_for(const Tried& tried) {
     return sampled(profiles(), tried.sample);
@@ -92,7 +93,7 @@ std::vector<Recommendation> all_advice(const Tried& tried, const Report& report)
     return all;
 }
 
-/// The GPU of that id, or whose partition has it.
+/// The GPU that has that id, or that has a partition with that id.
 inline const Gpu* gpu_called(const Report& report, std::string_view id) {
     auto found = std::ranges::find(report.gpus, id, &Gpu::id);
     if (found == report.gpus.end())
@@ -100,7 +101,7 @@ inline const Gpu* gpu_called(const Report& report, std::string_view id) {
     return found == report.gpus.end() ? nullptr : &*found;
 }
 
-/// Our name of a backend that the application calls by its own.
+/// gpuprobe's name of a backend, from the application's name for it.
 inline std::string own_name(const Profile& profile, const std::string& word) {
     for (const auto& [backend, translation] : profile.translate)
         if (translation == word)

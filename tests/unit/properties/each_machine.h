@@ -8,7 +8,7 @@
 #include "unit/properties/fixture.h"
 #include "unit/properties/shrink.h"
 
-/// Runs a property over machines. The environment can ask for more of them, or for one alone:
+/// Tests a property on machines. Environment variables select more machines, or a single machine:
 ///
 ///     GPUPROBE_PROPERTY_MACHINES=100000  so many mixed machines beside the recorded ones
 ///     GPUPROBE_PROPERTY_SEED=42          that mixed machine alone; its name has its seed
@@ -21,7 +21,7 @@ inline std::optional<std::uint64_t> number_in(const char* variable) {
     return text ? parse_number<std::uint64_t>(text) : std::nullopt;
 }
 
-/// Ends with the first machine on which the property does not hold.
+/// Stops at the first machine on which the property does not hold.
 template <class Holds>
 void check(const std::string& story, const Holds& holds, bool& is_sound) {
     SCOPED_TRACE(story);
@@ -29,8 +29,8 @@ void check(const std::string& story, const Holds& holds, bool& is_sound) {
     is_sound = is_sound && !::testing::Test::HasFailure();
 }
 
-/// Calls `holds` with the recipe of each mixed machine. Of the first on which the property does not
-/// hold, it tells what the violation needs.
+/// Calls `holds` with the recipe of each mixed machine. For the first machine on which the property
+/// does not hold, prints the parts that are needed to show this.
 template <class Holds>
 void on_mixed_machines(const Holds& holds) {
     const auto only = number_in("GPUPROBE_PROPERTY_SEED");

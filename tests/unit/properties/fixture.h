@@ -13,7 +13,7 @@ namespace gpuprobe::testing_properties {
 
 inline const WallTime kNow{std::chrono::microseconds{1'800'000'000'000'000}};
 
-/// What the scan and the workers would say of such a machine.
+/// The results that the scan and the workers would give on such a machine.
 struct MachineFixture {
     std::string story = {};
     Machine machine = {};
@@ -51,7 +51,7 @@ inline void suffer(ProbeResult& probe, Mishap mishap) {
     }
 }
 
-/// Adds the record to its driver's probe; a driver counts its devices from 0.
+/// Adds the record to the probe of its driver. A driver counts its devices from 0.
 inline void add_record(const ApiRecord& record,
                        std::map<ProbeKey, ProbeResult>& queries,
                        std::vector<ProbeResult>& trials) {
@@ -102,7 +102,7 @@ inline MachineFixture scene_of(const Recorded& recorded) {
     return {.story = recorded.name, .machine = recorded.machine, .probes = recorded.probes};
 }
 
-/// As if each backend that works had been measured.
+/// Adds measurements for each backend that works.
 inline void add_scores(Report& report, std::uint64_t seed) {
     Dice dice{seed};
     for (auto& gpu : report.gpus)

@@ -8,7 +8,7 @@
 #include "knowledge/library.h"
 #include "report/machine.h"
 
-/// The places that fixes differ by.
+/// The places on which fixes depend.
 namespace gpuprobe::testing_properties {
 
 struct Where {
@@ -37,7 +37,7 @@ inline std::string kernel_like(const std::string& pattern) {
     return release;
 }
 
-/// Each distribution bare, and two of them in each kind of container.
+/// Each distribution without a container, and two distributions in each kind of container.
 inline std::vector<Where> all_places() {
     std::vector<Where> found;
     const auto document = [] {

@@ -12,8 +12,8 @@
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 
-/// Every application on every recorded machine: what select, recommend, env and plan answer, side
-/// by side.
+/// Tests every application on every recorded machine, and compares the answers of select,
+/// recommend, env and plan.
 namespace gpuprobe::testing_properties {
 namespace matrix_test {
 
@@ -22,7 +22,7 @@ struct Row {
     int machines = 0;
     int same = 0;      ///< select is for the variant that recommend names, or there are none
     int no_build = 0;  ///< no variant is known to fit, so select is for a build of one's own
-    int gpus = 0;      ///< answers with a GPU, whose environment and plan were looked at
+    int gpus = 0;      ///< answers with a GPU, whose environment and plan were checked
 };
 using Table = std::map<std::string, Row>;
 
@@ -37,7 +37,7 @@ std::set<std::string> backends_of(const Variant& variant) {
     return backends;
 }
 
-/// Counts in which way select and recommend agree; false where they do not.
+/// Counts how select and recommend agree. Returns false if they do not agree.
 bool count_agreement(const Decision& decision, const Recommendation& answer, Row& row) {
     if (!answer.variant) {
         const bool is_said = has_reason(decision.warnings, "no-published-variant");

@@ -7,7 +7,7 @@
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 
-/// Who has more is not answered worse.
+/// Tests that a machine with more hardware or software never gets a worse answer.
 namespace gpuprobe::testing_properties {
 namespace monotone_test {
 
@@ -193,7 +193,7 @@ TEST(Monotone, APermissionMakesNoChoiceWorse) {
     });
 }
 
-/// As if the card were not there, or nobody had its driver.
+/// The machine without the card, or without the card's driver.
 /// Whether an API lists the GPU.
 bool computes(const Report& report, std::string_view id) {
     const auto* gpu = gpu_called(report, id);

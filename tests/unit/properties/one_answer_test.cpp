@@ -13,7 +13,8 @@
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 
-/// Whoever is asked gives the same answer, or one of them says why not.
+/// Tests that all methods give consistent answers, or that one of them contains the reason for a
+/// difference.
 namespace gpuprobe::testing_properties {
 namespace one_answer_test {
 
@@ -211,7 +212,7 @@ TEST(OneAnswer, ExportsNameTheRecommendedVariant) {
 
 // Environments ------------------------------------------------------------------------------------
 
-/// What hides every device from some reader.
+/// The values that hide every device from a reader.
 bool hides(const std::string& name, const std::string& value) {
     return std::ranges::any_of(knowledge::Selectors::current().readers(),
                                [&](const knowledge::Reader& reader) {

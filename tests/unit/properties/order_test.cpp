@@ -6,7 +6,7 @@
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 
-/// The order in which a machine is found changes no answer.
+/// Tests that no answer depends on the order in which devices are found.
 namespace gpuprobe::testing_properties {
 namespace order_test {
 

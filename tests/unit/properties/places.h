@@ -18,7 +18,8 @@ using Group = std::vector<Part>;  ///< parts that belong together: a GPU and its
 /// UUIDs.
 class Places {
 public:
-    /// Moves the group to where nothing else is. False when it can't be told from what is there.
+    /// Moves the group to unused addresses. Returns false if the group can't be distinguished from
+    /// existing parts.
     bool settle(Group& group);
 
 private:
@@ -97,7 +98,7 @@ inline void Places::place(Group& group) {
     }
 }
 
-/// A number of its own for a node that has one at its end.
+/// Gives an unused number to a node whose name ends in a number.
 inline void Places::rename(std::string& path, Renamed& renamed) {
     const auto known = renamed.find(path);
     if (known != renamed.end()) {

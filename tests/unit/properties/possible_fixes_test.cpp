@@ -152,7 +152,7 @@ bool has_node(const Report& report, const std::string& path) {
            });
 }
 
-/// What a command changes: a node that is missing is made by no such command.
+/// The targets that a command changes. Such a command can't create a missing node.
 TEST(PossibleFixes, NoPermissionIsChangedOfANodeThatIsNotThere) {
     static const std::regex kChanges{
         R"((?:chmod|chgrp|chown|setfacl) [^&;]*?(/dev/[-A-Za-z0-9/_]+))"};
@@ -174,7 +174,8 @@ TEST(PossibleFixes, NoPermissionIsChangedOfANodeThatIsNotThere) {
 
 // Candidates --------------------------------------------------------------------------------------
 
-/// Codes of reasons that nothing on the machine removes, independent of the table of reasons.
+/// Codes of reasons that no change of the machine removes. They do not depend on the table of
+/// reasons.
 bool is_final(const Reason& reason) {
     static const std::set<std::string_view> kFinal{"arch-not-in-build",
                                                    "built-for-older",
@@ -219,7 +220,7 @@ void expect_no_lesser_fix(const std::vector<Reason>& reasons, const std::string&
             }
 }
 
-/// The answer with the words that clients get.
+/// The answer with the texts that clients get.
 template <class Answer>
 Answer worded(Answer answer, const Report& report, const std::vector<Finding>& findings) {
     ReasonWriter writer{[&] { return ReasonPlace{.findings = &findings, .machine = &report}; }};
@@ -280,7 +281,7 @@ struct Derivative {
     OsRelease parent = {};
 };
 
-/// Distributions that no row is about, and the release whose packages they have.
+/// Distributions without a row, and the release from which their packages are.
 std::vector<Derivative> derivatives() {
     const auto ubuntu = [](const char* version) {
         return release("ubuntu", {"debian"}, version, {});
@@ -323,7 +324,7 @@ TEST(PossibleFixes, ADerivativeHasThePackagesOfItsParentsRelease) {
     }
 }
 
-/// Releases that no row is about.
+/// Releases without a row.
 std::vector<OsRelease> unknown_releases() {
     return {release("ubuntu", {"debian"}, "20.04", {"focal"}),
             release("ubuntu", {"debian"}, "25.10", {"questing"}),
@@ -381,7 +382,7 @@ TEST(PossibleFixes, NoPackageManagerIsUsedOnAnImage) {
 
 // Containers --------------------------------------------------------------------------------------
 
-/// What only the users of one kind of container, sandbox or virtual machine can do.
+/// Actions that are possible only for users of one kind of container, sandbox or virtual machine.
 const std::multimap<std::string, const char*>& own_words() {
     static const std::multimap<std::string, const char*> kWords{
         {"docker", "docker run"},
