@@ -12,28 +12,28 @@
 #include "report/api_table.h"
 #include "unit/properties/alterations.h"
 
-/// Machines recombined from the parts of recorded ones: what a seed makes of them.
+/// Machines that are combined from parts of recorded machines. The seed determines the machine.
 namespace gpuprobe::testing_properties {
 
-/// What became of an API on a mixed machine instead of its answer.
+/// The failure that replaces the answer of an API on a mixed machine.
 enum class Mishap { NotAsked, Absent, Crashed, TimedOut, Failed, Asleep };
 
-/// A machine before it is put together, so that one thing can be changed and the rest kept.
+/// The description of a machine before it is assembled, so that a single item can be changed.
 struct Recipe {
-    std::string story = {};  ///< for whoever has to find out what went wrong
+    std::string story = {};  ///< a description, for finding the cause of a failure
     Host host = {};
     std::vector<Part> parts = {};  ///< settled: no two share an address, a node or a UUID
     std::vector<DeviceNode> shared_nodes = {};
     std::vector<ProbeResult> empty = {};  ///< queries that found nothing
     std::vector<ApiRecord> software = {};
     std::map<std::string, Mishap> mishaps = {};  ///< by API
-    std::optional<Caller> caller = {};           ///< nullopt: whoever probed
-    std::optional<std::uint64_t> scores = {};    ///< a seed; nullopt: nothing was measured
-    /// A seed: which applications and manifests it is tried with; nullopt: all.
+    std::optional<Caller> caller = {};           ///< nullopt: the prober
+    std::optional<std::uint64_t> scores = {};    ///< a seed; nullopt: no measurements
+    /// A seed that selects the applications and manifests for the test; nullopt: all.
     std::optional<std::uint64_t> sample = {};
 };
 
-/// The host of a recorded machine, with what its source does not say filled in.
+/// The host of a recorded machine. Facts that its source lacks are filled in.
 inline Host any_host(Dice& dice, std::string& story) {
     const auto& donor = dice.any_of(recorded_machines());
     story += " host of " + donor.name;
@@ -78,7 +78,7 @@ inline DeviceNode with_mode(DeviceNode node, Dice& dice) {
     return node;
 }
 
-/// Nodes as udev makes them, some of them shut, and somebody who asks.
+/// Nodes as udev creates them, some of which are not accessible, and a caller.
 inline void set_permissions(Recipe& recipe, Dice& dice) {
     constexpr std::uint32_t kSomebody = 1000;
     for (auto& node : recipe.shared_nodes)
@@ -134,8 +134,8 @@ inline void add_cards(Recipe& recipe, Places& places, Dice& dice) {
     }
 }
 
-/// Where the kernel shows no card, those of one machine: drivers tell too little of them to keep
-/// those of several apart.
+/// If the kernel shows no card, use cards from only one machine, because drivers report too little
+/// to distinguish cards from several machines.
 inline void add_hidden(Recipe& recipe, Places& places, Dice& dice) {
     const auto& machine = dice.any_of(hidden_parts())->machine;
     for (const auto* part : hidden_parts())
@@ -165,7 +165,8 @@ inline void add_parts(Recipe& recipe, Dice& dice) {
             }
 }
 
-/// There is one driver of an API on a machine, and it says the same of itself for each card.
+/// An API has only one driver on a machine, and the driver reports the same facts about itself for
+/// each card.
 inline void agree_on_drivers(Recipe& recipe) {
     std::map<std::pair<std::string, std::string>, ProbeResult> drivers;
     for (auto& part : recipe.parts)
@@ -175,7 +176,7 @@ inline void agree_on_drivers(Recipe& recipe) {
                     .first->second;
 }
 
-/// What one of the recorded machines' libraries said when there was nothing to list.
+/// The answer of a library on a recorded machine on which it had no device to list.
 inline void add_software(Recipe& recipe, Dice& dice) {
     const auto& donor = dice.any_of(recorded_machines());
     recipe.empty = donor.empty;
@@ -195,7 +196,7 @@ inline void add_mishaps(Recipe& recipe, Dice& dice) {
         }
 }
 
-/// The machine that the seed stands for.
+/// The machine for the given seed.
 inline Recipe mixed(std::uint64_t seed) {
     Dice dice{seed};
     Recipe recipe{.story = "GPUPROBE_PROPERTY_SEED=" + std::to_string(seed) + ":", .sample = seed};

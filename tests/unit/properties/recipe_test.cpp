@@ -7,7 +7,7 @@
 
 #include "unit/properties/each_machine.h"
 
-/// The mixed machines are of every kind that is worth trying.
+/// Tests that mixed machines of every interesting kind occur.
 namespace gpuprobe::testing_properties {
 namespace recipe_test {
 
@@ -124,7 +124,7 @@ TEST(MixedMachines, AreTheSameForTheSameSeed) {
     EXPECT_NE(description_of(mixed(42)), description_of(mixed(43)));
 }
 
-/// Of a violation, only what it needs is told.
+/// A violation is reported only with the parts that are needed to show it.
 TEST(MixedMachines, AreMadeSmaller) {
     std::uint64_t seed = 1;
     const auto is_one = [](const Recipe& recipe) {

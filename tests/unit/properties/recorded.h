@@ -18,7 +18,7 @@
 /// The machines of tests/data/machines, whole and taken apart.
 namespace gpuprobe::testing_properties {
 
-/// One device as one API reported it, and the probe.
+/// A device as an API reported it, and the probe.
 struct ApiRecord {
     ProbeResult probe = {};  ///< without its devices
     DeviceFacts facts = {};
@@ -57,7 +57,7 @@ inline ApiRecord record_of(const ApiDevice& device, const std::vector<const Prob
     return record;
 }
 
-/// Takes the machine apart as the report would join it.
+/// Divides the machine into the devices that the report would assemble.
 inline void take_apart(Recorded& recorded) {
     const auto sorted = sorted_probes(recorded.probes);
     const auto joined = join(recorded.machine, sorted);
@@ -119,7 +119,7 @@ inline const std::vector<const Part*>& visible_parts() {
     static const auto kParts = parts_of(true);
     return kParts;
 }
-/// Those that only APIs know.
+/// The parts that only APIs report.
 inline const std::vector<const Part*>& hidden_parts() {
     static const auto kParts = parts_of(false);
     return kParts;

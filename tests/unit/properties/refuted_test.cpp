@@ -8,13 +8,13 @@
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 
-/// Nothing is said that the report itself refutes.
+/// Tests that no statement contradicts the report.
 namespace gpuprobe::testing_properties {
 namespace refuted_test {
 
 // Nodes -------------------------------------------------------------------------------------------
 
-/// The machine as somebody sees it: a prober may have been let in where others are not.
+/// The machine as a certain user sees it. A prober may have access that other users lack.
 Report seen_by_somebody(MachineFixture fixture) {
     constexpr std::uint32_t kSomebody = 1000;
     if (!fixture.caller)
@@ -118,7 +118,7 @@ TEST(Refuted, TheDoctorInstallsNoKernelDriverInAContainer) {
     });
 }
 
-/// Who reads no more than the doctor's findings does not take the GPU for a healthy one.
+/// A user who reads only the doctor's findings can see that the GPU has a problem.
 TEST(Refuted, AGpuOnWhichNothingWorksHasAFinding) {
     on_every_machine([](const MachineFixture& fixture) {
         const auto report = report_of(fixture);
@@ -126,7 +126,7 @@ TEST(Refuted, AGpuOnWhichNothingWorksHasAFinding) {
         for (const auto& gpu : report.gpus) {
             const bool is_found = std::ranges::any_of(
                 findings, [&gpu](const Finding& finding) { return concerns(finding, gpu.id); });
-            const bool is_silent =  // a display beside a GPU that works
+            const bool is_silent =  // a display in addition to a GPU that works
                 gpu.kind == GpuKind::DisplayOnly &&
                 std::ranges::any_of(report.gpus, anything_works);
             EXPECT_TRUE(is_found || anything_works(gpu) || is_silent) << gpu.id;

@@ -5,10 +5,10 @@
 
 #include "unit/properties/recipe.h"
 
-/// The smallest machine on which a property still does not hold.
+/// Finds the smallest machine on which a property does not hold.
 namespace gpuprobe::testing_properties {
 
-/// Whether the property holds, without a word about it.
+/// Whether the property holds. Prints nothing.
 template <class Holds>
 bool holds_on(const Recipe& recipe, const Holds& holds) {
     ::testing::TestPartResultArray results;
@@ -23,7 +23,8 @@ bool holds_on(const Recipe& recipe, const Holds& holds) {
     return true;
 }
 
-/// Calls `use` with the recipe less one thing, for each thing that it could be without.
+/// For each item that can be removed from the recipe, calls `use` with the recipe without this
+/// item.
 template <class Use>
 void for_each_smaller(const Recipe& recipe, const Use& use) {
     const auto without = [&](auto list) {

@@ -4,7 +4,7 @@
 #include "base/value.h"
 #include "unit/properties/each_machine.h"
 
-/// What is not known is null, and what is hidden is nowhere.
+/// Tests that unknown values are null, and that hidden values occur nowhere.
 namespace gpuprobe::testing_properties {
 namespace unknown_test {
 
@@ -21,7 +21,7 @@ void for_each_member(const Value& value, const std::string& path, const Use& use
         }
 }
 
-/// Texts that stand for nothing.
+/// Texts that mean "unknown".
 bool is_no_answer(const std::string& text) {
     static const std::set<std::string> kNone{"", "unknown", "Unknown", "N/A", "n/a", "null"};
     return kNone.contains(text);
@@ -75,7 +75,7 @@ TEST(Unknown, SizeIsNotZero) {
     });
 }
 
-/// UUIDs and serial numbers of the GPUs, as they are told.
+/// UUIDs and serial numbers of the GPUs, as they are reported.
 std::set<std::string> identifiers_of(const Gpu& gpu) {
     std::set<std::string> all;
     for (const auto& text :

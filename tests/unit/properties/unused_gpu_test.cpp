@@ -75,7 +75,7 @@ bool is_no_cause(const Reason& reason) {
     return is_undecided(reason) || reason.is("backend-not-usable");
 }
 
-/// What keeps one backend or variant from one GPU.
+/// A reason that prevents a backend or variant from using a GPU.
 struct Obstacle {
     std::string gpu = {};
     std::string by = {};
@@ -168,7 +168,7 @@ bool needs_gpu(const VariantPlatform& platform, const std::string& variant) {
     return !find_variant(platform, variant)->needs.devices.empty();
 }
 
-/// What is said of the host keeps a variant from every GPU.
+/// A reason about the host prevents a variant from using any GPU.
 Obstacles obstacles_of(const Recommendation& answer,
                        const VariantPlatform& platform,
                        const Report& report) {

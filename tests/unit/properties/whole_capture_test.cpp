@@ -5,8 +5,8 @@
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 
-/// Many captures lack probes that every live machine has. Their answers are those of a live machine
-/// only if these probes change nothing.
+/// Many captures lack probes that every live machine has. Answers about these captures are valid
+/// for live machines only if the missing probes change nothing.
 namespace gpuprobe::testing_properties {
 namespace whole_capture_test {
 
@@ -46,7 +46,7 @@ ProbeResult drm_probe(const Machine& machine) {
     return probe;
 }
 
-/// The report's judgement of each GPU, without the added probes.
+/// The report's assessment of each GPU, without the added probes.
 std::string judgement_of(const Report& report) {
     Value all{Value::Array{}};
     for (const auto& gpu : report.gpus) {

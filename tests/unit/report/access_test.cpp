@@ -149,7 +149,7 @@ TEST(AsRecorded, CountsNodesThatWereClosedAlthoughDriversAnswered) {
     node.reason = "no-permission";
     const auto recorded = as_recorded(report);
     EXPECT_EQ(gpu_at(recorded, kH200).backends.at("cuda").usable, false);
-    // Whoever may open them can use what answered.
+    // Users who may open the nodes can use the APIs that answered.
     const auto root = gpu_at(as_seen_by(recorded, someone({0}, 0)), kH200).backends.at("cuda");
     EXPECT_EQ(root.usable, true);
     EXPECT_TRUE(root.reasons.empty());

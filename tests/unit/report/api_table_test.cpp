@@ -23,7 +23,7 @@ TEST(LibraryInfo, SaysWhoseASonameIs) {
     EXPECT_FALSE(toolkit->is_of_driver);
     EXPECT_FALSE(toolkit->is_in_host_reports);
 
-    EXPECT_TRUE(is_listed_library("librocdxg.so.1"));  // a cause asks for it
+    EXPECT_TRUE(is_listed_library("librocdxg.so.1"));  // a cause requires it
     const auto host = library_info("libgomp.so.1");
     ASSERT_TRUE(host);
     EXPECT_EQ(host->api, std::nullopt);

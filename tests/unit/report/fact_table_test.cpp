@@ -21,7 +21,7 @@ constexpr FactInfo serial(FactSpecificity specificity) {
         .key = "chip_serial", .apis = "cuda", .specificity = specificity, .meaning = "of the chip"};
 }
 
-// These do not compile as rows of the table, because they do not compile here.
+// These expressions do not compile here, so they would not compile as rows of the table either.
 static_assert(is_fact_table(std::array{serial(FactSpecificity::Identity)}));
 static_assert(!is_fact_table(std::array{serial(FactSpecificity::Unset)}),
               "a new fact has to state whether it identifies a device");
@@ -130,7 +130,7 @@ bool reports(std::string_view api, std::string_view key, bool is_of_device) {
     });
 }
 
-/// Expects each key of the object to be declared as one that the API reports.
+/// Expects that each key of the object is declared as a fact that the API reports.
 void expect_declared(std::string_view api,
                      const Value& object,
                      bool is_of_device,
@@ -289,7 +289,7 @@ bool starts_a_table(std::string_view line) {
     return line.starts_with("| key |") || line.starts_with("| what it tells |");
 }
 
-/// The page with its tables of facts made anew.
+/// The page with newly generated tables of facts.
 std::string remade(const std::string& page) {
     std::string text;
     std::string heading;

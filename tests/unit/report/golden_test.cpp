@@ -57,7 +57,7 @@ TEST_P(Golden, DoesNotDependOnTheOrderOfAnything) {
 TEST_P(Golden, KeepsMemoryInOrder) {
     for (const auto& gpu : assembled(GetParam()).gpus) {
         const auto& memory = gpu.memory;
-        // An unknown size is in nobody's way.
+        // An unknown size is not an obstacle.
         const auto limit = Bytes{std::numeric_limits<std::uint64_t>::max()};
         EXPECT_LE(memory.free.value_or(Bytes{}), memory.allocatable.value_or(limit)) << gpu.id;
         if (memory.kind != MemoryKind::Carveout) {

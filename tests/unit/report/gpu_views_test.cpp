@@ -119,7 +119,8 @@ TEST(Backends, AreUnknownBeforeAnyProbe) {
     EXPECT_EQ(codes_of(gpu.backends.at("rocm").reasons), Codes{"vendor-mismatch"});
 }
 
-/// Nobody knows whose GPU is behind WSL's driver: what any vendor's API said is told.
+/// It is unknown from which vendor the GPU behind WSL's driver is, so the results of all vendors'
+/// APIs are reported.
 TEST(Backends, OfWslsDriverHaveWhatEachVendorsApiSaid) {
     auto device = bare_nvidia();
     device.vendor_id = "1414";
@@ -282,7 +283,8 @@ TEST(Backends, DoNotTrustADriverThatCrashedAfterItsAnswer) {
 }
 
 TEST(ApiViews, BlameTheDriverOfTheVendor) {
-    // One Intel driver crashed; that the other and NVIDIA's do not list this GPU says nothing.
+    // One Intel driver crashed. It is not significant that the other Intel driver and NVIDIA's
+    // driver do not list this GPU.
     const auto report = assemble(
         Machine{.devices = {intel_integrated()}},
         {probe("vulkan", kIntelIcd, Outcome::Crashed),

@@ -8,7 +8,7 @@
 namespace gpuprobe::test {
 namespace hardware_test {
 
-/// A device id that no vendor of these tests has, for what the rules say.
+/// A device id that is in no table, so that only the rules apply.
 constexpr const char* kUnlisted = "fff0";
 
 struct RoleCase {

@@ -11,7 +11,7 @@
 namespace gpuprobe::test {
 namespace join_test {
 
-/// The machine and probes of a test, and how they join.
+/// The machine and the probes of a test, and the report that is assembled from them.
 struct Inputs {
     std::vector<HardwareDevice> hardware = {};
     std::vector<ProbeResult> probes = {};
@@ -91,7 +91,7 @@ TEST(Join, IsOfTheCardWithItsMemoryWhereTheOthersHaveAnother) {
         EXPECT_EQ(gpu_at(report, "pci:0000:03:00.0").apis.at("vulkan").index, 0U);
         EXPECT_EQ(gpu_at(report, "pci:0000:04:00.0").apis.at("vulkan").index, 1U);
     }
-    second.memory = FactMemory{.total = gib(24)};  // which of the two is it?
+    second.memory = FactMemory{.total = gib(24)};  // it is unknown which of the two cards has it
     const auto report = Inputs{{large, small}, {vulkan({first, second})}}.report();
     EXPECT_EQ(joined_by(report, "pci:0000:03:00.0", "vulkan"), std::nullopt);
 }
@@ -139,7 +139,7 @@ TEST(Join, GivesAVirtualFunctionsRecordsToItsCard) {
     EXPECT_FALSE(is_divided(report.gpus.front()));
 }
 
-/// Hygon's runtime is AMD's, and says that it is.
+/// Hygon's runtime is based on AMD's and reports AMD as its vendor.
 TEST(Join, GivesHipsRecordToHygonsGpu) {
     auto card = pci_device("0000:33:00.0", "1d94", "6210", "1200");
     card.driver = "hycu";

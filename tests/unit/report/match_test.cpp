@@ -5,7 +5,7 @@
 #include "report/join.h"
 #include "unit/report/machines.h"
 
-/// Whether one record of an API can be one device: src/report/match.cpp.
+/// Tests of src/report/match.cpp, which decides whether a record of an API can belong to a device.
 namespace gpuprobe::test {
 namespace match_test {
 

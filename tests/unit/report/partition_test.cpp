@@ -23,7 +23,7 @@ TEST(Partitions, AreTheInstancesThatNvmlLists) {
     EXPECT_EQ(partitions[0].memory, (FactMemory{.total = mib(71424), .free = Bytes{74000000000}}));
     EXPECT_EQ(partitions[0].nodes, (std::vector<std::string>{"/dev/a", "/dev/b"}));
     EXPECT_EQ(partitions[1].name, "mig-5.1");
-    EXPECT_EQ(partitions[1].profile, "1c.2g.35gb");  // nobody named it: 2/8 of 141 GiB
+    EXPECT_EQ(partitions[1].profile, "1c.2g.35gb");  // no driver named it: 2/8 of 141 GiB
     EXPECT_EQ(partitions[1].memory, FactMemory{.total = Bytes{37446746112}});
 }
 
@@ -184,7 +184,7 @@ Gpu gpu_with_vulkan(const char* profile) {
     return gpu_at(assembled(fixture), kCard);
 }
 
-/// Where its driver works and does not list the GPU.
+/// The case in which its driver works and does not list the GPU.
 TEST(Partitions, HaveNoVulkanButWithGraphicsInTheirProfile) {
     for (const auto* profile : {"1g.24gb", "1g.24gb+me"}) {
         const auto vulkan = gpu_with_vulkan(profile).backends.at("vulkan");

@@ -84,7 +84,7 @@ TEST_F(FairQueueTest, ReadsAheadButNotForEver) {
     EXPECT_TRUE(loop.turn());
     EXPECT_EQ(served, "a");
     EXPECT_FALSE(loop.turn());
-    EXPECT_FALSE(queue.is_free());  // what can be read comes first
+    EXPECT_FALSE(queue.is_free());  // calls that can be read come first
 }
 
 TEST_F(FairQueueTest, ReadsNoFurtherAheadThanItMayHold) {
@@ -114,11 +114,11 @@ TEST_F(FairQueueTest, OneUserHasItsShareOfTheTimeWhenOthersWantSome) {
     has_input = true;
     EXPECT_TRUE(queue.admit(kAnna));
     queue.spent(FairQueue::kShare);
-    EXPECT_TRUE(queue.admit(kAnna));  // nobody else is there
+    EXPECT_TRUE(queue.admit(kAnna));  // there are no other payers
     EXPECT_TRUE(queue.admit(kBert));
     EXPECT_EQ(queue.admit(kAnna).error().code, ErrorCode::TooManyRequests);
     has_input = false;
-    EXPECT_TRUE(queue.admit(kAnna));  // nobody else waits
+    EXPECT_TRUE(queue.admit(kAnna));  // no other payer waits
     has_input = true;
     loop.time += FairQueue::kWindow;
     EXPECT_TRUE(queue.admit(kAnna));
@@ -142,7 +142,7 @@ TEST_F(FairQueueTest, AnswersNobodyWhileTheBusTakesNothing) {
 TEST_F(FairQueueTest, AnswersWhoCameWhileTheBusTookTheLastAnswer) {
     untaken = 1;
     wait(kAnna, 'a');
-    untaken = 0;  // before anybody has seen that it was not
+    untaken = 0;  // before anyone has checked whether it was accepted
     EXPECT_TRUE(loop.turn());
     EXPECT_EQ(served, "a");
 }
@@ -195,7 +195,7 @@ TEST_F(FairQueueTest, ChargesTimeToNobodyElse) {
     EXPECT_TRUE(queue.admit(kAnna));
     EXPECT_TRUE(queue.admit(kBert));
     queue.spent(FairQueue::kShare);
-    queue.spent(FairQueue::kShare);  // a message that is no call
+    queue.spent(FairQueue::kShare);  // a message that is not a call
     EXPECT_TRUE(queue.admit(kAnna));
     EXPECT_FALSE(queue.admit(kBert));
 }

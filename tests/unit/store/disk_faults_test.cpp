@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept on disk, on a disk that fails and in a process that dies.
+// Tests of the files on disk, with a disk that fails and a process that is killed.
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -31,12 +31,13 @@ Override override_of(const char* backend) {
     return entry;
 }
 
-/// One store: what is in it first, what is written over that, and what somebody who opens it finds.
+/// A store with its first content, its second content, and the content that a process finds when it
+/// opens the store.
 struct Store {
     const char* name;
     std::function<Status(const std::string& folder)> first;
     std::function<Status(const std::string& folder)> second;
-    /// "first" or "second"; else what is wrong.
+    /// "first" or "second"; otherwise a description of the fault.
     std::function<std::string(const std::string& folder)> found;
 };
 
@@ -52,7 +53,7 @@ Store plain() {
         return [file, word](const std::string& folder) {
             Value document;
             document["word"] = word;
-            document["rest"] = std::string(20'000, *word);  // more than one write would take
+            document["rest"] = std::string(20'000, *word);  // more than a single write transfers
             return file(folder).save(document);
         };
     };
@@ -122,7 +123,7 @@ protected:
         return static_cast<std::size_t>(
             std::distance(fs::directory_iterator{folder}, fs::directory_iterator{}));
     }
-    /// Where nothing went wrong.
+    /// The result if no call failed.
     [[nodiscard]] static std::size_t files_after(const Store& store) {
         const TemporaryFolder folder;
         EXPECT_TRUE(store.first(folder.path()));
@@ -156,7 +157,7 @@ TEST_P(DiskFaults, KilledBeforeAnyCallItHoldsTheOldOrTheNew) {
         EXPECT_TRUE(WIFSIGNALED(status)) << "call " << at << " of " << calls;
         const auto found = GetParam().found(folder.path());
         EXPECT_TRUE(found == "first" || found == "second") << "call " << at << ": " << found;
-        // The next one to write leaves nothing of it.
+        // The next process that writes removes the remains.
         ASSERT_TRUE(GetParam().second(folder.path()));
         EXPECT_EQ(GetParam().found(folder.path()), "second");
         EXPECT_LE(files_in(folder.path()), files_after(GetParam()))
@@ -203,7 +204,7 @@ TEST(TwoProcesses, DoNotWriteOneFile) {
     EXPECT_EQ(second.all().size(), 2U) << "what the first one wrote is lost";
 }
 
-/// A file that holds something of ours, before it is made into something else.
+/// A file with valid content, before the test changes it.
 class OddFile : public ::testing::Test {
 protected:
     void SetUp() override {
@@ -230,7 +231,7 @@ protected:
 TEST_F(OddFile, OfAnotherOwnerIsRefused) {
     if (::geteuid() == 0)
         ASSERT_EQ(::chown(path_.c_str(), 65534, 65534), 0);
-    else  // only root gives files away, and has some of its own
+    else  // only root can give files to other users
         open("/etc/passwd");
     refuses(ErrorCode::PermissionDenied);
 }

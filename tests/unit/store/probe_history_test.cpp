@@ -43,7 +43,7 @@ protected:
         EXPECT_TRUE(opened) << opened.error().text;
         return quarantine;
     }
-    /// Ends that process as kill -9 would: nothing that its end writes counts.
+    /// Ends the process as kill -9 would: data that its destructors write is discarded.
     void kill(std::unique_ptr<Quarantine> quarantine) const {
         fs::copy_file(file(), file() + ".kept");
         quarantine.reset();
@@ -282,7 +282,8 @@ TEST_F(QuarantineTest, ForgetsOneChanceAfterAMonth) {
     const auto quarantine = next();
     (void)quarantine->strike(kVulkan, Harm::Crashed, {});
     clock_.pass(Quarantine::kRemembers + Duration{1});
-    (void)quarantine->strike(kCuda, Harm::Crashed, {});  // old ones go when one comes
+    // Old entries are dropped when an entry is added
+    (void)quarantine->strike(kCuda, Harm::Crashed, {});
     EXPECT_FALSE(quarantine->strike(kVulkan, Harm::Crashed, {}));
 }
 

@@ -306,7 +306,7 @@ TEST(Watcher, DoubtsWhereNothingWasSeenAndALookWasLate) {
     }
 }
 
-/// While a context is made, NVML lists its process with some mebibytes.
+/// While a process creates a context, NVML lists it with some mebibytes.
 TEST(Watcher, CountsAContextThatNvmlListsWithLittleMemory) {
     for (const bool has_context : {true, false}) {
         MachineFixture fixture;

@@ -60,7 +60,7 @@ TEST_P(ReadArgument, ReadsOneValue) {
     EXPECT_EQ(argument_in(GetParam().write), GetParam().want);
 }
 
-/// Appends so many dictionaries inside each other.
+/// Appends the given number of nested dictionaries.
 void append_nested(sd_bus_message* message, int levels) {
     sd_bus_message_open_container(message, 'a', "{sv}");
     if (levels > 1) {
@@ -74,7 +74,7 @@ void append_nested(sd_bus_message* message, int levels) {
     sd_bus_message_close_container(message);
 }
 
-/// Appends so many variants inside each other.
+/// Appends the given number of nested variants.
 void append_wrapped(sd_bus_message* message, int levels) {
     if (levels == 0) {
         sd_bus_message_append(message, "b", 1);
@@ -276,7 +276,7 @@ Written message_of(const T& record, const char* signature = "a{sv}") {
     return message_of_value(to_value(record), type, types, signature);
 }
 
-/// A message with JSON as it is.
+/// A message that contains JSON unchanged.
 Written message_of_json(const Value& value, const char* signature) {
     return message_of_value(value, {}, {}, signature);
 }
@@ -596,7 +596,7 @@ TEST(JsonInAMessage, IsPassedOnInsideARecord) {
             parsed(R"({"type":"file","urls":["https://b","https://a"],"size":1,"x":null})")};
     EXPECT_EQ(json_line(contents_of(message_of(recommendation)).at("Artifact")),
               R"({"type":"file","urls":["https://b","https://a"],"size":1,"x":[]})");
-    // Null instead of an object is a member that is null.
+    // Null instead of an object is written like a member that is null.
     EXPECT_FALSE(types_in(message_of(Recommendation{})).contains("Artifact"));
 }
 
