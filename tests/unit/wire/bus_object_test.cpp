@@ -98,7 +98,8 @@ protected:
             sd_bus_message_append(call, "ss", kInterface, property);
         });
     }
-    /// The error's name without what all of ours begin with, and its text; "" without an error.
+    /// The error's name without the common prefix of our errors, and its text; "" if there is no
+    /// error.
     static std::string error_of(const BusMessage& reply) {
         const auto* error = reply ? sd_bus_message_get_error(reply.get()) : nullptr;
         if (!error || !error->name)

@@ -25,7 +25,7 @@ public:
     [[nodiscard]] EventHandle defer(Callback) override { return nullptr; }
     [[nodiscard]] MonotonicTime now() const override { return {}; }
 
-    /// False when nothing waits for it.
+    /// Returns false if no callback waits for the timer.
     bool end() {
         const auto due = std::exchange(due_, nullptr);
         if (due)

@@ -20,7 +20,7 @@ class BusText : public ::testing::TestWithParam<Case> {};
 TEST_P(BusText, KeepsWhatTheBusTakesAndReplacesTheRest) {
     const auto text = bus_text(GetParam().text);
     EXPECT_EQ(text, GetParam().want);
-    EXPECT_NO_THROW(sdbus::Variant{text});  // sd-bus checks for itself
+    EXPECT_NO_THROW(sdbus::Variant{text});  // sd-bus itself checks the text
 }
 
 INSTANTIATE_TEST_SUITE_P(
