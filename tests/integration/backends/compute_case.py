@@ -53,14 +53,14 @@ class Faults:
     """What every API's driver of ours fails at; `ask` starts a worker on one."""
     memory_note = None
     stages = ("verify", "measure")
-    has_compiler = True  # of a library of its own, that may not be there
+    has_compiler = True  # in a separate library, which may be missing
 
     def test_wrong_numbers_are_an_answer(self):
         answer = self.ask("verify", "WrongNumbers")
         self.assertEqual(answer.done["outcome"], "answered")
         check = answer.devices[0]["check"]
         self.assertEqual((check["result"], check["words"], check["first_wrong"]), ("miscomputed", 65536, 0))
-        # x + 1 is x * 3 + 1 where x is 0, or half of all there is.
+        # x + 1 is equal to x * 3 + 1 if x is 0, or half of the range of numbers.
         self.assertGreater(check["wrong_words"], 65500)
         self.assertIn("words are wrong", check["note"])
 

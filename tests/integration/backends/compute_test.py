@@ -58,7 +58,7 @@ class ComputesOnCuda(FaultsOfRates, ComputeCase):
         answer = self.ask("measure", "healthy", device="pci:0000:c1:00.0")
         self.measured(answer)
         self.assertEqual(answer.devices[0]["measured"]["context"], 523 << 20)
-        # NVML knows none at this address.
+        # NVML has no GPU at this address.
         self.assertIsNone(self.ask("measure", "healthy", device="pci:0000:c2:00.0").devices[0]["measured"]["context"])
 
     def test_what_it_is_at_while_nvml_is_asked(self):
@@ -84,7 +84,7 @@ class ComputesOnOpenCl(FaultsOfRates, ComputeCase):
 
     def test_computes(self):
         self.verified(self.ask("verify", "gpu"))
-        # It lists neither cl_khr_fp16 nor cl_khr_integer_dot_product.
+        # The device lists neither cl_khr_fp16 nor cl_khr_integer_dot_product.
         self.measured(self.ask("measure", "gpu"), without=("fp16", "int8"))
 
     def test_says_what_its_compiler_says(self):
@@ -134,5 +134,5 @@ class ComputesOnVulkan(FaultsOfRates, ComputeCase):
 
     def test_computes(self):
         self.verified(self.ask("verify", "gpu"))
-        # It has halves, and no dot product of bytes.
+        # The device has 16-bit floats, but no dot product of bytes.
         self.measured(self.ask("measure", "gpu"), without=("int8",))

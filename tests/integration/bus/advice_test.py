@@ -9,7 +9,7 @@ from gi.repository import GLib
 
 ERROR = NAME + ".Error."
 NOBODY = 65534
-OTHER = 1  # daemon, whom every Debian has: a bus takes nobody that is unknown
+OTHER = 1  # the user daemon, which every Debian has: a bus refuses unknown users
 
 
 def words(*names):
@@ -21,7 +21,7 @@ def text(value):
 
 
 class AdviceCase(BusCase):
-    # Unless told otherwise, a bus takes nobody but its own user.
+    # Unless it is configured otherwise, a bus accepts only its own user.
     POLICY = OPEN_POLICY.replace("<allow own", '<allow user="*"/>\n    <allow own')
 
     def setUp(self):

@@ -27,16 +27,16 @@ PROPERTIES = "org.freedesktop.DBus.Properties"
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 DAEMON = BIN / "gpuprobed"
-DEADLINE = 10  # seconds; nothing here takes one
+DEADLINE = 10  # seconds; no call takes even one second
 
-# What a session bus has: /usr/share/dbus-1/session.conf.
+# The settings of a session bus: /usr/share/dbus-1/session.conf.
 OPEN_POLICY = """
   <policy context="default">
     <allow send_destination="*" eavesdrop="true"/>
     <allow eavesdrop="true"/>
     <allow own="*"/>
   </policy>"""
-# What a system bus starts from: /usr/share/dbus-1/system.conf.
+# The settings of a system bus: /usr/share/dbus-1/system.conf.
 SYSTEM_POLICY = """
   <policy context="default">
     <allow user="*"/>
@@ -175,7 +175,7 @@ class BusCase(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.bus = Bus(self.folder, self.POLICY, self.INCLUDES)
         self.addCleanup(self.bus.stop)
-        self.socket = f"{self.folder}/org.gpuprobe"  # of a daemon that is started with it, for gpuprobectl
+        self.socket = f"{self.folder}/org.gpuprobe"  # socket of the daemon, for gpuprobectl
         self.notify = Notify(self.folder)
         self.addCleanup(self.notify.close)
         self.daemon = None
@@ -255,7 +255,7 @@ class BusCase(unittest.TestCase):
             NAME, interface, member, None, None, Gio.DBusSignalFlags.NONE,
             lambda _bus, _from, path, _interface, _member, arguments: seen.append((path, arguments.unpack())),
         )
-        # The subscription is in place once the bus has answered something that came after it.
+        # The subscription is active after the bus has answered a later call.
         self.ping(connection)
         return seen
 
@@ -268,7 +268,7 @@ class BusCase(unittest.TestCase):
         context = GLib.MainContext.default()
         late = []
         timer = GLib.timeout_add_seconds(DEADLINE, lambda: late.append(True) or False)
-        # Some conditions change without an event of ours.
+        # Some conditions change without an event in this loop.
         tick = GLib.timeout_add(10, lambda: True)
         while not done() and not late:
             context.iteration(True)

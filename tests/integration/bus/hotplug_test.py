@@ -12,7 +12,7 @@ import unittest
 
 WRAPPER = shutil.which("umockdev-wrapper")
 if WRAPPER and "umockdev" not in os.environ.get("LD_PRELOAD", ""):
-    # The test bed wants to be seen by who makes it, too.
+    # The process that creates the test bed must also run with umockdev's library.
     os.execv(WRAPPER, [WRAPPER, *sys.orig_argv])
 
 import told_worker
@@ -105,7 +105,7 @@ class HotPlug(HotPlugCase):
         before = self.property(ROOT, MANAGER, "Generation")
         gone = self.explain()
         self.assertFalse([entry for entry in gone["Candidates"] if "Gpu" in entry])
-        self.assertGreaterEqual(gone["Generation"], before)  # the drivers are still being asked
+        self.assertGreaterEqual(gone["Generation"], before)  # the drivers are still being probed
         self.assertLessEqual(gone["Generation"], self.property(ROOT, MANAGER, "Generation"))
         self.assertGreater(gone["Generation"], present["Generation"])
         self.assert_same_daemon()
@@ -229,8 +229,8 @@ class Storm(HotPlugCase):
         print(f"{self.EVENTS} events in {lasted:.1f} s: {self.rounds() - rounds} rounds, {len(changes)} signals, "
               f"{self.processor_seconds() - processor:.2f} s of processor time")
         self.assertGreater(self.rounds() - rounds, 0)
-        # What has come is told when it is seen, and again when its drivers have answered. On a machine that is so
-        # busy that the storm takes long, it is looked at in between (engine/system_events.h).
+        # A new device is signaled when it is found, and again when its drivers have answered. On a busy machine
+        # the events take so long that there is also a scan in between (engine/system_events.h).
         most = 2 + (lasted > 9) + lasted // 30
         self.assertLessEqual(self.rounds() - rounds, most)
         self.assertLessEqual(len(changes), 2 * most)

@@ -19,7 +19,8 @@ def shape(interface):
         return sorted(
             (item.get("name"), item.get("value"))
             for item in node.findall("annotation")
-            # Only the code generator reads the first; sd-bus shows the second on system buses only.
+            # Only the code generator reads the first annotation; sd-bus shows the second annotation
+            # only on system buses.
             if not item.get("name").endswith((".Method.Async", ".systemd1.Privileged"))
         )
 
@@ -36,7 +37,7 @@ def shape(interface):
         found[node.get("name")] = ("signal", arguments(node, "out"), annotations(node))
     for node in interface.findall("property"):
         marks = annotations(node)
-        # True is what the absence of the annotation means; sd-bus leaves it out.
+        # A missing annotation means true, so sd-bus leaves it out.
         marks = [mark for mark in marks if mark != ("org.freedesktop.DBus.Property.EmitsChangedSignal", "true")]
         found[node.get("name")] = ("property", node.get("type"), node.get("access"), marks)
     return found

@@ -56,7 +56,7 @@ class Start(BusCase):
         self.daemon.kill()
         self.daemon.wait(DEADLINE)
         self.daemon.stderr.close()
-        self.start_on(machine, f"--state-dir={state}")  # whatever the first one's end was
+        self.start_on(machine, f"--state-dir={state}")  # however the first daemon ended
         self.assert_same_daemon()
 
     def test_waits_for_what_a_killed_one_had_to_be_free(self):
@@ -172,7 +172,7 @@ class BusLoss(BusCase):
         self.start_on(machine)
         self.connection.set_exit_on_close(False)
         self.bus.stop()
-        self.bus.process.stdout = open(os.devnull, "rb")  # closed once more by the clean-up
+        self.bus.process.stdout = open(os.devnull, "rb")  # the clean-up closes it again
         code, seconds = self.terminate()
         self.assertEqual(code, 0)
         self.assertLess(seconds, 3)
@@ -205,7 +205,7 @@ class End(BusCase):
             self.wait_until(lambda: late, "time to pass")
 
         self.wait_until(sleeps, "the daemon to have nothing to do")
-        pass_time(3500)  # three seconds after the last question it gives memory back, once
+        pass_time(3500)  # three seconds after the last call, the daemon returns memory once
         before = switches()
         pass_time(700)
         self.assertEqual(switches(), before)

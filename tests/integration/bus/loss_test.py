@@ -18,14 +18,14 @@ from peer import BUS, MANAGER, NAME, ROOT, Gone, Refused  # noqa: E402
 
 BUS_PATH = "/org/freedesktop/DBus"
 ALLOW_REPLACEMENT, REPLACE, DO_NOT_QUEUE, ALREADY_OWNED = 1, 2, 4, 3
-# Asks for the file "go" before it answers, and notes that it was started.
+# The worker waits for the file "go" before it answers, and records that it was started.
 WORKER = """#!/bin/sh
 echo started >> {folder}/started
 while [ ! -e {folder}/go ]; do sleep 0.05; done
 exit 3
 """
 BACK_WITHIN = 5  # seconds
-# A daemon on a machine that has no id yet, as containers and first boots have none.
+# A daemon on a machine without a machine id, as in containers and at the first boot.
 WITHOUT_ID = """#!/bin/sh
 exec unshare --mount sh -c 'mount --bind {folder}/empty /etc/machine-id && exec {daemon} "$@"' sh "$@"
 """
@@ -61,7 +61,7 @@ class Loss(unittest.TestCase):
         patient = self.patient("--replay", str(SOURCE / "tests/data/machines/nvidia-h200-1"))
         self.restart_bus(patient)
         first = patient.connect()
-        first.manager("SelectBackend", "sa{sv}", ["default", {}])  # sdbus-c++ opens two for its first variant, and keeps them
+        first.manager("SelectBackend", "sa{sv}", ["default", {}])  # sdbus-c++ opens two descriptors for its first variant, and keeps them
         first.close()
         pid, before = patient.pid, patient.descriptors()
         for _ in range(4):
@@ -93,7 +93,7 @@ class Loss(unittest.TestCase):
         (folder / "go").touch()
         again = patient.connect()
         self.wait_until(lambda: again.property("State") != "probing", "the end of the probes")
-        time.sleep(2.5)  # nobody waits longer for drivers
+        time.sleep(2.5)  # no call waits longer for drivers
         self.assertIn("findings", again.manager("Diagnose")[0])
         again.close()
         self.assertTrue(patient.is_alive())

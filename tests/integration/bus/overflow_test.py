@@ -29,7 +29,8 @@ from bus_case import MANAGER, ROOT, BusCase, Capture  # noqa: E402
 
 # linux/netlink.h, linux/socket.h
 NETLINK_KOBJECT_UEVENT, NETLINK_LISTENING = 15, 2
-# Of libudev's own messages: systemd, src/libsystemd/sd-device/device-monitor.c.
+# The magic number of libudev's messages. Source: systemd,
+# src/libsystemd/sd-device/device-monitor.c.
 UDEV_GROUP, MAGIC, HEADER = 2, 0xFEEDCAFE, struct.Struct("=8sIIIIIIII")
 ADDRESS = "0000:03:00.0"
 PATH = ROOT + "/gpu/pci_0000_03_00_0"
@@ -61,7 +62,7 @@ class Overflow(BusCase):
         super().setUp()
         self.machine = Capture(f"{self.folder}/machine")
         self.mount("--bind", f"{self.folder}/machine/root/sys", "/sys")
-        # libudev listens where udev runs.
+        # libudev listens only if udev is running.
         self.mount("-t", "tmpfs", "none", "/run")
         pathlib.Path("/run/udev").mkdir()
         pathlib.Path("/run/udev/control").touch()
@@ -104,7 +105,7 @@ class Overflow(BusCase):
     def test_what_is_lost_is_looked_for(self):
         self.assertEqual(self.gpus(), [])
         self.daemon.send_signal(signal.SIGSTOP)
-        # Of a disk: none of these is a reason to look.
+        # Events about a disk, which never cause a scan.
         while not self.drops():
             self.send("pci", "/devices/pci0000:00/0000:02:00.0", PCI_CLASS="10802", FILLER="x" * 4000)
         self.machine.add_gpu(ADDRESS)

@@ -15,7 +15,7 @@ NOBODY = 65534
 ADDRESS = "0000:03:00.0"
 PATH = ROOT + "/gpu/pci_0000_03_00_0"
 WAKE = (ROOT, MANAGER, "Probe", "aoasa{sv}", "1", PATH, "0", "1", "allow-wake", "b", "true")
-# What CheckAuthorization answers, or anything else that a bus lets through.
+# The answer of CheckAuthorization, or any other reply that a bus passes on.
 VERDICT = "((bba{ss}))"
 INTERFACE = """
 <node><interface name="org.freedesktop.PolicyKit1.Authority"><method name="CheckAuthorization">
@@ -49,7 +49,7 @@ class FakePolkit:
 
 @unittest.skipUnless(os.geteuid() == 0, "only root can call as somebody else")
 class Polkit(BusCase):
-    # Unless told otherwise, a bus takes nobody but its own user.
+    # Unless it is configured otherwise, a bus accepts only its own user.
     POLICY = OPEN_POLICY.replace("<allow own", '<allow user="*"/>\n    <allow own')
 
     def setUp(self):
@@ -198,7 +198,7 @@ class Polkit(BusCase):
         code, text = self.call_as(NOBODY, *decide, interactive=True)
         self.assertNotEqual(code, 0)
         self.assertIn("too many polkit checks are pending", text)
-        start(1)  # some user that every Debian has
+        start(1)  # a user that every Debian has
         self.wait_until(lambda: len(polkit.questions) == 9, "somebody else's question")
 
     def test_root_need_not_ask(self):

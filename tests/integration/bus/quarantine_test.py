@@ -13,7 +13,7 @@ NOBODY = 65534
 
 
 class Quarantine(BusCase):
-    # Unless told otherwise, a bus takes nobody but its own user.
+    # Unless it is configured otherwise, a bus accepts only its own user.
     POLICY = OPEN_POLICY.replace("<allow own", '<allow user="*"/>\n    <allow own')
 
     def setUp(self):

@@ -95,7 +95,8 @@ class Refusals(BusCase):
         self.assert_refused(ERROR + "WouldWake", self.probe, [PATH])
         self.probe([PATH], [], {"allow-wake": GLib.Variant("b", True)})
         self.assert_refused(ERROR + "InvalidRequest", self.probe, [PATH] * 10_000)
-        # Before any is looked for: a message may hold millions.
+        # The limit is checked before a value is searched, because a message may contain millions of
+        # values.
         self.assert_refused(ERROR + "InvalidRequest", self.probe, ["/"] * 10_000)
         self.assert_refused(ERROR + "InvalidRequest", self.probe, [], [""] * 10_000)
         self.assertEqual(self.property(PATH, GPU, "PowerState"), "suspended")

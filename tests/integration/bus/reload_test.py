@@ -89,7 +89,7 @@ class Sleep(BusCase):
         self.login.emit_signal(None, "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "PrepareForSleep",
                                GLib.Variant("(b)", (is_about_to,)))
         self.login.flush_sync(None)
-        # What the bus passes on after it arrives after it.
+        # The bus keeps the order of messages, so a later message arrives later.
         self.login.call_sync("org.gpuprobe.GpuProbe1", ROOT, "org.freedesktop.DBus.Peer", "Ping", None, None, 0, -1, None)
 
     def probe(self):

@@ -48,7 +48,7 @@ class ExportUnits(bus_case.BusCase):
         """The drop-in of a format and the place that docs/fleet.md tells of."""
         page = (bus_case.SOURCE / "docs/fleet.md").read_text(encoding="utf-8")
         drop_ins = sorted((SYSTEMD / "export").glob("*.conf"))
-        # docs/applications.md tells of the one that is no format of gpuprobectl's.
+        # docs/applications.md describes the format that gpuprobectl does not have.
         own = [file for file in drop_ins if "ExecStart=" not in file.read_text().splitlines()]
         self.assertEqual((len(drop_ins), len(own)), (6, 5))
         for file in own:

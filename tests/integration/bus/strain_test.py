@@ -23,11 +23,11 @@ from peer import BUS, MANAGER, NAME, ROOT, Gone, Refused  # noqa: E402
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 ERROR = NAME + ".Error."
 MIB = 1 << 20
-# Of a system bus; dbus-daemon(1), "limit".
+# The limits of a system bus. Source: dbus-daemon(1), "limit".
 PENDING, CONNECTIONS, FDS = 128, 256, 16
 MANY = 10_000
 NOBODY = 65534
-RESTED = 6 * MIB  # of memory that is not from files, some seconds after any crowd
+RESTED = 6 * MIB  # memory that is not from files, some seconds after the load has ended
 
 
 @unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")
@@ -75,7 +75,7 @@ class Crowds(StrainCase):
             while serials:
                 message = peer.receive()
                 if message.answers not in serials:
-                    continue  # the bus tells everybody its name
+                    continue  # the bus sends each client its name
                 self.assertIsNone(message.error)
                 answers.add(message.data[message.start:])
                 serials.discard(message.answers)
@@ -86,7 +86,7 @@ class Crowds(StrainCase):
     def assert_memory_comes_back(self):
         """What a crowd took is given back once it is silent."""
         if self.patient.is_instrumented:
-            return  # a sanitizer keeps what was freed, to see who touches it
+            return  # a sanitizer keeps freed memory in order to detect later accesses
         for _ in range(100):
             if self.patient.allocated() < RESTED:
                 return
@@ -118,7 +118,7 @@ class Crowds(StrainCase):
         other = self.connect()
         other.manager("ListApplications")
         for place, peer in enumerate(crowd):
-            for number in range(30):  # no two are alike, so each is answered anew
+            for number in range(30):  # no two calls are equal, so no answer comes from the cache
                 request = {"need-mib": ("t", 100 * place + number), "explain": ("b", True)}
                 peer.ask(NAME, ROOT, MANAGER, "RecommendVariant", "ssa{sv}", ["torch", "", request])
         other.manager("RecommendVariant", "ssa{sv}", ["torch", "", {}])
@@ -168,7 +168,8 @@ class SlowReaders(StrainCase):
 
     def assert_prompt(self):
         _median, late, _longest = self.waits()
-        # A quarter of a second; more where somebody else uses the machine. A stall takes 5 s at least.
+        # The limit is a quarter of a second, or more if other programs use the machine. A stall takes
+        # at least 5 s.
         busy = max(1, os.getloadavg()[0] / os.cpu_count())
         self.assertLess(late, 250 * busy)
         self.assert_unharmed()
@@ -240,14 +241,15 @@ class Oversized(StrainCase):
         for size in (31 * MIB, 16 * MIB):
             for values in (["x" * size, {}], ["default", {"backend": ("s", "x" * size)}]):
                 self.assertEqual(self.refusal(peer, MANAGER, "SelectBackend", "sa{sv}", values), ERROR + "TooLarge")
-        size = 2 * MIB - 4096  # a call may hold 2 MiB
+        size = 2 * MIB - 4096  # a call may contain 2 MiB
         self.assertEqual(self.refusal(peer, MANAGER, "SelectBackend", "sa{sv}", ["x" * size, {}]), ERROR + "UnknownApplication")
         self.assertEqual(self.refusal(peer, MANAGER, "SelectBackend", "sa{sv}",
                                       ["default", {"backend": ("s", "x" * size)}]), ERROR + "InvalidRequest")
         self.assert_unharmed()
 
     def test_more_than_a_bus_carries(self):
-        # dbus-daemon ends the connection of who announces more than it lets through.
+        # dbus-daemon closes the connection of a client that announces a larger message than
+        # allowed.
         peer = self.connect()
         with self.assertRaises((Gone, Refused)):
             peer.call(NAME, ROOT, MANAGER, "SelectBackend", "sa{sv}", ["x" * (140 * MIB), {}])

@@ -95,7 +95,7 @@ class Switcheroo(bus_case.BusCase):
         self.assertIn("Device: 0", listed)
         self.assertRegex(listed, r"Default: +yes\n +Environment: DRI_PRIME=pci-0000_00_02_0")
         self.assertRegex(listed, r"Device: 1\n(.*\n)+ +Environment: __GLX_VENDOR_LIBRARY_NAME=nvidia")
-        # By itself it launches on the GPU that is not the default.
+        # By default, it starts the program on the GPU that is not the default GPU.
         self.assertIn("__NV_PRIME_RENDER_OFFLOAD=1", self.client("launch", shutil.which("env")).stdout)
 
 

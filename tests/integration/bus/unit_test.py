@@ -17,8 +17,9 @@ WORKER = UNITS / "gpuprobe-worker@.service"
 SOCKET = UNITS / "gpuprobe-worker.socket"
 VARLINK = UNITS / "gpuprobed-varlink.socket"
 EXPORT = [UNITS / f"gpuprobe-export@.{kind}" for kind in ("service", "path", "timer")]
-# What systemd-analyze may say at most, in tenths, as --threshold takes them. Of the daemon, netlink and the host's
-# network and /dev are left; of a worker, devices and memory that is written and then executed.
+# The highest exposure that systemd-analyze may report, in tenths, as for --threshold. The daemon still needs
+# netlink and the host's network and /dev; a worker still needs devices, and memory that is written and then
+# executed.
 EXPOSURE = {UNIT.name: 10, WORKER.name: 15, EXPORT[0].name: 15}
 
 
@@ -28,7 +29,7 @@ class Unit(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuprobe-unit-"))
         self.addCleanup(shutil.rmtree, self.folder)
         for unit in (UNIT, WORKER, SOCKET, VARLINK, *EXPORT):
-            # What is not installed yet can't be found, as the manual's pages below.
+            # Files that are not installed yet can't be found, for instance the manual pages below.
             lines = ["ExecStart=/bin/true" if line.startswith("ExecStart=") else line
                      for line in unit.read_text().splitlines()]
             (self.folder / unit.name).write_text("\n".join(lines) + "\n")
@@ -62,7 +63,7 @@ class Sandboxes(unittest.TestCase):
         self.assertFalse([line for line in daemon if line.startswith("DeviceAllow=")])
         self.assertTrue([line for line in worker if line.startswith("DeviceAllow=char-drm")])
         self.assertTrue([line for line in daemon if line.startswith("ExecStart=") and "--launcher=socket" in line])
-        # A refused call without it is a dead driver.
+        # Without this setting, a refused call kills the driver.
         for unit in (daemon, worker):
             self.assertIn("SystemCallErrorNumber=EPERM", unit)
 

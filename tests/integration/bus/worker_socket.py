@@ -44,7 +44,8 @@ class WorkerSocket:
         """As after systemd's trigger limit: the path is there and nobody listens."""
         if not self.thread.is_alive():
             return
-        # close() alone leaves the thread in accept(2), where it may wake up on whoever got the number next.
+        # If the socket were only closed, the thread would stay in accept(2), possibly with a descriptor
+        # number that is reused.
         self.socket.shutdown(socket.SHUT_RDWR)
         self.thread.join()
         self.socket.close()

@@ -36,14 +36,14 @@ class AdviceVerbs(unittest.TestCase):
         self.assertIn(f"variants: exclude {before['variant']}; need-mib 1", self.direct("override").stdout)
         after = json.loads(self.direct("recommend", "llama.cpp", "-j").stdout)
         self.assertNotEqual(after["variant"], before["variant"])
-        # A manifest that names its application stands under the application's rule.
+        # The application's rule applies to a manifest that contains the name of the application.
         self.assertEqual(json.loads(self.direct("recommend", manifest, "-j").stdout)["variant"], after["variant"])
 
     def test_an_override_of_backends_narrows_the_variants_too(self):
         def variant():
             return json.loads(self.direct("recommend", "llama.cpp", "-j").stdout)["variant"]
         self.direct("override", "set", "llama.cpp", "--exclude=cpu")
-        self.assertIsNone(variant())  # this machine has no GPU that computes
+        self.assertIsNone(variant())  # this machine has no GPU that can compute
         self.direct("override", "clear", "llama.cpp")
         chosen = variant()
         self.direct("report-outcome", "llama.cpp", "failed", "--backend=cpu", "--detail=SIGILL")

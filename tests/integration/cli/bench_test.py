@@ -76,7 +76,8 @@ class Bench(unittest.TestCase):
                 self.folder = pathlib.Path(folder)
                 told.install(self.folder, {**FAST, "cuda verify": answer})
                 self.ask("probe", "--stage=verify")
-                # Told by the same process that asked: what failed is not kept for the next one.
+                # The process that made the call also prints the result, because failures are not
+                # kept for the next process.
                 rows = json.loads(self.ask("bench", "-j", GPU))["results"]
                 kept = rows[0]["verification"]
                 reasons = [reason["code"] for reason in kept["reasons"]]

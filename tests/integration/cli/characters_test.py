@@ -15,7 +15,7 @@ H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
 CATEGORIES = {"Cc", "Cf", "Cn", "Co", "Zl", "Zp"}
 INVISIBLE = (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x3164, *range(0xFE00, 0xFE10), 0xFFA0,
              *range(0xE0100, 0xE01F0))
-SELDOM = {"Cn", "Co"}  # most of Unicode: some of each plane are enough here, tests/unit/base has them all
+SELDOM = {"Cn", "Co"}  # most of Unicode; some of each plane are enough here, because tests/unit/base tests all
 
 
 def every_odd_character():
@@ -25,7 +25,7 @@ def every_odd_character():
 
 
 ODD = every_odd_character()
-# As one word of a command line, and as pieces of the length that a name may have.
+# As one word of a command line, and as pieces with the maximum length of a name.
 WORD = "x" + ODD + "z"
 PIECES = ["x" + ODD[start:start + 55] + "z" for start in range(0, len(ODD), 55)]
 TOWER = "e" + "\u0301" * 500

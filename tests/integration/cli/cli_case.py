@@ -52,7 +52,8 @@ def run_in_terminal(columns, *words, program=CTL, **more):
     child = subprocess.Popen([program, *words], env=environment(**more), stdin=slave, stdout=slave, stderr=slave)
     ended = os.pidfd_open(child.pid)
     output = b""
-    # The terminal stays open until everything has been read: closing it early may lose its last lines.
+    # The terminal stays open until everything has been read, because closing it early may lose the
+    # last lines.
     while master in select.select([master, ended], [], [])[0] or select.select([master], [], [], 0.02)[0]:
         output += os.read(master, 65536)
     os.close(ended)

@@ -340,7 +340,7 @@ class NoDaemon(unittest.TestCase):
         for words in (["show", "nosuch"], ["env", "nosuch"], ["select", "nosuch"], ["recommend", "nosuch"], ["bench", "nosuch"],
                       ["probe", "nosuch"], ["plan", "--memory=1MiB", "--gpu=nosuch"], ["export", "pip", "nosuch"]):
             done = run(machine, *words)
-            # A command around an export has to fail, too.
+            # The command that contains an export must also fail.
             output = "--gpuprobe-has-no-answer\n" if words[0] == "export" else ""
             self.assertEqual((done.returncode, done.stdout), (1, output), words)
             self.assertRegex(done.stderr, r"\Agpuprobectl: no .*'nosuch'", words)
@@ -440,7 +440,7 @@ class Monitor(WithDaemon):
         self.addCleanup(watcher.stderr.close)
         changed = False
         events = []
-        # The daemon changes back and forth until the watcher has subscribed and says so.
+        # The state is changed repeatedly until the watcher has subscribed and prints a change.
         for turn in range(100):
             name = "laptop" if changed else "undocked"
             changed = not changed

@@ -36,7 +36,7 @@ class UseAndHide(unittest.TestCase):
         for words in (("--backend=none",), ("--backend=off",), ("--backend=cpu",), ("--exclude=cuda,vulkan",)):
             with self.subTest(words=words):
                 self.assertEqual(variables("node-llama-cpp", *words), hidden)
-        # Not even the CPU is left to choose, and a choice of nothing was asked for.
+        # Not even the CPU can be chosen, and the test requires that nothing is chosen.
         self.assertEqual(variables("tsuku", "--backend=none"), hidden)
         self.assertEqual(variables("ramalama", "--backend=none"), {"GGML_VK_VISIBLE_DEVICES": "none"})
 
@@ -60,7 +60,7 @@ class UseAndHide(unittest.TestCase):
         self.assertEqual(variables("localai", "--backend=none")["LOCALAI_FORCE_META_BACKEND_CAPABILITY"], "default")
 
     def test_what_lets_an_application_use_a_gpu_stays_there(self):
-        # The GPU counts as discrete by ROCm alone.
+        # The GPU counts as discrete only according to ROCm.
         self.assertNotIn("OLLAMA_IGPU_ENABLE", variables("ollama", machine="soc-strix-halo", OLLAMA_IGPU_ENABLE="1"))
         told = variables("ollama", "--backend=vulkan", machine="soc-strix-halo", OLLAMA_IGPU_ENABLE="1")
         self.assertEqual(told["OLLAMA_IGPU_ENABLE"], "1")

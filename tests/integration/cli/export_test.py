@@ -171,7 +171,7 @@ class Written(InFolder):
             _, mask, _, length = struct.unpack_from("iIII", events)
             masks.append(mask)
             events = events[16 + length:]
-        # Looking at a folder (open, access, close) is nothing that NFD asks for.
+        # NFD does not watch for read accesses to a folder (open, access, close).
         changes = [mask for mask in masks if mask & 0x3C6]
         self.assertEqual(changes, [0x80], [hex(mask) for mask in masks])  # IN_MOVED_TO
 
