@@ -32,7 +32,7 @@ class Daemon:
         self.subscribers = []
         self.lock = threading.Lock()
         if os.path.exists(path):
-            os.unlink(path)  # of one that has left
+            os.unlink(path)  # the socket of a daemon that has ended
         self.listening = socket.socket(socket.AF_UNIX)
         self.listening.bind(path)
         self.listening.listen()
@@ -108,7 +108,7 @@ class Daemon:
         return decision
 
     def Probe(self, parameters):
-        if "level_zero_sysman" in parameters["apis"]:  # stands for what only an administrator may do
+        if "level_zero_sysman" in parameters["apis"]:  # represents an action that only administrators may do
             raise Refusal("NotAuthorized", "not for you")
         return {"generation": self.report["generation"], "probes": []}
 

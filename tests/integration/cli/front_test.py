@@ -93,7 +93,7 @@ class FrontHelp(unittest.TestCase):
         self.assertLessEqual({"status", "select", "version", "help"}, set(self.verbs))
         for verb in self.verbs:
             self.assert_same("help", verb)
-            if verb != "help":  # "help --help" is the page of help, which the whole program has
+            if verb != "help":  # "help --help" is the page about help, which only the whole program has
                 self.assert_same(verb, "--help")
         self.assert_same("status", "-h")
 

@@ -11,9 +11,9 @@ import unittest
 from cli_case import SOURCE, run
 
 sys.path[:0] = [str(SOURCE / "tests" / each) for each in ("support", "runtimes", "integration/scenarios")]
-import gpu_files  # noqa: E402  (beside the fuzz harnesses' seeds)
-import npm  # noqa: E402  (beside the runtimes' tests)
-from made_machine import GB, ONEAPI, Machine  # noqa: E402  (beside the scenarios)
+import gpu_files  # noqa: E402 (next to the seeds of the fuzz harnesses)
+import npm  # noqa: E402 (next to the tests of runtimes)
+from made_machine import GB, ONEAPI, Machine  # noqa: E402 (next to the scenarios)
 
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"  # driver 580, CUDA 13.0, compute capability 9.0
 
@@ -76,9 +76,9 @@ class Installed(InstalledCase):
         answer = self.ask(path)
         self.assertEqual(answer["backend"], "cpu")
         self.assertIn("library-missing", self.reasons(answer))
-        # The machine with the toolkit has both.
+        # The machine with the toolkit has both libraries.
         self.assertEqual(self.ask(path, machine=H200)["backend"], "cuda")
-        # And so has the folder, once they lie beside it.
+        # After the libraries were copied to the folder, the folder also has both.
         for name in ("libcudart.so.13", "libcublas.so.13"):
             gpu_files.library(self.build, name, soname=name)
         self.assertEqual(self.ask(path)["backend"], "cuda")
@@ -92,7 +92,7 @@ class Installed(InstalledCase):
         for option in ("-Wl,-rpath,$ORIGIN/../nvidia/lib", "-Wl,--disable-new-dtags,-rpath,${ORIGIN}/../nvidia/lib"):
             path = self.library(needs=["libcudart.so.12"], sections=code, options=[option])
             self.assertEqual(self.ask(path)["backend"], "cuda", option)
-        # An absolute place is of this machine, and a capture is of another.
+        # An absolute path refers to this machine, but a capture is from another machine.
         path = self.library(needs=["libcudart.so.12"], sections=code, options=[f"-Wl,-rpath,{beside}"])
         self.assertIn("library-missing", self.reasons(self.ask(path)))
 
@@ -184,7 +184,7 @@ class InstalledForIntel(InstalledCase):
         detail = self.reasons(answer, "sycl")["library-missing"]
         self.assertEqual((detail["want"], detail["build"]), (["libsycl.so.8"], "libggml-sycl.so"))
         self.assertEqual(self.ask(path, "llama.cpp", with_it)["backend"], "sycl")
-        # Another version of it is none, and one that comes with the build is enough.
+        # A different version of the library does not count, but a bundled library is enough.
         self.assertEqual(self.verdict(path, self.arc("older", ["libsycl.so.7"]))[1], ["library-missing"])
         for name in ("libsycl.so.8", "libsvml.so"):
             gpu_files.library(self.build, name, soname=name)
@@ -193,7 +193,8 @@ class InstalledForIntel(InstalledCase):
     def test_needs_level_zero(self):
         path = self.library("libown.so", ["libze_loader.so.1"])
         self.assertEqual(self.ask(path, "llama.cpp", self.arc("with"))["backend"], "sycl")
-        # The loader is the driver's, which the answers of its API show: no list of libraries does.
+        # The loader belongs to the driver. Only the answers of its API show it, and no list of
+        # libraries does.
         backend, reasons = self.verdict(path, self.arc("without", ["libze_loader.so.1"], level_zero=False))
         self.assertNotEqual(backend, "sycl")
         self.assertIn("loader-missing", reasons)

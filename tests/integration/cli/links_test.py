@@ -12,7 +12,7 @@ import unittest
 from cli_case import CTL, SOURCE, environment
 
 MACHINE = str(SOURCE / "tests/data/machines/nvidia-h200-4")
-SOMEBODY = 54321  # a user who has nothing here
+SOMEBODY = 54321  # a user who owns nothing on this machine
 OLD = "old\n"
 
 

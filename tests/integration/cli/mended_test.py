@@ -33,7 +33,7 @@ exec chroot {root} {words}
 """
 ROWS = []
 SOUND = {}
-# The causes whose fix a case below follows; docs/doctor.md tells it.
+# The causes whose fix a test case below carries out; docs/doctor.md mentions this.
 MENDED = {"all-devices-hidden", "capabilities-without-compute", "cuda-library-missing", "devices-hidden", "drivers-overridden", "force-probe-shut",
           "gttsize-deprecated", "modeset-off", "msi-off", "no-driver", "no-permission", "node-missing", "nomodeset", "nvidia-blacklisted",
           "nvidia-devices-void", "nvidia-nodes-by-root", "path-with-stubs", "software-forced", "stale-manifest", "unreadable-manifest"}
@@ -181,7 +181,7 @@ class MendedNodes(MendedCase):
         found = machine.examined()["no-permission"]
         self.assertIn("usermod -aG render", found["fix"])
         machine.obey(found)
-        machine.groups = "--clear-groups"  # a login from before
+        machine.groups = "--clear-groups"  # a login session that began before the change
         self.assertIn("log out and in", machine.examined()["no-permission"]["fix"])
         machine.groups = "--init-groups"
         self.assertNotIn("no-permission", machine.examined())
@@ -291,7 +291,8 @@ class MendedKernel(MendedCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             return "the line taken out of the file that grep names"
 
-        # It is loaded after a restart; until then nobody says any more why there is no driver.
+        # The module is loaded after a restart; until then, the reason for the missing driver is no
+        # longer reported.
         self.mended(machine, "nvidia-blacklisted", edit, may_come=["no-driver"])
 
     def test_a_driver_is_bound(self):
@@ -327,7 +328,8 @@ class MendedFiles(MendedCase):
             self.assertEqual(machine.run("ldconfig").returncode, 0)
             return "a libcuda.so.1 that the linker finds"
 
-        # The library is the fake of a machine with other cards, whose NVML tells of a limit, heat, faulty memory and a licence.
+        # The library is the fake of a machine with other cards, whose NVML reports a power limit, heat, faulty memory and a
+        # license.
         self.mended(machine, "cuda-library-missing", install,
                     may_come=("joined-weakly", "lost", "unlisted", "not-given", "power-limited", "slowed-by-heat", "remap-pending", "vgpu-unlicensed"))
 
@@ -346,7 +348,7 @@ class MendedFiles(MendedCase):
         machine = self.machine(AMD, amd)
         machine.put("/etc/vulkan/icd.d/closed_icd.json", '{"file_format_version": "1.0.0", "ICD": {"library_path": "libvulkan_radeon.so", "api_version": "1.3.0"}}')
         (machine.root / "etc/vulkan/icd.d/closed_icd.json").chmod(0o600)
-        # A real driver, which does not find a card that is not there.
+        # This is a real driver, which does not find the fake card.
         self.mended(machine, "unreadable-manifest", may_come=("unlisted",))
 
 

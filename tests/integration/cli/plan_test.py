@@ -213,7 +213,8 @@ class PlanFormats(unittest.TestCase):
             if kind == "cuda":
                 machine.nvidia(address, memory=memory, number=number, device=("2684", "2204")[number], capability=("8.9", "8.6")[number])
             elif kind == "sycl":
-                # Level Zero lists the larger one first, and by address once it is told to.
+                # Level Zero lists the larger GPU first; if a variable is set, it lists GPUs by
+                # address.
                 machine.intel(("0000:04:00.0", "0000:03:00.0")[number], device="56a0", memory=(24 * GB, 12 * GB)[number], level_zero=True,
                               vulkan=False, integrated=False)
             else:
@@ -222,11 +223,11 @@ class PlanFormats(unittest.TestCase):
         return folder
 
     def test_parts_are_in_the_order_that_env_makes(self):
-        # How each runtime is told: by what names them, in the order of the parts.
+        # The variables and values that select the GPUs in each runtime, in the order of the shares.
         told = {
             "cuda": {"CUDA_VISIBLE_DEVICES": "GPU-00000000-0000-4000-8000-000000000001,GPU-00000000-0000-4000-8000-000000000002"},
             "rocm": {"ROCR_VISIBLE_DEVICES": "GPU-00c0ffee00c0ffe0,GPU-00c0ffee00c0ffe1", "HIP_VISIBLE_DEVICES": "0,1"},
-            "vulkan": {"GGML_VK_VISIBLE_DEVICES": None},  # all, as Vulkan lists them
+            "vulkan": {"GGML_VK_VISIBLE_DEVICES": None},  # all GPUs, in Vulkan's order
             "sycl": {"ZE_ENABLE_PCI_ID_DEVICE_ORDER": "1", "ONEAPI_DEVICE_SELECTOR": "level_zero:0,1"},
         }
         for kind, expected in told.items():
@@ -413,7 +414,7 @@ class PlanParts(unittest.TestCase):
 
     def test_of_two_models_are_not_mixed(self):
         with self.part(2).open("rb") as second:
-            self.part(3).write_bytes(second.read(65536))  # the rest is a hole
+            self.part(3).write_bytes(second.read(65536))  # the rest of the file is sparse
         os.truncate(self.part(3), self.part(2).stat().st_size)
         done = replay("nvidia-h200-1", f"--gguf={self.part(1)}")
         self.assertEqual(done.returncode, 1)

@@ -11,7 +11,7 @@ import unittest
 from cli_case import SOURCE, environment, run
 
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
-# Printable, as a data file's values must be.
+# The values must be printable, because values in data files must be.
 HOSTILE = ("$(touch CANARY)", "`touch CANARY`", "; touch CANARY", "x\\$(touch CANARY)", "'; touch CANARY; '", "\"; touch CANARY; \"",
            "'\"; touch CANARY; '\"'", "\\'; touch CANARY #", "&& touch CANARY", "| touch CANARY", "x > CANARY", "!touch", "~root", "*", "?",
            "-x", "--", " a  b ", "#x", "%s %n", "=ls", "^x", "(touch CANARY)", "$((1))", "$'x'", "\\", "'", "\"", "''", "a=b", "$HOME", "", "a:=ls",
@@ -36,7 +36,7 @@ class QuotingCase(unittest.TestCase):
             (self.bin / name).symlink_to(shutil.which(name))
 
     def ask(self, value, *words, name="example"):
-        # A brace has a meaning in a data file.
+        # Braces have a special meaning in data files.
         (self.folder / "example.json").write_text(json.dumps(data_file(name, value)), encoding="utf-8")
         return run(f"--replay={H200}", f"--profiles={self.folder}", *words)
 

@@ -116,7 +116,7 @@ class Recommend(unittest.TestCase):
             with self.subTest(name):
                 done = self.piped(manifest, f"--manifest={name}")
                 self.assertEqual((done.returncode, done.stdout), (0, want), done.stderr)
-        # --force looks at the manifest a second time, and a pipe gives it once.
+        # --force reads the manifest a second time, but a pipe can be read only once.
         self.assertEqual(self.piped(manifest, "--manifest=-", "--force=cpu").stdout, "cpu\n")
         self.assertIn("-: empty", self.piped("", "--manifest=-").stderr)
         self.assertIn("over 1048576 bytes", self.piped(" " * (2 << 20), "--manifest=/dev/stdin").stderr)
@@ -158,7 +158,7 @@ class Export(unittest.TestCase):
 
     def test_arguments(self):
         self.assertRegex(ask("export", "pip", "torch").stdout, r"^torch --index-url https://download\S+/cu13\d\n$")
-        # In "$(…)", quotes would be a part of the argument.
+        # In "$(…)", quotes would become part of the argument.
         self.assertRegex(ask("export", "pip", "jax").stdout, r"^jax\[cuda13\]\S+\n$")
         self.assertEqual(ask("export", "ggml").stdout, "-DGGML_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=90\n")
         self.assertRegex(ask("export", "container").stdout, r"^--device=nvidia\.com/gpu=\S+\n$")

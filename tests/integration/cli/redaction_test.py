@@ -20,7 +20,7 @@ HOST = socket.gethostname()
 PEOPLE = [one for one in pwd.getpwall() if 1000 <= one.pw_uid < 65534]
 MARK = "the driver says"
 
-# What stands before the identifier, and the identifier.
+# The text before the identifier, and the identifier.
 IDENTIFIERS = [
     ("uuid", "80085d7a-5b7a-730a-fa19-3e8d3c64b84f"),
     ("UUID GPU-", "91196E8B-6C8B-841B-FB2A-4F9E4D75C95A"),
@@ -74,12 +74,12 @@ IDENTIFIERS = [
     ("IMEI", "356938035643809"),
     ("called by", CALLER),
     ("as", f"{HOST}.quell-corp.example"),
-    *([("on", HOST)] if len(HOST) > 4 else []),  # a shorter one may be part of a word
+    *([("on", HOST)] if len(HOST) > 4 else []),  # a shorter name may be part of a word
     *[("for", one.pw_name) for one in PEOPLE],
     *[("in", one.pw_dir) for one in PEOPLE if one.pw_dir.count("/") > 1],
 ]
 
-# Identifiers may be longer than what tells them: what is not in any file.
+# Identifiers that are in no file.
 PARTS = {f"{HOST}.quell-corp.example": "quell-corp", "/home/marta/.nv/cache": "marta", "/var/home/marta2/driver": "marta2", "/Users/marta3/driver": "marta3",
          "/root/.cache/nv": "/root", "/run/user/1234/bus": "1234/bus", "user-1234.slice": "user-1234",
          "https://marta:hunter22@git.quell-corp.example/x": "hunter22"}
@@ -157,7 +157,7 @@ class TalkativeDriver(unittest.TestCase):
 
     def test_its_words_are_kept_without_identifiers_if_asked(self):
         text = everything(self.capture("--redact", "--with-driver-output"))
-        self.assertEqual(text.count(MARK), 2 * len(IDENTIFIERS))  # as they are, and in lower case
+        self.assertEqual(text.count(MARK), 2 * len(IDENTIFIERS))  # unchanged, and in lower case
         self.expect_nothing_of_it(text)
 
     def test_the_doctors_report_holds_nothing_of_it(self):

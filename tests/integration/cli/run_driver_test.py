@@ -18,8 +18,8 @@ from gpus import DISCRETE, GIB, gpu
 
 CARD = gpu("RTX 4090", "NVIDIA GeForce RTX 4090", 0x10de, 0x2684, DISCRETE, "1:0", memory=24 * GIB)
 VICTIM = "vulkan on NVIDIA GeForce RTX 4090"
-# Computes with the device that the environment leaves it, or on the CPU where it leaves it none. Without a cache: the worker may
-# not make a folder for one, and Mesa would print that.
+# Computes on the device that the environment leaves visible, or on the CPU if there is none. Caches are disabled, because the
+# worker may not create a folder for a cache, and Mesa would print this.
 PROGRAM = """export MESA_SHADER_CACHE_DISABLE=true; test -n "${GGML_VK_VISIBLE_DEVICES-x}" || { echo CPU; exit 0; }
 exec "$0" vulkan --stage verify --device index:"${GGML_VK_VISIBLE_DEVICES:-0}" --driver "$VK_DRIVER_FILES" 3>"$1"
 """
@@ -55,7 +55,7 @@ class ThroughADriver(unittest.TestCase):
         machine = self.machine()
         done, computed, is_right = self.run_on(machine, "--fallback")
         self.assertEqual((done.returncode, computed, is_right), (0, {"RTX 4090"}, True), done.stderr)
-        # The driver stands over the CPU: the kernel sees no GPU in use, and that is told.
+        # The driver uses the CPU, so the kernel sees no GPU in use, and this is reported.
         self.assertEqual(done.stderr, "gpuprobectl: used no GPU, although vulkan was chosen\n")
         self.assertEqual(self.chosen(machine), "vulkan")
 
@@ -77,7 +77,8 @@ class ThroughADriver(unittest.TestCase):
         attempts = json.loads(done.stderr)["attempts"]
         self.assertEqual([(each["backend"], each["signal"], each["failed"], each["reported"]) for each in attempts],
                          [("vulkan", "SIGSEGV", True, "failed"), ("cpu", None, False, None)])
-        # What it had loaded is seen by looking at it now and then; it may have crashed before the first look.
+        # Loaded libraries are found by repeated searches; the program may have crashed before the first
+        # search.
         self.assertIn(attempts[0]["loaded"], ([], ["vulkan"]))
         self.assertEqual(self.chosen(machine), "cpu")
 

@@ -24,7 +24,7 @@ ONE = ["--replay", str(MACHINES / "nvidia-h200-1")]
 H200 = "pci:0000:00:06.0"
 UUID = "GPU-00000000-0000-4000-8000-000000000001"
 PYTHON = "/usr/bin/python3"
-# A /dev of its own with files in the place of NVIDIA's nodes; then the program.
+# Mounts a private /dev with files instead of NVIDIA's nodes, then runs the program.
 WITH_NODES = """set -e
 d=$(mktemp -d); mount -t tmpfs tmpfs "$d"; touch "$d/nvidia0" "$d/nvidiactl" "$d/nvidia-uvm"
 for n in null zero full random urandom tty; do touch "$d/$n"; mount --bind "/dev/$n" "$d/$n"; done
@@ -188,7 +188,7 @@ class InATerminal(unittest.TestCase):
         self.assertIn("end", seen)
 
     def test_ctrl_c_ends_both(self):
-        # Python's own handler is late by all of a sleep that begins just then.
+        # If a sleep begins at this moment, Python runs its signal handler only after the sleep.
         self.start(self.script("import signal, time\nsignal.signal(2, signal.SIG_DFL)\n"
                                "print('rea' + 'dy', flush=True)\ntime.sleep(60)"))
         self.until("ready")
@@ -310,7 +310,8 @@ def chosen_by(path):
 class WithNvidiasNodes(unittest.TestCase):
     """A program that has a file open where NVIDIA's node would be, and a worker that is told what NVML says."""
 
-    # What is to be told of it, with its own number, before it opens the node.
+    # The data that NVML reports about the process, with its process id; written before the process
+    # opens the node.
     HOLD = ("import os, sys, time\n"
             "told = os.environ['TOLD']\n"
             "text = open(told).read().replace('\"PID\"', str(os.getpid()))\n"

@@ -17,12 +17,12 @@ from worker_process import run_worker
 
 FAKES = pathlib.Path(os.environ["GPUPROBE_FAKES"])
 NUMBER = re.compile(r"\.code=(-?\d+)")
-# Where the driver of ours is, and the name that it has for a call of the API's reference.
+# The path of our fake driver, and its name for a call in the API's reference.
 DRIVERS = {"cuda": ("nvidia/healthy", {}),
            "nvml": ("nvidia/healthy", {"nvmlInit": "nvmlInit_v2", "nvmlDeviceGetHandleByIndex": "nvmlDeviceGetHandleByIndex_v2"}),
            "vulkan": ("vulkan/gpu", {})}
 USUAL_MANIFEST = "/usr/share/vulkan/icd.d/radeon_icd.x86_64.json"
-# What the kernel has to have first: /dev/kfd. tests/integration/backends/hip_test.py holds that answer.
+# The kernel needs /dev/kfd first. tests/integration/backends/hip_test.py tests this answer.
 ELSEWHERE = {"kfd-locked"}
 
 

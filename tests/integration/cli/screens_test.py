@@ -8,7 +8,7 @@ from cli_case import SOURCE, run, run_in_terminal
 
 MACHINES = sorted(path for path in (SOURCE / "tests/data/machines").iterdir() if (path / "capture.json").exists())
 WIDTHS = (80, 40)
-SHORTEST_NAME = 11  # letters that a table leaves of a name, without a space at the end
+SHORTEST_NAME = 11  # letters of a name that a table shows, without a space at the end
 NO_GPU = "gpuprobectl: this machine has no GPU\n"
 
 
@@ -117,7 +117,8 @@ class DefaultChoice(unittest.TestCase):
 class WhatHelps(unittest.TestCase):
     def test_is_told_where_something_is_needed(self):
         self.assertIn("gpuprobectl probe", ask(SOURCE / "tests/data/machines/pc-three-vendors", "status"))
-        # There, CUDA works on each usable GPU: it does not matter that Vulkan was not probed.
+        # On this machine, CUDA works on each usable GPU, so it does not matter that Vulkan was not
+        # probed.
         self.assertNotIn("gpuprobectl probe", ask(SOURCE / "tests/data/machines/nvidia-h100-mig-mixed", "status"))
 
     def test_show_has_the_command(self):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks each socket that is named, and prints a line for each: the code and the answer.
+// Makes a call on each socket that is named, and prints a line for each: the code and the answer.
 #include <gpuprobe/gpuprobe.h>
 #include <poll.h>
 #include <stdio.h>

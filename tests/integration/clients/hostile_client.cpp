@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks each socket that is named with <gpuprobe/client.h>, and prints a line for each: what became
-// of the call. The first word names the call; "all" asks with each in turn, after "call".
+// Makes a call with <gpuprobe/client.h> on each socket that is named, and prints a line with the
+// result for each. The first word is the name of the call; "all" makes all calls one after the
+// other, after "call".
 #include <cstdlib>
 #include <iostream>
 

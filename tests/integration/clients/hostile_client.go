@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Asks each socket of a file, a JSON array of paths, by the Go client, and prints a line for each: the outcome.
+// Makes a call with the Go client on each socket in a file, which is a JSON array of paths, and prints a line with the result for each.
 package main
 
 import (
@@ -32,7 +32,7 @@ func ask(socket string) (string, error) {
 	return "answers " + string(answer), err
 }
 
-// typed asks for an answer with types.
+// typed makes a call whose answer has types.
 func typed(socket string) (string, error) {
 	_, err := clientOf(socket).Describe(context.Background())
 	return "answers", err

@@ -15,7 +15,7 @@ fn ask(socket: &str) -> Result<String> {
     Ok(format!("answers {}", if answer.len() < 4096 { &answer } else { "long" }))
 }
 
-/// Asks for an answer with types.
+/// Makes a call whose answer has types.
 fn typed(socket: &str) -> Result<String> {
     client_of(socket).describe().map(|_| "answers".to_owned())
 }

@@ -348,7 +348,7 @@ class Gpuprobectl(HostileCase):
             asked = [(row, server.path(row), words) for at, row in enumerate(server.rows)
                      for words in (self.VERBS if row.name in ("endless", "refusal", "deep-arrays") else
                                    [self.VERBS[0], self.VERBS[1 + at % (len(self.VERBS) - 1)]][:1 if row.expected == LATE else 2])]
-            asked.sort(key=lambda each: each[0].expected != LATE)  # they take the longest
+            asked.sort(key=lambda each: each[0].expected != LATE)  # these calls take longest
             self.assertEqual(self.problems(asked), "")
 
     def test_takes_any_type_of_any_member(self):

@@ -51,7 +51,7 @@ class Fit(PageCase):
         for words in ("(llama, 32 layers) · context 4096 · cache f16 · batch 512 · trained for 131072 tokens",
                       "NVIDIA H200 pci:0000:00:07.0\t✓ fits\t\n5.3 GiB of 138.8 GiB\n\t33/33\t131072", "Without a GPU: ✓ fits"):
             self.assertIn(words, answer)
-        self.assertIn("The file ends before the end of the model's weights", answer)  # this one is a header alone
+        self.assertIn("The file ends before the end of the model's weights", answer)  # this file is only a header
         self.take_pictures("fit")
         self.take_picture("fit", "#fit")
 
@@ -70,7 +70,7 @@ class Fit(PageCase):
                 const { header, isWhole } = await gguf.readHeader([...document.getElementById("fit-file").files]);
                 return [header.length, isWhole, await bus.plan(header, { context: 4096, cache: "f16" })] })""")
             model.keys = {key: value for key, value in model.keys.items() if not key.startswith("tokenizer.")}
-            self.assertLessEqual(sent[0], len(model.header()[0]) + 64)  # what a file without a tokenizer has
+            self.assertLessEqual(sent[0], len(model.header()[0]) + 64)  # the size of a file without a tokenizer
             self.assertTrue(sent[1])
             for member in ("model", "run", "need", "together"):
                 self.assertEqual(sent[2][member], wanted[member], name)

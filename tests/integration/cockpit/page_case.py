@@ -27,7 +27,7 @@ BRIDGE = "/usr/bin/cockpit-bridge"
 BUILT = BIN.parent / "tests/cockpit"
 BIN_OF_BRIDGE = "/usr/sbin:/usr/bin:/sbin:/bin"
 PICTURES = pathlib.Path(os.environ.get("GPUPROBE_PICTURES", BUILT / "pictures"))
-# Share of a picture that may look different: another version of Chromium or of a font smooths letters in another way.
+# The share of a picture that may differ, because other versions of Chromium or of a font smooth letters differently.
 TOLERANCE = 0.02
 DIRECT = "/cockpit/@localhost/gpuprobe/index.html"
 IN_SHELL = "/gpuprobe"
@@ -64,7 +64,7 @@ def free_port():
 class Browser:
     """A Chromium; browser.mjs knows what can be asked of it."""
 
-    STARTS = 3  # on a busy machine, one that just started may never answer
+    STARTS = 3  # on a busy machine, a browser that has just started may never answer
     PATIENCE = 60  # seconds
 
     def __init__(self, folder):

@@ -240,7 +240,7 @@ class OnAPhone(PageCase):
         self.assertTrue([box for box in boxes if box["text"].startswith("sed s/libGLX") and box["whole"] > 2 * box["shown"]], boxes)
         for box in boxes:
             lines = box["text"].count("\n") + 1
-            self.assertLess(box["height"], (lines + 1) * box["line"], box)  # with its padding; a broken line is one more
+            self.assertLess(box["height"], (lines + 1) * box["line"], box)  # including the padding; a broken line would add a line
             self.assertTrue(box["button"], box)
         self.assert_fits()
         self.assert_accessible()
@@ -308,7 +308,7 @@ class HalfAsked(PageCase):
         self.assertEqual(self.reasons(3), {
             "Not usable: CUDA, OpenCL, Vulkan and WebGPU":
                 ["CUDA, OpenCL, Vulkan and WebGPU: MIG mode is enabled, but no MIG instance is visible here"]})
-        self.assertEqual(self.text("#helps button"), "")  # to switch MIG off is a choice, not a command to copy
+        self.assertEqual(self.text("#helps button"), "")  # switching MIG off is a choice, not a command to copy
         self.assertEqual(self.text("#gpus article:nth-of-type(2) .chip .mark.bad"), "")
         self.assertIn("Vulkan", self.text("#gpus article:nth-of-type(2) .chip .mark.plain"))
         self.assert_accessible()

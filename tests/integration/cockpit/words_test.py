@@ -30,10 +30,11 @@ def joined(headline):
 class Same(PageCase):
     """Each sentence is gpuprobectl's; the page begins it with a capital where it stands alone."""
 
-    # With a choice and without, GPUs that are alike and that are not, known, unknown, divided and none; accelerators; WSL.
+    # Machines with and without a choice; with equal, different, known, unknown, divided and no GPUs; with accelerators;
+    # WSL.
     MACHINES = ("nvidia-h200-4", "soc-strix-halo", "pc-three-vendors", "nvidia-h100-mig-mixed", "software-only",
                 "soc-rk3588-mainline", "wsl2-nvidia")
-    # Variants that fit, and that perhaps fit; one for which the system is not known.
+    # Variants that fit, variants that may fit, and a variant for which the system is unknown.
     VARIANTS = (("nvidia-h200-4", "torch"), ("nvidia-h200-1", "llama.cpp"), ("pc-three-vendors", "torch"),
                 ("pc-three-vendors", "llama.cpp"), ("soc-gb10", "ollama"), ("identity-yzma-4070", "torch"))
 

@@ -42,7 +42,7 @@ std::string json(const std::vector<T>& items);
 template <class T>
 std::string json(const std::map<std::string, T>& members);
 
-/// "KEY":VALUE, with a comma in front of all but the first member.
+/// Writes "KEY":VALUE, with a comma before each member except the first.
 template <class T>
 void add_member(std::string& text, const std::string& key, const T& member) {
     text.append(text.empty() ? "" : ",").append(quoted(key)).append(":").append(json(member));
@@ -77,7 +77,7 @@ std::string json(const std::map<std::string, T>& members) {
     return "{" + text + "}";
 }
 
-/// Prints what `call` returns: a record, JSON or nothing.
+/// Prints the result of `call`: a record, JSON or nothing.
 template <class Call>
 void print(const Call& call) {
     using Answer = decltype(call());

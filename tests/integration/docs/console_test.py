@@ -20,7 +20,8 @@ SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
-# Run by their own tests, which take minutes; Debian 12 has no varlinkctl, and the machine with Debian 13 runs it (tests/system/guest).
+# Separate tests, which take minutes, run these commands. Debian 12 has no varlinkctl, which is run on the machine with Debian 13
+# (tests/system/guest).
 ELSEWHERE = ("varlinkctl", "tools/build", "tools/quickstart", "tools/test", "tools/tour", "git clone", "sudo ")
 
 
@@ -72,10 +73,11 @@ class Console(unittest.TestCase):
             cls.environment = {
                 "PATH": f"{BIN}:/usr/bin:/bin", "HOME": cls.folder, "LANG": "C.UTF-8", "COLUMNS": "100",
                 "DBUS_SYSTEM_BUS_ADDRESS": address, "GPUPROBE_SOCKET": f"{cls.folder}/socket",
-                # As if the packages for Python and C were installed.
+                # Settings with which the packages for Python and C can be used as if they were
+                # installed.
                 "PYTHONPATH": f"{SOURCE}/src/python:{SOURCE}/src/variant_provider", "CPATH": str(SOURCE / "include"),
                 "LIBRARY_PATH": str(BIN), "LD_LIBRARY_PATH": str(BIN)}
-            if sanitizer := os.environ.get("GPUPROBE_SANITIZE"):  # which the library is built with
+            if sanitizer := os.environ.get("GPUPROBE_SANITIZE"):  # the library is built with these sanitizers
                 wrapper = pathlib.Path(cls.folder, "bin/cc")
                 wrapper.parent.mkdir()
                 wrapper.write_text(f'#!/bin/sh\nexec /usr/bin/cc -fsanitize={sanitizer} "$@"\n', encoding="utf-8")

@@ -39,7 +39,7 @@ class ManPages(unittest.TestCase):
             self.assertEqual(lint.stdout, "", page)
             groff = subprocess.run(["groff", "-K", "utf8", "-t", "-man", "-ww", "-T", "utf8", PAGES / page], capture_output=True,
                                    text=True, check=False)
-            # A word that is wider than its column is nobody's mistake.
+            # A word that is wider than its column is not a fault.
             complaints = [line for line in groff.stderr.splitlines() if "can't break line" not in line]
             self.assertEqual(complaints, [], page)
 

@@ -50,7 +50,7 @@ REFUSALS = [
     ("SetOverride", {"application": "ollama", "rule": {}}, "InvalidRequest"), ("ClearQuarantine", {}, "InvalidRequest"),
     ("Subscribe", {}, "ExpectedMore"),
 ]
-# Errors that need a full disk, another caller or machine, many calls, or a rule that no check of its words accepts.
+# Errors that need a full disk, another caller or machine, many calls, or an invalid rule.
 NOT_PROVOKED = {"Failed", "NotAuthorized", "WouldWake", "TooManyRequests", "TooLarge"}
 
 
@@ -140,7 +140,8 @@ class ReferencePage(ReferenceCase):
                 self.assertEqual(section.answer, shown(self.on_socket(section)), "read the difference, then run with GPUPROBE_ACCEPT=1")
 
     def accept(self):
-        # The page first gets calls with the parameters in the file, whose answers are then recorded.
+        # First, the calls on the page get the parameters in the file; then their answers are
+        # recorded.
         write = [SOURCE / "tools/interface-files", "--write", "reference", TYPES]
         subprocess.run(write, check=True)
         data = json.loads(EXAMPLES.read_text(encoding="utf-8"))
@@ -335,7 +336,7 @@ class ReferenceInC(ReferenceCase):
     def built(self, compiler, name, text):
         source = pathlib.Path(self.folder, name)
         source.write_text(text, encoding="utf-8")
-        words = [f"-fsanitize={SANITIZERS}"] if SANITIZERS else []  # which the library is built with
+        words = [f"-fsanitize={SANITIZERS}"] if SANITIZERS else []  # the library is built with these sanitizers
         self.run_command("/usr/bin/env", *compiler, "-Wall", "-Wextra", "-Werror", *words, f"-I{SOURCE / 'include'}", f"-I{TYPES.parent}", f"-L{BIN}", source,
                          "-o", source.with_suffix(""), "-lgpuprobe")
         return source.with_suffix("")
