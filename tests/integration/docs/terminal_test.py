@@ -17,9 +17,9 @@ from cli_case import run_in_terminal  # noqa: E402
 
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 COLUMNS, WIDTH, HEIGHT = 112, 8.4, 19
-# Of each part of a recording: so many lines of its beginning and of its end.
+# The number of lines that are shown of the beginning and of the end of each part of a recording.
 SHOWN = 7, 2
-# By the number of "select graphic rendition" (ECMA-48, 8.3.117): of a dark terminal.
+# The colors of a dark terminal, by the number in "select graphic rendition" (ECMA-48, 8.3.117).
 COLOURS = {"31": "#ff8f85", "32": "#7fd88f", "33": "#f0c674", "36": "#8abeb7"}
 
 
@@ -49,7 +49,7 @@ def drawn(lines):
     for number, line in enumerate(lines):
         column = 0
         for style, text in spans(line):
-            # Each word at its column: fonts differ.
+            # Each word is placed at its column, because fonts differ.
             for word in re.finditer(r"\S+(?: \S+)*", text):
                 place = f'x="{20 + (column + word.start()) * WIDTH:.1f}" y="{32 + number * HEIGHT}"'
                 parts.append(f'<text {place} textLength="{len(word[0]) * WIDTH:.1f}" {style}>{escape(word[0])}</text>')

@@ -23,7 +23,7 @@ from console_test import FENCE, steps  # noqa: E402
 EXAMPLES = SOURCE / "docs/examples"
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
 NOTHING = SOURCE / "tests/data/machines/tsuku-none"
-# The distribution's own compilers before any other.
+# Prefer the compilers of the distribution.
 PATH = f"{BIN}:/usr/bin:/bin:{os.environ['PATH']}"
 SANITIZERS = os.environ.get("GPUPROBE_SANITIZE")
 PROGRAM = ["sh", "-c", 'echo "$GPU_BACKEND $CUDA_VISIBLE_DEVICES"']
@@ -105,7 +105,7 @@ class Programs(ExampleCase):
         built_clients.RUST_TARGET.mkdir(parents=True, exist_ok=True)
         pathlib.Path(cls.sources, "rust").mkdir()
         pathlib.Path(cls.sources, "rust/target").symlink_to(built_clients.RUST_TARGET)  # has the dependencies
-        if SANITIZERS:  # which the library is built with
+        if SANITIZERS:  # the library is built with these sanitizers
             environment["PATH"] = f"{folder.name}:{PATH}"
             for name in ("cc", "c++"):
                 wrapper = pathlib.Path(folder.name, name)
@@ -120,7 +120,7 @@ class Programs(ExampleCase):
                                       stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
                 if (done.returncode, done.stdout.splitlines()) != (0, wanted):  # a warning is a failure
                     raise AssertionError(f"{command}: {done.stdout}")
-            if not (SANITIZERS and "ctypes" in run[0]):  # Python does not load them first
+            if not (SANITIZERS and "ctypes" in run[0]):  # Python does not load the sanitizers first
                 cls.shown.append(run)
 
     def examples(self):

@@ -148,7 +148,7 @@ class Installer(ExampleCase):
         self.add("cuda12", CUDA, 400)
         for machine in (BARE, H200):
             if machine == H200:
-                self.add("cuda12", CUDA, 400, "exit 1")  # nothing is left
+                self.add("cuda12", CUDA, 400, "exit 1")  # no variant is left
             done = self.install(machine=machine)
             self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
             self.assertIn("no variant fits", done.stderr)

@@ -41,7 +41,8 @@ class ContextsOfADaemon(FaultCase):
         self.assertEqual(self.counted(), 523 + 7)
 
     def test_is_measured_although_somebody_has_just_left(self):
-        # The worker of the API before, and NVML's that told the load: their memory comes back a moment after they ended.
+        # The memory of the worker of the previous API, and of the NVML worker that reported the load, is returned a
+        # moment after they have ended.
         self.start_healthy()
         self.set_fault("cuda", "another-leaves")
         self.assertEqual(self.measured(), 523 * MIB)

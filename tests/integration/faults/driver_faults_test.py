@@ -8,7 +8,8 @@ import unittest
 from fault_case import FAKES, FaultCase
 from bus_case import MANAGER, ROOT
 
-# API, fault, outcome, phase, note. The Vulkan and OpenCL loaders open a driver when its instance is made.
+# API, fault, outcome, phase, note. The Vulkan and OpenCL loaders open a driver when an instance is
+# created.
 DEATHS = (
     ("vulkan", "segv@load", "crashed", "instance", "^SIGSEGV in phase instance$"),
     ("vulkan", "segv@negotiate", "crashed", "instance", "^SIGSEGV"),
@@ -61,7 +62,7 @@ HARMLESS = (
     ("cuda", "endless-devices"),
     ("level_zero", "endless-devices"),
 )
-# Loaders that believe these counts crash.
+# Loaders that use these counts without a check crash.
 BELIEVED = (
     ("vulkan", "endless-devices"),
     ("vulkan", "many-devices"),
@@ -118,8 +119,8 @@ class Silence(FaultCase):
                 folder.mkdir()
                 (folder / "libcuda.so.1").write_bytes(content)
                 probe = self.fault("cuda", "none", folder)
-                # The linker passes over a library of another word size, finds the next one, and runs off the
-                # end of one that was cut.
+                # The dynamic linker skips a library with another word size and uses the next one; it reads
+                # beyond the end of a truncated library.
                 wanted = {"of-32-bits": ("answered",), "cut": ("crashed", "failed")}
                 self.assertIn(probe["outcome"], wanted.get(what, ("failed",)), probe)
 
@@ -154,7 +155,7 @@ class Torrents(FaultCase):
     """A GiB each. The deadline is another test's matter."""
 
     OPTIONS = ("--deadline-ms=60000",)
-    KEPT = 16 << 10  # KiB, of which a stream of frames may be 8 MiB
+    KEPT = 16 << 10  # KiB; a stream of frames may have 8 MiB of it
 
     def most_memory(self):
         status = pathlib.Path(f"/proc/{self.daemon.pid}/status").read_text(encoding="ascii")
@@ -176,7 +177,7 @@ class Torrents(FaultCase):
 
 
 class Hangs(FaultCase):
-    # Several times what a healthy one takes to get there on a busy machine.
+    # Several times as long as a healthy daemon needs on a busy machine.
     OPTIONS = ("--deadline-ms=1000",)
 
     def test_each_ends_at_the_deadline(self):

@@ -18,11 +18,11 @@ from fault_case import MANAGER, ROOT, FaultCase
 from bus_case import Failure
 from gi.repository import GLib
 
-HALF = -1  # of a write
+HALF = -1  # half of a write
 ONCE, FROM_THEN_ON = 0, 1
 FAILURES = [(errno.EIO, ONCE), (errno.EIO, FROM_THEN_ON), (errno.ENOSPC, ONCE), (errno.ENOSPC, FROM_THEN_ON),
             (errno.EROFS, FROM_THEN_ON), (HALF, FROM_THEN_ON)]
-MOST = 200  # calls that one question makes
+MOST = 200  # disk calls that one request makes
 
 
 class Orders:
@@ -33,7 +33,7 @@ class Orders:
         with open(path, "r+b") as file:
             self.memory = mmap.mmap(file.fileno(), 40)
 
-        self.questions, self.failures = 0, 0  # asked on a disk that fails, and calls of the daemon's that did
+        self.questions, self.failures = 0, 0  # requests with a failing disk, and failed disk calls of the daemon
 
     def give(self, fails_at=0, failure=(0, ONCE)):
         struct.pack_into("5q", self.memory, 0, 0, fails_at, failure[1], failure[0], 0)

@@ -14,10 +14,11 @@ from gi.repository import Gio, GLib  # noqa: E402
 
 FAKES = pathlib.Path(os.environ["GPUPROBE_FAKES"])
 LIBRARIES = [FAKES / "nvidia/healthy", FAKES / "intel/healthy"]
-# What a cached answer may take while a driver misbehaves, in seconds: the median, as a busy machine makes any of
-# them wait. The goal is 50 ms.
+# The time that a cached answer may take while a driver misbehaves, in seconds. The median is compared, because
+# on a busy machine any single answer may be late. The goal is 50 ms.
 SLOWEST = 0.25
-# Twice what the fakes need at most: a driver that eats memory comes to its end early.
+# Twice the amount that the fakes need, so that a driver that allocates without end is stopped
+# early.
 ADDRESS_SPACE_KIB = 2_000_000
 MARK = "GPUPROBE_FAULT_CASE"
 
@@ -88,7 +89,7 @@ class FaultCase(BusCase):
         self.wait_until(lambda: not self.strays(self.daemon.pid), "the end of the first workers")
         self.calm = self.lasting_remains()
 
-    # What the daemon says.
+    # Answers of the daemon.
 
     def report(self):
         return json.loads(self.text())
@@ -107,7 +108,7 @@ class FaultCase(BusCase):
     def outcomes(self):
         return {probe["api"]: probe["outcome"] for probe in self.report()["probes"]}
 
-    # What is left behind.
+    # Processes and files that are left behind.
 
     def remains(self):
         """Everything that one more probe must not add to."""
@@ -135,7 +136,7 @@ class FaultCase(BusCase):
                 is_child = parent_of(pid) == daemon
                 environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes()
             except OSError:
-                continue  # it has gone
+                continue  # the process has ended
             if is_child or f"{MARK}={self.folder}\0".encode() in environment + b"\0":
                 found.add(pid)
         return found
@@ -152,7 +153,7 @@ class FaultCase(BusCase):
         except AssertionError:
             self.fail(f"left: {seen[0]}, not {self.calm}")
 
-    # Faults.
+    # Definitions of faults.
 
     def set_fault(self, api, fault, library=""):
         (self.home / "fault").write_text(f"{api} {fault} {library}\n", encoding="utf-8")

@@ -25,7 +25,7 @@ class Descriptors(FaultCase):
         numbers = sorted(int(fd) for fd in os.listdir(f"/proc/{self.daemon.pid}/fd"))
         free = [number for number in range(self.MOST) if number not in numbers]
         told = []
-        # No number left for the file, one, none to send it by, and enough.
+        # The number of free descriptors: none for the file, one, none for sending it, and enough.
         for most in (free[0], free[0] + 1, free[1] + 1, free[2] + 1, free[4] + 1):
             self.limit(most, hard)
             try:
@@ -57,7 +57,7 @@ class Descriptors(FaultCase):
         self.limit(soft, hard)
         self.ask()
         self.assertEqual(self.outcomes(), self.healthy)
-        self.limit(self.MOST, self.MOST)  # for good: who has no right to may not raise it again
+        self.limit(self.MOST, self.MOST)  # permanently: an unprivileged process can't raise the limit again
         self.ask_several_times()
         self.assert_nothing_is_left()
         self.assert_same_daemon()

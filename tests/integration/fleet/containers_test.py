@@ -6,7 +6,8 @@ import unittest
 
 import fleet_case
 
-# An OCI runtime that keeps what it is told, and starts nothing: no image and no control group is needed.
+# An OCI runtime that stores its configuration and starts nothing, so that neither an image nor a control
+# group is needed.
 RECORDER = """#!/bin/sh
 for word in "$@"; do
     [ "$before" = --bundle ] && bundle=$word
@@ -26,7 +27,7 @@ for word in "$@"; do
     esac
 done
 """
-# The specification lies in a /run of our own: the machine's is not touched.
+# The specification is in a private /run, so that the /run of the machine is not changed.
 RUN = """
 mount -t tmpfs tmpfs /run && mkdir /run/cdi && cp {folder}/gpuprobe.json /run/cdi/ || exit 77
 exec podman --root {folder}/root --runroot {folder}/runroot --tmpdir {folder}/tmp --runtime {folder}/crun \\

@@ -11,7 +11,7 @@ import fleet_case
 MISSING = fleet_case.missing("promtool")
 DATA = fleet_case.SOURCE / "data/monitoring"
 MACHINE = "node7:9100"
-CHANGE, END = 60, 180  # minutes: all is well until CHANGE, and END is when the alerts are looked at
+CHANGE, END = 60, 180  # minutes: there is no fault before CHANGE, and the alerts are checked at END
 
 
 def series():
@@ -44,7 +44,8 @@ def filled(template, labels, value):
 GPU = {"instance": MACHINE, "gpu": "0000:18:00.0"}
 INFO = {**GPU, "card": "card0", "uuid": "GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c", "vendor": "nvidia", "model": "NVIDIA H200",
         "arch": "sm_90", "target": "sm_90", "kind": "discrete", "driver": "nvidia", "driver_version": "580.95.05", "vulkan": "1.4.312"}
-# What changes (a part of the series, or after "+" one that is new, and its value from then on) and which alerts there are then, with their labels.
+# The changes (a part of the series, or after "+" a new series, with the value after the change), and the alerts that they cause, with their
+# labels.
 SITUATIONS = {
     "nothing happens": ({}, {}),
     "a GPU falls off the bus": ({'gpu="0000:18:00.0"': None}, {"GpuMissing": INFO}),

@@ -8,7 +8,7 @@ import urllib.request
 import fleet_case
 
 MISSING = fleet_case.missing("promtool", "prometheus-node-exporter")
-# The golden machine exported verdicts on these variants.
+# The golden machine exported verdicts for these variants.
 VARIANTS = """{"schema":"gpuprobe.variants/1","name":"llama.cpp","platforms":{"linux-x86_64":{"variants":{
 "cuda13":{"requires":{},"artifact":{"type":"oci","ref":"x"}},"rocm7":{"requires":{},"artifact":{"type":"oci","ref":"y"}}}}}}"""
 

@@ -13,7 +13,7 @@ MISSING = slurm_cluster.missing()
 CUDA = """{"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":{"requires":
 {"host":{"glibc_min":"2.35"},"device":{"backend":"cuda","cuda":{"toolkit":"%s","sass":["8.0","9.0"],"exact":true}}},
 "artifact":{"type":"oci","ref":"x"}}}}}}"""
-# A word that no node has, is an error to Slurm; this node has others and never comes.
+# Slurm refuses a feature that no node has. This node has such features, but is never started.
 OTHER = "NodeName=other NodeAddr=127.0.0.2 CPUs=2 RealMemory=500 State=DOWN Feature=cuda_sm80,cuda_drv525,glibc2.31"
 
 
@@ -37,7 +37,7 @@ class Slurm(fleet_case.FleetCase):
     def fake_node(folder, name):
         path = pathlib.Path(folder) / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.symlink_to("/dev/null")  # whose number Slurm looks up
+        path.symlink_to("/dev/null")  # Slurm reads the device number
         return path
 
     def job(self, *options):

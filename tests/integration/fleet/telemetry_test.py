@@ -103,7 +103,8 @@ class Telemetry(fleet_case.FleetCase):
             self.assertIn(resource["host.arch"], judged["architectures"])
             metrics = metrics_of(request)
             self.assertLessEqual(set(metrics), set(judged["metrics"]))
-            # Units and instruments are in the conventions' text alone: both are UpDownCounters.
+            # Units and instruments are only in the text of the conventions: both are
+            # UpDownCounters.
             self.assertEqual({name: metric["unit"] for name, metric in metrics.items()}, {"hw.gpu.memory.limit": "By", "hw.status": "1"})
             for name, metric in metrics.items():
                 self.assertEqual((metric["sum"]["isMonotonic"], metric["sum"]["aggregationTemporality"]), (False, judged["cumulative"]))

@@ -109,7 +109,7 @@ class Carried:
         (found,) = self.answers(file=self.one_question(), GPUPROBE_SOCKET=self.path)
         self.assertEqual(found, self.call("Describe"))
         self.end_daemon()
-        with self.assertRaises(AssertionError):  # the program ends with 9 and without an answer
+        with self.assertRaises(AssertionError):  # the program ends with status 9 and no answer
             self.answers(file=self.one_question(), GPUPROBE_SOCKET=self.path)
 
 

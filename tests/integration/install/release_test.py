@@ -17,7 +17,7 @@ import zipfile
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BUILD = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent
 TAG = "v0.1.0"
-# Stands for the program that tools/portable makes, which takes minutes.
+# Replaces the program that tools/portable makes, because making it takes minutes.
 PROGRAM = pathlib.Path("/usr/bin/true")
 ARCH = platform.machine()
 WORD = {"x86_64": "x64", "aarch64": "arm64"}.get(ARCH)
@@ -70,7 +70,8 @@ class Releases:
         cls.environment = {"PATH": os.environ["PATH"], "HOME": folder.name, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
                            "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b", "GNUPGHOME": f"{folder.name}/keys"}
         cls.git("clone", "--quiet", "--shared", "--no-checkout", SOURCE, cls.clone)
-        # Of the tree as it is, what is read here: all of it has 30,000 files.
+        # Copy only the files of the current tree that are needed here, because the whole tree has
+        # 30,000 files.
         for words in (["read-tree", "--empty"], ["add", *NEEDED], ["commit", "--quiet", "--message=release"], ["tag", TAG], ["tag", "0.2.0"]):
             cls.git("-C", SOURCE, f"--git-dir={cls.clone}/.git", f"--work-tree={SOURCE}", *words)
         cls.git("-C", cls.clone, "reset", "--quiet", "--hard")
@@ -85,7 +86,8 @@ class Releases:
         self.folder = pathlib.Path(folder.name)
 
     def release(self, *words, code=0, mask=0o022, clone=None, **settings):
-        # Types come from the build that is tested: to build the clone too would take minutes.
+        # The types come from the build that is tested, because building the clone would take
+        # minutes.
         done = subprocess.run([(clone or self.clone) / "tools/release", "--built", BUILD, "--program", PROGRAM, *words], env={**self.environment, **settings}, umask=mask,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
@@ -207,7 +209,7 @@ class Release(Releases, unittest.TestCase):
         for name, package in files.items():
             self.assertEqual(package["checksums"][0]["checksumValue"], hashlib.sha256((made / name).read_bytes()).hexdigest())
         linked = {packages[other]["name"] for one, kind, other in relations if kind == "STATIC_LINK"}
-        # Each library that the build of the portable program names has its place.
+        # Every library in the build of the portable program is listed.
         named = set(re.findall(r"^gpuprobe_static_library\(\S+ (\w+)\)$", (SOURCE / "cmake/portable.cmake").read_text(encoding="utf-8"), re.M))
         sys.path.insert(0, str(SOURCE / "tools/packaging"))
         from linked import LIBRARIES

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Asks each question of a file, [[method, parameters], …], by the Go client. Prints two lines of JSON for each: the answer, and the
-// answer of the typed method, written from its types; null if the parameters do not fit the types.
+// Makes each call in a file, [[method, parameters], …], with the Go client. Prints two lines of
+// JSON for each: the answer, and the answer of the typed method, written from its types; null if
+// the parameters do not fit the types.
 package main
 
 import (
@@ -33,7 +34,7 @@ func untyped(client *gpuprobe.Client, method string, parameters json.RawMessage)
 	return answer
 }
 
-// parametersOf returns the value of a generated type, if it says the same as the text.
+// parametersOf returns the value of a generated type, if it is equivalent to the text.
 func parametersOf(kind reflect.Type, text json.RawMessage) (reflect.Value, bool) {
 	value := reflect.New(kind)
 	var given, set any

@@ -13,7 +13,7 @@ fn told<Answer: Serialize>(answer: Result<Answer>) -> Value {
     }
 }
 
-/// Calls `ask` with the parameters as a generated type, if that says the same as the JSON.
+/// Calls `ask` with the parameters as a generated type, if it is equivalent to the JSON.
 fn with<Parameters, Answer>(parameters: &Value, ask: impl FnOnce(&Parameters) -> Result<Answer>) -> Value
 where
     Parameters: DeserializeOwned + Serialize,

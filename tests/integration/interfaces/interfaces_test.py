@@ -81,7 +81,7 @@ class Library:
 
 # D-Bus ------------------------------------------------------------------------------------------------------------
 
-MAPS = ("environment", "answers")  # of text: their keys are no members
+MAPS = ("environment", "answers")  # maps of text, whose keys are not members
 
 
 def camel(key):
@@ -143,7 +143,7 @@ class BusInterface:
                                          None).unpack()[0]
 
     def asks(self, method, parameters):
-        if method == "Plan":  # in bytes the socket alone can be asked
+        if method == "Plan":  # only the socket can return exact bytes
             return not {"need", "margin", "gpus"} & parameters.keys()
         return method in ("Describe", "Diagnose", "ListApplications", "Select", "Recommend")
 
@@ -203,7 +203,7 @@ def wanted_of_bus(method, text, paths):
     return wanted
 
 
-# What the manual page's table says of names that are not there.
+# The values in the manual page's table for names that do not exist.
 STATUSES = {
     1: ["show nothing", "show 0 nothing", "describe 99", "env nothing", "env default --gpu=nothing", "select nothing",
         "select default --gpu=nothing", "recommend nothing", "plan --memory=8MiB --gpu=nothing", "plan --memory=8MiB --application=nothing",
@@ -218,7 +218,7 @@ STATUSES = {
         "report-outcome llama.cpp ok --variant=nothing", "run default --expect=nothing -- true", "help nothing"],
     125: ["run nothing -- true", "run default --gpu=nothing -- true"],
 }
-# And of what the recorded machine has nothing for.
+# Also the values for which the recorded machine has no data.
 UNSATISFIED = ["select default --backend=rocm --strict", "select default --memory=1TiB --strict", "recommend torch --only=nothing",
                "plan --memory=99999999MiB", "env 0"]
 

@@ -135,7 +135,7 @@ class Bundles(KnowledgeCase):
         expired = self.tool.make_bundle(self.keys / "us.pem", self.documents, version="2030.1.1", issued="2026-01-01", expires="2026-02-01")
         bad.write_bytes(expired)
         self.assertIn("has expired on 2026-02-01", self.refusal(bad))
-        self.tool.make_key(self.home / "us", "2026-01-01")  # its own number, and a day that has passed
+        self.tool.make_key(self.home / "us", "2026-01-01")  # a different key number, and an expiry date in the past
         shutil.copy(self.home / "us.pub", self.root / "etc/gpuprobe/keys.d/late.pub")
         bad.write_bytes(self.tool.make_bundle(self.home / "us.pem", self.documents, version="2030.1.1"))
         self.assertIn("the signing key has expired: late.pub", self.refusal(bad))
@@ -163,7 +163,7 @@ class Bundles(KnowledgeCase):
 
     def test_on_a_full_disk_leave_what_there_was(self):
         first, second = self.bundle("2030.1.1", name="first"), self.bundle("2030.1.2", name="second")
-        # Room for one and a half of them.
+        # Space for one and a half bundles.
         size = first.stat().st_size * 3 // 2
         if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", self.state],
                           stderr=subprocess.DEVNULL, check=False).returncode:

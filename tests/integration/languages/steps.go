@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Does what each line of standard input says, with one Go client, and prints a line for it.
+// Executes each line of standard input with one Go client, and prints a line with the result.
 package main
 
 import (
@@ -124,7 +124,7 @@ func probe(client *gpuprobe.Client, words []string) (any, error) {
 	return fmt.Sprint(steps, " ", gpuprobe.Or(answer.Generation, 0)), nil
 }
 
-// together asks from several goroutines.
+// together makes calls from several goroutines.
 func together(client *gpuprobe.Client, words []string) (any, error) {
 	var group sync.WaitGroup
 	problems := make(chan error, len(words))

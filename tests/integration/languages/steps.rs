@@ -50,7 +50,7 @@ fn probe(client: &Client, apis: &[&str]) -> Result<String> {
     Ok(format!("[{}] {}", steps.join(" "), answer.generation.unwrap_or_default()))
 }
 
-/// Asks from several threads.
+/// Makes calls from several threads.
 fn together(client: &Client, words: &[&str]) -> Result<String> {
     std::thread::scope(|scope| {
         for name in words {

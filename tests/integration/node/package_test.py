@@ -17,7 +17,7 @@ sys.path[:0] = [str(SOURCE / "tests/integration" / folder) for folder in ("", "s
 from socket_case import BIN, H200, SocketCase  # noqa: E402
 
 NODE = os.environ.get("GPUPROBE_NODE") or shutil.which("node")
-# What each line of a script tells by told() comes back; told(await kind(promise)) is the kind of a failure.
+# Returns the values that a script passes to told(); told(await kind(promise)) passes the kind of a failure.
 HEAD = f"""
 import * as gpuprobe from {json.dumps(str(PACKAGE / "gpuprobe.js"))};
 const path = process.env.TESTED_SOCKET;
@@ -297,7 +297,7 @@ class NodeAgainstServers(SocketCase):
                     for _ in range(80):
                         connection.sendall(b"x" * (1 << 20))
                 except OSError:
-                    pass  # it went away, as it should
+                    pass  # the connection was closed, as expected
         self.assertEqual(node(self.KIND, Server(self, serve).path), ["Failure"])
 
     def test_tells_nonsense_apart(self):

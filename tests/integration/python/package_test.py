@@ -220,7 +220,7 @@ class PythonPackage(SocketCase):
                             for _ in range(80):
                                 connection.sendall(b"x" * (1 << 20))
                         except OSError:
-                            pass  # it went away, as it should
+                            pass  # the connection was closed, as expected
             thread = threading.Thread(target=pour)
             thread.start()
             self.assertEqual(both(path, "select"), [gpuprobe.Failure] * 2)

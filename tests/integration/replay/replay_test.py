@@ -71,7 +71,7 @@ class ReportSchema(unittest.TestCase):
     def test_requires_every_field_of_every_record(self):
         for place, record in closed_records(self.schema):
             with self.subTest(place):
-                # A reason has words only in the answers to questions, and not in a report.
+                # A reason has texts only in answers to calls, and not in a report.
                 words = {"text", "fix", "commands", "subject"} if place.endswith("/Reason") else set()
                 self.assertEqual({*record["required"]} | words, {*record["properties"]})
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Asks each question of a file, [[machine, method, parameters], …], and prints each answer as one line of JSON.
+// Makes each call in a file, [[machine, method, parameters], …], and prints each answer as one line
+// of JSON.
 package main
 
 import (
