@@ -10,17 +10,19 @@ from scenario_case import SOURCE, ScenarioCase
 
 MACHINES = SOURCE / "tests/data/machines"
 ANSWERS = SOURCE / "tests/data/selection/applications"
-# Families of applications that are a backend by another name.
+# Families of applications that are another name for a backend.
 BACKENDS = {"xpu": "sycl", "openvino": "opencl"}
-# Only a build can say these. A library that is missing may be installed with it, so that `recommend` gives advice.
+# Only a build can have these reasons. A missing library may be installed together with the build, so `recommend`
+# gives advice.
 OF_BUILDS = {"arch-not-in-build", "built-for-older", "cuda-version-unfit", "driver-too-old", "glibc-too-old", "library-missing",
              "other-libc", "ptx-needs-newer-driver", "rocm-version-unfit", "vulkan-feature-missing", "vulkan-too-old"}
-# These leave a question open, which the two answer from different sides: what is not known is no promise to
-# `select`, and no obstacle to a build; and a library that the host lacks is none to a build that bundles its own.
+# With these reasons a question is open, which `select` and `recommend` treat differently: for `select`, an
+# unknown fact is not good enough, but for a build, it is not an obstacle; a library that the host lacks is not an
+# obstacle for a build that bundles it.
 OPEN = {"fact-unknown", "not-probed", "requirement-unknown", "unknown-not-chosen", "joined-weakly", "loader-missing"}
 ARM = {"arch": "aarch64", "libc_version": "2.39"}
 NEW = {"libc_version": "2.39"}
-# What is known of recorded machines is often little. Of these all is.
+# Often little is known about recorded machines, but about these machines everything is known.
 MADE = {
     "rtx-5090-driver-580": lambda: Machine(**NEW).nvidia(capability="12.0"),
     "rtx-5090-driver-570": lambda: Machine(**NEW).nvidia(capability="12.0", driver="570.86.10"),

@@ -188,7 +188,7 @@ class Corpus(ScenarioCase):
         orin = Machine().nvidia(capability="8.7", vulkan=False)
         orin.probes["cuda"]["devices"][0]["type"] = "integrated"
         no_rocm = Machine().amd(gfx="gfx1030", hip=False)
-        no_rocm.nodes["/dev/kfd"]["mode"] = 0o600  # Ollama bundles what is above it
+        no_rocm.nodes["/dev/kfd"]["mode"] = 0o600  # Ollama bundles the libraries above the kernel driver
         no_rocm.nodes["/dev/kfd"]["accessible"] = False
         for machine, chosen in (
             (orin, "cuda"),

@@ -6,13 +6,14 @@ import pathlib
 
 GB = 10**9
 GIB = 2**30
-# CUDA of the driver's own release. Source: data/rules/cuda_driver.json.
-# A GPU of each compute capability, as NVIDIA's driver calls it: the product line follows from the name.
+# The CUDA version of the driver's release. Source: data/rules/cuda_driver.json.
+# The name in NVIDIA's driver of a GPU with each compute capability. The product line follows from the
+# name.
 NVIDIA_NAMES = {"12.0": "NVIDIA GeForce RTX 5090", "9.0": "NVIDIA H100 80GB HBM3", "8.9": "NVIDIA GeForce RTX 4090", "8.6": "NVIDIA GeForce RTX 3090",
                 "8.0": "NVIDIA A100-SXM4-80GB", "7.5": "Tesla T4", "7.0": "Tesla V100-SXM2-32GB", "6.1": "NVIDIA GeForce GTX 1080",
                 "3.7": "Tesla K80"}
 CUDA_OF_DRIVER = {"470": "11.4", "525": "12.0", "535": "12.2", "550": "12.4", "570": "12.8", "580": "13.0"}
-# What programs of the oneAPI runtime 2025 link with.
+# The libraries with which programs for the oneAPI runtime 2025 are linked.
 ONEAPI = ("libsycl.so.8", "libsvml.so", "libimf.so", "libintlc.so.5")
 VULKAN_QUEUES = [{"flags": ["graphics", "compute", "transfer"], "count": 1, "timestamp_bits": 64}]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks with each call of <gpuprobe/client.h> and prints what came, one thing a line.
+// Makes each call of <gpuprobe/client.h> and prints the results, one per line.
 #include <iostream>
 
 #include <gpuprobe/client.h>

@@ -14,7 +14,7 @@ FAKES = pathlib.Path(os.environ["GPUPROBE_FAKES"])
 sys.path.append(str(SOURCE / "tests/hardware"))
 import cold  # noqa: E402
 
-# Seconds that each driver takes before it answers; the others answer at once.
+# The seconds that these drivers take before they answer; all other drivers answer at once.
 TIMES = {"cuda": 3.0, "vulkan": 2.5, "opencl": 2.0, "level_zero": 2.0}
 WORKER = """#!/bin/sh
 case "$1" in {times} esac
@@ -50,7 +50,7 @@ class Cold(unittest.TestCase):
             self.assertNotIn("cuda", {probe["api"] for probe in report["probes"]})
 
     def test_who_is_slow_to_say_how_busy_a_gpu_is_has_told_the_rest(self):
-        # The daemon's own worker, the one beside it, which is started before the machine is looked at.
+        # The default worker, next to the daemon, which is started before the machine is scanned.
         folder = self.worker.parent
         shutil.copy(BIN / "gpuprobed", folder)
         self.worker.rename(folder / "gpuprobe-worker")

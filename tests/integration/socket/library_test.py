@@ -19,7 +19,7 @@ from socket_case import BIN, H200, SOURCE, SocketCase
 
 DAEMON_ONLY = 1
 SANITIZERS = os.environ.get("GPUPROBE_SANITIZE")
-# Errors that no program acts on: -EIO.
+# Errors that programs need not distinguish: -EIO.
 OWN_FAULTS = {"Failed", "ProbeFailed", "Internal"}
 LISTENER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 
@@ -291,7 +291,7 @@ class ClientLibrary(SocketCase):
 
     def test_runs_the_program_that_the_caller_has_in_memory(self):
         library, content = self.library(f"{self.folder}/nothing"), self.program("stored", "from memory").read_bytes()
-        for _ in range(2):  # the second one replaces the first
+        for _ in range(2):  # the second call replaces the first
             self.assertEqual(library.lib.gpuprobe_set_program_bytes(library.handle, content, ctypes.c_size_t(len(content))), 0)
             self.assertEqual(library.ask("Select"), (0, '{"backend":"from memory"}'))
         open_files = len(os.listdir("/proc/self/fd"))

@@ -17,7 +17,7 @@ MOST = 64 * MIB  # resident
 UNFINISHED = b'{"method":"' + b"x" * (2 * MIB - 4096)
 STRANGERS = range(3_100_000_000, 3_100_010_000)  # no account and no owner in /etc/subuid
 ORDINARY = sorted(entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid not in (0, 65534))[:20]
-SOMEBODY = 65534  # nobody: an account of each Debian
+SOMEBODY = 65534  # nobody, an account in every Debian
 
 
 def call(method, parameters=None):
@@ -29,7 +29,7 @@ def connected(path, uid):
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     os.seteuid(uid)
     try:
-        client.connect(path)  # waits while the queue is full; with a time-out it would be an error
+        client.connect(path)  # waits while the queue is full; with a timeout it would fail
     finally:
         os.seteuid(0)
     client.settimeout(DEADLINE)
@@ -126,7 +126,7 @@ class ManyUsers(ManyUsersCase):
         held = [self.connect(uid) for uid in STRANGERS[:4200]]
         self.assert_others_are_served(STRANGERS[-1])
         time.sleep(1)  # SocketServer::kIdle
-        self.ask(STRANGERS[-2])  # has never asked before: an idle connection of the crowd is closed for it
+        self.ask(STRANGERS[-2])  # has never called before: an idle stranger's connection is closed for it
         for client in held:
             client.close()
 

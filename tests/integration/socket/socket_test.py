@@ -132,7 +132,7 @@ class Answers(SocketCase):
         first = client.receive()["parameters"]["generation"]
         self.call("SetOverride", {"application": "default", "rule": {"only": ["cpu"]}})
         self.assertGreater(client.receive()["parameters"]["generation"], first)
-        self.assertEqual(self.call("Select")["backend"], "cpu")  # no answer of before is kept
+        self.assertEqual(self.call("Select")["backend"], "cpu")  # no earlier answer is cached
         self.assertEqual(self.call("ListOverrides")["overrides"]["default"]["rule"], {"only": ["cpu"]})
         self.assertEqual(self.call("ClearOverride", {"application": "default"}),
                          {"application": "default", "cleared": True})
@@ -311,7 +311,7 @@ class Parser:
         if self.token in ("?", "[]", "[string]"):
             kind = self.take()
             inner = self.type()
-            if inner[0] == "?":  # systemd's reader takes no list of maybes either
+            if inner[0] == "?":  # systemd's parser does not accept lists of optional values either
                 raise ValueError(f"{kind} of a maybe")
             return (kind, inner)
         if self.token == "(":

@@ -15,7 +15,7 @@ from socket_case import DEADLINE, MACHINES, Client, Refused, SocketCase
 
 QUESTION = json.dumps({"method": "org.gpuprobe.Select", "parameters": {"application": "default"}}).encode() + b"\0"
 LIMIT = 0.05 if not os.environ.get("GPUPROBE_SANITIZE") else 0.5  # seconds, of 99 in 100 answers
-# tools/test --strain: 100,000 connections as fast as they are taken, which is to be within a minute.
+# tools/test --strain: 100,000 connections as fast as they are accepted, within a minute.
 LONG = bool(os.environ.get("GPUPROBE_STRAIN"))
 CONNECTIONS = 100_000 if LONG else 5_000
 
@@ -127,10 +127,10 @@ class Strain(StrainCase):
         """By another process, and another client asks all the while."""
         before = self.settled()
         program = ("import socket,sys\nfor index in range(int(sys.argv[2])):\n s=socket.socket(socket.AF_UNIX)\n s.connect(sys.argv[1])\n"
-                   f" if index%3==0: s.sendall({QUESTION!r})\n s.close()\n")  # and the answer finds nobody
+                   f" if index%3==0: s.sendall({QUESTION!r})\n s.close()\n")  # and the answer has no receiver
         start = time.monotonic()
         times, crowds = [], 0
-        while len(times) < 1000:  # so that ten late answers are one in a hundred
+        while len(times) < 1000:  # so that ten late answers are one percent
             child = subprocess.Popen([sys.executable, "-c", program, self.path, str(CONNECTIONS)])
             while child.poll() is None:
                 times += self.times(rounds=50)
@@ -177,7 +177,7 @@ class Strain(StrainCase):
         self.wait_for_descriptors(before)
 
     def test_of_subscribers_that_never_read(self):
-        self.call("SetOverride", {"application": "default", "rule": {"strict": True}})  # opens what is kept
+        self.call("SetOverride", {"application": "default", "rule": {"strict": True}})  # opens the state file
         before = self.settled()
         clients = self.many(200)
         for client in clients:

@@ -386,7 +386,7 @@ class ByRules(RefreshCase):
         self.has(document)
         rule = {"applications": ["app"], "fact": "the kernels", "read": {"shell": {"variable": "T", "known": {}}}, "as": "gfx",
                 "is": ["manifest/platforms/*/variants/gpu/requires/device/gfx"]}
-        # Of the three architectures, this library has no kernels for gfx900.
+        # This library has no kernels for gfx900, one of the three architectures.
         parts = [{"applications": ["app"], "is": rule["is"], "of": ["rocBLAS 7.2"]}]
         self.rules.write_text(json.dumps({"parts": parts, "rules": [rule], "by_hand": []}), encoding="utf-8")
 

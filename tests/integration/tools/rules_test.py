@@ -31,7 +31,7 @@ OUR_OWN = {"default", "measured"}
 SEED = 43
 CHANGES = 200
 ENOUGH = 195
-BY_RULE = 0.85  # of all facts
+BY_RULE = 0.85  # share of all facts
 
 
 class WorkflowExpressions(unittest.TestCase):

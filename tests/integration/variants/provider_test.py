@@ -127,9 +127,9 @@ class WheelVariants(unittest.TestCase):
             found = properties(report)
             wanted = as_recorded(self.recorded, told_by(report))
             if "amd" not in vendors:
-                wanted["amd"] = {}  # theirs tells of a ROCm that has no GPU
+                wanted["amd"] = {}  # the other provider reports ROCm even without a GPU
             if "nvidia" in vendors and not wanted["nvidia"]:
-                wanted["nvidia"] = self.recorded["cuda"]["12.8"]  # theirs fails where no capability is known
+                wanted["nvidia"] = self.recorded["cuda"]["12.8"]  # the other provider fails if no capability is known
             self.assertEqual(found, wanted, name)
             answered.update(namespace for namespace in found if wanted[namespace])
         self.assertGreater(min(answered[name] for name in ("nvidia", "amd", "intel")), 8, answered)
@@ -146,7 +146,7 @@ class WheelVariants(unittest.TestCase):
         self.assertIn("90_real", properties(report)["nvidia"]["sm_arch"])
         report["gpus"][0]["backends"]["cuda"]["usable"] = False
         self.assertEqual(properties(report)["nvidia"]["sm_arch"], ["61_real", "60_real", "60_virtual"])
-        older["backends"]["cuda"]["usable"] = None  # was not asked
+        older["backends"]["cuda"]["usable"] = None  # was not probed
         self.assertEqual(properties(report)["nvidia"], {})
 
     def test_takes_nothing_for_a_version_that_is_none(self):
@@ -253,7 +253,7 @@ class BootUnit(SocketCase):
     def settings(self):
         unit = configparser.ConfigParser(interpolation=None, strict=False)
         unit.optionxform = str
-        # Of several lines of one name the last counts, as it does for systemd after an empty one.
+        # If a name is on several lines, the last line is used, as in systemd after an empty line.
         unit.read([BIN.parent / "systemd/gpuprobe-export@.service", SOURCE / "systemd/export/wheel-variants.conf"], encoding="utf-8")
         return unit["Service"]
 
@@ -293,7 +293,7 @@ class BootUnit(SocketCase):
         shutil.copy(SOURCE / "systemd/export/wheel-variants.conf", drop_in)
         done = subprocess.run(["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, timeout=60, check=False)
         complaints = [line for line in done.stderr.splitlines() if "wheel-variants" in line]
-        # gpuprobed.service, which it wants, is not installed here.
+        # gpuprobed.service, on which it depends, is not installed here.
         self.assertEqual([line for line in complaints if "gpuprobed.service" not in line], [])
 
 
