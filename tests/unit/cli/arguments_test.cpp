@@ -197,7 +197,7 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
         EXPECT_EQ(refusal(mistake.words), mistake.text);
 }
 
-TEST(Arguments, WhatStandsBehindTwoDashesIsTheProgramsOfRun) {
+TEST(Arguments, WordsAfterTwoDashesBelongToTheProgramOfRun) {
     const auto run = read(
         {"--replay=x", "run", "llama.cpp", "--expect=cuda", "--", "p", "-j", "--", "--help", ""});
     EXPECT_EQ(run.run.program, (Words{"p", "-j", "--", "--help", ""}));

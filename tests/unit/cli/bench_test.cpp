@@ -77,7 +77,7 @@ TEST(BenchRows, AreWhatWasTried) {
     EXPECT_TRUE(bench_rows(Report{}, {}).empty());
 }
 
-TEST(BenchText, HasARowForEachAndSaysWhyOneHasNoFigures) {
+TEST(BenchText, HasARowForEachDeviceAndTheReasonForMissingFigures) {
     EXPECT_EQ(
         bench_text(bench_rows(machine(), {}), Screen{}),
         "DEVICE            NAME            BACKEND  CHECK          READ    COPY      UP    "
@@ -93,7 +93,7 @@ TEST(BenchText, HasARowForEachAndSaysWhyOneHasNoFigures) {
         "opencl on software was not measured (skipped): the machine is running on battery\n");
 }
 
-TEST(BenchText, SaysWhereFiguresAreOld) {
+TEST(BenchText, MarksOldFigures) {
     auto report = machine();
     report.gpus[0].backends["cuda"].measurement->reasons = {because("busy", {{"percent", 97}})};
     const auto text = bench_text(bench_rows(report, {kId}), Screen{});

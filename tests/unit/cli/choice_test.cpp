@@ -69,7 +69,7 @@ TEST(PickGpu, NamesWhatThereIsWhenNothingFits) {
               std::string::npos);
 }
 
-TEST(PickGpu, SaysThatThereIsNoGpuAtAll) {
+TEST(PickGpu, ReportsThatThereIsNoGpu) {
     const Report report;
     const auto found = pick_gpu(report, "0");
     ASSERT_FALSE(found);

@@ -37,7 +37,7 @@ TEST(Completion, AnOptionBelongsToItsVerb) {
     EXPECT_EQ(offered({"-q"}), Words{"-q"});
 }
 
-TEST(Completion, AValueStandsBehindItsOptionInEitherWay) {
+TEST(Completion, AValueMayFollowASpaceOrAnEqualsSign) {
     EXPECT_EQ(offered({"--json=p"}), Words{"--json=pretty"});
     EXPECT_EQ(offered({"--json", "p"}), Words{"pretty"});
     EXPECT_EQ(offered({"--colour=n"}), Words{"--colour=never"});

@@ -129,7 +129,7 @@ TEST(DevicesText, NamesTheApisOfEqualDevicesOnce) {
     EXPECT_EQ(devices_text({}, machine()), "");
 }
 
-TEST(DevicesText, TellsGpusOfOneNameApart) {
+TEST(DevicesText, DistinguishesGpusWithTheSameName) {
     const auto twins = machine("NVIDIA H200", "NVIDIA H200");
     EXPECT_EQ(devices_text({use_of(kOther)}, twins), "NVIDIA H200 (pci:0000:02:00.0)");
     EXPECT_EQ(devices_text({use_of("pci:0000:99:00.0")}, twins), "pci:0000:99:00.0");
@@ -141,7 +141,7 @@ TEST(ChosenText, NamesTheBackendAndTheGpus) {
               "cuda on NVIDIA H200 and NVIDIA L40S");
 }
 
-TEST(OutcomeText, SaysWhatWasTakenInsteadOfTheChoice) {
+TEST(OutcomeText, ReportsWhatWasUsedInsteadOfTheChoice) {
     const auto text = [](const SeenUse& seen, const ChosenUse& chosen) {
         return outcome_text(seen, chosen, machine());
     };

@@ -63,7 +63,7 @@ TEST(HelpOverview, OneThingHasOneOptionInAllVerbs) {
         EXPECT_EQ(std::ranges::count(names, name), 1) << name;
 }
 
-TEST(NarrowedHelp, SaysTheSame) {
+TEST(NarrowedHelp, KeepsTheWords) {
     for (const auto& page : pages()) {
         EXPECT_EQ(narrowed(page, 0), page);
         EXPECT_EQ(narrowed(page, 100), page);

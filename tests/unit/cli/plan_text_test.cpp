@@ -225,7 +225,7 @@ TEST(PlanText, HasColumnsForLayersOnlyForAModel) {
     EXPECT_TRUE(has(plan_text(request_of(), plan_of({}), kAscii), "no GPU that can compute"));
 }
 
-TEST(PlanText, TellsHowManyGpusOfASetHoldSomething) {
+TEST(PlanText, ReportsHowManyGpusOfASetHoldLayers) {
     const auto text = [](std::uint64_t first, std::uint64_t second) {
         return plan_text(request_of(), plan_of({}, {set_plan(Fit::Fits, first, second)}), kAscii);
     };
@@ -239,7 +239,7 @@ TEST(PlanText, TellsHowManyGpusOfASetHoldSomething) {
     EXPECT_FALSE(has(plan_text(request_of(), plan_of({}), kAscii), "Together"));
 }
 
-TEST(PlanText, TellsWhetherTheHostHoldsIt) {
+TEST(PlanText, ReportsWhetherTheModelFitsInHostMemory) {
     auto plan = plan_of({});
     plan.host = {.fit = Fit::Fits, .available = gib(32), .need = gib(5)};
     EXPECT_TRUE(has(plan_text(request_of(), plan, kAscii),

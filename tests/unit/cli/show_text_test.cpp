@@ -14,7 +14,7 @@ std::string shown(const std::string& key, Value value) {
     return text.substr(start, text.find('\n', start) - start);
 }
 
-TEST(FactList, ShowsANumberAsWhatTheTableOfFactsSaysItIs) {
+TEST(FactList, ShowsANumberWithTheUnitFromTheTableOfFacts) {
     EXPECT_EQ(shown("l2_cache", Value{std::uint64_t{62914560}}), "60 MiB");
     EXPECT_EQ(shown("clock_hz", Value{std::uint64_t{1980000000}}), "1.98 GHz");
     EXPECT_EQ(shown("managed_memory", Value{std::uint64_t{1}}), "1");

@@ -26,7 +26,7 @@ std::string text_of_changes(const Report& before, const Report& after) {
     return text;
 }
 
-TEST(ReportChanges, TellsWhatCameAndWent) {
+TEST(ReportChanges, ReportsAddedAndRemovedGpus) {
     EXPECT_EQ(text_of_changes(with(1, {"a", "b"}), with(2, {"b", "c"})),
               "gpu-removed  a  Card\n"
               "gpu-added    c  Card\n");

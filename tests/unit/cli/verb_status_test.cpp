@@ -37,7 +37,7 @@ TEST(Status, OfManyLikeGpusHasOneRow) {
     EXPECT_LT(std::ranges::count(text, '\n'), 24) << text;
 }
 
-TEST(Status, TellsWhatIsWrongWithTheMachineItself) {
+TEST(Status, ReportsProblemsOfTheMachine) {
     const std::vector<Finding> findings{
         {.id = "secure-boot",
          .severity = Severity::Warning,
@@ -64,7 +64,7 @@ TEST(Status, OfAllHasARowForEach) {
     EXPECT_NE(status_of(8, true).find("  pci:0000:07:00.0  NVIDIA H200"), std::string::npos);
 }
 
-TEST(Status, TellsTheFastestAndWhatComputedWrong) {
+TEST(Status, ReportsTheFastestDeviceAndWrongResults) {
     const auto text = status_of(8);
     EXPECT_NE(text.find("  cuda  pci:0000:03:00.0: verified\n"), std::string::npos) << text;
     EXPECT_NE(text.find("  cuda  pci:0000:07:00.0: not verified (miscomputed)\n"),

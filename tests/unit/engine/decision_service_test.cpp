@@ -36,7 +36,7 @@ OutcomeReport failed(std::string_view more = R"("gpu":"pci:0000:01:00.0")") {
         .value();
 }
 
-TEST(OutcomeReport, SaysWhatWasChosen) {
+TEST(OutcomeReport, ReportsTheChoice) {
     const auto report = failed(R"("detail":"out of\nmemory")");
     EXPECT_EQ(report.application, "ollama");
     EXPECT_EQ(report.choice, "cuda");
@@ -132,7 +132,7 @@ TEST(Feedback, KeepsOverridesAndOutcomesInItsFolder) {
     EXPECT_EQ(again.override_notes()[0].code, "override-set");
 }
 
-TEST(Feedback, SaysWhichFileItSetAside) {
+TEST(Feedback, ReportsTheFileThatItSetAside) {
     const TemporaryFolder folder;
     folder.write("overrides", "nonsense");
     Feedback advice{folder.path()};

@@ -137,7 +137,7 @@ TEST_F(EngineTest, HearsWhoNamesTheGpusBeforeItAsksTheOthers) {
     EXPECT_GT(engine->report().probes.size(), 2u);
 }
 
-TEST_F(EngineTest, AnswersWhoeverAsksBetweenTheStartsOfTwoDrivers) {
+TEST_F(EngineTest, AnswersCallsBetweenTheStartsOfTwoDrivers) {
     plug_in_a_gpu();
     const auto engine = started();
     // A client calls all the time, as a client of the socket may do.
@@ -156,7 +156,7 @@ TEST_F(EngineTest, AnswersWhoeverAsksBetweenTheStartsOfTwoDrivers) {
     finish(*engine);
 }
 
-TEST_F(EngineTest, WaitsForNobodyWhoOnlyNamesTheGpus) {
+TEST_F(EngineTest, DoesNotWaitForDriversThatOnlyNameTheGpus) {
     plug_in_a_gpu();
     const auto begun = loop_->now();
     const auto engine = started();
@@ -189,7 +189,7 @@ TEST_F(EngineTest, HearsTheFirstBeforeItAsksTheOthers) {
     EXPECT_TRUE(launcher_.apis.contains("cuda"));
 }
 
-TEST_F(EngineTest, WakesNobodyAhead) {
+TEST_F(EngineTest, StartsNoWorkerAheadThatWakesAGpu) {
     plug_in_a_gpu();
     gpu_is("suspended");
     const auto engine = started(true);
@@ -207,7 +207,7 @@ TEST_F(EngineTest, AsksAllAtOnceWhoAreKnown) {
     finish(*engine);
 }
 
-TEST_F(EngineTest, TellsWhatAWorkerSaidBeforeItHasEnded) {
+TEST_F(EngineTest, ReportsAnAnswerBeforeItsWorkerHasEnded) {
     const auto engine = started();
     EXPECT_TRUE(engine->report().probes.empty());
     ASSERT_TRUE(loop_->run_until([&] {
@@ -249,7 +249,7 @@ TEST_F(EngineTest, AsksAllWhenOneIsAskedForAndTheHardwareHasChanged) {
     finish(*engine);
 }
 
-TEST_F(EngineTest, KeepsWhatASleepingGpusDriverSaidWithItsAge) {
+TEST_F(EngineTest, KeepsTheFactsOfASleepingGpuWithTheirAge) {
     plug_in_a_gpu();
     gpu_is("active");
     const auto engine = started();
@@ -432,7 +432,7 @@ TEST_F(EngineTest, AsksNothingWhileTheMachineSleeps) {
     EXPECT_EQ(engine->report().state, ReportState::Ready);
 }
 
-TEST_F(EngineTest, AsksNobodyAgainWhileTheMachineSleeps) {
+TEST_F(EngineTest, ProbesNoDriverWhileTheMachineSleeps) {
     const auto engine = started();
     finish(*engine);
     const auto launched = launcher_.launched;
@@ -467,7 +467,7 @@ TEST_F(EngineTest, RemembersAMachineWhoseNodesComeLate) {
     EXPECT_EQ(engine->report().source, ReportSource::Live);
 }
 
-TEST_F(EngineTest, RemembersWhatADriverSaidWhenItsWorkerIsEndedFromOutside) {
+TEST_F(EngineTest, KeepsTheResultOfADriverWhoseWorkerIsKilledFromOutside) {
     plug_in_a_gpu();
     const auto before = started();
     finish(*before, Outcome::Answered);
@@ -496,7 +496,7 @@ TEST_F(EngineTest, IsNotReadyWhenSeveralWorkersAreLostAtOnce) {
     EXPECT_EQ(engine->report().state, ReportState::Degraded);
 }
 
-TEST_F(EngineTest, RemembersNothingOfAnotherMachineWhenNobodyCanAsk) {
+TEST_F(EngineTest, KeepsNoResultOfAnotherMachineIfNoDriverCanBeProbed) {
     plug_in_a_gpu();
     const auto before = started();
     finish(*before, Outcome::Answered);
@@ -520,7 +520,7 @@ TEST_F(EngineTest, TrustsAFreshCacheAndNoneOfTheFuture) {
     }
 }
 
-TEST_F(EngineTest, AnswersUnderAnOverrideAndSaysSoInTheReport) {
+TEST_F(EngineTest, AppliesAnOverrideAndNotesItInTheReport) {
     plug_in_a_gpu();
     const auto engine = started();
     finish(*engine);

@@ -62,7 +62,7 @@ TEST_F(Measuring, DoesNotMindAFullBatteryOrAMouses) {
     EXPECT_EQ(obstacle(nullptr), std::nullopt);
 }
 
-TEST_F(Measuring, LeavesABusyGpuAlone) {
+TEST_F(Measuring, DoesNotMeasureABusyGpu) {
     root_.write("sys/devices/gpu/gpu_busy_percent", "10\n");
     EXPECT_EQ(obstacle(&gpu_), std::nullopt);
     root_.write("sys/devices/gpu/gpu_busy_percent", "11\n");

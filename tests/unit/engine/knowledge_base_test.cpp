@@ -252,7 +252,7 @@ TEST_F(MachineKnowledge, ThatIsDamagedOnDiskIsIgnored) {
     EXPECT_TRUE(knowledge_in(folders()).ignored.empty());
 }
 
-TEST_F(MachineKnowledge, OfAnApplicationReachesWhoeverAsks) {
+TEST_F(MachineKnowledge, OfAnApplicationIsUsedInAnswers) {
     const std::string mine =
         R"({"schema":"gpuprobe.application/1","name":"mine","description":"","selection":)"
         R"({"backends":["vulkan","cpu"],"cpu":"last","integrated":"always","strict":false}})";

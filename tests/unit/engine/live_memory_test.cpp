@@ -160,7 +160,7 @@ TEST(LiveMemory, OfAUnifiedGpuIsWhatTheHostHasAvailable) {
     EXPECT_TRUE(laptop.started.empty());
 }
 
-TEST(LiveMemory, OfAnNvidiaCardIsAskedOfNvmlAlone) {
+TEST(LiveMemory, OfAnNvidiaCardIsReadOnlyByNvml) {
     AnNvidiaCard card;
     ASSERT_TRUE(card.read());
     EXPECT_TRUE(card.answers.empty());
@@ -244,7 +244,7 @@ TEST(LiveMemory, OfAnIntelCardIsAskedOfSysmanWhereVulkanDoesNotSay) {
     EXPECT_EQ(card.only_answer().source, "level_zero_sysman");
 }
 
-TEST(LiveMemory, IsAskedOfWhoWakesNobodyBeforeWhoWould) {
+TEST(LiveMemory, PrefersProbesThatWakeNoDevice) {
     Bench card{"8086", "038000", "xe"};
     card.file("sys/devices/pci0000:00/0000:00:04.0/vendor", "0x8086");
     card.file("sys/devices/pci0000:00/0000:00:04.0/device", "0x56a0");
@@ -317,7 +317,7 @@ TEST(LiveMemory, SharesOneProbeAmongThoseWhoAsk) {
     EXPECT_EQ(card.started.size(), 2u);
 }
 
-TEST(LiveMemory, OfADriverThatCrashesIsTheLastKnownAndSaysWhy) {
+TEST(LiveMemory, OfACrashingDriverIsTheLastKnownValueWithAReason) {
     AnNvidiaCard card;
     ASSERT_TRUE(card.read());
     ASSERT_EQ(card.started.size(), 1u);

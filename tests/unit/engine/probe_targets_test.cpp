@@ -239,7 +239,7 @@ TEST_F(EngineQuarantine, AsksOnceMoreWhereAnAnswerDiffers) {
     EXPECT_EQ(launcher_.launches["cuda"], 3) << "it said the same";
 }
 
-TEST_F(EngineQuarantine, TellsTheSameWhileADriverAnswersDifferentlyEachTime) {
+TEST_F(EngineQuarantine, KeepsItsReportWhileADriverAnswersDifferentlyEachTime) {
     launcher_.deeds["cuda"] = Deed::Alternates;
     const auto engine = after_a_round();
     ask(*engine, {"cuda"});
@@ -344,7 +344,7 @@ TEST_F(EngineQuarantine, HoldsTheOneWithWhichTheMachineGoesDownAgain) {
     EXPECT_NE(outcome_of(*engine, "vulkan"), Outcome::Skipped);
 }
 
-TEST_F(EngineQuarantine, AsksNoSuspectBesideTheOthersThoughItIsTheFirst) {
+TEST_F(EngineQuarantine, ProbesASuspectAloneEvenIfItIsTheFirst) {
     has_a_gpu_and_starts_ahead();
     goes_down_while_asking("nvml", false, "2");
     std::filesystem::remove(root_.path() + "/cache");
@@ -366,7 +366,7 @@ TEST_F(EngineQuarantine, AsksNothingAheadThatIsHeld) {
     EXPECT_EQ(launcher_.launches["nvml"], 0);
 }
 
-TEST_F(EngineQuarantine, KeepsWhatADriverSaidBefore) {
+TEST_F(EngineQuarantine, KeepsTheEarlierResultOfADriver) {
     launcher_.deeds["cuda"] = Deed::Answers;
     after_a_round().reset();
     const auto answered = clock_.time;
@@ -389,7 +389,7 @@ TEST_F(EngineQuarantine, LeavesNoTraceOfAnOrderlyEnd) {
     }
 }
 
-TEST_F(EngineQuarantine, SaysWhenItCannotBeKept) {
+TEST_F(EngineQuarantine, ReportsThatItsFileCannotBeWritten) {
     std::filesystem::remove_all(root_.path() + "/state");
     const auto engine = after_a_round();
     const auto& notes = engine->report().notes;

@@ -164,7 +164,7 @@ TEST_F(StabilityOfResults, TrustsItAgainAfterThreeThatAgree) {
     EXPECT_FALSE(is_unstable());
 }
 
-TEST_F(StabilityOfResults, SaysSinceWhen) {
+TEST_F(StabilityOfResults, ReportsSinceWhen) {
     auto at = result_of(2, 8);
     asks_again_after(at);
     asks_again_after(result_of(1, 8));

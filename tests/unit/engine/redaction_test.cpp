@@ -31,7 +31,7 @@ TEST(Redaction, NumbersTheDecimalUniqueIdOfKfdAlike) {
               "unique_id 99999999999999999999999");
 }
 
-TEST(Redaction, LeavesTheNumbersOfADocumentAlone) {
+TEST(Redaction, DoesNotChangeNumbersOfADocument) {
     Value document;
     document["at_usec"] = 1795227500330250;
     document["uuid"] = "GPU-80085d7a-5b7a-730a-fa19-3e8d3c64b84f";
@@ -90,7 +90,7 @@ TEST(Redaction, LeavesNoIdentifierInWhatDriversPrint) {
         EXPECT_EQ((Redaction{known}.masked(text, TextKind::Prose)), masked) << text;
 }
 
-TEST(Redaction, LeavesWhatTellsWhatFailed) {
+TEST(Redaction, KeepsTheNameOfTheFailedCall) {
     for (const auto* text :
          {"libcuda.so.1: cannot open shared object file: No such file or directory",
           "/usr/lib/x86_64-linux-gnu/libvulkan_radeon.so: undefined symbol: LLVMInitialize",

@@ -110,7 +110,7 @@ struct Script {
 };
 class ResilienceTo : public ::testing::TestWithParam<Script> {};
 
-TEST_P(ResilienceTo, KeepsWhatTheOtherApisSaid) {
+TEST_P(ResilienceTo, KeepsTheResultsOfTheOtherApis) {
     const auto answer = answer_with("cuda", GetParam().name);
     expect_the_others(answer, "cuda");
     expect_it_to_be_missed(answer, "cuda", GetParam().outcome);
@@ -149,7 +149,7 @@ TEST_P(ResilienceOf, TheRestWhenItCrashes) {
     EXPECT_EQ(card_of(answer.report).health, "driver-crashed");
 }
 
-TEST_P(ResilienceOf, TheRestWhenItTellsWhatCannotBe) {
+TEST_P(ResilienceOf, OtherResultsIfAResultIsImpossible) {
     const auto answer = answer_with(GetParam(), "impossible");
     expect_the_others(answer, GetParam());
     const auto& memory = card_of(answer.report).memory;

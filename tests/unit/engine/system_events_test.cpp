@@ -95,7 +95,7 @@ TEST(Debounce, IsAnotherOneAfterSomeTime) {
               (std::vector<Duration>{kSettle}));
 }
 
-TEST(Debounce, WaitsAsLongAsItIsTold) {
+TEST(Debounce, WaitsForTheConfiguredTime) {
     Debounce at_once{Duration::zero()};
     at_once.event(MonotonicTime{seconds{7}});
     EXPECT_EQ(at_once.due(), MonotonicTime{seconds{7}});

@@ -14,7 +14,7 @@ ProbeTarget measure(const char* api) {
 }
 using Targets = std::vector<ProbeTarget>;
 
-TEST(TrialQueue, VerifiesSideBySideAndMeasuresAlone) {
+TEST(TrialQueue, VerifiesInParallelAndMeasuresAlone) {
     TrialQueue queue;
     queue.add({verify("a"), verify("b"), measure("a"), measure("b"), verify("c")}, {});
     EXPECT_EQ(queue.take_startable(), (Targets{verify("a"), verify("b")}));
@@ -32,7 +32,7 @@ TEST(TrialQueue, VerifiesSideBySideAndMeasuresAlone) {
     EXPECT_TRUE(queue.empty());
 }
 
-TEST(TrialQueue, RunsOnceWhatTwoAskForAndTellsBoth) {
+TEST(TrialQueue, RunsATargetOfTwoCallersOnce) {
     TrialQueue queue;
     int first = 0;
     int second = 0;

@@ -233,7 +233,7 @@ TEST_F(Trials, VerifyEachDeviceThatADriverLists) {
     EXPECT_EQ(shares_, (std::vector<double>{0.25, 0.5, 0.75, 1}));
 }
 
-TEST_F(Trials, OfANamedGpuLeaveTheOthersAlone) {
+TEST_F(Trials, OfANamedGpuDoNotUseOtherGpus) {
     ask({.stage = "verify", .gpus = {std::string{"pci:"} + kSecond}});
     EXPECT_EQ(launcher_.started, std::vector<std::string>{name("verify", kSecond)});
     ask({.apis = {"cpu"}, .stage = "measure"});
