@@ -25,7 +25,7 @@ TEST(Stages, AreThreeAndNoOthers) {
         EXPECT_FALSE(is_stage(other)) << other;
 }
 
-TEST(Stages, OfWhatOnlyTellsFactsAreNotThere) {
+TEST(Stages, AreMissingForApisThatOnlyReportFacts) {
     for (const auto* api : {"drm", "level_zero_sysman", "nvml", "pci"}) {
         EXPECT_TRUE(named(api).query) << api;
         EXPECT_FALSE(named(api).compute) << api;

@@ -9,7 +9,7 @@ namespace context_meter_test {
 
 using support::TemporaryFolder;
 
-TEST(ContextMeter, TellsWhatIsGoneSinceItWasMade) {
+TEST(ContextMeter, ReportsTheMemoryUsedSinceItsCreation) {
     std::optional<Bytes> free = gib(10);
     const ContextMeter meter{[&free] { return free; }};
     EXPECT_EQ(meter.taken(), std::nullopt) << "nothing";
@@ -55,7 +55,7 @@ TEST(ContextMeter, CannotTellWhereOthersTakeOrFree) {
     EXPECT_EQ(meter.taken(), std::nullopt);
 }
 
-TEST(ContextMeter, CannotTellWhereNobodyDid) {
+TEST(ContextMeter, IsUnknownWithoutASource) {
     std::optional<Bytes> free;
     const ContextMeter meter{[&free] { return free; }};
     free = gib(1);

@@ -30,7 +30,7 @@ int fails_with(const char*) {
     return -1;
 }
 
-TEST(DeniedNode, IsToldByWhatOpeningItSays) {
+TEST(DeniedNode, IsDetectedByTheErrorOfOpen) {
     std::vector<Reason> reasons;
     add_denial("/dev/null", reasons, fails_with<EACCES>);
     add_denial("/dev/null", reasons, fails_with<ENXIO>);

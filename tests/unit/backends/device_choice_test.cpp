@@ -63,7 +63,7 @@ TEST(DeviceChoice, RunsAStageOnOneDevice) {
     EXPECT_EQ(visits.seen, (std::vector<std::uint32_t>{0, 1}));
 }
 
-TEST(DeviceChoice, SaysWhichOneIsNotThere) {
+TEST(DeviceChoice, NamesTheMissingDevice) {
     RecordingSink sink;
     const auto answer =
         run_stage(enumerate_three, note_index, ProbeTarget{.device = "index:7"}, sink);
@@ -81,7 +81,7 @@ TEST(DeviceChoice, LetsTheDriversOwnRefusalStand) {
     EXPECT_EQ(answer.note, "no");
 }
 
-TEST(DeviceChoice, TellsEveryDevice) {
+TEST(DeviceChoice, ReportsEveryDevice) {
     RecordingSink sink;
     (void)query_devices<enumerate_three>(ProbeTarget{}, sink);
     EXPECT_EQ(sink.devices.size(), 3U);

@@ -19,7 +19,7 @@ void PrintTo(const Case& row, std::ostream* out) {
 }
 class DlopenFailure : public testing::TestWithParam<Case> {};
 
-TEST_P(DlopenFailure, TellsAMissingLibraryFromABrokenOne) {
+TEST_P(DlopenFailure, DistinguishesAMissingLibraryFromABrokenOne) {
     EXPECT_EQ(dlopen_failure(GetParam().library, GetParam().message), GetParam().want);
 }
 
@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NothingSaid", "libcuda.so.1", "", ErrorCode::Io}),
     [](const auto& row) { return std::string{row.param.name}; });
 
-TEST(DynamicLibrary, SaysThatAMissingLibraryIsMissing) {
+TEST(DynamicLibrary, ReportsAMissingLibraryAsMissing) {
     const auto library = DynamicLibrary::open("libgpuprobe-not-there.so.1");
     ASSERT_FALSE(library);
     EXPECT_EQ(library.error().code, ErrorCode::NotFound);
@@ -70,7 +70,7 @@ struct Incomplete : Numbers {
     Symbol<int(int)> as_well{*this, "gpuprobe_nor_this"};
 };
 
-TEST(DynamicLibrary, SaysWhichFileItIs) {
+TEST(DynamicLibrary, ReportsItsFile) {
     const auto library = DynamicLibrary::open("libc.so.6");
     ASSERT_TRUE(library);
     EXPECT_NE(library->path().value_or("").find("libc.so.6"), std::string::npos);

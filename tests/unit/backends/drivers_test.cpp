@@ -66,7 +66,7 @@ protected:
     }
 };
 
-TEST_F(VulkanDriver, TellsAllOfAHealthyGpu) {
+TEST_F(VulkanDriver, ReportsAllFactsOfAHealthyGpu) {
     const int status = status_of_child([] {
         RecordingSink sink;
         const auto answer = query_devices<visit_vulkan>(pinned_vulkan(fake("vulkan", "gpu")), sink);
@@ -259,7 +259,7 @@ TEST_F(VulkanDriver, MayBeSoftware) {
     EXPECT_EQ(status, 0);
 }
 
-TEST_F(OpenClDriver, TellsAllOfAHealthyGpu) {
+TEST_F(OpenClDriver, ReportsAllFactsOfAHealthyGpu) {
     const int status = status_of_child([] {
         RecordingSink sink;
         const auto answer = query_devices<visit_opencl>(pinned_opencl(fake("opencl", "gpu")), sink);

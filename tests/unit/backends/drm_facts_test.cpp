@@ -68,7 +68,7 @@ FakeDrm amdgpu(std::uint64_t flags, std::uint64_t used) {
     return device;
 }
 
-TEST(Amdgpu, TellsACardFromAnApu) {
+TEST(Amdgpu, DistinguishesACardFromAnApu) {
     EXPECT_EQ(facts_of(amdgpu(0, 0)).type, DeviceType::Discrete);
     EXPECT_EQ(facts_of(amdgpu(1, 0)).type, DeviceType::Integrated);
 }
@@ -200,7 +200,7 @@ TEST(Xe, CombinesRegionsConfigurationAndIp) {
     EXPECT_TRUE(facts.extra.at("error").is_null());
 }
 
-TEST(Xe, SaysThatItIsWedged) {
+TEST(Xe, ReportsAWedgedDevice) {
     FakeDrm device{"xe"};
     device.refuse(drm::xe::kDeviceQuery, ECANCELED);
     const auto facts = facts_of(device);
@@ -249,7 +249,7 @@ TEST(Radeon, CountsAllMemoryAndNotOnlyTheVisible) {
               (FactMemory{.total = Bytes{1024}, .free = std::nullopt}));
 }
 
-TEST(Virtio, SaysWhatItsHostOffers) {
+TEST(Virtio, ReportsWhatItsHostOffers) {
     FakeDrm device{"virtio_gpu"};
     device.on<drm_virtgpu_getparam>(DRM_IOCTL_VIRTGPU_GETPARAM, [](drm_virtgpu_getparam& question) {
         if (question.param == drm::virtgpu::kContextInit)

@@ -111,7 +111,7 @@ TEST(Replies, AreRefusedWhenTheyClaimTooMuch) {
     EXPECT_FALSE(i915_regions(reply));
 }
 
-TEST(XeConfig, SaysWhetherThereIsVram) {
+TEST(XeConfig, ReportsWhetherThereIsVram) {
     EXPECT_EQ(xe_has_vram(xe_reply<std::uint64_t>({0x56a0, 1})), true);
     EXPECT_EQ(xe_has_vram(xe_reply<std::uint64_t>({0x64a0, 2})), false);
     EXPECT_EQ(xe_has_vram(xe_reply<std::uint64_t>({0x64a0})), std::nullopt);

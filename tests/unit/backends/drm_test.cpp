@@ -65,7 +65,7 @@ TEST(DrmSurvey, IsAbsentWithoutRenderNodes) {
     EXPECT_TRUE(machine.opened().empty());
 }
 
-TEST(DrmSurvey, TellsWhereEachNodeBelongs) {
+TEST(DrmSurvey, ReportsTheDeviceOfEachNode) {
     Machine machine;
     machine.card("0000:03:00.0", 128);
     machine.card("0000:0a:00.0", 129);
@@ -82,7 +82,7 @@ TEST(DrmSurvey, TellsWhereEachNodeBelongs) {
     EXPECT_EQ(*second.extra.at("driver_name").as_string(), "panthor");
 }
 
-TEST(DrmSurvey, LeavesSleepersAlone) {
+TEST(DrmSurvey, DoesNotOpenSleepingDevices) {
     for (const std::string status : {"suspended", "suspending"}) {
         Machine machine;
         machine.card("0000:03:00.0", 128);
@@ -177,7 +177,7 @@ TEST(OpenDrmDevice, TakesOnlyTheDeviceThatSysfsSpeaksOf) {
     EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
 }
 
-TEST(OpenDrmDevice, PassesOnWhatTheKernelSays) {
+TEST(OpenDrmDevice, ReturnsTheErrorOfTheKernel) {
     const auto device = open_drm_device("/dev/null", "1:3");
     ASSERT_TRUE(device);
     drm_version version = {};

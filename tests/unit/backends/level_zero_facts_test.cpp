@@ -33,7 +33,7 @@ TEST(LevelZeroKinds, KeepNpusApartFromGpus) {
     EXPECT_EQ(level_zero_kind_word(ze_device_type_t{}), std::nullopt);
 }
 
-TEST(LevelZeroRefusal, TellsAbsenceFromFailure) {
+TEST(LevelZeroRefusal, DistinguishesAbsenceFromFailure) {
     const auto absent = level_zero_refusal("level_zero", "zeInit", ZE_RESULT_ERROR_UNINITIALIZED);
     EXPECT_EQ(absent.outcome, Outcome::Absent);
     EXPECT_EQ(absent.note, "zeInit: ZE_RESULT_ERROR_UNINITIALIZED (0x78000001)");

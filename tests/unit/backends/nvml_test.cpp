@@ -39,7 +39,7 @@ TEST_F(OnlyNvidiaGpu, IsNotKnownBeforeItsFirstStart) {
     EXPECT_EQ(wanted("pci:0000:00:06.0"), std::nullopt);
 }
 
-TEST_F(OnlyNvidiaGpu, IsLeftAloneInMigMode) {
+TEST_F(OnlyNvidiaGpu, IsUnchangedInMigMode) {
     write_information(kInformation);
     root_.write("proc/driver/nvidia/capabilities/gpu3/mig/gi1/access", "");
     EXPECT_EQ(wanted("pci:0000:00:06.0"), std::nullopt);

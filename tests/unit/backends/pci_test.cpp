@@ -63,7 +63,7 @@ protected:
     fs::path root_ = {};
 };
 
-TEST_F(FakeBus, TellsNamesIdsAndBars) {
+TEST_F(FakeBus, ReportsNamesIdsAndBars) {
     add("0000:01:00.0", "0x030000", "0x2684");
     add("0000:00:00.0", "0x060000", "0x0001");
     const int status = status_of_child([this] {

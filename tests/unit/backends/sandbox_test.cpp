@@ -175,7 +175,7 @@ TEST(ConfinedWorker, MayNotSignalWhoStartedItsKeeper) {
     EXPECT_EQ(errno_as_a_grandchild([] { return static_cast<long>(::kill(::getpid(), 0)); }), 0);
 }
 
-TEST(ConfinedWorker, IsHeldWherePrctlAloneTakesFilters) {
+TEST(ConfinedWorker, IsConfinedIfOnlyPrctlAcceptsFilters) {
     EXPECT_EQ(errno_without_seccomp([] { return static_cast<long>(::kill(::getppid(), 0)); }),
               EPERM);
     EXPECT_EQ(errno_without_seccomp([] { return ::syscall(1000); }), ENOSYS);

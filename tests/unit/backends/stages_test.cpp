@@ -48,7 +48,7 @@ TEST(VerifyStage, ComparesEachWord) {
         R"({"result":"verified","words":65536,"wrong_words":0,"first_wrong":null,"note":null})");
 }
 
-TEST(VerifyStage, TellsWrongWordsFromRightOnes) {
+TEST(VerifyStage, DistinguishesWrongWordsFromCorrectOnes) {
     const auto stage = after(verify_device, [](FakeDevice& device) {
         device.spoil = [n = 0](Kernel, std::uint32_t right) mutable {
             return ++n == 101 || n == 201 ? right ^ 1 : right;
@@ -70,7 +70,7 @@ TEST(VerifyStage, IsNotPassedByAKernelThatDoesNothing) {
     EXPECT_EQ(stage.extra("check").at("wrong_words"), Value{65536});
 }
 
-TEST(VerifyStage, SaysWhyNothingRan) {
+TEST(VerifyStage, ReportsWhyNothingRan) {
     const auto stage = after(verify_device, [](FakeDevice& device) {
         device.refuse = [](const Work&) {
             return Refusal{.code = "out-of-memory", .note = "cuMemAlloc: 2"};
@@ -100,7 +100,7 @@ bool tidied_after(const char* code) {
     return is_tidied;
 }
 
-TEST(VerifyStage, LeavesAloneWhatIsStuck) {
+TEST(VerifyStage, DoesNotReleaseAStuckDevice) {
     EXPECT_TRUE(tidied_after("out-of-memory"));
     EXPECT_FALSE(tidied_after("dispatch-timed-out")) << "freeing would wait for the kernel";
     EXPECT_FALSE(tidied_after("device-lost"));

@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(
         VersionCase{"Zero", 0, 0x1002, 3, "0.0.0"}),
     [](const auto& row) { return std::string{row.param.name}; });
 
-TEST(VulkanNames, SaysWhichVariantAVersionIsOf) {
+TEST(VulkanNames, ReportsTheVariantOfAVersion) {
     EXPECT_EQ(api_version_text(VK_MAKE_API_VERSION(0, 1, 3, 277)), "1.3.277");
     EXPECT_EQ(api_version_text(VK_MAKE_API_VERSION(1, 1, 0, 0)), "1:1.0.0");
     EXPECT_EQ(api_version_text(0xffffffff), "7:127.1023.4095");

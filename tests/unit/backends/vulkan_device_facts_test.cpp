@@ -36,7 +36,7 @@ TEST(VulkanOffers, NeedsTheVersionOnBothSidesOrTheExtension) {
     EXPECT_FALSE(reply.offers(origin::kMaintenance4));
 }
 
-TEST(VulkanLacks, IsSaidOnlyOfWhatTheDeviceItselfDoesNotHave) {
+TEST(VulkanLacks, IsTrueOnlyIfTheDeviceItselfLacksTheStructure) {
     DeviceReply reply = plain_reply();
     EXPECT_TRUE(reply.lacks(origin::kCooperativeMatrix));
     EXPECT_FALSE(reply.lacks(origin::kFloat16Int8));
@@ -190,7 +190,7 @@ TEST(VulkanFacts, ListCooperativeMatrices) {
     EXPECT_EQ(shape.at("scope"), Value{"subgroup"});
 }
 
-TEST(VulkanSoftware, IsToldByTypeDriverOrName) {
+TEST(VulkanSoftware, IsDetectedByTypeDriverOrName) {
     DeviceReply reply = plain_reply();
     EXPECT_FALSE(is_software(reply));
     reply.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_CPU;

@@ -31,7 +31,7 @@ TEST(WithEglLibrary, KeepsTheFolder) {
               "/opt/driver/libEGL_nvidia.so.0");
 }
 
-TEST(WithEglLibrary, LeavesOtherManifestsAlone) {
+TEST(WithEglLibrary, DoesNotChangeOtherManifests) {
     for (const auto* manifest : {R"({"ICD":{"library_path":"libvulkan_radeon.so"}})",
                                  R"({"ICD":{"library_path":"libEGL_nvidia.so.0"}})",
                                  R"({"ICD":{"library_path":7}})", R"({"ICD":[]})", R"([])", ""})

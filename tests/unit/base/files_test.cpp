@@ -94,7 +94,7 @@ TEST(WriteAtomically, StartsElsewhereWhereAReaderTakesNoticeOfEverything) {
     EXPECT_FALSE(write_atomically_from(root.path() + "/nowhere", root.path() + "/a", "x"));
 }
 
-TEST(WriteAtomically, SaysWhyItFailed) {
+TEST(WriteAtomically, ReportsWhyItFailed) {
     const auto status = write_atomically("/nonexistent/folder/file", "x");
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().code, ErrorCode::NotFound);

@@ -36,14 +36,14 @@ protected:
     int calls_ = 0;
 };
 
-TEST_F(WatchedFolder, IsToldOfOnceForManyFilesThatComeTogether) {
+TEST_F(WatchedFolder, ReportsManySimultaneousFilesOnce) {
     for (int i = 0; i < 50; ++i)
         folder_.write(std::to_string(i) + ".json", "{}");
     EXPECT_EQ(calls_after_a_while(), 1);
     EXPECT_EQ(calls_after_a_while(), 0);
 }
 
-TEST_F(WatchedFolder, IsToldOfFilesThatAreMovedAndRemoved) {
+TEST_F(WatchedFolder, ReportsFilesThatAreMovedOrRemoved) {
     folder_.write("a.json", "{}");
     EXPECT_EQ(calls_after_a_while(), 1);
     std::filesystem::rename(folder_.path() + "/a.json", folder_.path() + "/b.json");
@@ -52,7 +52,7 @@ TEST_F(WatchedFolder, IsToldOfFilesThatAreMovedAndRemoved) {
     EXPECT_EQ(calls_after_a_while(), 1);
 }
 
-TEST_F(WatchedFolder, IsNotToldOfOtherFiles) {
+TEST_F(WatchedFolder, DoesNotReportOtherFiles) {
     folder_.write("a.json.new-abcdef", "{}");
     folder_.write("lock", "");
     folder_.folder("x.json.d");

@@ -16,7 +16,7 @@ TEST(ParseJson, KeepsTheOrderOfMembers) {
               R"({"b":1,"a":[true,null,"x"]})");
 }
 
-TEST(ParseJson, TellsIntegersFromNumbers) {
+TEST(ParseJson, DistinguishesIntegersFromNumbers) {
     const auto value = parsed("[18446744073709551615, -1, 1.5, 7]").value();
     const auto& items = *value.as_array();
     EXPECT_EQ(items[0].as_unsigned(), 18446744073709551615u);

@@ -27,7 +27,7 @@ TEST(PowerState, IsReadAnewEachTime) {
     EXPECT_FALSE(is_asleep(files, gpu_at_bus_3()));
 }
 
-TEST(PowerState, IsTheReportsWhereTheKernelSaysNothing) {
+TEST(PowerState, ComesFromTheReportIfTheKernelReportsNothing) {
     const support::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     EXPECT_EQ(power_state(files, gpu_at_bus_3()), "active");

@@ -51,7 +51,7 @@ TEST(FindingsFor, HaveTheSurroundingsOfACaptureFromTheCapture) {
     EXPECT_EQ(evidence_in(live, "container-without-gpu").find("captured"), std::string::npos);
 }
 
-TEST(FindingsFor, KnowTheEnvironmentThatTheCallerTells) {
+TEST(FindingsFor, UseTheEnvironmentOfTheCaller) {
     const support::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     const auto report = container_without_gpu(ReportSource::Live);

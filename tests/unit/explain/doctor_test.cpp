@@ -432,7 +432,7 @@ TEST(Examine, NamesTheGpuAndTheFacts) {
                                                      {"output", Value{Value::Array{"boom"}}}}}));
 }
 
-TEST(Examine, TellsEqualFindingsOfSeveralGpusOnce) {
+TEST(Examine, ReportsEqualFindingsOfSeveralGpusOnce) {
     auto report = healthy();
     say(report, "vulkan", kAbsent, because("loader-missing"));
     report.gpus.push_back(report.gpus[0]);
@@ -442,7 +442,7 @@ TEST(Examine, TellsEqualFindingsOfSeveralGpusOnce) {
     EXPECT_EQ(finding.gpus, (Ids{report.gpus[0].id, report.gpus[1].id}));
 }
 
-TEST(Examine, LetsNobodyJoinRootsGroup) {
+TEST(Examine, NeverSuggestsJoiningTheGroupOfRoot) {
     const auto shut = [](const char* node, const char* group, const char* mode) {
         auto report = healthy();
         judge(report, "cuda",
@@ -551,7 +551,7 @@ TEST(Examine, TakesNoEnterpriseKernelForAsOldAsItsNumber) {
     EXPECT_EQ(case_of(report, "no-driver"), Value{"backports"});
 }
 
-TEST(Examine, TellsAnApuHowMuchMoreMemoryItCouldHave) {
+TEST(Examine, ReportsHowMuchMoreMemoryAnApuCouldHave) {
     auto report = healthy();
     auto& gpu = gpu_of(report);
     gpu = {.id = "pci:0000:c5:00.0", .kind = GpuKind::Integrated, .vendor = "amd"};
@@ -588,7 +588,7 @@ TEST(Examine, KnowsAChipByEachOfItsDeviceIds) {
 }
 
 /// Kernel parameters, and reasons from the kernel, are shown instead of "see why".
-TEST(Examine, SaysWhereADriverMadeNoNode) {
+TEST(Examine, FindsADriverThatCreatedNoNode) {
     auto report = healthy();
     be_amd(report);
     gpu_of(report).nodes.clear();
@@ -617,7 +617,7 @@ TEST(Examine, SaysWhereADriverMadeNoNode) {
     EXPECT_EQ(ids({}), Ids{});
 }
 
-TEST(Examine, TellsConfidentialMachinesFromThoseWithAFabric) {
+TEST(Examine, DistinguishesConfidentialMachinesFromMachinesWithAFabric) {
     auto report = healthy();
     say(report, "cuda", kFailed, because("system-not-ready", {{"call", "cuInit"}, {"code", 802}}));
     const auto id = [&report](const char* name, bool is_virtual) {
@@ -638,7 +638,7 @@ TEST(Examine, TellsConfidentialMachinesFromThoseWithAFabric) {
               "CUDA reports that the system is not ready");
 }
 
-TEST(Examine, FindsALostGpuInWhatItsDriverSays) {
+TEST(Examine, FindsALostGpuFromTheErrorOfItsDriver) {
     auto report = healthy();
     gpu_of(report).apis["nvml"].device =
         Value{Value::Object{{"index", 0}, {"error", "GPU is lost"}}};
@@ -648,7 +648,7 @@ TEST(Examine, FindsALostGpuInWhatItsDriverSays) {
               Value{"Unknown Error"});
 }
 
-TEST(Examine, FindsNoMismatchBesideALibraryThatAnswers) {
+TEST(Examine, FindsNoMismatchIfTheLibraryAnswers) {
     auto report = healthy();
     find(report, because("driver-mismatch"));
     EXPECT_TRUE(examine(report, {}).empty());
@@ -662,7 +662,7 @@ TEST(Examine, FindsWhatComputesWrong) {
     EXPECT_EQ(only(examine(report, {}), "not-computing").severity, Severity::Warning);
 }
 
-TEST(Examine, FindsThatNobodyHasAsked) {
+TEST(Examine, FindsThatNoDriverWasProbed) {
     auto report = healthy();
     gpu_of(report).apis.clear();
     gpu_of(report).backends = {

@@ -98,7 +98,7 @@ TEST(DriverChoice, KnowsTheLastBranchAndTheNewestCudaOfAGpu) {
     EXPECT_TRUE(choice.may_update_to("pci:9", "580")) << "nothing is known of it";
 }
 
-TEST(DriverChoice, SaysWhatToDoWithoutADriver) {
+TEST(DriverChoice, SuggestsADriverIfThereIsNone) {
     Report report{.gpus = {gpu("pci:1", kFermi)}};
     EXPECT_EQ(DriverChoice{report}.without_role("pci:1"),
               "use the open driver nouveau: branch 390 was the last NVIDIA driver for this "

@@ -46,7 +46,7 @@ TEST(Wording, TakesTheFirstAlternativeThatIsKnown) {
     EXPECT_EQ(filled("a | b[{c}|{d}]", detail({})), "a | b");
 }
 
-TEST(Wording, SaysOfAnotherVendorWhatIsKnown) {
+TEST(Wording, UsesTheKnownFactsOfAnotherVendor) {
     const auto sentence = [](Value::Object members) {
         return explained(because("vendor-mismatch", std::move(members))).text;
     };
@@ -153,7 +153,7 @@ TEST(Wording, TakesTheFixOfAReasonThatFitsThePlace) {
 }
 
 /// The cause that explains another cause, because of a node that the reason does not mention.
-TEST(Wording, TakesTheFixOfWhatStandsInItsPlace) {
+TEST(Wording, UsesTheFixOfTheReasonThatReplacesIt) {
     Report report{.gpus = {Gpu{.id = "pci:1", .vendor = "amd", .driver = {.name = "amdgpu"}}}};
     report.gpus[0].nodes = {{.path = "/dev/dri/renderD128", .accessible = true}};
     report.gpus[0].apis["hip"] = {.outcome = Outcome::Answered,
@@ -209,7 +209,7 @@ TEST(Wording, ExplainsAPermissionWithItsFix) {
               "show the node's properties: udevadm info /dev/kfd");
 }
 
-TEST(Wording, TellsReasonsInsideAReasonWithWhatHelps) {
+TEST(Wording, ReportsNestedReasonsWithTheirFixes) {
     const Reason closed{.code = "no-permission",
                         .detail = detail({{"node", "/dev/kfd"}, {"group", "render"}})};
     const auto unused = [](Value reasons) {
@@ -296,7 +296,7 @@ std::string rejected_text(std::vector<Reason> reasons) {
 }
 
 /// No missing facts are reported for a GPU that can't be used or whose driver did not answer.
-TEST(Explain, SaysNoUnknownFactBesideWhatEndsTheQuestion) {
+TEST(Explain, OmitsUnknownFactsIfAReasonIsFinal) {
     EXPECT_EQ(rejected_text({at("pci:1", because("no-driver")), unknown("pci:1", "gfx")}),
               "no kernel driver is bound to the device");
     EXPECT_EQ(rejected_text({unknown("pci:1", "cuda.driver"), at("pci:1", because("asleep"))}),
@@ -313,7 +313,7 @@ TEST(Explain, SaysNoUnknownFactBesideWhatEndsTheQuestion) {
 }
 
 /// The same build may still have another usable backend.
-TEST(Explain, SaysAnUnknownFactOfAnotherWay) {
+TEST(Explain, ReportsAnUnknownFactOfAnotherAlternative) {
     auto ended = at("pci:1", because("backend-not-usable", {{"want", "cuda"}}));
     ended.detail["alternative"] = 0;
     auto open = unknown("pci:1", "vulkan.version");
@@ -324,7 +324,7 @@ TEST(Explain, SaysAnUnknownFactOfAnotherWay) {
     EXPECT_EQ(rejected_text({ended, open}), "cuda does not work on this GPU");
 }
 
-TEST(Explain, SaysOfADriverThatNobodyAskedNothingElse) {
+TEST(Explain, ReportsOnlyThatADriverWasNotProbed) {
     const Candidate candidate{
         .backend = "cuda",
         .gpu = "pci:0000:01:00.0",

@@ -182,7 +182,7 @@ TEST(Examine, MissesNothingOfTheGpusThatAContainerWasNotGiven) {
     EXPECT_EQ(only(examine(report, {}), "node-missing").severity, Severity::Error);
 }
 
-TEST(Examine, TellsADriverForLinuxInWsl) {
+TEST(Examine, FindsALinuxDriverInWsl) {
     auto report = healthy();
     report.host.wsl = true;
     report.runtimes["cuda"].loader = "/usr/lib/wsl/lib/libcuda.so.1";

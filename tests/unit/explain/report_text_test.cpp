@@ -87,7 +87,7 @@ struct ProblemRow {
 };
 class Problem : public testing::TestWithParam<ProblemRow> {};
 
-TEST_P(Problem, SaysHowTheProbeEnded) {
+TEST_P(Problem, ReportsHowTheProbeEnded) {
     EXPECT_EQ(problem_sentence(GetParam().probe), GetParam().sentence);
     EXPECT_EQ(went_wrong(GetParam().probe), GetParam().went_wrong);
 }
@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                    false}),
     [](const auto& row) { return std::string{row.param.name}; });
 
-TEST(Quarantine, SaysWhyAndUntilWhen) {
+TEST(Quarantine, ReportsWhyAndUntilWhen) {
     const QuarantinedProbe held{.api = "vulkan",
                                 .driver = "/x/radeon_icd.json",
                                 .why = Harm::TimedOut,

@@ -83,7 +83,7 @@ TEST(HangingFix, NeverBreaksACommand) {
               "  * " + std::string{fix} + "\n");
 }
 
-TEST(CommandIn, TellsCommandsFromProse) {
+TEST(CommandIn, DistinguishesCommandsFromProse) {
     constexpr auto kNone = std::string_view::npos;
     EXPECT_EQ(command_in("sudo nvidia-modprobe -u -c0"), 0U);
     EXPECT_EQ(command_in("probe the drivers: gpuprobectl probe"), 19U);

@@ -35,7 +35,7 @@ TEST(FleetLabel, NamesATargetOnlyWhereItsApiWorks) {
     EXPECT_FALSE(labels.contains("api.rocm"));
 }
 
-TEST(FleetLabel, TellsTheLeastOfSeveral) {
+TEST(FleetLabel, ReportsTheSmallestOfSeveral) {
     auto small = h200("0000:19:00.0", "1");
     small.memory.physical = gib(80);
     small.apis["vulkan"].version = "1.3.280";
@@ -44,7 +44,7 @@ TEST(FleetLabel, TellsTheLeastOfSeveral) {
     EXPECT_EQ(labels.at("api.vulkan"), "1.3");
 }
 
-TEST(FleetLabel, TellsNoMoreOfVulkanThanTheLoaderGives) {
+TEST(FleetLabel, ReportsNoNewerVulkanThanTheLoader) {
     auto report = mixed();
     report.runtimes["vulkan"] = {.outcome = Outcome::Answered, .version = "1.2.135"};
     EXPECT_EQ(labels_of(report).at("api.vulkan"), "1.2");
@@ -69,7 +69,7 @@ TEST(FleetLabel, LeavesDisplayAdaptersOut) {
     EXPECT_EQ(labels_of(report_of({bmc})).at("gpu.count"), "0");
 }
 
-TEST(FleetLabel, IsNoFactAboutOneCardAlone) {
+TEST(FleetLabel, IsNeverAboutASingleCard) {
     for (const auto& [name, value] : labels_of(mixed()))
         for (const auto* secret : {"4cf8db2d", "0000:", "580.95", "H200", "1795"})
             EXPECT_EQ((name + value).find(secret), std::string::npos) << name << "=" << value;

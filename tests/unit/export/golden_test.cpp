@@ -57,7 +57,7 @@ TEST(Golden, IsOfEveryFormat) {
 }
 
 /// All users may read the labels of a fleet.
-TEST(Golden, TellsNoUuidButToPrometheus) {
+TEST(Golden, ExportsUuidsOnlyToPrometheus) {
     const auto report = mixed();
     for (const auto& format : export_formats()) {
         const auto text = format.write(subject_of(report)).text.value_or("");

@@ -23,7 +23,7 @@ TEST(Otlp, IsOfTheTimeWhenTheMachineWasSeen) {
 
 /// A collector that reads files treats two files as the same file if their first 1,000 bytes are
 /// equal.
-TEST(Otlp, TellsTheTimeEarly) {
+TEST(Otlp, ContainsTheTimeEarly) {
     const auto report = mixed();
     auto subject = subject_of(report);
     subject.node = std::string(64, 'n');  // the longest name that Linux allows
@@ -32,7 +32,7 @@ TEST(Otlp, TellsTheTimeEarly) {
 
 /// Hardware ids are only unique within a machine: the first GPU of every machine may have the same
 /// id.
-TEST(Otlp, TellsMachinesApart) {
+TEST(Otlp, DistinguishesMachines) {
     const auto report = mixed();
     auto subject = subject_of(report);
     const auto one = write_otlp(subject).text.value_or("");

@@ -40,7 +40,7 @@ TEST(Prometheus, DropsVerdictsOverTheBudget) {
     EXPECT_EQ(codes(exported.left_out), std::vector<std::string>{"over-budget"});
 }
 
-TEST(Prometheus, SaysThatAProbeWasCutShort) {
+TEST(Prometheus, ReportsAnInterruptedProbe) {
     auto report = mixed();
     report.probes = {{.api = "vulkan", .outcome = Outcome::TimedOut}};
     EXPECT_TRUE(has_line(write_prometheus(subject_of(report)), "gpuprobe_last_probe_success 0"));
@@ -64,7 +64,7 @@ TEST(Prometheus, CountsTheGpusOfEachFinding) {
               std::string::npos);
 }
 
-TEST(Prometheus, TellsWhatIsKnownOfAccelerators) {
+TEST(Prometheus, ReportsKnownFactsOfAccelerators) {
     auto report = report_of({h200()});
     report.accelerators = {
         {.id = "pci:0000:19:00.0",
@@ -91,7 +91,7 @@ TEST(Prometheus, TellsWhatIsKnownOfAccelerators) {
     EXPECT_TRUE(is_same_export(*exported.text, *write_prometheus(subject_of(later)).text));
 }
 
-TEST(Partitions, AreToldAsKubernetesPluginsNameThem) {
+TEST(Partitions, HaveTheNamesOfKubernetesPlugins) {
     const auto report = divided();
     const ComputeView view{report};
     const auto labels = *write_nfd(subject_of(view.report())).text;

@@ -23,7 +23,7 @@ TEST(FleetNeed, HoldsWhatExportsTell) {
     EXPECT_TRUE(need->beyond.empty());
 }
 
-TEST(FleetNeed, NamesWhatNoExportTells) {
+TEST(FleetNeed, NamesNeedsThatNoExportContains) {
     EXPECT_EQ(need_of(kVulkan)->beyond, std::vector<std::string>{"vulkan.features: shaderFloat16"});
     EXPECT_EQ(need_of(R"({"host":{"libs":["libsycl.so.8"]}})")->beyond,
               std::vector<std::string>{"libs: libsycl.so.8"});
@@ -58,7 +58,7 @@ struct Left {
 class Weaker : public ::testing::TestWithParam<Left> {};
 
 /// No needed data is dropped without a note.
-TEST_P(Weaker, IsSaid) {
+TEST_P(Weaker, IsReported) {
     const auto query =
         orchestrator(GetParam().engine)->ask(*need_of(GetParam().requirements), rules(), {});
     ASSERT_TRUE(query);

@@ -30,7 +30,7 @@ TEST(Slurm, GivesTwoVendorsNone) {
     EXPECT_EQ(codes(exported.notes), std::vector<std::string>{"mixed-vendors"});
 }
 
-TEST(Slurm, CountsAnIntegratedGpuThatIsAlone) {
+TEST(Slurm, CountsAnOnlyIntegratedGpu) {
     const auto report = report_of({raphael()});
     EXPECT_TRUE(has_line(
         write_slurm_gres(subject_of(report)),

@@ -93,7 +93,7 @@ TEST(Amdgpu, DoesNotBelieveImpossibleSizesAndSerials) {
     EXPECT_EQ(device.model, std::nullopt);
 }
 
-TEST(Amdgpu, TellsAnApuByTheNamesOfItsSensors) {
+TEST(Amdgpu, DetectsAnApuByTheNamesOfItsSensors) {
     const FakeMachine machine;
     const auto apu = machine.pci("0000:04:00.0", "1002", "15bf", "030000", "amdgpu");
     machine.folder(apu + "/hwmon/hwmon6/in1_input");  // a folder, so reading it would fail

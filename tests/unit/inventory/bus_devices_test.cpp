@@ -18,7 +18,7 @@ TEST(CandidateClass, TakesDisplaysCoProcessorsAndAccelerators) {
         EXPECT_FALSE(is_candidate_class(other)) << other;
 }
 
-TEST(PciFunctions, FillsWhatSysfsSays) {
+TEST(PciFunctions, ReadsTheFactsFromSysfs) {
     const FakeMachine machine;
     const auto path = machine.pci("0000:01:00.0", "10de", "2684", "030000", "nvidia");
     machine.file(path + "/subsystem_vendor", "0x1043\n");
@@ -174,7 +174,7 @@ TEST(PciFunctions, DoesNotBelieveRubbish) {
     EXPECT_EQ(device.largest_bar, std::nullopt);
 }
 
-TEST(PciFunctions, StopsAtItsLimitAndSaysSo) {
+TEST(PciFunctions, StopsAtItsLimitWithANote) {
     const FakeMachine machine;
     for (int bus = 0; bus < 17; ++bus)
         for (int slot = 0; slot < 32; ++slot) {

@@ -36,7 +36,7 @@ std::string own_terminal(const UniqueFd& terminal) {
     return path;
 }
 
-TEST(LiveNodes, AskForWhomTheyAreTold) {
+TEST(LiveNodes, CheckTheAccessOfTheGivenUser) {
     const UniqueFd terminal{::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)};
     ASSERT_TRUE(terminal);
     const auto path = own_terminal(terminal);

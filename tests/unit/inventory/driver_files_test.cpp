@@ -145,7 +145,7 @@ TEST(Sensors, SayNothingThatNoCardCanBe) {
               AcceleratorPower{});
 }
 
-TEST(Sensors, AreLeftAloneAfterOneThatCannotBeRead) {
+TEST(Sensors, AreNotReadAfterOneThatCannotBeRead) {
     EXPECT_EQ(power_of({{"hwmon/hwmon0/power1_input", "\n"},
                         {"hwmon/hwmon0/power1_max", "160000000\n"},
                         {"hwmon/hwmon0/temp1_input", "40000\n"}}),

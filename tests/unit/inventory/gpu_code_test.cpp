@@ -62,12 +62,12 @@ Words read(Reader reader, const std::string& text) {
     return code ? *code : Words{};
 }
 
-TEST(CudaCodeInFiles, TellsCubinsAndPtxWithItsVersion) {
+TEST(CudaCodeInFiles, ReportsCubinsAndPtxWithItsVersion) {
     EXPECT_EQ(read(cuda_code, fatbin({{2, 86}, {2, 120}, {1, 75, 9, 1}, {8, 80}})),
               (Words{"sm_86", "sm_120", "compute_75@9.1"}));
 }
 
-TEST(CudaCodeInFiles, TellsArchitecturesThatOnlyOneChipOrFamilyRuns) {
+TEST(CudaCodeInFiles, ReportsArchitecturesOfASingleChipOrFamily) {
     EXPECT_EQ(read(cuda_code, fatbin({{2, 90, 1, 8, kSpecific}, {1, 100, 9, 0, kFamily}})),
               (Words{"sm_90a", "compute_100f@9.0"}));
 }
@@ -80,7 +80,7 @@ TEST(CudaCodeInFiles, ReadsEveryContainerOfASection) {
     EXPECT_EQ(read(cuda_code, std::string(100000, 'x')), Words{});
 }
 
-TEST(HipCodeInFiles, TellsTargetsWithTheirFeatures) {
+TEST(HipCodeInFiles, ReportsTargetsWithTheirFeatures) {
     EXPECT_EQ(read(hip_code, bundle({"host-x86_64-unknown-linux--",
                                      "hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-",
                                      "hip-amdgcn-amd-amdhsa-gfx1100"}) +
