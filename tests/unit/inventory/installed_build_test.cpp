@@ -33,7 +33,7 @@ TEST(InstalledBuild, LooksUpWhatNoReportListsInTheLinkersCache) {
     EXPECT_FALSE(contains(needs_with({}), "libc.so.6"));
 }
 
-TEST(InstalledBuild, TellsTheApisThatAProgramLoads) {
+TEST(InstalledBuild, ReportsTheApisThatAProgramLoads) {
     const auto build = read_installed_build(kOwnProgram, {});
     ASSERT_TRUE(build);
     EXPECT_EQ(build->apis,

@@ -24,7 +24,7 @@ TEST(LinkerCache, HasTheLibrariesOfItsArchitectureSortedAndOnce) {
     EXPECT_EQ(cached_sonames(cache, "sparc64"), std::nullopt);
 }
 
-TEST(LinkerCache, SaysWhereWhatStartsSoIsFound) {
+TEST(LinkerCache, ReturnsThePathsOfLibrariesByPrefix) {
     const TemporaryFolder root;
     root.write("etc/ld.so.cache", linker_cache_of({{0x0303, "libLLVM-15.so.1"},
                                                    {0x0303, "libcuda.so.1"},

@@ -60,7 +60,7 @@ TEST_F(NodeWatchTest, SeesWhoMayUseANodeChange) {
     EXPECT_EQ(changes(), 1);
 }
 
-TEST_F(NodeWatchTest, TellsABurstOnce) {
+TEST_F(NodeWatchTest, ReportsABurstOnce) {
     watch();
     for (const auto* name : {"nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm"})
         machine_.file(std::string{"/dev/"} + name, "");

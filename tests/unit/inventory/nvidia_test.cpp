@@ -29,7 +29,7 @@ constexpr const char* kInformation =
     "GPU Firmware: \t 580.159.04\n"
     "GPU Excluded:\t No\n";
 
-TEST(NvidiaVersion, TellsTheOpenModuleFromTheProprietaryOne) {
+TEST(NvidiaVersion, DistinguishesTheOpenModuleFromTheProprietaryOne) {
     EXPECT_EQ(parse_nvidia_version(kOpen), (NvidiaModule{"580.159.04", "open"}));
     EXPECT_EQ(parse_nvidia_version(kProprietary), (NvidiaModule{"535.54.03", "proprietary"}));
 }

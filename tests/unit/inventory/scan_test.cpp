@@ -152,7 +152,7 @@ TEST(Scan, JoinsDrmNodesToTheirPciFunction) {
     EXPECT_EQ(device.driver_version, "6.12.1");
 }
 
-TEST(Scan, SaysWhichNodeIsMissingOnlyWhereNodesAreKnown) {
+TEST(Scan, ReportsAMissingNodeOnlyIfNodesAreKnown) {
     const FakeMachine machine;
     const auto path = machine.pci("0000:00:02.0", "8086", "46a6", "030000", "i915");
     machine.class_member("drm", "card0", path, "226:0");

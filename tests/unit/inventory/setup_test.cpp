@@ -67,7 +67,7 @@ TEST(OsRelease, TakesWhateverAFileHolds) {
     }
 }
 
-TEST(Sandbox, IsToldByItsMarker) {
+TEST(Sandbox, IsDetectedByItsMarker) {
     MemoryFiles files;
     EXPECT_EQ(sandbox_of(files), std::nullopt);
     files.write("/proc/self/attr/current", "snap.ollama.listener (enforce)\n");

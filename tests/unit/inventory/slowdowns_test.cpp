@@ -124,7 +124,7 @@ TEST(SlowdownsOfXe, AreTheReasonsOfAllTiles) {
     EXPECT_EQ(machine.words(), std::nullopt);
 }
 
-TEST(SlowdownsOf, AreReadOfDevicesThatAreAwakeAlone) {
+TEST(SlowdownsOf, AreReadOnlyOfAwakeDevices) {
     for (const auto* driver : {"amdgpu", "i915", "xe"})
         for (const auto* status : {"suspended", "suspending", "resuming", "error", ""}) {
             const Slowed machine{driver, status};

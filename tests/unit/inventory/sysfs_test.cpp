@@ -268,7 +268,7 @@ TEST(DeviceFacts, AreUnknownIfTheyAreOutOfRange) {
     EXPECT_EQ(odd.max_link_width, std::nullopt);
 }
 
-TEST(DeviceFacts, LeaveTheLinkOfASleepingDeviceAlone) {
+TEST(DeviceFacts, DoNotReadTheLinkOfASleepingDevice) {
     const auto device =
         function_with({{"power/runtime_status", "suspended\n"}, {"current_link_width", "16\n"}});
     EXPECT_EQ(device.runtime_status, "suspended");

@@ -6,7 +6,7 @@
 namespace gpuprobe::knowledge {
 namespace amd_names_test {
 
-TEST(AmdNames, TellsTheRevisionsOfADeviceApart) {
+TEST(AmdNames, DistinguishesTheRevisionsOfADevice) {
     const auto& names = AmdNames::current();
     EXPECT_EQ(names.find("744c", "c8"), "AMD Radeon RX 7900 XTX");
     EXPECT_EQ(names.find("744c", "cc"), "AMD Radeon RX 7900 XT");

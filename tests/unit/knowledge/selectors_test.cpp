@@ -34,7 +34,7 @@ TEST(Selectors, AreCompiledIn) {
     }
 }
 
-TEST(Selectors, SetOnlyWhatSomebodyReads) {
+TEST(Selectors, SetOnlyVariablesThatAReaderReads) {
     const auto good = document(
         kReader, R"({"api": "cuda", "kind": "index", "variables": {"CUDA_VISIBLE_DEVICES": "1"}})");
     EXPECT_EQ(problem_of(good), "");

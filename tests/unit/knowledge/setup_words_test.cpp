@@ -18,7 +18,7 @@ TEST(SetupWords, AreSortedForLookingUp) {
     EXPECT_TRUE(SetupWords::current().has_module("nvidia_uvm"));
 }
 
-TEST(SetupWords, HaveParametersOfModulesAlone) {
+TEST(SetupWords, HaveOnlyParametersOfModules) {
     for (const auto* name : {"gttsize", ".gttsize", "amdgpu.", "amdgpu./../../../../etc/shadow"})
         EXPECT_FALSE(SetupWords::from(R"({"schema":"gpuprobe.setup/1","parameters":[")" +
                                       std::string{name} + R"("]})"))

@@ -11,7 +11,7 @@ namespace compute_graph_test {
 
 using support::model_named;
 
-TEST(GraphMemory, FreesWhatNobodyReadsAnyMore) {
+TEST(GraphMemory, FreesTensorsAfterTheirLastReader) {
     GraphMemory memory;
     const auto first = memory.result(100, {});
     const auto second = memory.result(50, {first});

@@ -82,7 +82,7 @@ TEST(Gguf, KeepsSignsAndWidths) {
     EXPECT_FALSE((*gguf)->number("huge"));
 }
 
-TEST(Gguf, DoesNotKeepWhatNobodyAsksFor) {
+TEST(Gguf, DoesNotKeepUnneededValues) {
     const std::string long_text(kMaxGgufTextBytes + 1, 'x');
     const std::vector<std::uint32_t> long_list(kMaxGgufListItems + 1, 1);
     const auto bytes = GgufWriter{0, 4}
@@ -124,7 +124,7 @@ struct BadRow {
 };
 class BadGguf : public ::testing::TestWithParam<BadRow> {};
 
-TEST_P(BadGguf, IsRefusedAndSaysWhere) {
+TEST_P(BadGguf, IsRefusedWithThePosition) {
     const auto gguf = parse_whole(GetParam().file.bytes());
     ASSERT_FALSE(gguf);
     EXPECT_EQ(gguf.error().code, GetParam().code);

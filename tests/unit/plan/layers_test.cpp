@@ -72,7 +72,7 @@ TEST(Window, IsTheRuntimesWhereTheFileIsSilent) {
 
 /// Of the EXAONE 4 models, only the 32B has windows, although the file of the 1.2B also contains a
 /// window.
-TEST(Window, OfExaoneIsTheLargeModelsAlone) {
+TEST(Window, OfExaoneBelongsOnlyToTheLargeModel) {
     const auto gguf = made("exaone4", 30, {{"attention.sliding_window", std::int64_t{4096}}});
     const auto small = window_pattern(Keys{gguf, "exaone4"}, "exaone4", 30);
     EXPECT_EQ(small.window, 0U);

@@ -13,7 +13,7 @@ namespace model_document_test {
 using support::header_of;
 using support::model_named;
 
-TEST(ModelDocument, SaysWhatTheHeaderSays) {
+TEST(ModelDocument, ContainsTheSameAsTheHeader) {
     for (const char* name : {"llama-3.1-8b", "qwen2.5-14b", "qwen3-32b", "gemma-3-27b"}) {
         SCOPED_TRACE(name);
         const auto model = model_named(name);
@@ -41,7 +41,7 @@ constexpr std::string_view kMetadata =
     R"("llama.attention.head_count":4,"llama.attention.head_count_kv":4,"llama.context_length":64,)"
     R"("llama.attention.layer_norm_rms_epsilon":1e-5})";
 
-TEST(ModelDocument, TakesTypesInCapitalsAndTellsOfATensorOnlyItsSize) {
+TEST(ModelDocument, AcceptsTypesInCapitalsAndKeepsOnlyTheSizesOfTensors) {
     const auto model = model_from_document(
         document(kMetadata, R"([{"name":"blk.0.attn_q.weight","type":"Q4_K","shape":[256,4,2]}])"));
     ASSERT_TRUE(model) << model.error().text;

@@ -110,7 +110,7 @@ TEST(Model, DoesNotLoadNextTokenLayers) {
     EXPECT_TRUE(model.layers[1].is_unused);
 }
 
-TEST(Model, WhoseWindowIsNotUnderstoodSaysSo) {
+TEST(Model, WithAnUnknownWindowIsMarked) {
     const auto model =
         model_of(made("mistral9", 2, {{"attention.sliding_window", std::int64_t{512}}})).value();
     ASSERT_EQ(model.notes.size(), 1U);

@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                   600}),
     support::case_name);
 
-TEST(Plan, SaysWhatItDoesNotKnow) {
+TEST(Plan, ReportsWhatIsUnknown) {
     auto silent = gpu("a", gib(8));
     silent.memory = {};
     auto no_free = gpu("b", gib(8));
@@ -237,7 +237,7 @@ TEST(Plan, GoesNoFurtherThanTheModelWasTrained) {
     EXPECT_EQ(answer.gpus[0].max_context, 32768U);
 }
 
-TEST(Plan, HasNoContextWhereTheWeightsAloneAreTooMuch) {
+TEST(Plan, HasNoContextIfTheWeightsDoNotFit) {
     const auto answer = planned(for_model("qwen3-32b", 4096), machine({gpu("a", gib(16))}));
     EXPECT_EQ(answer.gpus[0].fit, Fit::No);
     EXPECT_FALSE(answer.gpus[0].max_context);

@@ -69,7 +69,7 @@ TEST(BuiltinApplications, HaveABuildForAMachineWithOneRecentCard) {
     }
 }
 
-TEST(ApplicationSet, HasNothingUnderANameThatNobodyHas) {
+TEST(ApplicationSet, HasNothingUnderAnUnknownName) {
     const auto set = ApplicationSet::with_builtins();
     EXPECT_EQ(set.selection("nobody"), nullptr);
     EXPECT_EQ(set.manifest("nobody"), nullptr);
@@ -135,7 +135,7 @@ TEST(ApplicationSet, ReadsAllThreeForms) {
     EXPECT_TRUE(find_variant(set.manifest("mine")->platforms.at(0), "mine"));
 }
 
-TEST(ApplicationSet, PutsAPartInPlaceOfThatPartAlone) {
+TEST(ApplicationSet, ReplacesOnlyThePartThatIsGiven) {
     auto set = ApplicationSet::with_builtins();
     ASSERT_TRUE(set.add(profile_named("torch", true), "profile"));
     EXPECT_TRUE(set.selection("torch")->strict);
@@ -214,7 +214,7 @@ TEST(Floors, MayLeaveToTheProductWhatItsBuildsSay) {
     }
 }
 
-TEST(Floors, LeaveToAProductOnlyWhatItSays) {
+TEST(Floors, RestrictAProductLineOnlyByItsOwnValues) {
     for (const auto* floor : {"gfx=manifest", "driver>=manifest", "compute-capability>=manifest"})
         EXPECT_EQ(with_floor(floor, R"("cpu":{})").error().text,
                   "selection.floors.cuda[0]: " + std::string{floor} +

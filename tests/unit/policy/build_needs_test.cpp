@@ -94,7 +94,7 @@ TEST(DescribedBuild, NeedsTheLibrariesThatItDoesNotBundle) {
               "cuda");
 }
 
-TEST(DescribedBuild, ReplacesWhatTheProfileSaysOfLibraries) {
+TEST(DescribedBuild, ReplacesTheLibrariesOfTheProfile) {
     auto profile = support::default_profile();
     profile.floors["cuda"] = {parsed("library=libcudart.so.12|libcudart.so.13 or unknown")};
     const auto chosen = [&profile](const Report& report, const char* json) {
@@ -135,7 +135,7 @@ TEST(DescribedBuild, NeedsADriverForTheToolkitThatItsLibrariesAreOf) {
     EXPECT_TRUE(has_reason(against(old, "cuda"), "driver-too-old"));
 }
 
-TEST(DescribedBuild, IsUnknownWhereNobodyKnowsTheHostsLibraries) {
+TEST(DescribedBuild, IsUnknownIfTheHostsLibrariesAreUnknown) {
     auto report = h200("580.159.04", "13.0");
     report.host.libraries.reset();
     const auto decision = decide(report, R"({"needs": ["libcudart.so.13"]})");
@@ -143,7 +143,7 @@ TEST(DescribedBuild, IsUnknownWhereNobodyKnowsTheHostsLibraries) {
     EXPECT_TRUE(has_reason(against(decision, "cuda"), "fact-unknown"));
 }
 
-TEST(DescribedBuild, SaysWhichLibraryMayBeMissing) {
+TEST(DescribedBuild, NamesTheLibraryThatMayBeMissing) {
     const auto decision =
         decide(h200("580.159.04", "13.0"),
                R"({"needs": ["libcuda.so.1", "libown.so.2"], "kernels": ["sm_90"]})");
@@ -174,7 +174,7 @@ TEST(DescribedBuild, RunsWhereOneOfItsPartsDoes) {
 
 /// A part that lacks several things is reported if they can be installed, because kernels for the
 /// chip can't be installed.
-TEST(DescribedBuild, IsToldByThePartThatIsNearest) {
+TEST(DescribedBuild, IsReportedByTheClosestPart) {
     const auto decision =
         decide(h200("580.159.04", "13.0"),
                R"({"needs": {"old.so": [], "new.so": ["libcudart.so.13", "libcublas.so.13"]},
@@ -308,7 +308,7 @@ Report radeon_without_vulkan(const char* driver) {
     return report;
 }
 
-TEST(Bundles, MesaWhichNeedsTheKernelsDriverAlone) {
+TEST(Bundles, MesaWhichNeedsOnlyTheKernelDriver) {
     const auto applications = ApplicationSet::with_builtins();
     const auto& ramalama = *applications.selection("ramalama");
     const auto& application = *applications.manifest("ramalama");

@@ -27,7 +27,7 @@ struct HiddenRow {
 };
 class HiddenByTheCaller : public ::testing::TestWithParam<HiddenRow> {};
 
-TEST_P(HiddenByTheCaller, IsToldWhereItIsKnown) {
+TEST_P(HiddenByTheCaller, IsReportedIfItIsKnown) {
     const auto& row = GetParam();
     auto report = two_identical_cards();
     report.gpus[1].apis["opencl"].driver = "/etc/OpenCL/vendors/nvidia.icd";
@@ -138,7 +138,7 @@ TEST(HiddenByTheCaller, IsAGpuWhoseNumberTheAnswerChanges) {
     EXPECT_FALSE(is_hidden("1", second, {{"GGML_VK_VISIBLE_DEVICES", "0"}}));
 }
 
-TEST(HiddenByTheCaller, IsAGpuBesideTheOnlyOneThatMesaShows) {
+TEST(HiddenByTheCaller, IsAnyGpuExceptTheOneThatMesaShows) {
     const auto report =
         report_of({amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0), intel_graphics()});
     const auto access = access_of(reading({"vulkan"}, {"vulkan"}));

@@ -58,7 +58,7 @@ TEST(MeasuredRank, DoesNotChooseWhatIsRejected) {
     EXPECT_EQ(decision->backend, "cuda");
 }
 
-TEST(MeasuredRank, KeepsTheOrderWhereNothingWasMeasuredAndSaysSo) {
+TEST(MeasuredRank, KeepsTheOrderWithoutMeasurementsAndNotesIt) {
     const auto decision = measured(machine(std::nullopt, std::nullopt, std::nullopt));
     EXPECT_EQ(decision.backend, "cuda");
     for (const auto& candidate : decision.candidates) {
