@@ -66,7 +66,7 @@ def address_of(smi_bus_id):
     return f"{int(domain, 16):04x}:{rest}"
 
 
-# Runs in a child: which GPUs CUDA sees, by PCI address.
+# Runs in a child process: the GPUs that CUDA lists, by PCI address.
 SEEN = """
 import ctypes
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -145,7 +145,7 @@ def without_moments(report):
         gpu["memory"]["evidence"] = [entry for entry in gpu["memory"]["evidence"]
                                      if "free" not in entry["what"] and "used" not in entry["what"]]
     for software in document["software"]:
-        software["device"].pop("memory", None)  # what the host had to give at that moment
+        software["device"].pop("memory", None)  # depends on the host's free memory at that moment
     return document
 
 
@@ -161,7 +161,7 @@ def differences(left, right, path=""):
 
 
 def check_capture(tally, program, out):
-    # Both know what earlier commands verified and measured here.
+    # Both contain the results of earlier verifications and measurements on this machine.
     report = program.json("--direct", "describe")
     folder = pathlib.Path(out) / "capture"
     shutil.rmtree(folder, ignore_errors=True)
@@ -251,7 +251,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_capture(tally, program, options.out or folder)
     after = memory_used()
-    # What left before is still counted for a moment.
+    # Memory of ended processes is still counted for a moment.
     more = {gpu: (before.get(gpu), used) for gpu, used in after.items() if used > before.get(gpu, 0)}
     tally.equal("GPUs with more memory in use afterwards", more, {})
     with tempfile.TemporaryDirectory() as folder:

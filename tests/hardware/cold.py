@@ -29,8 +29,8 @@ import time
 
 DRIVERS = ("nvml", "cuda", "vulkan", "opencl")
 GIVE_UP = 60  # seconds
-NO_USE = 1  # seconds: where no driver names the GPUs, there is no useful answer
-PAUSE = 1  # seconds: how long a driver takes to leave, at most
+NO_USE = 1  # seconds: if no driver names the GPUs, there is no useful answer
+PAUSE = 1  # seconds: the longest time that a driver needs to shut down
 
 
 def seconds_of(command):
@@ -136,7 +136,7 @@ def first_look(binaries, options=()):
             told.setdefault("first answer", at)
             if report["gpus"] and all(map(is_told, report["gpus"])):
                 told.setdefault("first useful answer", at)
-            # Before, to choose would only keep the daemon from what it waits for.
+            # Before that, a selection would only delay the daemon's other work.
             if "first useful answer" in told or at > NO_USE:
                 choices.append((daemon.elapsed(), daemon.ask("Select", application="default").get("backend")))
             if choices and report["state"] in ("ready", "degraded"):

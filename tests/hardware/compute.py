@@ -52,7 +52,7 @@ def targets(scratch):
     vulkan = manifest_of(["/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/usr/local/nvidia/share/vulkan/icd.d"],
                          "nvidia_icd.json")
     if vulkan:
-        # The library for machines without X, as the query stage would find out.
+        # The library for machines without X, which the query stage would also choose.
         content = json.loads(pathlib.Path(vulkan).read_text())
         content["ICD"]["library_path"] = "libEGL_nvidia.so.0"
         egl = pathlib.Path(scratch) / "nvidia_icd.json"
@@ -61,7 +61,7 @@ def targets(scratch):
             yield "vulkan", ["--driver", manifest], {"VK_DRIVER_FILES": manifest, "VK_ICD_FILENAMES": manifest}
     opencl = manifest_of(["/etc/OpenCL/vendors"], "nvidia.icd")
     if opencl:
-        # A folder, with the slash at its end, is what all loaders take.
+        # All loaders accept a folder with a slash at its end.
         vendors = pathlib.Path(scratch) / "vendors"
         vendors.mkdir()
         (vendors / "nvidia.icd").write_text(pathlib.Path(opencl).read_text())
@@ -174,7 +174,7 @@ def examine_gpu(index, address):
     for api, figures in all_figures.items():
         compare(api, figures, plain)
     check(seconds <= MOST_SECONDS, f"all APIs together took {seconds:.2f} s, of {MOST_SECONDS} s")
-    time.sleep(1)  # the driver frees memory a moment after a process has gone
+    time.sleep(1)  # the driver frees memory a moment after a process has ended
     after = used_mib()[index]
     check(abs(after - before) <= MOST_MIB, f"memory in use: {before} MiB before, {after} MiB after")
     return all_figures

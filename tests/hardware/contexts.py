@@ -26,7 +26,7 @@ MIB = 1 << 20
 MAY_DIFFER = 8  # MiB: NVML rounds up to two, and a driver may keep a page more or less
 
 
-# A process that has a context, and nothing else.
+# A process that only creates a context.
 
 def check(call, code):
     if code != 0:
@@ -92,7 +92,7 @@ def take_vulkan():
 TAKERS = {"cuda": take_cuda, "opencl": take_opencl, "vulkan": take_vulkan}
 
 
-# On the machine with the GPU.
+# The following runs on the machine with the GPU.
 
 def used_mib(index):
     done = subprocess.run(["nvidia-smi", "-i", index, "--query-gpu=memory.used", "--format=csv,noheader,nounits"],
@@ -142,7 +142,7 @@ def main():
             real = {api: [taken(api, gpu["pci"]["address"]) for _ in range(options.rounds)] for api in TAKERS}
             found = {api: [] for api in TAKERS}
             for _ in range(options.rounds):
-                time.sleep(2)  # NVML's load is that of the last second, which was ours
+                time.sleep(2)  # NVML reports the load of the last second, which this test caused
                 print(ask("probe", "--stage=measure", "--no-legend", gpu["id"]), end="")
                 gpu = next(each for each in json.loads(ask("describe", "-j"))["gpus"] if each["id"] == gpu["id"])
                 for api, figures in found.items():

@@ -32,16 +32,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 RUNTIMES = HERE.parent / "runtimes"
 sys.path.insert(0, str(RUNTIMES))
 PROGRAM = RUNTIMES / "programs/llama_run.py"
-BACKENDS = ("cuda", "vulkan")  # those whose archive is in FOLDER are looked at
+BACKENDS = ("cuda", "vulkan")  # backends whose archive is in FOLDER are tested
 MIB = 1 << 20
 CASES = {"small": [("llama-3.1-8b", 8192)],
          "all": [("llama-3.1-8b", 8192), ("llama-3.1-8b", 65536), ("gemma-3-27b", 32768), ("qwen3-32b", 40960)]}
-LEAST, MOST = -1.0, 4.0  # percent that plan may be off
-HELD = {"cuda": 100, "vulkan": 30}  # MiB that a program has which computes; an instance of Vulkan alone has 17
-PLAN_OVERHEAD = {"cuda": [], "vulkan": ["--context-memory=50MiB"]}  # docs/plan.md: what the driver's context takes
+LEAST, MOST = -1.0, 4.0  # allowed error of plan in percent
+HELD = {"cuda": 100, "vulkan": 30}  # MiB that a computing program uses; a Vulkan instance alone uses 17
+PLAN_OVERHEAD = {"cuda": [], "vulkan": ["--context-memory=50MiB"]}  # docs/plan.md: memory for the driver's context
 
 
-# What travels.
+# The files that are copied to the machine with the GPU.
 
 def without_other_code(data, keep=90):
     """The library with zeros for the CUDA code of other GPUs. Layout as in src/inventory/gpu_code.cpp."""
@@ -67,7 +67,7 @@ def without_other_code(data, keep=90):
 
 
 def prepare(folder):
-    os.environ.setdefault("GPUPROBE_BIN", str(folder / "npm"))  # npm.py keeps packages beside it
+    os.environ.setdefault("GPUPROBE_BIN", str(folder / "npm"))  # npm.py keeps packages next to it
     import llama
     import npm
 
@@ -90,7 +90,7 @@ def prepare(folder):
         print(f"{target}: {target.stat().st_size / MIB:.1f} MiB")
 
 
-# On the machine with the GPU.
+# The following runs on the machine with the GPU.
 
 class Tally:
     def __init__(self):

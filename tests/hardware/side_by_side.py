@@ -67,7 +67,7 @@ def main():
             taken, holds = cold_start(binaries)
             if number == 0:
                 print(f"{binaries}: held by {', '.join(holds) or 'nothing'}", flush=True)
-            if number < 3:  # it computes for seconds
+            if number < 3:  # the computation takes seconds
                 taken |= bench(binaries)
             rounds[binaries].append(taken)
     first, second = (

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Creates a context on the first device of CUDA, OpenCL or Vulkan, or allocates memory there, with
-/// nothing but the driver's library. tests/hardware/took.py runs it.
+/// Creates a context on the first device of CUDA, OpenCL or Vulkan, or allocates memory on it,
+/// using only the driver's library. tests/hardware/took.py runs it.
 ///
 /// Usage: took init|context|memory|opencl|vulkan BYTES MILLISECONDS [ok|error|signal]
 ///
-/// Prints "ready" once it has what it was to take, and the call and its code where one fails
-/// (status 1). Holds it for that time, and ends with status 0, with status 3, or by SIGSEGV.
+/// Prints "ready" after it has allocated the memory or created the context, or the call and its
+/// code if a call fails (status 1). Waits for that time, and ends with status 0, with status 3, or
+/// by SIGSEGV.
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdint.h>
@@ -40,7 +41,7 @@ static void open_library(const char* name) {
     exit(1);
 }
 
-/// A context on the first GPU of the first platform that has one.
+/// A context on the first GPU of the first platform that has a GPU.
 static void take_opencl(void) {
     open_library("libOpenCL.so.1");
     void* platforms[16];
@@ -62,8 +63,8 @@ static void take_opencl(void) {
     check("clGetDeviceIDs", -1);
 }
 
-/// The beginnings of VkInstanceCreateInfo, VkDeviceQueueCreateInfo and VkDeviceCreateInfo, as
-/// vulkan_core.h has them.
+/// The first members of VkInstanceCreateInfo, VkDeviceQueueCreateInfo and VkDeviceCreateInfo, as in
+/// vulkan_core.h.
 struct InstanceInfo {
     int type;
     const void* next;
@@ -113,7 +114,7 @@ static void take_vulkan(void) {
                                 "vkCreateDevice"))(gpu, &device_info, NULL, &device));
 }
 
-/// Ends as the word says, without leaving the device first.
+/// Ends as the word requires, without releasing the device first.
 static int end_as(const char* word) {
     if (strcmp(word, "signal") == 0)
         raise(SIGSEGV);

@@ -65,7 +65,7 @@ class Machine:
 
     def expect(self, situation, status, pattern, *words, program, **variables):
         done, _ = self.run(*words, program=program, **variables)
-        # Drivers of several GPUs may take their time before the program starts.
+        # With several GPUs, drivers may take long before the program starts.
         line = "\n".join(line for line in done.stderr.splitlines() if " has not answered yet" not in line)
         self.told[situation][re.sub(r"\d+ ms|\d\.\d s", "… ms", line)] += 1
         if "unknown whether" in line:
@@ -143,7 +143,7 @@ def main():
         machine = Machine(options.bin, pathlib.Path(folder))
         report = json.loads(subprocess.run([machine.ctl, "--direct", "describe", "-j"], capture_output=True, text=True,
                                            env={**os.environ, "HOME": folder}, check=True).stdout)
-        # One of several alike is told with its address.
+        # If several GPUs are equal, a GPU is printed with its address.
         gpu = re.escape(next(each["name"] for each in report["gpus"] if each["vendor"] == "nvidia")) + r"( \(pci:[0-9a-f:.]+\))?"
         for _ in range(options.rounds):
             situations(machine, gpu)

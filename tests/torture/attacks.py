@@ -17,7 +17,7 @@ from peer import Peer
 from workers import judge_growth, quiet, ready
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DEADLINE_MS = 8000  # at least: drivers that are slow on purpose answer on a busy machine too
+DEADLINE_MS = 8000  # minimum: intentionally slow drivers must also answer on a busy machine
 CALM = 3  # seconds without an attack
 ASKED = ["cuda", "nvml", "level_zero", "opencl", "vulkan"]
 QUESTION = b'{"method":"org.gpuprobe.Select","parameters":{"application":"default"}}\0'
@@ -66,7 +66,7 @@ def ask_regularly(kind, path, user, stop, waits):
             client.ask()
             waited.append((start, time.monotonic() - start))
             time.sleep(0.005)
-    except Exception as error:  # noqa: BLE001: whatever it is, it is told
+    except Exception as error:  # noqa: BLE001: any error is reported
         problem = repr(error)
     waits.put((waited, problem))
 
@@ -192,7 +192,7 @@ def measure(options, siege, figures):
     times = []
     try:
         times = besiege(options, siege, figures)
-    except Exception as problem:  # noqa: BLE001: a figure like any other
+    except Exception as problem:  # noqa: BLE001: an error is one of the results
         figures.wrong.append(f"{type(problem).__name__}: {problem}")
     waited = {}
     for interface, client in interfaces.items():

@@ -16,7 +16,7 @@ BATCH = 25  # calls that one peer has in flight at most
 SLOW_READERS = 2
 UNREAD = 120  # calls of each; the bus allows 128
 MAX_GROWTH = 8 << 20  # bytes of resident memory
-# What is answered alike, whoever else calls; "" for what only must be answered.
+# Calls whose answers do not depend on other callers; "" for calls that only must be answered.
 GOOD = [
     ("SelectBackend", "sa{sv}", ["llama.cpp", {}]),
     ("SelectBackend", "sa{sv}", ["llama.cpp", {"deny": ("as", ["cuda"]), "include-rejected": ("b", True)}]),
@@ -24,7 +24,7 @@ GOOD = [
     ("ListGpus", "a{sv}", [{}]),
     ("ListApplications", "", []),
 ]
-# Would change what others are answered, or end what they wait for.
+# Methods that would change the answers of others, or end the calls for which others wait.
 LEFT_OUT = {"SetOverride", "ClearOverride", "ReportOutcome", "ClearQuarantine", "Set"}
 
 
@@ -181,6 +181,6 @@ def run(options):
         if figures.deaths:
             figures.wrong.append(patient.last_words())
         else:
-            patient.settled_descriptors(figures.descriptors[0])  # what callers left behind
+            patient.settled_descriptors(figures.descriptors[0])  # descriptors that callers left open
             judge_growth(figures, patient, bool(options.gpus))
     return figures

@@ -24,12 +24,12 @@ from workers import quiet, ready
 SOURCE = pathlib.Path(__file__).with_name("wall_clock.c")
 APPLICATIONS = 24
 DAY, YEAR = 86400, 365 * 86400
-LASTS = 7 * DAY  # of a reported failure: docs/applications.md
+LASTS = 7 * DAY  # lifetime of a reported failure: docs/applications.md
 SLACK = 5  # seconds in which either answer is right
 DEADLINE_MS = 500
-LATEST = 20  # seconds, of a probe with that deadline on a busy machine
-IDLE, BUSY = 0.1, 0.5  # seconds without a question, and the part of them that a daemon at rest uses at most
-INSTANT = re.compile(r"(created|at|since)_?usec$", re.IGNORECASE)  # the key of one, in documents and on the bus
+LATEST = 20  # seconds for a probe with that deadline on a busy machine
+IDLE, BUSY = 0.1, 0.5  # seconds without a call, and the largest share of a processor that an idle daemon may use
+INSTANT = re.compile(r"(created|at|since)_?usec$", re.IGNORECASE)  # the key of an instant, in documents and on the bus
 
 
 class WallClock:
@@ -106,7 +106,7 @@ class Steps:
     def __init__(self, patient, clock, machine, figures, rng):
         self.patient, self.clock, self.machine, self.figures, self.random = patient, clock, machine, figures, rng
         self.reported, self.forgotten, self.known, self.waits = {}, set(), set(), []
-        self.busiest = 0.0  # part of a processor, at rest
+        self.busiest = 0.0  # share of a processor when idle
         self.connect()
 
     def connect(self):
@@ -158,7 +158,7 @@ class Steps:
     def report(self):
         name = f"torture-{self.random.randrange(APPLICATIONS)}"
         before = self.clock.now()
-        # A report throws out what has expired by then, and a clock that goes back does not bring it back.
+        # A report drops expired failures, and setting the clock back does not restore them.
         self.forgotten |= {other for other, at in self.reported.items() if abs(at - before) >= LASTS}
         self.interface.report(name, 1)
         self.reported[name] = before

@@ -52,7 +52,7 @@ class FalseBus:
         self.socket = None
 
     def _authenticate(self):
-        # Some send everything at once and some wait for each answer.
+        # Some clients send everything at once, and some wait for each answer.
         text, answered = b"", 0
         while b"BEGIN\r\n" not in text:
             data = self.socket.recv(4096)

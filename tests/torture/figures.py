@@ -4,7 +4,7 @@ import collections
 import json
 
 MIB = 1 << 20
-MEMORY_SLACK = 16 * MIB  # of a device: other programs use it too
+MEMORY_SLACK = 16 * MIB  # per device, because other programs also use it
 
 
 def quantile(times):
@@ -23,10 +23,10 @@ class Figures:
         self.wrong, self.grown = [], []
         self.resident, self.descriptors, self.children = [None, None], [None, None], 0
         self.latency, self.device_memory = None, None
-        self.starts = None  # what the daemon took to start
-        self.processor = None  # seconds that it used
-        self.resident_by_flood = {}  # name -> (during it, after it), bytes
-        self.by_attack = {}  # name -> interface -> what its client waited
+        self.starts = None  # time that the daemon needed to start
+        self.processor = None  # processor time of the daemon in seconds
+        self.resident_by_flood = {}  # name -> (bytes during the flood, bytes after it)
+        self.by_attack = {}  # name -> interface -> waiting times of its client
 
     def before(self, patient):
         self.resident[0], self.descriptors[0] = patient.resident(), patient.descriptors()

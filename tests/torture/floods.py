@@ -19,14 +19,14 @@ from peer import BUS, MANAGER, NAME, ROOT, Peer
 
 CONNECTIONS = 200
 IN_FLIGHT = 64  # calls of each connection; a system bus allows 128 replies
-NOBODY, SOMEBODY = (65534, 1) if os.geteuid() == 0 else (None, None)  # the same user otherwise
+NOBODY, SOMEBODY = (65534, 1) if os.geteuid() == 0 else (None, None)  # otherwise both are the same user
 RESTED = 12 * MIB  # resident, ten seconds after
 LIMITS = {"max_connections_per_user": 256, "max_replies_per_connection": 128}
 MINE = (NAME, ROOT, MANAGER)
 THE_BUS = (BUS, "/org/freedesktop/DBus", BUS)
 SELECT = (*MINE, "SelectBackend", "sa{sv}", ["default", {}])
 RULE = "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'"
-# What each connection asks, in turn.
+# The calls that each connection makes, one after the other.
 BUS_CALLS = {
     "select": [SELECT],
     "recommend": [(*MINE, "RecommendVariant", "ssa{sv}", ["torch", "", {}])],

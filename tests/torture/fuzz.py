@@ -15,10 +15,10 @@ from peer import MANAGER, NAME, ROOT, Gone, Refused
 from values import Values
 
 BATCH = 20
-MAX_PING = 10.0  # seconds, on a machine that has other things to do
+MAX_PING = 10.0  # seconds, on a busy machine
 MAX_GROWTH = 16 << 20  # bytes of resident memory
 WITH_FDS, WITH_WRONG_TYPES, INVALID, CUT_SHORT = 0.05, 0.1, 0.15, 0.05
-FALSE_PART = 10  # of so many calls one goes to the false bus
+FALSE_PART = 10  # one of this many calls goes to the false bus
 
 
 class Fuzzer:
@@ -49,13 +49,13 @@ class Fuzzer:
         try:
             data = wire.call(serial, NAME, method.path, interface, method.name, signature, values, flags, len(fds))
         except struct.error:
-            return None  # a text of more than a signature's length may hold
+            return None  # a text that is longer than a signature may be
         return serial, data, fds, flags
 
     def batch(self):
         """Returns whether the bus still bears with us."""
         waiting = set()
-        # What the bus itself forbids costs us the connection, and what is sent behind it.
+        # If we send what the bus forbids, we lose the connection and all later messages.
         self.values = self.invalid if self.random.random() < INVALID else self.valid
         for _ in range(BATCH):
             made = self.message(self.random.choice(self.methods))
@@ -97,7 +97,8 @@ class Fuzzer:
 def damaged(data, rng):
     """The message with some of its bytes changed, lost, or said twice."""
     data = bytearray(data)
-    # Mostly behind the lengths: who believes a wrong one waits for what never comes.
+    # Mostly change bytes after the lengths, because a reader with a wrong length waits for data
+    # that never comes.
     first = 0 if rng.random() < 0.2 else wire.FIXED_HEADER
     for _ in range(rng.randint(1, 6)):
         data[rng.randrange(first, len(data))] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.getrandbits(8)])
@@ -108,7 +109,7 @@ def damaged(data, rng):
         start = rng.randrange(len(data))
         data[start:start] = data[start : start + rng.randrange(64)]
     elif what < 0.15:
-        # Lengths are what readers trust.
+        # Readers depend on lengths.
         struct.pack_into("<I", data, rng.choice([4, 12]), rng.choice([0, 1, 0xFFFFFFFF, 1 << 27, rng.getrandbits(12)]))
     return bytes(data)
 
@@ -155,7 +156,7 @@ class Damage:
                         return True
             except Gone:
                 pass
-            # It waits for the rest of a message whose length was damaged.
+            # The daemon waits for the rest of a message whose length was damaged.
             self.bus.accept()
         return False
 

@@ -19,7 +19,7 @@ from workers import judge_growth, quiet, ready
 
 BED = pathlib.Path(__file__).with_name("test_bed.py")
 SLOTS = [f"0000:{0x10 + slot:02x}:00.0" for slot in range(64)]
-BURST = 5  # events between two questions: a socket of the kernel keeps ten
+BURST = 5  # events between two calls: a socket of the kernel queues ten
 OTHERS = {"sdx": "block", "ttyX": "tty", "eth9": "net", "input9": "input"}
 MALFORMED = {"bad0": ("pci", "long"), "bad1": ("pci", "control characters"), "bad2": ("drm", "empty"), "bad3": ("pci", "no address"),
              "bad4": ("drm", "no number"), "bad5": ("drm", "no text"), "bad6": ("pci", "many")}
@@ -145,7 +145,8 @@ def storm(options, machine, patient, drivers, figures):
     lasted = time.monotonic() - start
     machine.settle(patient, "in the end")
     rounds = drivers.launches("pci") - rounds
-    # engine/system_events.h: ever longer calm, up to five seconds, is waited for, and no longer than thirty.
+    # engine/system_events.h: the daemon waits for an increasing quiet time of up to five seconds, but no
+    # longer than thirty seconds.
     most = 4 + (time.monotonic() - start) / 5
     figures.outcomes["rounds of probes"], figures.outcomes["sent again"] = rounds, machine.bed.sent_again
     if not 0 < rounds <= most:

@@ -21,7 +21,7 @@ def methods_of(peer, path="/"):
     try:
         node = xml.fromstring(peer.call(NAME, path, INTROSPECTABLE, "Introspect")[0])
     except Refused:
-        return  # it has gone meanwhile
+        return  # the object was removed in the meantime
     for interface in node.findall("interface"):
         for method in interface.findall("method"):
             signature = "".join(arg.get("type") for arg in method.findall("arg")

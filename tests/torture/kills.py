@@ -20,7 +20,7 @@ from varlink import Varlink
 from workers import ready
 
 CLIENTS = 6  # every second one on the socket
-APPLICATIONS = 4  # of each client; one account keeps 64 outcomes at most
+APPLICATIONS = 4  # for each client; an account can have at most 64 outcomes
 LONGEST = 0.8  # seconds until the daemon is killed
 PROFILE = {"schema": 1, "description": "", "backends": ["cuda", "opencl", "cpu"], "cpu": "last", "integrated": "always", "strict": False}
 KEPT = {"overrides", "outcomes", "quarantine", "daemon.lock", "probes"}
@@ -98,7 +98,7 @@ class Client(threading.Thread):
         except Gone:
             pass
         except (Refused, TimeoutError) as problem:
-            # A bus answers for a daemon that has gone.
+            # If the daemon has ended, the bus answers instead.
             if "NoReply" not in repr(problem) and "ServiceUnknown" not in repr(problem) and "NameHasNoOwner" not in repr(problem):
                 self.problem = repr(problem)
         finally:

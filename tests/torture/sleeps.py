@@ -21,10 +21,10 @@ from workers import judge_growth, quiet, ready
 
 LOGIN = "org.freedesktop.login1"
 STOPPED = 1.5  # seconds, at most
-STOPPED_LONG, LONG_EVERY = 5, 25  # now and then longer than a client is patient
+STOPPED_LONG, LONG_EVERY = 5, 25  # sometimes longer than a client waits
 PATIENCE = 60
 STORM = 200  # signals
-DEADLINE_MS = 20_000  # workers go on while the daemon is stopped
+DEADLINE_MS = 20_000  # workers continue while the daemon is stopped
 
 
 class Login:
@@ -71,7 +71,7 @@ class Waiter(threading.Thread):
                 self.waits.append(time.monotonic() - start)
                 if backend != "cuda":
                     self.figures.wrong.append(f"a client was answered {backend}")
-        except Exception as problem:  # noqa: BLE001: whatever it is, it is told
+        except Exception as problem:  # noqa: BLE001: any error is reported
             self.figures.wrong.append(f"client {self.turn}: {problem!r}")
 
     def end(self):
@@ -98,7 +98,7 @@ class Nights:
             self.login.tell(is_about_to)
         self.login.settled()
         woke = sum(before and not after for before, after in zip([self.is_asleep, *words], words))
-        self.rounds += woke  # what was put off is asked then
+        self.rounds += woke  # deferred probes run then
         self.is_asleep = words[-1]
 
     def probe(self):
@@ -130,7 +130,7 @@ class Nights:
         kind = self.random.choice(["whole", "whole", "no false", "no true", "twice", "storm"])
         self.figures.outcomes[kind] += 1
         if self.random.random() < 0.5:
-            self.probe()  # it runs when the machine goes to sleep
+            self.probe()  # the probe is running when the machine goes to sleep
         if kind == "no true":
             self.stop()
             self.tell(False)
@@ -163,7 +163,7 @@ def judge_end(nights, before, launches, targets):
     nights.morning()
     if (after := outcomes_of(nights.peer)) != before:
         figures.wrong.append(f"afterwards {after}, not {before}")
-    # A round asks each driver once, and a second time where its answer is another one.
+    # A round probes each driver once, and again if its answer differs.
     most = (nights.rounds + 1) * targets * 2
     figures.outcomes["workers"] = nights.machine.launches() - launches
     if figures.outcomes["workers"] > most:

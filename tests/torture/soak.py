@@ -20,7 +20,7 @@ from patient import Patient
 from peer import BUS, NAME, Gone, Refused
 from workers import judge_growth, ready
 
-GROWTH = 1.03  # of the memory, at most
+GROWTH = 1.03  # largest growth of the memory
 SAMPLED = 10  # seconds
 PAUSE = 1.5  # seconds between two events
 MOST_PLUGGED = 8
@@ -114,7 +114,7 @@ class Day:
             self.step(number)
             self.pause()
             number += 1
-            # A GPU in the report takes memory of its own: compared is what the daemon has with few.
+            # Each GPU in the report needs memory, so compare the memory when there are few GPUs.
             if time.monotonic() - start >= sampled and len(self.machine.plugged) <= FEW:
                 sampled = time.monotonic() - start + SAMPLED
                 self.memory.append(own_bytes(self.patient.pid))
@@ -144,7 +144,7 @@ def run(options):
                 day = Day(options, patient, bed, figures)
                 ready(day.peer, patient)
                 day.probe()
-                day.override()  # what the first one opens stays open
+                day.override()  # files that the first call opens stay open
                 figures.before(patient)
                 day.live()
                 day.judge()
