@@ -13,9 +13,10 @@ import device_memory
 from figures import Figures, quantile
 from patient import Patient
 
-# Who did harm twice is in quarantine, and the daemon says so at once.
+# A driver that did harm twice is in quarantine, which the daemon reports at once.
 ANSWERED, FAILED, CRASHED, LATE = {"answered"}, {"failed"}, {"crashed", "skipped"}, {"timed-out", "skipped"}
-# What tests/fakes/worker/hostile_worker.cpp can do: how often of 1000, and what the daemon may say of it.
+# The actions of tests/fakes/worker/hostile_worker.cpp: how often of 1000, and the outcomes that the
+# daemon may report.
 SCRIPTS = {
     "good": (150, ANSWERED), "slowly": (230, ANSWERED), "impossible": (50, ANSWERED), "stay": (50, ANSWERED),
     "child-holds-pipes": (20, ANSWERED), "daemon-holds-pipes": (20, ANSWERED), "fork-many": (10, ANSWERED),
@@ -51,7 +52,7 @@ class Killer(threading.Thread):
                 self._kill(pid)
 
     def _kill(self, pid):
-        # By its own descriptor: the number may be somebody else's by now.
+        # Signal it by a descriptor, because its number may have been reused.
         if pid not in self.patient.children():
             return
         try:
@@ -86,7 +87,7 @@ class Client(threading.Thread):
                 start = time.monotonic()
                 peer.manager("SelectBackend", "sa{sv}", ["default", {}])
                 self.times.append(time.monotonic() - start)
-        except Exception as problem:  # noqa: BLE001: whatever it is, it is told
+        except Exception as problem:  # noqa: BLE001: any error is reported
             self.problem = problem
         finally:
             peer.close()
@@ -153,7 +154,7 @@ class Round:
             self.figures.outcomes[outcome] += 1
             allowed = SCRIPTS[scripts[key]][1] if key in scripts else {"skipped"}
             if outcome == "timed-out" and outcome not in allowed:
-                self.figures.late += 1  # on a machine that is busy with other things
+                self.figures.late += 1  # on a busy machine
             elif outcome not in allowed and not (self.killer.kills and outcome in CRASHED):
                 self.figures.wrong.append(f"{'/'.join(key)}: {scripts.get(key)} was {outcome}")
 
@@ -181,7 +182,7 @@ def judge_growth(figures, patient):
     if figures.children:
         figures.grown.append(f"{figures.children} children are left")
     if None in figures.descriptors:
-        return  # it ended before it was warm
+        return  # the run ended before the daemon had warmed up
     if figures.descriptors[1] > figures.descriptors[0]:
         figures.grown.append(f"descriptors: {figures.descriptors}")
     if figures.resident[1] > figures.resident[0] + MAX_GROWTH and not patient.is_instrumented:
@@ -231,12 +232,12 @@ def torment(options, patient, peer, one, done, usual):
                 one.judge_scripts(probes, done.new())
                 figures.count = done.count - asked
             if not warm and figures.count >= options.runs / 10:
-                # Before, memory and descriptors still find their level.
+                # Before that, memory and descriptors are not stable yet.
                 warm = True
                 quiet(patient)
                 figures.before(patient)
             options.progress(figures.count, options.runs)
-    except Exception as problem:  # noqa: BLE001: a figure like any other
+    except Exception as problem:  # noqa: BLE001: an error is one of the results
         figures.wrong.append(f"{type(problem).__name__}: {problem}: {traceback.format_exc(limit=-3)}")
     killer.stop()
     client.stop()
