@@ -47,7 +47,7 @@ def member_type(member):
 
 
 def comment(about, indent=""):
-    """Documentation. Brackets would be links."""
+    """A documentation comment. Brackets are escaped, because they would be links."""
     about = re.sub(r"([\[\]<>])", r"\\\1", about)
     lines = [part for line in about.splitlines() for part in textwrap.wrap(line, 92, break_long_words=False, break_on_hyphens=False)]
     return [f"{indent}/// {line}" for line in lines]

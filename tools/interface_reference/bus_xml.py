@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dbus/*.xml, whose methods have to be those of the table of methods. The comments in them are written by hand."""
+"""dbus/*.xml, which must contain the methods of the table of methods. The comments in them are written by hand."""
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -53,7 +53,7 @@ def element(member, about, words):
 
 
 def with_missing(text, wanted):
-    """The file with an element for each method that it lacks, behind the last method."""
+    """The file with an element for each missing method, after the last method."""
     written = written_in(text)
     added = "".join("\n" + element(member, *described) for member, described in wanted.items() if member not in written)
     end = text.rindex("</method>\n") + len("</method>\n")
@@ -61,7 +61,7 @@ def with_missing(text, wanted):
 
 
 def with_arguments(text, wanted):
-    """The file with the table's arguments in the methods that have others. Annotations stay."""
+    """The file, with the arguments of methods corrected according to the table. Annotations stay."""
     written = written_in(text)
     for member, (_, words) in wanted.items():
         if written[member] != words:

@@ -74,7 +74,7 @@ def compact(value):
 
 
 def words_given(function, parameters):
-    """The parameters that the function takes by position, and the others by their names."""
+    """The parameters that the function takes by position, followed by the other parameters by name."""
     left = dict(parameters)
     first = []
     for name in function.first:
@@ -120,7 +120,7 @@ def variant_type(value):
 
 
 def bus_words(signature, value):
-    """A value in the words that busctl takes."""
+    """A value as words for the command line of busctl."""
     if signature == "a{sv}":
         value = value or {}
         return [str(len(value)), *(word for key, each in value.items()
@@ -186,7 +186,7 @@ def node_call(method, parameters):
 
 
 def c_text(value):
-    """JSON as a string of C."""
+    """JSON as a string literal of C."""
     return json.dumps(compact(value), ensure_ascii=False) if value else "NULL"
 
 

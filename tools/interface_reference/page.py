@@ -180,7 +180,7 @@ def bus_form(form):
 
 
 def facts_of(method):
-    """What to know about a method besides its parameters."""
+    """Facts about a method other than its parameters."""
     traits = method["traits"]
     record = method["result_record"]
     yield "Answer", f"[{record}](#{anchor(record)})"
@@ -226,7 +226,7 @@ def errors_table(codes, exceptions):
 
 
 def reference(description, examples, codes, exceptions):
-    """The part of the page behind the mark."""
+    """The part of the page after the mark."""
     methods = {method["name"]: method for method in description.methods}
     if list(methods) != list(examples):
         raise ValueError(f"docs/reference-examples.json needs an example for each method, in this order: {', '.join(methods)}")

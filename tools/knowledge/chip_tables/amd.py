@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AMD's and ATI's GPUs: amdgpu and radeon, and for what amdgpu knows by IP discovery AMD's own list and pci.ids."""
+"""AMD's and ATI's GPUs, from amdgpu and radeon; for GPUs that amdgpu finds by IP discovery, from AMD's own list and pci.ids."""
 
 import re
 
@@ -63,7 +63,7 @@ def record_of(chip, is_integrated, gfx, sources, role="gpu"):
 
 
 def by_kernel(linux):
-    """Records of the ids that radeon and amdgpu list one by one. Where both do, amdgpu's row counts."""
+    """Records of the ids that radeon and amdgpu list individually. If both list an id, amdgpu's row is used."""
     targets, records = kernel.gfx_of_chips(linux), {}
     for driver, flag in (("radeon", "RADEON_IS_IGP"), ("amdgpu", "AMD_IS_APU")):
         for row in kernel.rows_of(linux, driver):
@@ -83,7 +83,7 @@ def by_name(name):
 
 
 def chip_of_target(gfx):
-    """The first chip of the table with that target: for ids that only AMD's device list has."""
+    """The first chip in the table with that target. Used for ids that only AMD's device list has."""
     return BY_TARGET.get(gfx) or next((pair for pair in BY_NAME.values() if pair[1] == gfx), (None, gfx))
 
 

@@ -12,7 +12,7 @@ NO_NAMES = {"AMD Radeon Graphics", "Radeon Graphics"}  # AMD's names for GPUs wi
 
 
 def rows_of(text):
-    """One row for each device and revision that has a name, sorted. As in libdrm, the first line of several counts."""
+    """One row for each device and revision that has a name, sorted. If there are several lines, the first is used, as in libdrm."""
     found = {}
     for device, revision, name in ROW.findall(text):
         found.setdefault((device.lower(), revision.lower().zfill(2)), name)

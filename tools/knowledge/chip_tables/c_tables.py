@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads arrays of `struct pci_device_id` out of C source: as much of the preprocessor as those tables need."""
+"""Reads arrays of `struct pci_device_id` from C source. Implements only the parts of the preprocessor that these tables need."""
 
 import ast
 import dataclasses
@@ -34,7 +34,7 @@ def without_comments(text):
 
 
 def split_top(text, separator=","):
-    """The parts between separators that are in no bracket."""
+    """The parts between separators outside of brackets."""
     parts, depth, start = [], 0, 0
     for index, letter in enumerate(text):
         depth += (letter in "([{") - (letter in ")]}")
@@ -46,7 +46,7 @@ def split_top(text, separator=","):
 
 
 def closing(text, start):
-    """The place after the bracket that closes the one at start."""
+    """The position after the bracket that closes the bracket at start."""
     depth = 0
     for index in range(start, len(text)):
         depth += (text[index] in "([{") - (text[index] in ")]}")
@@ -78,7 +78,7 @@ def bound(parameters, body, arguments):
 
 
 def vendor_device(name, arguments):
-    """PCI_VDEVICE and PCI_DEVICE_DATA paste words together; what they stand for, or None."""
+    """The vendor and device of PCI_VDEVICE or PCI_DEVICE_DATA, which concatenate words; None for other macros."""
     if name == "PCI_VDEVICE":
         return f".vendor = PCI_VENDOR_ID_{arguments[0]}, .device = ({arguments[1]})"
     if name == "PCI_DEVICE_DATA":
@@ -88,7 +88,7 @@ def vendor_device(name, arguments):
 
 
 def expanded(text, macros, depth=0):
-    """The text with every known macro replaced by what it stands for."""
+    """The text with every known macro expanded."""
     if depth > MAX_DEPTH:
         return text
     out, place = [], 0
@@ -109,7 +109,7 @@ def expanded(text, macros, depth=0):
 
 
 def replaced(name, arguments, macros):
-    """What stands for a word, and whether its arguments were used."""
+    """The replacement of a word, and whether its arguments were used."""
     if arguments is not None and (pasted := vendor_device(name, arguments)):
         return pasted, True
     parameters, body = macros.get(name) or ROW_MACROS.get(name) or (None, None)
@@ -135,7 +135,7 @@ def number_of(text):
 
 
 def row_from(text):
-    """The row that one `{ ... }` of the array is, or None for the empty one at its end."""
+    """The row in one `{ ... }` of the array; None for the empty row at the end."""
     values = {}
     for position, part in enumerate(split_top(text)):
         named = re.match(r"\.(\w+)\s*=\s*(.*)", part, re.S)

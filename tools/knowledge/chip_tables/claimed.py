@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each source says by itself of the ids it lists: the other side of a comparison with chips.json.
+"""The facts that each source by itself gives about the ids that it lists, for a comparison with chips.json.
 
 Nothing here reads a hand-written table or the merged rows, so that the comparison means something. The exceptions are
 what the document decides otherwise, each with the reason.
@@ -53,7 +53,7 @@ class Claims:
 
 
 def integrated_by_driver(linux, driver):
-    """A function that says of a row whether the driver's table calls it integrated; None where that is open."""
+    """A function that returns whether a row is integrated according to the driver's table; None if this is unknown."""
     if driver == "amdgpu":
         return lambda row: "AMD_IS_APU" in row.driver_data
     if driver == "radeon":
@@ -77,7 +77,7 @@ def claim_kernel(claims, linux):
 
 
 def claim_nvidia(claims, names, readme, linux, mesa):
-    """By class nouveau takes all of NVIDIA's; the list of ids is pci.ids' and that of NVIDIA's open modules."""
+    """nouveau accepts all devices of NVIDIA by class, so the ids come from pci.ids and NVIDIA's open modules."""
     rules = nvidia.capability_by_chipset(mesa.read("src/nouveau/winsys/nouveau_device.c"))
     # The last chipset that the rules of this Mesa version distinguish.
     newest = max(number for _, number, _ in rules) + 0x10
@@ -100,7 +100,7 @@ def claim_mesa(claims, mesa):
 
 
 def display_vendors(vendors):
-    """The vendors that have a device whose name is a display adapter's: a heuristic, so each is to be looked at."""
+    """The vendors that have a device with the name of a display adapter. This is a heuristic, so a person must check each of them."""
     found = [vendor for vendor, (_, devices) in vendors.items()
              if vendor not in NO_DISPLAY_MAKERS
              and any(DISPLAY.search(name) and not NO_DISPLAY.search(name) for name in devices.values())]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents as text: one line for each row, so that a difference can be read."""
+"""The data files as text, with one line for each row, so that differences are readable."""
 
 import json
 

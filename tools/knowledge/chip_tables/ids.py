@@ -29,7 +29,7 @@ def id_list(numbers):
 
 
 def ids_in(text):
-    """The numbers that an id list stands for; none for "*"."""
+    """The numbers in an id list; empty for "*"."""
     numbers = []
     for word in text.split():
         if word == "*":

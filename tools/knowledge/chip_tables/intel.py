@@ -16,7 +16,7 @@ DISCRETE = ("dg1", "dg2", "ats", "pvc", "bmg", "cri")
 
 
 def chip_of_group(group):
-    """dg2-g10 of INTEL_DG2_G10_M_IDS, skl of INTEL_SKL_ULT_GT2_IDS."""
+    """The chip of a group: dg2-g10 for INTEL_DG2_G10_M_IDS, skl for INTEL_SKL_ULT_GT2_IDS."""
     name = group.removeprefix("INTEL_").removesuffix("_IDS")
     if name.startswith(("I8", "I9", "G33", "G45", "GM45")):
         return name.lower()
@@ -29,7 +29,7 @@ def chip_of_group(group):
 
 
 def groups(header):
-    """{device id: chip}: the smallest group of the kernel's header that names the id itself."""
+    """{device id: chip}: the smallest group in the kernel's header that lists the id directly."""
     found = {}
     for name, (parameters, body) in c_tables.macros_in(header).items():
         if parameters and name.startswith("INTEL_") and name.endswith("_IDS"):
@@ -64,7 +64,7 @@ def architectures(runtime):
 
 
 def names(runtime):
-    """{device id: name} where the runtime has one that says more than "Graphics"."""
+    """{device id: name}, for names in the runtime that are more specific than "Graphics"."""
     text = runtime.read(NAMES)
     pairs = re.findall(r"NAMEDDEVICE\(0x([0-9A-Fa-f]+), \w+, \"([^\"]+)\"\)", text)
     plain = {int(device, 16): re.sub(r"\((R|TM)\)", "", name) for device, name in pairs}
@@ -72,7 +72,7 @@ def names(runtime):
 
 
 def integrated(linux):
-    """{device id: whether the kernel's drivers say that it is integrated}."""
+    """{device id: whether the device is integrated according to the kernel's drivers}."""
     found = {}
     for driver in ("i915", "xe"):
         discrete = kernel.discrete_descriptions(linux.read(kernel.DRIVERS[driver][0]))
@@ -89,7 +89,7 @@ def chip_word(kernel_chip, runtime_chip):
 
 
 def mesa_chips(mesa):
-    """{device id: chip} of Mesa's lists: a few ids that the kernel dropped again."""
+    """{device id: chip} of Mesa's lists: a few ids that the kernel has removed."""
     text = "\n".join(mesa.read(f"include/pci_ids/{name}_pci_ids.h") for name in ("iris", "crocus"))
     return {int(device, 16): family.split("_")[0] for device, family in re.findall(r"CHIPSET\(0x(\w+),\s*(\w+),", text)}
 
@@ -112,7 +112,7 @@ def facts(linux, runtime, mesa):
 
 
 def fill_versions(records):
-    """An id that the runtime does not list has the version of its chip, if that has only one."""
+    """Gives ids that the runtime does not list the version of their chip, if the chip has only one version."""
     versions = {}
     for record in records.values():
         if record["architecture"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Linux kernel's GPU and accelerator drivers say of the devices that they claim."""
+"""The facts in the Linux kernel's GPU and accelerator drivers about the devices that they support."""
 
 import re
 
@@ -57,7 +57,7 @@ def virtio_gpu_id(linux):
 
 
 def discrete_descriptions(text):
-    """The names of the Intel device descriptions that say is_dgfx."""
+    """The names of the Intel device descriptions with is_dgfx."""
     macros = c_tables.macros_in(text)
     clean = c_tables.without_comments(text)
     found = set()
@@ -116,14 +116,14 @@ def gfx_of_chips(linux):
 
 
 def unsupported_amd(linux):
-    """The ids that amdgpu refuses: everything before it, from mach64 on."""
+    """The ids that amdgpu refuses: all older chips, starting with mach64."""
     text = c_tables.without_comments(linux.read(DRIVERS["amdgpu"][0]))
     start = text.find("amdgpu_unsupported_pciidlist[]")
     return {int(word, 16) for word in re.findall(r"0x([0-9A-Fa-f]{4})", text[start:text.find("};", start)])}
 
 
 def nouveau_chipsets(linux):
-    """{chip name: number} of the chips that nouveau knows; one name may stand for two ("MCP77/MCP78")."""
+    """{chip name: number} of the chips that nouveau knows; a name may contain two chips ("MCP77/MCP78")."""
     text = linux.read(DRM + "nouveau/nvkm/engine/device/base.c")
     numbers = dict((name, int(number, 16)) for number, name
                    in re.findall(r"case 0x(\w+): device->chip = &(\w+);", text))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold of chips.json, whoever wrote it. No sources are needed."""
+"""The rules that chips.json must follow, whether it was generated or edited. No sources are needed."""
 
 import json
 import re
@@ -125,7 +125,7 @@ def architectures(document, rules):
 
 
 def problems(text, rules):
-    """Everything that is wrong with the document, one line each."""
+    """All faults of the data file, one line for each."""
     document = json.loads(text)
     if document.get("schema") != SCHEMA or next(iter(document)) != "schema":
         return ["schema: not the first member, or another"]
