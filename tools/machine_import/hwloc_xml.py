@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hwloc topologies: a PCI tree on which hwloc has already placed what each API reports."""
+"""hwloc topologies: a PCI tree to which hwloc has already added the devices of each API."""
 
 import os
 import re
@@ -138,7 +138,7 @@ def expect(machine, function, facts):
 
 
 def facts_of(api, index, infos, address):
-    """What the XML says of one API object, in the words of the worker."""
+    """The facts about an API object in the XML, under the keys that the worker uses."""
     size = infos.get("CUDAGlobalMemorySize") or infos.get("OpenCLGlobalMemorySize")
     total = int(re.match(r"\d+", size)[0]) * 1024 if size else None
     facts = {"index": index, "name": infos["GPUModel"], "vendor_id": None, "device_id": None, "pci": address,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sysfs trees of application cards that LACT records, each with a .snap of what LACT makes of it."""
+"""Sysfs trees of cards that LACT has recorded, each with a .snap file that contains LACT's results."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the vendors' records together with the hand-written ones, and ids that say the same into one row."""
+"""Merges the vendors' records with the hand-written records, and combines ids with equal facts into one row."""
 
 import json
 import pathlib
@@ -20,12 +20,12 @@ def table(name):
 
 
 def shortest(name):
-    """A device list's name without what every card says."""
+    """A name in a device list, without the words that occur in all names."""
     return name.replace("AMD ", "").replace("NVIDIA ", "").replace("(TM)", "").replace("  ", " ").strip()
 
 
 def with_name(record, device, names):
-    """The name goes into the document only where pci.ids has none."""
+    """The name is included only if pci.ids has none."""
     called = record.pop("called", None)
     if called and device not in names and shortest(called) not in NO_NAMES:
         record["name"] = shortest(called)
@@ -33,7 +33,7 @@ def with_name(record, device, names):
 
 
 def gathered(sources):
-    """({vendor: {device: record}}, doubts) of everything that a table of somebody else says."""
+    """({vendor: {device: record}}, doubts) of all facts in the tables of other projects."""
     names = {vendor: devices for vendor, (_, devices) in pci_ids.read(sources["pci_ids"].read("pci.ids")).items()}
     linux, runtime = sources["linux"], sources["intel_runtime"]
     listed = amd.device_list(sources["amd_devices"].read("DeviceInfo.cpp"))
@@ -53,7 +53,7 @@ def gathered(sources):
 
 
 def add_display_drivers(found, linux):
-    """Ids of the kernel's drivers that only show pixels, of vendors that no table above has."""
+    """Ids of the kernel's display-only drivers, for vendors that are in no table above."""
     for driver in kernel.DRIVERS:
         if kernel.role_of(linux, driver) != "display":
             continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's GPUs: pci.ids names their chips, nouveau numbers them, Mesa says what the numbers can run."""
+"""NVIDIA's GPUs: pci.ids has the names of the chips, nouveau their numbers, and Mesa the compute capability for each number."""
 
 import re
 
@@ -34,7 +34,7 @@ def capability_by_chipset(text):
 
 
 def capability(chipset, rules):
-    """"8.6" for 0x172; None for a chip that does not compute."""
+    """"8.6" for 0x172; None for a chip that cannot compute."""
     for how, number, sm in rules:
         if chipset == number if how == "==" else chipset >= number:
             return f"{sm // 10}.{sm % 10}"
@@ -42,7 +42,7 @@ def capability(chipset, rules):
 
 
 def chip_of(name):
-    """ga102 of "GA102GL [RTX A6000]", or None for what is no GPU."""
+    """ga102 for "GA102GL [RTX A6000]"; None if the device is not a GPU."""
     if name.startswith("nForce") and "NV1A" in name:
         return "nv1a"
     if name.startswith("nForce2 IGP"):
@@ -74,7 +74,7 @@ def is_integrated(chip):
 
 
 def architecture_of(chip, chipsets, rules):
-    """(capability, the sources that say so)."""
+    """(capability, the sources for it)."""
     if chip in CAPABILITY:
         return CAPABILITY[chip], ["nvidia-list"]
     number = chipset_of(chip, chipsets)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a table is read from: a git directory at a commit, a folder, or one file."""
+"""The source of a table: a git directory at a commit, a folder, or one file."""
 
 import functools
 import pathlib
@@ -7,7 +7,7 @@ import subprocess
 
 
 class MissingSource(Exception):
-    """A source, or a file in one, cannot be read. The text says which."""
+    """A source, or a file in one, cannot be read. The text contains its name."""
 
 
 class GitSource:
@@ -36,7 +36,7 @@ class GitSource:
 
 
 class FolderSource:
-    """The files of an unpacked release. The commit is what the caller says it is: usually its tag."""
+    """The files of an unpacked release. The caller specifies the commit, which is usually a tag."""
 
     def __init__(self, folder, commit):
         self.folder = pathlib.Path(folder)
@@ -55,7 +55,7 @@ class FolderSource:
 
 
 def source_from(argument):
-    """The source that `PATH` or `PATH@COMMIT` names. A folder that is no git directory needs the `@`."""
+    """The source that `PATH` or `PATH@COMMIT` names. For a folder that is not a git directory, the `@` is required."""
     path, _, commit = argument.partition("@")
     folder = pathlib.Path(path)
     if folder.is_file():

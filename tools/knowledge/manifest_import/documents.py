@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading what other projects wrote: size limits, strict JSON, and complaints that name their place."""
+"""Reads files of other projects, with size limits, strict JSON, and error messages that contain the position."""
 
 import contextlib
 import json
@@ -31,7 +31,7 @@ class Refusal(Exception):
 
 @contextlib.contextmanager
 def within(place):
-    """Puts the place in front of each Refusal from inside."""
+    """Adds the place to the beginning of each Refusal that is raised inside."""
     try:
         yield
     except Refusal as problem:
@@ -66,7 +66,7 @@ def decoded(data, language):
 
 
 def parse_json(data, limit):
-    """The one document in these bytes, as strictly as the program reads JSON."""
+    """Parses one JSON document, as strictly as gpuprobe does."""
     text = decoded(checked_size(data, limit), "JSON")
     try:
         document = json.loads(text, object_pairs_hook=Members, parse_int=integer, parse_constant=no_constant)
@@ -92,7 +92,7 @@ class Members(dict):
 
 
 def integer(text):
-    """Beyond 64 bits it is a number like any other."""
+    """Integers of more than 64 bits become floating-point numbers."""
     return int(text) if len(text) <= 20 and -(1 << 63) <= int(text) < 1 << 64 else float(text)
 
 
@@ -101,7 +101,7 @@ def no_constant(word):
 
 
 def check_tree(node, depth):
-    """Refuses what json.loads() accepts and the program does not."""
+    """Refuses documents that json.loads() accepts but gpuprobe does not."""
     value = node.value
     if isinstance(value, (dict, list)) and depth == MAX_JSON_DEPTH:
         node.refuse("nested too deeply")
@@ -137,7 +137,7 @@ class Json:
         return self.value
 
     def at(self, key):
-        """The member of that key; null when there is none."""
+        """The member with that key; null if there is none."""
         part = path_part(key)
         dot = "." if self.path and not part.startswith("[") else ""
         return Json(self.expect("object").get(key), f"{self.path}{dot}{part}")
@@ -155,7 +155,7 @@ class Json:
         return self.at(key).expect(kind)
 
     def optional(self, key, kind="string", default=None):
-        """The default when it is null or missing."""
+        """The value, or the default if the value is null or missing."""
         return default if self.at(key).value is None else self.at(key).expect(kind)
 
     def items(self, key):

@@ -84,7 +84,7 @@ def artifact_of(asset):
 
 
 def place(asset, overlay, platforms):
-    """Puts the file among the variants. Returns why it can't be one; None when it is."""
+    """Adds the file to the variants. Returns the reason if the file can't be a variant, or None."""
     rule = next((rule for rule in overlay.rules if matches(rule.pattern, asset.name)), None)
     if not rule:
         return "no rule of the overlay"

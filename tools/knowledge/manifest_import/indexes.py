@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What projects' own indexes list: a release of GitHub, an index of wheels, a project of PyPI, Ollama's presets.
+"""Reads the indexes of projects: a release on GitHub, an index of wheels, a project on PyPI, Ollama's presets.
 
 Sources: the REST API of GitHub ("Get a release by tag name"); PEP 503 and 691; PEP 600 for manylinux;
 https://docs.pypi.org/api/json/; cmake-presets(7), and CUDA_ARCHITECTURES and HIP_ARCHITECTURES of cmake-properties(7)
@@ -38,7 +38,7 @@ def github_release(data):
 
 
 def version_of(text):
-    """Numbers to compare by; None for what is no release, as 2.15.0.dev1."""
+    """The version as numbers for comparisons; None if it is not a release, for instance 2.15.0.dev1."""
     return tuple(int(part) for part in text.split(".")) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9}){0,3}", text) else None
 
 
@@ -111,7 +111,7 @@ def pypi_project(data):
 
 @dataclasses.dataclass
 class Code:
-    """What a folder of Ollama's has kernels for; all empty where its preset names nothing, as for Vulkan."""
+    """The targets for which a folder of Ollama has kernels; empty if its preset lists none, as for Vulkan."""
 
     sass: list
     ptx: list
@@ -119,7 +119,7 @@ class Code:
 
 
 def capability_of(word):
-    """The compute capability of 75, 75-real or 75-virtual as text; None for code of one chip or family, as 90a."""
+    """The compute capability of 75, 75-real or 75-virtual as text; None for kernels that run on only one chip or family, such as 90a."""
     number = re.fullmatch("([0-9]{1,3})([0-9])(-real|-virtual)?", word)
     return f"{number[1]}.{number[2]}" if number else None
 
@@ -141,7 +141,7 @@ def inherited(preset):
 
 
 def variables_of(presets, name, known):
-    """Its own and those that it inherits, of which the first wins. `known` keeps them, and ends a circle."""
+    """The preset's own variables and the inherited ones, of which the first has precedence. `known` caches them, and prevents endless recursion."""
     if name not in known:
         known[name] = found = {}
         for parent in reversed(inherited(presets[name])):

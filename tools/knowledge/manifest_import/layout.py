@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layout of data/knowledge/applications: two spaces, and on one line whatever fits there."""
+"""The layout of data/knowledge/applications: an indentation of two spaces, and everything that fits is on one line."""
 
 import json
 
@@ -21,7 +21,7 @@ def quoted(value):
 
 
 def filled(words, indent):
-    """A list of short words, as many on a line as fit."""
+    """A list of short words, with as many words on a line as fit."""
     lines = [""]
     for place, word in enumerate(words):
         item = quoted(word) + ("," if place + 1 < len(words) else "")

@@ -102,7 +102,7 @@ def toolkit_of(ref, major):
 
 
 def unfit(key, ref):
-    """Why the image is not for this capability: some name an image that was built for another one."""
+    """The reason why the image is not for this capability: some capabilities refer to an image that was built for another one."""
     if "://" in ref:
         return "not an OCI reference"
     if key in ("default", "cpu"):
@@ -111,7 +111,7 @@ def unfit(key, ref):
 
 
 def place(key, backend, references, platforms):
-    """Puts the image among the variants. Returns why it can't be one; None when it is."""
+    """Adds the image to the variants. Returns the reason if the image can't be a variant, or None."""
     if key not in CAPABILITIES:
         return "stands for no GPU known on Linux"
     if backend not in references:

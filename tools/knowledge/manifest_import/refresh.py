@@ -19,7 +19,7 @@ BACKEND = "llama-cpp"  # the entry of LocalAI's gallery that the data file descr
 
 
 class Renewal:
-    """A document that is being made again. An application has its manifest in `now`; other documents have none."""
+    """A data file that is being updated. For an application, `now` has the manifest; other data files have none."""
 
     def __init__(self, document, path=None):
         self.before, self.document, self.path = document, copy.deepcopy(document), path
@@ -31,7 +31,7 @@ class Renewal:
         return {"schema": "gpuprobe.variants/1", "name": self.name, **self.now}
 
     def variants(self):
-        """(platform, name, variant), and each may be left out while they are gone through."""
+        """Iterates over (platform, name, variant). Variants may be removed during the iteration."""
         return [(platform, name, variant) for platform, content in self.now["platforms"].items()
                 for name, variant in list(content["variants"].items())]
 
@@ -43,7 +43,7 @@ class Renewal:
         del self.now["platforms"][platform]["variants"][name]
 
     def date(self, day):
-        """Good from that day on, for half a year."""
+        """Sets the dates: the data file is valid from that day on, for half a year."""
         end = (day.replace(day=1) + datetime.timedelta(days=184)).replace(day=min(day.day, 28))
         self.now["issued"], self.now["expires"] = (f"{each}T00:00:00Z" for each in (day, end))
 
@@ -55,13 +55,13 @@ def architecture_of(platform):
 # GitHub ---------------------------------------------------------------------------------------------------------------
 
 def asset_of(url, repository, tag):
-    """The name of the file that is fetched from this release; None when it is another one's."""
+    """The name of the file from this release; None if the file is from another release."""
     start = f"https://github.com/{repository}/releases/download/{tag}/"
     return url.removeprefix(start) if url.startswith(start) else None
 
 
 def renew_file(file, asset, release, old):
-    """Puts the release's file in place of the old one's. Returns the name that the release lacks, or None."""
+    """Replaces the old file with the file of the release. Returns the name if the release lacks the file, or None."""
     name = asset.replace(old, release.tag)
     if name not in release.assets:
         return name
@@ -114,7 +114,7 @@ def renew_archives(renewal, release):
 
 
 def note_new_assets(renewal, release, known):
-    """Those that are named like the known ones up to where these differ."""
+    """Notes new files whose names have the common beginning of the known names."""
     start = os.path.commonprefix([name for name in known if name.startswith(known[0].split("-")[0])])
     for name in sorted(set(release.assets) - set(known)):
         if name.startswith(start):
@@ -150,7 +150,7 @@ def renew_by_wheels(renewal, lists):
 
 
 def note_age(variant, there, newest):
-    """An index that ends with an older version installs that one."""
+    """Notes indexes whose newest version is older, because pip would install that version from them."""
     if there[:2] < newest[:2]:
         variant["version"] = dotted(there)
     else:
@@ -230,7 +230,7 @@ def renew_by_presets(renewal, folders):
 
 
 def renew_code(renewal, place, device, code):
-    """Puts the preset's kernels in place of the document's. Where the GPUs of one build need different drivers, the document says
+    """Replaces the kernels in the data file with those of the preset. Where the GPUs of one build need different drivers, the document says
     which: a person has to."""
     alternatives = device if isinstance(device, list) else [device]
     there = merged_code(alternatives)

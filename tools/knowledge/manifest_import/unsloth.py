@@ -49,13 +49,13 @@ def clamped(number):
 
 
 def priority_of(artifact, line):
-    """Newest runtime first, then the build for the fewest capabilities, then the lower rank, as its installer does."""
+    """The priority is the same as in its installer: newest runtime first, then the build for the fewest capabilities, then the lower rank."""
     span = int(artifact.capabilities[-1]) - int(artifact.capabilities[0])
     return 1_000_000 * line - 1000 * clamped(span) - clamped(artifact.rank)
 
 
 def cuda_variant(artifact):
-    """Each NVIDIA GPU needs code of its own."""
+    """The variant for CUDA. Each NVIDIA GPU needs kernels for its own architecture."""
     line = re.fullmatch("cuda0*([0-9]{1,2})", artifact.line)
     if not line or not artifact.capabilities:
         return None
@@ -88,7 +88,7 @@ def file_of(artifact, hashes):
 
 
 def place(artifact, hashes, platforms):
-    """Puts the file among the variants. Returns why it can't be one; None when it is."""
+    """Adds the file to the variants. Returns the reason if the file can't be a variant, or None."""
     if artifact.kind not in KINDS:
         return f"of another kind: {artifact.kind}"
     if artifact.asset not in hashes.files:

@@ -19,7 +19,7 @@ class MergeKey(str):
 
 
 class Mapping(dict):
-    """The members of a mapping but for those that it merges, whose mappings are in `merged`."""
+    """The members of a mapping, without the merged mappings, which are in `merged`."""
 
     def __init__(self):
         super().__init__()
@@ -101,7 +101,7 @@ def scalar(event):
 
 
 def parse_yaml(data, limit):
-    """The one document in these bytes. Every scalar is a text or None."""
+    """Parses one YAML document. Every scalar becomes a text or None."""
     text = decoded(checked_size(data, limit), "YAML")
     builder = Builder()
     mark = None

@@ -152,7 +152,7 @@ class Run:
         return last
 
     def set(self, words):
-        """A variable whose value cannot be read becomes unknown, unless it is the one that is asked for."""
+        """Assigns a variable. If the value cannot be read, the variable becomes unknown; for the requested variable, this is an error."""
         values = words[1:words.index("CACHE")] if "CACHE" in words else [word for word in words[1:] if word != "PARENT_SCOPE"]
         try:
             self.variables.values[words[0]] = self.variables.filled(";".join(values))
@@ -176,7 +176,7 @@ class Run:
 
 
 def commands_before(commands, name):
-    """Those before the first command of that name; an if() that is still open there ends there."""
+    """The commands before the first command of that name. An if() that is still open at this position ends there."""
     end = next((number for number, (each, _) in enumerate(commands) if each == name), None)
     if end is None:
         raise Refusal(f"no {scrubbed(name)}()")

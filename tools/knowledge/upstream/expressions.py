@@ -23,7 +23,7 @@ def from_json(text):
 
 
 def lowered(value):
-    """Comparisons of texts ignore the case of letters."""
+    """The text in lower case, because comparisons of texts ignore case."""
     return value.lower() if isinstance(value, str) else value
 
 

@@ -48,7 +48,7 @@ class Function:
                 refuse(node)
 
     def assign(self, name, node):
-        """A variable whose value cannot be read becomes unknown, unless it is the one that is asked for."""
+        """Assigns a variable. If the value cannot be read, the variable becomes unknown; for the requested variable, this is an error."""
         try:
             value = self.value(node)
         except Refusal:

@@ -132,7 +132,7 @@ def with_libraries(table, documents):
 
 
 def kernels_of(libraries, name, form):
-    """What the library has kernels for. An empty list if it has none of that form."""
+    """The targets for which the library has kernels. An empty list if it has no kernels of that form."""
     return libraries[name].get("sass" if form in ("sass", "ptx", "all code") else "gfx", [])
 
 
@@ -155,7 +155,7 @@ def extracted(rule, data, table):
 
 
 def lacking(data, texts_of_document):
-    """The texts of the document that the file does not have. {words} stand for anything."""
+    """The texts of the document that the file lacks. {words} match any text."""
     text = " ".join(decoded(data, "text").split())
     return [each for each in texts_of_document for part in re.split(r"\{[^{}]*\}", each) if " ".join(part.split()) not in text]
 
@@ -209,13 +209,13 @@ def fact_of(document, start):
 
 
 def index_of(address):
-    """Where the folder has the index or page of that address."""
+    """The path in the folder of the index or page with that address."""
     matches = ((re.fullmatch(pattern, address), name) for pattern, name in INDEXES)
     return next((name.format(*(group.replace("/", "+") if "npm" in name else group for group in match.groups())) for match, name in matches if match), None)
 
 
 def page_of(folder, address):
-    """What the folder has for that address. The latest release counts for a release if it is the same one."""
+    """The content that the folder has for that address. If the latest release is the requested release, it is used."""
     name = index_of(address)
     if name is None or (folder / name).is_file():
         return name and read_file(folder / name, MAX_INDEX)
@@ -280,7 +280,7 @@ def apply_rule(rule, document, folder, table, write):
 
 
 def contained(rule, document, data):
-    """A text of the document that the file lacks has no replacement: a person has to find it."""
+    """If the file lacks a text of the document, a person has to find the replacement."""
     wanted = rule["expect"] if "expect" in rule else [word for _, value in values_at(document, rule) for word in leaves(value, -1)]
     wanted = [match[match.re.groups and 1] for word in wanted if (match := re.fullmatch(rule.get("only", "(.*)"), word))]
     missing = lacking(data, wanted or refuse("the document has no such text"))
@@ -288,7 +288,7 @@ def contained(rule, document, data):
 
 
 def facts_without_rule(table, document):
-    """Those that neither a rule nor an entry of `by_hand` is about: a list without any is complete."""
+    """The facts without a rule and without an entry in `by_hand`. The list is empty if the rules are complete."""
     entries = [entry for entry in table["rules"] + table["by_hand"] if document["name"] in entry["applications"]]
     covered = [fact["of"] for entry in entries for fact in facts_of(document, entry["fact"])]
     return [fact["of"] for fact in document.get("source", {}).get("facts", []) if fact["of"] not in covered]

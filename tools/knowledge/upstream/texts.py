@@ -11,7 +11,7 @@ from manifest_import.yaml_tree import parse_yaml
 
 
 def only(found, what):
-    """The one value that is there; another number of different values is refused."""
+    """The only value. Zero or several different values are refused."""
     values = list(dict.fromkeys(found))
     if len(values) != 1:
         raise Refusal(f"{what}: found {len(values)} values instead of one")
@@ -95,7 +95,7 @@ def values_on(node, path):
 
 
 def value_on(node, path):
-    """The value on the path; a list if the path has `*` or a condition."""
+    """The value at the path; a list if the path contains `*` or a condition."""
     found = values_on(node, path)
     if not found:
         raise Refusal(f"{scrubbed('/'.join(map(str, path)))}: missing")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which version of a project a document describes, and whether the project's index has a newer one.
+"""Finds out which version of a project a data file describes, and whether the project's index has a newer version.
 
 `releases` in tools/knowledge/rules.json names each document's index. FOLDER has it as it was fetched:
 github/OWNER+NAME.json, pypi/PROJECT.json or npm/PACKAGE.json.
@@ -51,7 +51,7 @@ def newest_in(folder, index):
 
 
 def looked_up(table, document, folder, day):
-    """What the document says of its project's versions, and what the folder's index says if there is one."""
+    """The versions in the data file and, if the folder has an index, the versions in the index."""
     source = document["source"]
     found = Version(document["name"], described(document), source.get("checked"), source.get("newer"))
     index = table.get("releases", {}).get(document["name"])
@@ -63,7 +63,7 @@ def looked_up(table, document, folder, day):
 
 
 def put(version, document):
-    """Writes what was looked up into the document's source, before its facts."""
+    """Writes the versions that were looked up to the `source` of the data file, before its facts."""
     source = document["source"]
     facts = source.pop("facts")
     for key in ("checked", "newer"):

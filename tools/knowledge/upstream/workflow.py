@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GitHub workflow: the entries of a job's matrix, and what its steps write into the environment.
+"""Reads a GitHub workflow: the entries of a job's matrix, and the environment variables that its steps write.
 
 Source: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax
 """
