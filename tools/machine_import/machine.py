@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One capture folder in the making: files, nodes, probe answers, expectations and provenance."""
+"""Builds a capture folder: files, nodes, answers of probes, expectations and provenance."""
 
 import json
 import os
@@ -171,7 +171,7 @@ def case_source(case):
 
 
 def copy_stated(machine, case):
-    """Takes over what the index says that the source states."""
+    """Copies the facts that the source states according to the index."""
     for fact in case["facts"]:
         machine.stated(fact["fact"], fact["stated_at"])
 
@@ -182,12 +182,12 @@ def gpu(address, **members):
 
 
 def gap(reason, value):
-    """A right value that the application does not find yet. The test fails when it does, until the mark goes."""
+    """Marks a correct value that gpuprobe does not find yet. If gpuprobe finds it, the test fails until the mark is removed."""
     return {"_known_gap": reason, "_value": value}
 
 
 def answered(**device):
-    """An API that answered for this GPU, with the facts that must be there."""
+    """An API that listed this GPU, with the facts that are expected."""
     view = {"outcome": "answered"}
     if device:
         view["device"] = device

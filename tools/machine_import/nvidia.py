@@ -145,7 +145,7 @@ def address_of(device):
 
 
 def build_tree(machine, system, devices):
-    """The part of /sys and /proc that follows from what NVML says."""
+    """The parts of /sys and /proc that follow from NVML's answers."""
     for device in devices:
         address = address_of(device)
         machine.pci_device(address)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rocm-smi --json: it prints amdgpu's sysfs files, so the tree can be put back."""
+"""rocm-smi --json prints amdgpu's sysfs files, so the sysfs tree can be restored from it."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole sysfs snapshots (hwloc's and ghw's test tarballs), cut down to what an inventory reads."""
+"""Complete sysfs snapshots (test tarballs of hwloc and ghw), reduced to the files that an inventory reads."""
 
 import os
 import posixpath

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tsuku's detection fixtures: trees with nothing but vendor and class files."""
+"""tsuku's detection fixtures: trees that contain only vendor and class files."""
 
 import json
 import os

@@ -29,7 +29,7 @@ LIBRARIES = [
 
 
 def licence(*own):
-    """The licence of a work that contains the program and parts with these licences of its own."""
+    """The license of a work that contains the program and has parts with these licenses."""
     parts = {"Apache-2.0", *own, *(library.licence for library in LIBRARIES)}
     return " AND ".join(sorted(f"({part})" if " OR " in part else part for part in parts))
 
