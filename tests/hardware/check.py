@@ -55,7 +55,7 @@ class Program:
 
 
 def smi(fields):
-    """One dictionary per GPU, in nvidia-smi's words."""
+    """One dictionary for each GPU, with nvidia-smi's names."""
     lines = subprocess.run(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"],
                            capture_output=True, text=True, check=True).stdout.strip().splitlines()
     return [dict(zip(fields, (cell.strip() for cell in line.split(",")))) for line in lines]
@@ -135,7 +135,7 @@ def check_selectors(tally, program, report):
 
 
 def without_moments(report):
-    """What two reports of one machine share."""
+    """The part that two reports about a machine must have in common."""
     text = json.dumps(report, sort_keys=True)
     for key in ("created_usec", "generation", "age_usec", "duration_usec", "free", "budget", "usage", "free_at_usec", "available", "source",
                 "state"):
@@ -150,7 +150,7 @@ def without_moments(report):
 
 
 def differences(left, right, path=""):
-    """Where two documents differ, as "path: left / right"."""
+    """The differences of two documents, as "path: left / right"."""
     if isinstance(left, dict) and isinstance(right, dict):
         return [found for key in sorted(left.keys() | right.keys())
                 for found in differences(left.get(key), right.get(key), f"{path}.{key}")]
@@ -180,7 +180,7 @@ def check_capture(tally, program, out):
 
 
 def headless_vulkan(folder):
-    """The variable with which NVIDIA's Vulkan driver works without an X library, where it needs one."""
+    """The variable with which NVIDIA's Vulkan driver works without an X library, if it needs one."""
     try:
         stock = next(pathlib.Path(place) / "nvidia_icd.json"
                      for place in ("/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d")
@@ -202,7 +202,7 @@ def wall(command, environment=None):
 
 
 def cold_query(program):
-    """Wall time, and what the slowest worker of that run took."""
+    """The wall time, and the time of the slowest worker of that run."""
     start = time.monotonic()
     report = program.json("--direct", "--no-cache", "describe")
     seconds = time.monotonic() - start

@@ -41,13 +41,13 @@ def seconds_of(command):
 
 
 def environment(home):
-    """Ours, or that of a user who has no cache yet."""
+    """This process's environment, or that of a user without a cache."""
     places = ("HOME", "XDG_CACHE_HOME", "CUDA_CACHE_PATH", "__GL_SHADER_DISK_CACHE_PATH")
     return None if home is None else {"HOME": home} | {name: value for name, value in os.environ.items() if name not in places}
 
 
 def times_of(process, start):
-    """When it has answered, and when it has ended; None where its driver is not there."""
+    """The times of the answer and of the end; None if the driver is missing."""
     answer = process.stdout.readline()
     answered = time.monotonic() - start
     process.wait()
@@ -71,7 +71,7 @@ def without_cache(bare, driver):
 
 
 def together(bare, drivers):
-    """The times of those that are started at once without a cache."""
+    """The times of drivers that are started at the same time without a cache."""
     time.sleep(PAUSE)
     with (tempfile.TemporaryDirectory(prefix="gpuprobe-home-") as home,
           concurrent.futures.ThreadPoolExecutor(len(drivers)) as waiting):
@@ -81,7 +81,7 @@ def together(bare, drivers):
 
 
 class Daemon:
-    """One that has no cache, asked over its socket until all drivers have answered."""
+    """A daemon without a cache. It is called through its socket until all drivers have answered."""
 
     def __init__(self, binaries, options=()):
         self.folder = tempfile.TemporaryDirectory(prefix="gpuprobe-cold-")
@@ -126,7 +126,7 @@ def is_told(gpu):
 
 
 def first_look(binaries, options=()):
-    """Seconds from the start of a daemon to what it says first, and what it says at the end."""
+    """The seconds from the start of a daemon to its first answers, and its last answer."""
     time.sleep(PAUSE)
     told, choices = {}, []
     with Daemon(binaries, options) as daemon:
@@ -150,13 +150,13 @@ def first_look(binaries, options=()):
 
 
 def medians_of_drivers(rounds):
-    """Of when each has answered, and has ended."""
+    """The medians of the times of the answer and of the end of each driver."""
     return {driver: {what: statistics.median(one[driver][what] for one in rounds) for what in ("answered", "ended")}
             for driver in rounds[0]}
 
 
 def medians(rounds):
-    """Of each value that every round has."""
+    """The median of each value that every round has."""
     return {name: statistics.median(one[name] for one in rounds) for name in rounds[0] if all(name in one for one in rounds)}
 
 

@@ -69,7 +69,7 @@ def targets(scratch):
 
 
 def read_all(reader):
-    """What comes, and (bytes so far, seconds since now) of each piece of it."""
+    """All data, and (bytes so far, seconds since the start) for each piece."""
     begin, data, arrivals = time.monotonic(), b"", []
     while piece := os.read(reader, 65536):
         data += piece
@@ -90,7 +90,7 @@ def phase_times(data, arrivals, end):
 
 
 def ask(api, options, extra):
-    """One worker by itself; worker_process.py takes its frames apart."""
+    """Runs one worker. worker_process.py parses its frames."""
     from worker_process import Frames
     reader, writer = os.pipe()
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "CUDA_CACHE_PATH": f"{CACHE}/cuda",
@@ -127,7 +127,7 @@ def figure(measured, key, unit):
 
 
 def examine(device, label, api, options, extra):
-    """Both stages; the figures, and the seconds they took."""
+    """Runs both stages. Returns the figures, and the seconds that the stages took."""
     verified, first = stage("verify", device, api, options, extra)
     if verified.done["outcome"] == "absent":
         return None, first

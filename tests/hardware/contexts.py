@@ -101,7 +101,7 @@ def used_mib(index):
 
 
 def taken(api, address):
-    """What nvidia-smi tells of one context, in MiB; or why there is none."""
+    """The size of a context in MiB according to nvidia-smi, or the reason why there is none."""
     before = used_mib(address)
     child = subprocess.Popen([sys.executable, __file__, "--take", api], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True,

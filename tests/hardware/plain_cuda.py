@@ -20,7 +20,7 @@ HEAD = ".version 7.0\n.target sm_70\n.address_size 64\n"
 
 
 def kernel(name, register, step, start, end):
-    """Every lane multiplies and adds for itself; what comes out is stored, so that nothing can be left out."""
+    """Every lane multiplies and adds independently. The results are stored, so that the compiler cannot remove the computation."""
     lanes = range(LANES)
     lines = [f".visible .entry {name}(.param .u64 out, .param .f32 scale) {{",
              f".reg .{register} v<{LANES}>, m, n; .reg .b32 i, t; .reg .b64 p, o; .reg .pred go; .reg .b16 h;",
@@ -72,7 +72,7 @@ class Cuda:
         return pointer
 
     def best(self, work, times):
-        """Seconds for one, of the best of seven rounds; two before to warm up."""
+        """The seconds for one run in the best of seven rounds, after two rounds to warm up."""
         seconds = []
         for _ in range(9):
             self.call("cuEventRecord", self.events[0], None)

@@ -44,7 +44,7 @@ PLAN_OVERHEAD = {"cuda": [], "vulkan": ["--context-memory=50MiB"]}  # docs/plan.
 # The files that are copied to the machine with the GPU.
 
 def without_other_code(data, keep=90):
-    """The library with zeros for the CUDA code of other GPUs. Layout as in src/inventory/gpu_code.cpp."""
+    """The library, with the CUDA kernels for other GPUs replaced by zeros. Layout as in src/inventory/gpu_code.cpp."""
     data = bytearray(data)
     kept = dropped = 0
     at = data.find(b"\x50\xed\x55\xba")
@@ -125,7 +125,7 @@ class Machine:
         self.broken = {"LD_LIBRARY_PATH": f"{empty}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
 
     def ask(self, *words):
-        """With a home of its own: what a run reports of its choice would change the next one's."""
+        """Runs gpuprobectl with a separate home folder, because an outcome that a run reports would change the next choice."""
         return subprocess.run([self.ctl, "--direct", *words], capture_output=True, text=True, timeout=120, check=False,
                               env={**os.environ, "HOME": tempfile.mkdtemp(dir=self.folder)})
 
@@ -136,7 +136,7 @@ class Machine:
         return [sys.executable, str(PROGRAM), str(self.libraries[backend]), str(model), str(context), str(tokens)]
 
     def held(self, command, variables, seconds=2.0):
-        """The program's answer, its end, its errors, and how much more of the GPU was used while it lived."""
+        """The program's output, exit status and errors, and the additional GPU memory that was used while it was running."""
         before = used_mib()
         child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                  env={**os.environ, **variables})

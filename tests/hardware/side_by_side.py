@@ -32,7 +32,7 @@ def cold_start(binaries):
 
 
 def numbers(value, path=()):
-    """Every number of a JSON value, by where it stands."""
+    """Every number in a JSON value, by its path."""
     if isinstance(value, bool) or value is None:
         return
     if isinstance(value, (int, float)):

@@ -53,7 +53,7 @@ class Machine:
         self.told = collections.defaultdict(collections.Counter)
 
     def new_home(self):
-        """What a run reports of its choice is kept there, and would change the next one's."""
+        """A new home folder, because an outcome that a run reports is stored there and would change the next choice."""
         return tempfile.mkdtemp(dir=self.folder)
 
     def run(self, *words, program, **variables):
@@ -98,7 +98,7 @@ def situations(machine, gpu):
 
 
 def short_programs(machine, gpu):
-    """Contexts that are held for a moment: what was not seen is not known, and is never none."""
+    """Contexts that exist only for a moment: if the use was not seen, it must be reported as unknown, never as no use."""
     wrong = untold = 0
     for _ in range(2):
         for api, taken in (("cuda", "context"), ("opencl", "opencl"), ("vulkan", "vulkan")):

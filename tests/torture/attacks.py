@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks of a driver, drawn from the table of tests/escape, and two clients that want their answers meanwhile."""
+"""Attacks by a driver, chosen from the table of tests/escape, while two clients make calls."""
 import json
 import multiprocessing
 import os
@@ -56,7 +56,7 @@ def become(user):
 
 
 def ask_regularly(kind, path, user, stop, waits):
-    """In a process of its own: what it waits is the daemon's time, and not ours."""
+    """Runs in a separate process, so that waiting times are caused by the daemon, not by this program."""
     waited, problem = [], None
     try:
         become(user)
@@ -72,7 +72,7 @@ def ask_regularly(kind, path, user, stop, waits):
 
 
 class Client:
-    """Somebody who asks what is known already, through one interface."""
+    """A client that requests cached answers through one interface."""
 
     def __init__(self, kind, path, user=None):
         self.stop, self.waits = multiprocessing.Event(), multiprocessing.Queue()
@@ -80,7 +80,7 @@ class Client:
         self.process.start()
 
     def end(self):
-        """[(when, seconds)], and what went wrong."""
+        """Returns [(when, seconds)] and the errors."""
         self.stop.set()
         try:
             return self.waits.get(timeout=40)
@@ -90,7 +90,7 @@ class Client:
 
 
 def table_and_world(options):
-    """tests/escape, which is told by its environment what was built."""
+    """Loads tests/escape, which reads from the environment where the built programs are."""
     os.environ.update(GPUPROBE_BIN=str(pathlib.Path(options.daemon).parent), GPUPROBE_SOURCE=str(ROOT),
                       GPUPROBE_FAKES=str(options.bin.resolve() / "fakes"))
     sys.path[:0] = [str(ROOT / "tests/escape"), str(ROOT / "tests/integration/bus")]
@@ -100,7 +100,7 @@ def table_and_world(options):
 
 
 def drawn(rows, count, rng):
-    """So many of them, each as often as the others."""
+    """The given number of attacks, each equally often."""
     while count > 0:
         turn = rng.sample(rows, len(rows))
         yield from turn[:count]
@@ -108,7 +108,7 @@ def drawn(rows, count, rng):
 
 
 class Siege:
-    """One daemon, and the world of tests/escape around it."""
+    """A daemon in the environment of tests/escape."""
 
     def __init__(self, patient, peer, escape, victims, world):
         self.patient, self.peer, self.escape, self.victims, self.world = patient, peer, escape, victims, world
@@ -128,7 +128,7 @@ class Siege:
             self.watch.end()
 
     def attack(self, row, calm, figures):
-        """Seconds in which it ran."""
+        """Runs an attack. Returns the seconds that it took."""
         start = time.monotonic()
         report = self.ask(row.name, "slow" if row.beside else "-")
         end = time.monotonic()
@@ -139,7 +139,7 @@ class Siege:
 
 
 def besiege(options, siege, figures):
-    """(name, start, end) of each attack, and before them of none."""
+    """(name, start, end) of each attack, preceded by a period without an attack."""
     calm = siege.escape.others(siege.ask("none"))
     start = time.monotonic()
     time.sleep(CALM)
@@ -159,7 +159,7 @@ def besiege(options, siege, figures):
 
 
 def waits_by_attack(times, clients):
-    """Rows of a table: what each interface's client waited while each attack ran; milliseconds."""
+    """Rows of a table: the waiting times, in milliseconds, of each interface's client during each attack."""
     rows = {}
     for name, start, end in times:
         row = rows.setdefault(name, {})
@@ -169,7 +169,7 @@ def waits_by_attack(times, clients):
 
 
 def run(options):
-    """Figures of so many attacks, with what two clients waited during each."""
+    """The figures for the given number of attacks, with the waiting times of two clients during each."""
     escape, victims = table_and_world(options)
     figures = Figures("attacks")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="torture-", dir=pathlib.Path(options.daemon).parents[1]))

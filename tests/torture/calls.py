@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Callers that err, hurry, leave in the middle and never read, and one that wants its answers meanwhile."""
+"""Callers that make mistakes, send fast, leave during a call or never read, while another client makes calls."""
 import multiprocessing
 import random
 import time
@@ -29,14 +29,14 @@ LEFT_OUT = {"SetOverride", "ClearOverride", "ReportOutcome", "ClearQuarantine", 
 
 
 def steady(value):
-    """Without what may change while nothing does."""
+    """The answer without values that change all the time."""
     if isinstance(value, dict):
         return {key: steady(item) for key, item in value.items() if key != "Generation"}
     return [steady(item) for item in value] if isinstance(value, list) else value
 
 
 def ask_regularly(path, stop, times):
-    """A client of its own process: what it waits is the daemon's time and not ours."""
+    """A client in a separate process, so that waiting times are caused by the daemon, not by this program."""
     peer, waited, problem = Peer(path), [], None
     try:
         while not stop.is_set():
@@ -56,7 +56,7 @@ class Client:
         self.process.start()
 
     def end(self):
-        """Seconds of each call, and what went wrong."""
+        """Returns the seconds of each call and the errors."""
         self.stop.set()
         told = self.times.get(timeout=60)
         self.process.join()
@@ -97,7 +97,7 @@ class Crowd:
             self.figures.outcomes["right"] += 1
 
     def exchange(self, peer):
-        """A batch of calls, each of which must be answered."""
+        """Makes a batch of calls, each of which must be answered."""
         sent = dict(self.good(peer) if self.random.random() < 0.7 else self.bad(peer)
                     for _ in range(self.random.randint(1, BATCH)))
         self.figures.count += len(sent)
@@ -108,14 +108,14 @@ class Crowd:
         peer.drop_fds()
 
     def abandon(self, peer):
-        """Calls whose caller is gone before it can be answered."""
+        """Makes calls whose caller leaves before the answer."""
         for _ in range(self.random.randint(1, BATCH)):
             (self.good if self.random.random() < 0.5 else self.bad)(peer)
             self.figures.count += 1
             self.figures.outcomes["abandoned"] += 1
 
     def tear(self, peer):
-        """A message whose end never comes."""
+        """Sends a message whose end never arrives."""
         data = wire.call(peer.next_serial(), NAME, ROOT, MANAGER, *GOOD[1])
         peer.send(data[: self.random.randrange(1, len(data))])
         self.figures.count += 1
@@ -134,7 +134,7 @@ class Crowd:
         self.peers[place] = self.patient.connect(with_fds=True)
 
     def stop_reading(self):
-        """Large answers that nobody takes."""
+        """Requests large answers that are never read."""
         for _ in range(SLOW_READERS):
             peer = self.patient.connect()
             self.unread.append(peer)
@@ -159,7 +159,7 @@ def judge_growth(figures, patient, may_settle):
 
 
 def run(options):
-    """Figures of at least so many calls."""
+    """The figures for at least the given number of calls."""
     rng, figures = random.Random(options.seed), Figures("calls")
     with Patient(options.daemon, "--replay", str(options.replay)) as patient:
         crowd = Crowd(patient, rng, figures)

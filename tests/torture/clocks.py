@@ -33,7 +33,7 @@ INSTANT = re.compile(r"(created|at|since)_?usec$", re.IGNORECASE)  # the key of 
 
 
 class WallClock:
-    """What the daemon's wall clock shows: the true time and an offset in seconds."""
+    """The daemon's wall clock: the true time plus an offset in seconds."""
 
     def __init__(self, folder):
         self.path, self.offset, self.shown, self.jumps = pathlib.Path(folder, "clock"), 0, [], 0
@@ -65,7 +65,7 @@ class WallClock:
 
 
 def jumps(rng, now):
-    """Offsets of one step, in turn. `now`: the offset of before."""
+    """The offsets of one step, in order. `now`: the previous offset."""
     today = -time.time()
     kind = rng.randrange(7)
     if kind == 0:
@@ -170,7 +170,7 @@ class Steps:
         return any(reason["Code"] == "reported-failed" for candidate in answer["Candidates"] for reason in candidate.get("Reasons", []))
 
     def judge_expiry(self):
-        """A failure from more than LASTS ahead is from before the clock was set back: its age is not known, and it does not count."""
+        """If a failure is more than LASTS in the future, it is from before the clock was set back. Its age is unknown, so it is ignored."""
         now = self.clock.now()
         for name, at in self.reported.items():
             counts, age = self.counts(name), now - at
@@ -188,7 +188,7 @@ class Steps:
             self.timed(self.peer.ping)
 
     def probe(self):
-        """One that hangs, and a jump while it does."""
+        """Starts a probe that hangs, and changes the clock during the probe."""
         self.peer.manager("ClearQuarantine", "a{sv}", [{"all": ("b", True)}])
         start = time.monotonic()
         serial = self.peer.ask(NAME, ROOT, MANAGER, "Probe", "aoasa{sv}", [[], ["level_zero", "cuda"], {}])
@@ -240,7 +240,7 @@ class Steps:
 
 
 def run(options):
-    """Figures of so many steps, each of a jump or of a series of small ones."""
+    """The figures for the given number of steps. Each step is a jump or a series of small jumps."""
     figures, folder = Figures("jumps of the clock"), pathlib.Path(options.folder, "clocks")
     folder.mkdir()
     machine, clock = drivers.h200(folder / "drivers"), WallClock(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that is in use on NVIDIA's devices, from NVML. Source: nvml.h, nvmlMemory_t."""
+"""The memory that is in use on NVIDIA's devices, from NVML. Source: nvml.h, nvmlMemory_t."""
 import ctypes
 import time
 
@@ -9,7 +9,7 @@ class _Memory(ctypes.Structure):
 
 
 def used():
-    """Bytes on all devices together; None where that is not known."""
+    """The used bytes of all devices together; None if unknown."""
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:
@@ -33,7 +33,7 @@ def used():
 
 
 def settled(before, within=10):
-    """The same, once it is what it was before, or after that many seconds."""
+    """The used bytes, as soon as they are equal to the earlier value, or after that many seconds."""
     late = time.monotonic() + within
     now = used()
     while now is not None and before is not None and now > before and time.monotonic() < late:

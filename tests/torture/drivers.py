@@ -31,7 +31,7 @@ def frames(devices, outcome):
 
 
 class Drivers:
-    """Lays the worker out in `folder`. `answers`: API -> its devices."""
+    """Writes the worker to `folder`. `answers`: API -> its devices."""
 
     def __init__(self, folder, answers):
         self.folder = pathlib.Path(folder)
@@ -50,7 +50,7 @@ class Drivers:
         path.touch() if hangs else path.unlink(missing_ok=True)
 
     def launches(self, api=None):
-        """How many workers began, of one API or of all."""
+        """The number of workers that were started, for one API or for all."""
         lines = self.launched.read_text(encoding="ascii").splitlines()
         return sum(api in (None, line.split(" ")[0]) for line in lines)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bus of our own on which messages arrive that no true bus would let through."""
+"""A fake bus that sends messages that a real bus would refuse."""
 import array
 import os
 import select
@@ -15,7 +15,7 @@ DEADLINE = 15
 
 
 def reply_to(line):
-    """Of a server that believes everybody. Who names no user is asked for one, and may say DATA for none."""
+    """The reply of a server that accepts every client. A client that sends no user is asked for it, and may answer DATA without a user."""
     if b"AUTH EXTERNAL " in line or line.startswith(b"DATA"):
         return b"OK " + GUID + b"\r\n"
     if b"AUTH EXTERNAL" in line:
@@ -24,7 +24,7 @@ def reply_to(line):
 
 
 class FalseBus:
-    """Listens at `path` for one daemon at a time. Errors of its methods: Gone, when the daemon has hung up."""
+    """Listens at `path` for one daemon at a time. Errors of its methods: Gone if the daemon has closed the connection."""
 
     def __init__(self, path):
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
@@ -33,7 +33,7 @@ class FalseBus:
         self.socket, self.buffer, self.serial, self.has_name = None, bytearray(), 0, False
 
     def accept(self, within=DEADLINE):
-        """The next daemon, up to the point where it has its name. Errors: TimeoutError."""
+        """Accepts the next daemon, and serves it until it has its name. Errors: TimeoutError."""
         self.hang_up()
         if not select.select([self.listener], [], [], within)[0]:
             raise TimeoutError("nobody connects")
@@ -84,7 +84,7 @@ class FalseBus:
             rights = []
 
     def serve(self, within):
-        """Takes what the daemon says within that time and answers what it asks the bus. Returns the rest."""
+        """Reads the daemon's messages for that time and answers its calls to the bus. Returns the other messages."""
         others, late = [], time.monotonic() + within
         while select.select([self.socket], [], [], max(0, late - time.monotonic()))[0]:
             try:

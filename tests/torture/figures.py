@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a torture showed, for people and for programs."""
+"""The results of a torture test, for people and for programs."""
 import collections
 import json
 
@@ -8,7 +8,7 @@ MEMORY_SLACK = 16 * MIB  # per device, because other programs also use it
 
 
 def quantile(times):
-    """(median, 99th percentile, longest) in milliseconds; None without any."""
+    """(median, 99th percentile, longest) in milliseconds; None if there are no values."""
     if not times:
         return None
     ordered = sorted(times)
@@ -84,7 +84,7 @@ class Figures:
         return "\n".join(lines)
 
     def table(self):
-        """What clients waited while each attack ran; milliseconds."""
+        """The waiting times of clients during each attack, in milliseconds."""
         interfaces = list(dict.fromkeys(interface for waits in self.by_attack.values() for interface in waits))
         if interfaces:
             yield f"{'meanwhile':<26}" + "".join(f" {interface + ' p50':>11} {'p99':>9} {'longest':>9}" for interface in interfaces)

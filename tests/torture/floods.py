@@ -48,7 +48,7 @@ SOCKET_CALLS = {
 
 
 class Echo:
-    """A program that answers at once, in a process of its own."""
+    """A program that answers immediately, in a separate process."""
 
     NAME = "org.gpuprobe.Echo"
 
@@ -82,7 +82,7 @@ class EchoClient(BusClient):
 
 
 def messages_in(data):
-    """How many replies are whole in this, and the rest of it."""
+    """The number of complete replies in the bytes, and the remaining bytes."""
     count = 0
     while len(data) >= 16:
         body, fields = struct.unpack_from("<I", data, 4)[0], struct.unpack_from("<I", data, 12)[0]
@@ -101,7 +101,7 @@ def answers_in(data):
 
 
 class Flooder:
-    """A connection with as many calls on their way as it may have."""
+    """A connection that keeps as many calls pending as allowed."""
 
     def __init__(self, connection, call, count, total, received=b""):
         self.socket, self.call, self.count, self.total = connection, call, count, total
@@ -126,7 +126,7 @@ class Flooder:
 
 
 class Deaf(Flooder):
-    """One that sends and never reads."""
+    """A client that sends and never reads."""
 
     def wants(self):
         return selectors.EVENT_WRITE
@@ -139,7 +139,7 @@ class Deaf(Flooder):
 
 
 class Stranger(Flooder):
-    """One that the daemon does not know: it leaves once it was answered."""
+    """A client that the daemon does not know. It leaves after the answer."""
 
     def go_on(self, events):
         before = self.total.value
@@ -149,7 +149,7 @@ class Stranger(Flooder):
 
 
 def calls_of(peer, kind, place):
-    """What makes the next call."""
+    """A function that makes the next call."""
     calls = BUS_CALLS[kind]
     calls = [(*call[:-1], [value.format(place) if isinstance(value, str) else value for value in call[-1]]) for call in calls]
     flags = wire.NO_REPLY if kind == "no reply" else 0
@@ -176,7 +176,7 @@ def flooders(interface, kind, path, total):
 
 
 def flood(interface, kind, path, total, connected):
-    """Until it is killed. What the daemon or the bus ends is connected again."""
+    """Sends calls until it is killed. Connects again if the daemon or the bus closes the connection."""
     become(NOBODY)
     selector = selectors.DefaultSelector()
     while True:
@@ -197,7 +197,7 @@ def flood(interface, kind, path, total, connected):
 
 
 def each_flood(options, patient, paths, figures):
-    """(name, start, end) of each, and before them of none."""
+    """(name, start, end) of each flood, preceded by a period without a flood."""
     start = time.monotonic()
     time.sleep(options.flood)
     times = [("(nothing)", start, time.monotonic())]
@@ -223,7 +223,7 @@ def each_flood(options, patient, paths, figures):
 
 
 def rested(patient, within=10):
-    """Resident bytes once nobody floods any more."""
+    """The resident bytes after the flood has ended."""
     late = time.monotonic() + within
     while patient.resident() >= RESTED and time.monotonic() < late:
         time.sleep(0.1)
