@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of every method with made-up values, through a true bus, and damaged messages from a false one."""
+"""Calls of every method with random values through a real bus, and damaged messages from a fake bus."""
 import os
 import random
 import struct
@@ -53,7 +53,7 @@ class Fuzzer:
         return serial, data, fds, flags
 
     def batch(self):
-        """Returns whether the bus still bears with us."""
+        """Returns whether the bus has kept the connection."""
         waiting = set()
         # If we send what the bus forbids, we lose the connection and all later messages.
         self.values = self.invalid if self.random.random() < INVALID else self.valid
@@ -95,7 +95,7 @@ class Fuzzer:
 
 
 def damaged(data, rng):
-    """The message with some of its bytes changed, lost, or said twice."""
+    """The message with some of its bytes changed, removed or repeated."""
     data = bytearray(data)
     # Mostly change bytes after the lengths, because a reader with a wrong length waits for data
     # that never comes.
@@ -115,7 +115,7 @@ def damaged(data, rng):
 
 
 class Damage:
-    """A daemon whose bus is not what it seems."""
+    """A daemon on a fake bus."""
 
     def __init__(self, options, rng, figures):
         self.random, self.figures, self.values = rng, figures, Values(rng, largest=10_000)
@@ -145,7 +145,7 @@ class Damage:
         self.bus.accept()
 
     def answers(self):
-        """Whether a whole call is still answered; after damage, it may have to come back first."""
+        """Whether a correct call is still answered. After damage, the daemon may have to reconnect first."""
         for _ in range(2):
             try:
                 data, serial = self.bus.call(ROOT, MANAGER, "ListApplications")
@@ -208,7 +208,7 @@ def fuzz_false_bus(options, methods, rng, figures):
 
 
 def run(options):
-    """Figures of at least so many calls."""
+    """The figures for at least the given number of calls."""
     rng, figures = random.Random(options.seed), Figures("made-up calls")
     start = time.monotonic()
     with Patient(options.daemon, "--replay", str(options.replay)) as patient:

@@ -28,7 +28,7 @@ SETTLED = 120  # seconds, at most, until the report shows the machine
 
 
 class Bed:
-    """The test bed, by orders to its process."""
+    """The test bed, which is controlled by sending commands to its process."""
 
     def __init__(self):
         self.process = subprocess.Popen(["umockdev-wrapper", "/usr/bin/python3", str(BED)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -53,7 +53,7 @@ class Bed:
 
 
 class Machine:
-    """What is plugged in: address -> [device id, revision]."""
+    """The devices that are plugged in: address -> [device id, revision]."""
 
     def __init__(self, bed, patient, figures, rng):
         self.bed, self.figures, self.random, self.plugged = bed, figures, rng, {}
@@ -64,7 +64,7 @@ class Machine:
             self.order("malformed", name, subsystem, kind)
 
     def order(self, *words, events=1):
-        """And one question, so that the daemon has taken the events."""
+        """Sends commands, and makes one call, so that the daemon has handled the events."""
         self.bed.do(*words)
         self.figures.count += events
         self.peer.ping()
@@ -114,7 +114,7 @@ class Machine:
             self.of_others(OTHERS if kind < 0.8 else MALFORMED)
 
     def reported(self):
-        """As `plugged`, from the report."""
+        """The devices in the report, in the form of `plugged`."""
         found = {}
         for gpu in json.loads(self.peer.manager("Describe")[0])["gpus"]:
             identity = gpu["pci"]
@@ -156,7 +156,7 @@ def storm(options, machine, patient, drivers, figures):
 
 
 def run(options):
-    """Figures of at least so many events."""
+    """The figures for at least the given number of events."""
     figures, bed = Figures("hardware events"), Bed()
     drivers = Drivers(pathlib.Path(options.folder, "storm"), {})
     try:

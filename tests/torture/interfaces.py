@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a daemon can be asked, from its own introspection."""
+"""The methods of a daemon, from its introspection data."""
 import dataclasses
 import xml.etree.ElementTree as xml
 
@@ -17,7 +17,7 @@ class Method:
 
 
 def methods_of(peer, path="/"):
-    """All, of every object."""
+    """All methods of all objects."""
     try:
         node = xml.fromstring(peer.call(NAME, path, INTROSPECTABLE, "Introspect")[0])
     except Refused:

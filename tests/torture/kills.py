@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Daemons that are killed while clients change what is kept, and started again on what the disk has.
+"""Daemons that are killed while clients change the stored state, and that are then started again with the state on disk.
 
 A change that was acknowledged must be there after the restart. A change that was still unanswered may be there or not. Anything
 else was never asked for.
@@ -119,7 +119,7 @@ def files_below(folder):
 
 
 def strangers(patient):
-    """(files that were set aside, temporary files): what may lie there is named, and so is its lock."""
+    """(files that were set aside, temporary files). Expected files and their locks are ignored."""
     found = files_below(f"{patient.folder}/state") | files_below(f"{patient.folder}/cache")
     found -= KEPT | {f"{name}.lock" for name in KEPT}
     found = {name for name in found if not re.fullmatch(r"drivers/icd-\d+/driver\.icd", name)}
@@ -128,7 +128,7 @@ def strangers(patient):
 
 
 def kept(patient, peer):
-    """(kind, application) -> number, as the daemon or its file has it."""
+    """(kind, application) -> number, from the daemon or its file."""
     overrides = peer.manager("ListOverrides")[0]
     found = {("override", name): entry["Rule"]["min-memory"] for name, entry in overrides.items()}
     path = pathlib.Path(patient.folder, "state/outcomes")
@@ -187,7 +187,7 @@ class Rounds:
         self.figures.wrong += [f"round {number}: {note}" for note in notes & {"state-ignored", "state-not-kept", "cache-ignored"}]
 
     def end_cleanly(self):
-        """One more start that changes everything once, and ends by SIGTERM."""
+        """Starts the daemon once more, changes everything once, and ends it by SIGTERM."""
         peer = self.patient.connect()
         ready(peer, self.patient)
         interface = BusInterface(self.patient)
@@ -208,7 +208,7 @@ class Rounds:
 
 
 def run(options):
-    """Figures of so many kills."""
+    """The figures for the given number of kills."""
     figures, folder = Figures("kills"), pathlib.Path(options.folder, "kills")
     folder.mkdir()
     machine = drivers.h200(folder / "drivers")

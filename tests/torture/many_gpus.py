@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A captured machine with any number of GPUs, made from the recorded H200, and the questions of each interface about it.
+"""A captured machine with any number of GPUs, made from the recorded H200, and calls about it through each interface.
 
 Every GPU is asked about on the bus and on the socket. Then tests/integration/interfaces asks the socket, the C library, the Python and
 Node.js packages, D-Bus and gpuprobectl the same questions, and compares what they answer byte for byte.
@@ -32,7 +32,7 @@ def uuid_of(place):
 
 
 def devices(recorded, count):
-    """The H200's record for each GPU, after the devices that are none."""
+    """The H200's record for each GPU, after the devices that are not GPUs."""
     one = [device for device in recorded if device["pci"] == ADDRESS]
     yield from (device for device in recorded if device["pci"] != ADDRESS)
     for device in one:
@@ -102,7 +102,7 @@ class Questions:
         return {address: path for path, address in told.items()}
 
     def about(self, place, path):
-        """One GPU, on the bus and on the socket."""
+        """Makes the calls about one GPU, on the bus and on the socket."""
         gpu, uuid = f"pci:{address_of(place)}", f"GPU-{uuid_of(place)}"
         answer = self.timed(self.socket.call, "Select", request={"gpus": [gpu]})
         self.equal(gpu, (answer["backend"], answer["gpus"]), ("cuda", [gpu]))
@@ -128,7 +128,7 @@ class Questions:
 
 
 def ask_every_interface(options, machine, figures):
-    """What tests/integration/interfaces finds."""
+    """The results of tests/integration/interfaces."""
     folder = pathlib.Path(options.daemon).parent
     if not options.questions or not (folder / "gpuprobectl").exists():
         return
@@ -145,7 +145,7 @@ def ask_every_interface(options, machine, figures):
 
 
 def run(options):
-    """Figures of the questions about so many GPUs. The machine is what --calls asks about afterwards."""
+    """The figures for calls about the given number of GPUs. Afterwards, --calls uses this machine."""
     figures, start = Figures(f"{options.gpus} GPUs"), time.monotonic()
     options.replay = make(options.folder, options.gpus)
     with Patient(options.daemon, "--replay", str(options.replay), socket=True) as patient:

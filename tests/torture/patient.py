@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon on a bus of its own, and what can be seen of it from outside."""
+"""A daemon on a private bus, and its properties that are visible from outside."""
 import os
 import pathlib
 import signal
@@ -59,7 +59,7 @@ class Bus:
                 env={**os.environ, "LISTEN_FDS": "1", "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={self.path}"})
 
     def stop(self):
-        """As if it crashed."""
+        """Ends the bus as if it had crashed."""
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
@@ -85,7 +85,7 @@ class Patient:
         self.start()
 
     def start(self):
-        """Also again, after it ended: with the same folders on the same bus."""
+        """Starts the daemon. It can be started again after it has ended, with the same folders on the same bus."""
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
                                         env=self.environment)
         self.wait_for_name()
@@ -95,7 +95,7 @@ class Patient:
         self.process.wait()
 
     def terminate(self):
-        """Its exit status after SIGTERM."""
+        """Sends SIGTERM. Returns the exit status."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(DEADLINE)
 
@@ -127,7 +127,7 @@ class Patient:
         return self.process.poll() is None
 
     def last_words(self):
-        """What it logged, and how it ended if it did: a number below zero is a signal's."""
+        """The end of its log, and its exit status if it has ended; a negative number means a signal."""
         self.log.flush()
         with open(self.log.name, encoding="utf-8", errors="replace") as log:
             said = log.read()[-2000:]
@@ -135,12 +135,12 @@ class Patient:
 
     @property
     def is_instrumented(self):
-        """By a sanitizer, which keeps memory for a while."""
+        """Whether the daemon runs with a sanitizer, which keeps freed memory for some time."""
         content = pathlib.Path(self.program).read_bytes()
         return b"__asan_init" in content or b"__tsan_init" in content
 
     def resident(self):
-        """Bytes of memory."""
+        """The resident memory in bytes."""
         with open(f"/proc/{self.pid}/statm", encoding="ascii") as statm:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -159,21 +159,21 @@ class Patient:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def settled_descriptors(self, most, within=10):
-        """How many descriptors are left once it had time to notice what others left behind; at once where no more than most."""
+        """The number of descriptors after the daemon had time to close those of clients that have left; at once if there are no more than `most`."""
         late = time.monotonic() + within
         while self.descriptors() > most and time.monotonic() < late:
             time.sleep(0.02)
         return self.descriptors()
 
     def settled_resident(self, most, within=10):
-        """Bytes of memory once it had time to give back what large answers took; at once if no more than `most`."""
+        """The memory in bytes after the daemon had time to return the memory of large answers; at once if it is no more than `most`."""
         late = time.monotonic() + within
         while self.resident() > most and time.monotonic() < late:
             time.sleep(0.1)
         return self.resident()
 
     def children(self):
-        """Ids of its child processes, those that nobody has waited for too."""
+        """The ids of its child processes, including those that were not reaped yet."""
         found = []
         for thread in os.listdir(f"/proc/{self.pid}/task"):
             try:

@@ -16,7 +16,7 @@ DEADLINE = 30
 
 
 class Refused(Exception):
-    """An error reply; its name."""
+    """An error reply. Contains the name of the error."""
 
 
 class Gone(Exception):
@@ -56,7 +56,7 @@ class Peer:
         return self.serial
 
     def send(self, data, fds=()):
-        """All of it, while taking in what arrives: two that only write would wait for each other."""
+        """Sends everything, and reads what arrives in the meantime. If both sides only wrote, they would wait for each other."""
         late = time.monotonic() + DEADLINE
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         data = memoryview(data)
@@ -107,7 +107,7 @@ class Peer:
         return serial
 
     def reply_to(self, serial, timeout=DEADLINE):
-        """Leaves out what is meant for others."""
+        """Returns the reply to a call, and skips messages for others."""
         while True:
             message = self.receive(timeout)
             if message.answers == serial:
@@ -116,7 +116,7 @@ class Peer:
                 self.signals.append(message)
 
     def call(self, destination, path, interface, member, signature="", values=(), timeout=DEADLINE):
-        """What it answers. Errors: Refused too."""
+        """Makes a call and returns the answer. Errors: also Refused."""
         message = self.reply_to(self.ask(destination, path, interface, member, signature, values), timeout)
         if message.kind == wire.ERROR:
             raise Refused(message.error, *message.values())
@@ -129,7 +129,7 @@ class Peer:
         return self.call(NAME, ROOT, BUS + ".Properties", "Get", "ss", [MANAGER, name])[0]
 
     def ping(self):
-        """Seconds that an answer of the daemon takes."""
+        """The seconds until the daemon answers."""
         start = time.monotonic()
         self.call(NAME, ROOT, BUS + ".Peer", "Ping")
         return time.monotonic() - start

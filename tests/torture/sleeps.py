@@ -28,7 +28,7 @@ DEADLINE_MS = 20_000  # workers continue while the daemon is stopped
 
 
 class Login:
-    """logind, as far as the daemon listens to it."""
+    """A fake logind with the signals to which the daemon listens."""
 
     def __init__(self, patient):
         self.peer, self.count = patient.connect(), 0
@@ -41,12 +41,12 @@ class Login:
         self.count += 1
 
     def settled(self):
-        """Once the daemon has what was told: the bus keeps the order of what one connection sends."""
+        """Waits until the daemon has received the signals. The bus keeps the order of messages from one connection."""
         self.peer.call(NAME, ROOT, BUS + ".Peer", "Ping", timeout=PATIENCE)
 
 
 class Waiter(threading.Thread):
-    """A client that wants its answers meanwhile."""
+    """A client that makes calls in the meantime."""
 
     def __init__(self, patient, figures, turn):
         super().__init__(daemon=True)
@@ -102,7 +102,7 @@ class Nights:
         self.is_asleep = words[-1]
 
     def probe(self):
-        """Does not wait for the answer."""
+        """Starts a probe without waiting for the answer."""
         self.unanswered.append(self.prober.ask(NAME, ROOT, MANAGER, "Probe", "aoasa{sv}", [[], [], {}]))
         self.rounds += 1
 
@@ -114,7 +114,7 @@ class Nights:
         self.figures.outcomes["stops"] += 1
 
     def asleep(self):
-        """Nothing is launched from here to "false"; what had been launched before ends."""
+        """Checks that no worker is started before the next "false", and that running workers end."""
         self.login.settled()
         quiet(self.patient)
         before = self.machine.launches()
@@ -145,7 +145,7 @@ class Nights:
         self.figures.count += 1
 
     def morning(self):
-        """After the last "false" every call is answered and every driver was asked."""
+        """Checks that after the last "false" every call is answered and every driver was probed."""
         self.tell(False)
         waiting = set(self.unanswered)
         while waiting:
@@ -172,7 +172,7 @@ def judge_end(nights, before, launches, targets):
 
 
 def run(options):
-    """Figures of so many nights."""
+    """The figures for the given number of nights."""
     figures, folder = Figures("sleeps"), pathlib.Path(options.folder, "sleeps")
     machine = drivers.h200(folder)
     with Patient(options.daemon, "--worker", str(machine.program), f"--deadline-ms={DEADLINE_MS}", socket=True) as patient:

@@ -30,7 +30,7 @@ PROBED_EVERY, OVERRIDDEN_EVERY = 20, 3  # events
 
 
 def own_bytes(pid):
-    """Memory that no other process shares."""
+    """The memory that is not shared with other processes."""
     lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Private_"))
 
@@ -60,7 +60,7 @@ class Day:
         self.memory, self.waits = [], []
 
     def hot_plug(self):
-        """One GPU more or less, which must be signalled once."""
+        """Adds or removes a GPU, which must be signaled once."""
         before, plugged = self.watcher.take(), self.machine.plugged
         comes = not plugged or (len(plugged) < MOST_PLUGGED and self.random.random() < 0.5)
         if comes:
@@ -135,7 +135,7 @@ class Day:
 
 
 def run(options):
-    """Figures of so many seconds."""
+    """The figures for the given number of seconds."""
     figures, bed = Figures("soak"), Bed()
     drivers = Drivers(pathlib.Path(options.folder, "soak"), {})
     try:

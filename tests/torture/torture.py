@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does to the daemon what drivers and callers may do, and looks at what becomes of it."""
+"""Does to the daemon what drivers and callers might do, and checks the result."""
 import argparse
 import importlib
 import pathlib
@@ -16,40 +16,40 @@ KINDS = {"runs": "workers", "attacks": "attacks", "kills": "kills", "clock": "cl
 def arguments(words):
     parser = argparse.ArgumentParser(
         prog="tools/torture", description=__doc__,
-        epilog="Ends with 1 if the daemon died, answered wrongly, lost something or grew. Needs python3 and dbus-daemon.")
-    parser.add_argument("--runs", type=int, default=0, metavar="N", help="so many hostile workers at least")
-    parser.add_argument("--calls", type=int, default=0, metavar="N", help="so many hostile calls")
+        epilog="The exit status is 1 if the daemon died, gave a wrong answer, lost data or used more and more memory. Needs python3 and dbus-daemon.")
+    parser.add_argument("--runs", type=int, default=0, metavar="N", help="at least this number of hostile workers")
+    parser.add_argument("--calls", type=int, default=0, metavar="N", help="number of hostile calls")
     parser.add_argument("--flood", type=float, default=0, metavar="SECONDS",
-                        help="200 connections that ask without end, so long for each kind of call")
+                        help="200 connections that make calls continuously, for this time for each kind of call")
     parser.add_argument("--only", action="append", default=[], metavar="FLOOD",
                         help="this flood alone, as the table has it: 'select, bus'; repeatable")
     parser.add_argument("--bus", choices=("dbus-daemon", "dbus-broker"), default="dbus-daemon",
                         help="the program that carries the calls of --flood (dbus-daemon)")
     parser.add_argument("--fuzz", type=int, default=0, metavar="N", help="so many calls with made-up values")
     parser.add_argument("--attacks", type=int, default=0, metavar="N",
-                        help="so many of the attacks in tests/escape, and what clients wait meanwhile")
+                        help="number of attacks from tests/escape, during which the waiting times of clients are measured")
     parser.add_argument("--kills", type=int, default=0, metavar="N",
-                        help="so many times SIGKILL for the daemon while clients change what it keeps")
+                        help="number of times that the daemon gets SIGKILL while clients change its state")
     parser.add_argument("--clock", type=int, default=0, metavar="N",
-                        help="so many jumps of the wall clock, by seconds up to decades, while questions are asked")
+                        help="number of jumps of the wall clock, by seconds up to decades, while clients make calls")
     parser.add_argument("--sleeps", type=int, default=0, metavar="N",
-                        help="so many suspends and resumes, with halves missing, while probes run and clients wait")
+                        help="number of suspends and resumes, some of them incomplete, while probes run and clients wait")
     parser.add_argument("--storm", type=int, default=0, metavar="N",
-                        help="so many hardware events at least, of GPUs, of other devices and of malformed ones")
+                        help="at least this number of hardware events, of GPUs, of other devices and malformed ones")
     parser.add_argument("--soak", type=float, default=0, metavar="SECONDS",
-                        help="GPUs that come and go one at a time, probes, overrides and clients, by the clock")
+                        help="GPUs that appear and disappear one at a time, probes, overrides and clients, for this time")
     parser.add_argument("--gpus", type=int, default=0, metavar="N",
-                        help="each interface asked on a made-up machine with so many GPUs; --calls is about that machine then")
-    parser.add_argument("--questions", type=int, default=60, metavar="N", help="of --gpus, for each interface (60)")
+                        help="calls through each interface on a fake machine with this number of GPUs; --calls then uses this machine")
+    parser.add_argument("--questions", type=int, default=60, metavar="N", help="calls of --gpus for each interface (60)")
     parser.add_argument("--real", action="store_true",
-                        help="--runs with this machine's own drivers, whose workers are killed at random moments")
-    parser.add_argument("--seed", type=int, default=1, help="other numbers do other things (1)")
+                        help="--runs with the drivers of this machine, whose workers are killed at random moments")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of the random numbers (1)")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/test", metavar="DIR",
-                        help="what was built (build/test), or a folder with the programs themselves")
+                        help="the build folder (build/test), or a folder with the programs")
     parser.add_argument("--replay", type=pathlib.Path, default=ROOT / "tests/data/machines/nvidia-h200-1",
-                        metavar="DIR", help="the captured machine that --calls, --flood and --fuzz ask about")
-    parser.add_argument("--deadline-ms", type=int, metavar="MS", help="of a worker (1000; 15000 with --real)")
-    parser.add_argument("-j", "--json", action="store_true", help="one line of JSON for each")
+                        metavar="DIR", help="the captured machine for --calls, --flood and --fuzz")
+    parser.add_argument("--deadline-ms", type=int, metavar="MS", help="time limit of a worker (1000; 15000 with --real)")
+    parser.add_argument("-j", "--json", action="store_true", help="print one line of JSON for each test")
     chosen = parser.parse_args(words)
     if not any(getattr(chosen, what) for what in KINDS):
         counted = ", ".join(f"--{what}" for what in KINDS if what not in ("flood", "soak"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values for any signature, at the edges of what a type may hold and beyond."""
+"""Values for any signature, at the limits of a type and beyond."""
 import wire
 
 TEXTS = ["", "x", "default", "llama.cpp", "../../../etc/passwd", "%s%n", "a,b,,c", "\u202e\ufeff", "\x1b[2J\n", "cuda",

@@ -18,7 +18,7 @@ FIXED_HEADER = 16
 
 
 def single(signature, start=0):
-    """Where the complete type that begins there ends."""
+    """The end of the complete type that begins at this position."""
     code = signature[start]
     if code == "a":
         return single(signature, start + 1)
@@ -127,7 +127,7 @@ def body_of(signature, values):
 
 
 def message(kind, serial, fields, body=b"", flags=0):
-    """`fields`: number -> value. The type of one that the specification does not know is a string."""
+    """`fields`: number -> value. Fields that the specification does not define have a string as their value."""
     writer = Writer()
     for value in (ord("l"), kind, flags, 1):
         writer.put("y", value)
@@ -150,7 +150,7 @@ def call(serial, destination, path, interface, member, signature="", values=(), 
 
 
 class Message:
-    """One that was received."""
+    """A message that was received."""
 
     def __init__(self, data):
         self.kind, self.flags, self.size = data[1], data[2], len(data)
@@ -174,6 +174,6 @@ class Message:
 
 
 def whole_size(head):
-    """Of a message, from its first 16 bytes."""
+    """The size of a message, from its first 16 bytes."""
     body, fields = struct.unpack_from("<I", head, 4)[0], struct.unpack_from("<I", head, 12)[0]
     return FIXED_HEADER + fields + (-fields % 8) + body
