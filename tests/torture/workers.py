@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes whose workers crash, hang, flood, lie and are killed, and a client that wants its answers meanwhile."""
+"""Probes whose workers crash, hang, send too much or wrong data, or are killed, while a client makes calls."""
 import os
 import pathlib
 import random
@@ -74,7 +74,7 @@ class Killer(threading.Thread):
 
 
 class Client(threading.Thread):
-    """Somebody who asks what is known already, again and again."""
+    """A client that repeatedly requests cached answers."""
 
     def __init__(self, patient):
         super().__init__(daemon=True)
@@ -98,7 +98,7 @@ class Client(threading.Thread):
 
 
 def lay_out(folder, worker, rng):
-    """The hostile worker and its plan."""
+    """Writes the hostile worker and its plan."""
     words = [script for script, (weight, _) in SCRIPTS.items() for _ in range(weight)]
     rng.shuffle(words)
     (folder / "plan").write_text("\n".join(words) + "\n", encoding="ascii")
@@ -107,13 +107,13 @@ def lay_out(folder, worker, rng):
 
 
 class Done:
-    """What workers have begun, as they wrote it down."""
+    """The actions that workers have begun, according to their notes."""
 
     def __init__(self, folder):
         self.path, self.at, self.count = folder / "done", 0, 0
 
     def new(self):
-        """(API, driver) -> the script of the last worker that asked it."""
+        """(API, driver) -> the script of the last worker for it."""
         try:
             with open(self.path, encoding="ascii") as done:
                 done.seek(self.at)
@@ -138,7 +138,7 @@ def ready(peer, patient, within=120):
 
 
 class Round:
-    """One call of Probe, and its answer judged."""
+    """One call of Probe, and the check of its answer."""
 
     def __init__(self, figures, killer):
         self.figures, self.killer = figures, killer
@@ -167,7 +167,7 @@ class Round:
 
 
 def quiet(patient, within=8):
-    """The children that are left after a while."""
+    """The children that are left after some time."""
     late = time.monotonic() + within
     while patient.children() and time.monotonic() < late:
         time.sleep(0.05)
@@ -190,7 +190,7 @@ def judge_growth(figures, patient):
 
 
 def run(options):
-    """Figures of at least so many workers. With `options.real` they are the machine's own."""
+    """The figures for at least the given number of workers. With `options.real`, the machine's real workers are used."""
     rng = random.Random(options.seed)
     figures = Figures("runs")
     arguments = ["--deadline-ms", str(options.deadline_ms)]
