@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the later stages share: how a stage is started, and the faults that each API's drivers of ours have."""
+"""Shared code of the tests of the later stages: how a stage is started, and the faults of our fake drivers for each API."""
 import os
 import signal
 import unittest
@@ -50,7 +50,7 @@ class ComputeCase(unittest.TestCase):
 
 
 class Faults:
-    """What every API's driver of ours fails at; `ask` starts a worker on one."""
+    """The faults of our fake driver for each API; `ask` starts a worker with one of these drivers."""
     memory_note = None
     stages = ("verify", "measure")
     has_compiler = True  # in a separate library, which may be missing

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""drm on the machine that runs the tests; what drivers answer is unit-tested."""
+"""Tests of drm on the machine that runs the tests. The answers of drivers are unit-tested."""
 import glob
 import os
 import unittest

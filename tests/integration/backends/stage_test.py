@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which stages a worker has, and what it says of the others."""
+"""Tests of the stages that a worker has, and of its answers for other stages."""
 import unittest
 
 from worker_process import run_worker

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Overrides and reported outcomes: who may, what they change, and that they outlive the daemon."""
+"""Tests of overrides and reported outcomes: who may set them, what they change, and that they are kept after the daemon has ended."""
 import os
 import subprocess
 import unittest

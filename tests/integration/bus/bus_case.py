@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private bus, a daemon on it, and captured machines made on the spot."""
+"""A private bus, a daemon on it, and captured machines that the tests create."""
 import json
 import os
 import pathlib
@@ -99,7 +99,7 @@ class Bus:
 
 
 class Notify:
-    """The socket on which a service tells systemd how it fares."""
+    """The socket on which a service reports its state to systemd."""
 
     def __init__(self, folder):
         self.path = f"{folder}/notify"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody is answered who may open less than the daemon, or more."""
+"""Tests of the answers for callers who may open fewer or more nodes than the daemon."""
 import json
 import os
 import shutil

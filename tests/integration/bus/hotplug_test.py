@@ -74,7 +74,7 @@ class HotPlugCase(BusCase):
             self.bed.remove_device(device)
 
     def rounds(self):
-        """How often each driver was asked."""
+        """How often each driver was probed."""
         return self.launched.read_text(encoding="utf-8").split().count("pci")
 
     def processor_seconds(self):
@@ -135,7 +135,7 @@ class HotPlug(HotPlugCase):
 
 
 class Removal(HotPlugCase):
-    """Of a GPU whose driver is being asked about it."""
+    """The id of the GPU whose driver is being probed."""
 
     CARD = {"index": 0, "name": "Fake GPU", "vendor_id": "1002", "device_id": "73bf", "pci": ADDRESS}
 
@@ -182,7 +182,7 @@ class Removal(HotPlugCase):
 
 
 class LooseContact(HotPlugCase):
-    """A GPU that comes and goes: its drivers are asked ever later, but what is there is told at once."""
+    """Tests with a GPU that appears and disappears: its drivers are probed later and later, but its presence is reported at once."""
 
     SETTLE_MS = 250
 

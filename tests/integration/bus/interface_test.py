@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a well-behaved client sees."""
+"""Tests of the interface as a correct client sees it."""
 import json
 import os
 import xml.etree.ElementTree as ElementTree

@@ -101,7 +101,7 @@ class DeniedName(BusCase):
 
 
 class InstalledPolicy(BusCase):
-    """The bus policy that we install, on top of what a system bus forbids."""
+    """Tests of the installed bus policy together with the rules of a system bus."""
 
     POLICY = SYSTEM_POLICY
     INCLUDES = (BIN.parent / "dbus" / f"{NAME}.conf",)
@@ -187,7 +187,7 @@ class End(BusCase):
         self.notify.wait_for("STOPPING=1", self.daemon)
 
     def test_idle_means_idle(self):
-        """No wake-ups without an event: the kernel counts what the daemon does."""
+        """Tests that the daemon does not wake up without an event, with counters of the kernel."""
         self.start_on(self.capture())
         self.property(ROOT, MANAGER, "State")
 

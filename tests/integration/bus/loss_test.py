@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The bus goes down in the middle of a call, or somebody else wants the name."""
+"""Tests in which the bus ends during a call, or another process requests the name."""
 import os
 import pathlib
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Twenty ordinary users who take all they can get on a bus: another user is served, and memory stays bounded.
+"""Tests with twenty ordinary users who send as many calls as possible on a bus: another user is still served, and memory stays bounded.
 
 A bus lets in no uid without an account, so strangers are the socket's to test.
 """
@@ -83,7 +83,7 @@ class ManyUsers(unittest.TestCase):
         self.assertEqual(self.outcome(other), None)
 
     def test_of_users_that_wait_for_memory(self):
-        """More callers than one user may have wait for one reading; each other user's call is taken."""
+        """One user has more callers waiting for a reading than allowed; the calls of other users are still accepted."""
         other = self.connect(NOBODY)
         gpu = other.manager("ListGpus", "a{sv}", [{}])[0][0]
         for uid in ORDINARY:
@@ -95,7 +95,7 @@ class ManyUsers(unittest.TestCase):
         self.assert_small()
 
     def test_of_log_control(self):
-        """What the daemon logs is for administrators to set, on any bus."""
+        """Tests that only administrators may change the log level, on every bus."""
         path, interface = "/org/freedesktop/LogControl1", "org.freedesktop.LogControl1"
 
         def set_level(peer, level):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may do what not everyone may, with a polkit of our own that allows, refuses, hangs and raves."""
+"""Tests of permissions, with a fake polkit that allows, refuses, hangs or sends nonsense."""
 import os
 import pty
 import subprocess

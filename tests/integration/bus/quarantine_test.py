@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver that does harm: the daemon asks it no more, whoever starts it again."""
+"""Tests with a driver that does harm: the daemon does not probe it again, even after a restart."""
 import os
 import pathlib
 import subprocess

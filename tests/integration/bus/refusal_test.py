@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a client that errs, hurries or leaves gets, and that nobody else notices."""
+"""Tests with clients that make mistakes, send fast or leave early, and that this does not affect other clients."""
 import os
 import subprocess
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a running daemon takes from outside: another profile, a sleeping machine, a watchdog."""
+"""Tests of external events during the run of a daemon: a changed profile, a sleeping machine, a watchdog."""
 import json
 import pathlib
 import signal
@@ -64,7 +64,7 @@ class Watchdog(BusCase):
 
 
 class Sleep(BusCase):
-    """logind tells, as on a system bus."""
+    """Sends the signals of logind, as on a system bus."""
 
     def setUp(self):
         super().setUp()

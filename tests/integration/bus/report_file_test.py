@@ -45,7 +45,7 @@ class ReportFile(bus_case.BusCase):
 
 class ExportUnits(bus_case.BusCase):
     def test_each_may_write_where_its_engine_looks_and_nowhere_else(self):
-        """The drop-in of a format and the place that docs/fleet.md tells of."""
+        """The systemd drop-in for a format, and the path in docs/fleet.md."""
         page = (bus_case.SOURCE / "docs/fleet.md").read_text(encoding="utf-8")
         drop_ins = sorted((SYSTEMD / "export").glob("*.conf"))
         # docs/applications.md describes the format that gpuprobectl does not have.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuprobectl prints the same bytes whether a daemon answers or the machine is asked directly."""
+"""Tests that gpuprobectl prints the same bytes with a daemon and in direct mode."""
 import shlex
 import subprocess
 import unittest

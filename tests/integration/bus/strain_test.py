@@ -84,7 +84,7 @@ class Crowds(StrainCase):
         self.assert_memory_comes_back()
 
     def assert_memory_comes_back(self):
-        """What a crowd took is given back once it is silent."""
+        """The memory that many callers needed is returned after they stop."""
         if self.patient.is_instrumented:
             return  # a sanitizer keeps freed memory in order to detect later accesses
         for _ in range(100):
@@ -107,7 +107,7 @@ class Crowds(StrainCase):
 
     @unittest.skipIf(os.geteuid() != 0, "only root can connect as two users")
     def test_one_users_calls_do_not_wait_for_all_of_another(self):
-        """3,000 calls that take a millisecond each, and one of somebody else, who asks last."""
+        """3,000 calls that take a millisecond each, and a later call of another user."""
         os.chmod(self.patient.folder, 0o755)
         crowd = []
         os.seteuid(NOBODY)

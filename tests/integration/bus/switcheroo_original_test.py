@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""switcheroo-control's own tests, as they are in Debian's source, with our daemon in its place.
+"""Runs the tests of switcheroo-control from Debian's source with our daemon instead of switcheroo-control.
 
 The source is fetched with apt into the build folder and kept there; without it the test is skipped, with the reason."""
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packaged switcherooctl, and what desktops read, against our daemon."""
+"""Tests our daemon with the packaged switcherooctl, and with the calls that desktops make."""
 import os
 import pathlib
 import shutil
@@ -16,7 +16,7 @@ CLIENT = "/usr/bin/switcherooctl"
 
 class Switcheroo(bus_case.BusCase):
     def machine(self):
-        """An AMD GPU that shows the desktop and a card of NVIDIA's beside it."""
+        """An AMD GPU that renders the desktop, and an NVIDIA card."""
         capture = self.capture()
         capture.add_gpu("0000:00:02.0")
         capture.write("root/sys/devices/pci0000:00/0000:00:02.0/boot_vga", "1\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages verify and measure of Probe, with a worker that is told what to find."""
+"""Tests of the stages verify and measure of Probe, with a fake worker whose answers the test sets."""
 import pathlib
 
 import told_worker as told

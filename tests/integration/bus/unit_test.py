@@ -50,7 +50,7 @@ class Unit(unittest.TestCase):
 
 
 class Sandboxes(unittest.TestCase):
-    """What drivers need and what the daemon has given up."""
+    """Tests that units permit what drivers need and forbid what the daemon does not need."""
 
     @staticmethod
     def settings(unit):

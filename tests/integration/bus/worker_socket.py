@@ -55,5 +55,5 @@ class WorkerSocket:
         os.unlink(self.path)
 
     def end(self, timeout):
-        """Waits for every worker: none may outlive what asked for it. Gives their exit statuses."""
+        """Waits for all workers, because no worker may run longer than the process that started it. Returns their exit statuses."""
         return [worker.wait(timeout) for worker in self.workers]

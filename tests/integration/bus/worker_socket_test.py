@@ -85,7 +85,7 @@ class Answers(SocketCase):
 
 
 class Misfortunes(SocketCase):
-    """Each is an outcome; the daemon stays, and keeps no descriptor and no child of it."""
+    """Each fault becomes an outcome. The daemon continues, and has no descriptor or child left from the worker."""
 
     def assert_unharmed(self, descriptors):
         self.assert_same_daemon()

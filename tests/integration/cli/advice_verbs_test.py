@@ -8,7 +8,7 @@ from cli_case import SOURCE, run
 
 
 class AdviceVerbs(unittest.TestCase):
-    """Every command is a process of its own: what they agree on is on the disk."""
+    """Each command is a separate process, so shared state is only on the disk."""
 
     def setUp(self):
         home = tempfile.TemporaryDirectory(prefix="gpuprobe-home-")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""probe --stage, bench and choosing by what they found, with a worker that is told what to find."""
+"""Tests of probe --stage, of bench, and of choices based on their results, with a fake worker whose answers the test sets."""
 import json
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing that people read has a character in it that hides, reorders or breaks text, wherever the text comes from."""
+"""Tests that no text for people contains a character that hides, reorders or breaks text, whatever the source of the text is."""
 import json
 import pathlib
 import shutil
@@ -43,7 +43,7 @@ class TextCase(unittest.TestCase):
         self.assertNotIn("\u0301" * 5, text, message)
 
     def clean(self, *words, **more):
-        """What a run prints, which must be fit for a terminal."""
+        """The output of a run, which must be safe for a terminal."""
         done = run(*words, **more)
         self.assert_clean(done.stdout + done.stderr, words[:3])
         return done
@@ -141,7 +141,7 @@ class OddDocuments(TextCase):
 
 
 class OddServers(TextCase):
-    """What answers on the socket is not trusted either."""
+    """The process that answers on the socket is not trusted either."""
 
     def serve(self, answer):
         folder = tempfile.TemporaryDirectory(prefix="gpuprobe-odd-")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check, as an author of a manifest would use it."""
+"""Tests of `check` as the author of a manifest would use it."""
 import json
 import pathlib
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of gpuprobectl share: a fake daemon, runs with and without a terminal, golden files."""
+"""Shared code of the tests of gpuprobectl: a fake daemon, runs with and without a terminal, golden files."""
 import fcntl
 import json
 import os
@@ -20,7 +20,7 @@ CTL = str(BIN / "gpuprobectl")
 
 
 def environment(**more):
-    """Nothing of the caller's settings but what the program needs. None leaves a variable out."""
+    """The environment for the program, without other settings of the caller. A value of None removes a variable."""
     settings = {
         "PATH": "/usr/bin:/bin",
         "HOME": "/nonexistent",
@@ -35,7 +35,7 @@ def environment(**more):
 
 
 def without_sudo(text):
-    """The text as root gets it: without sudo, so that its lines are shorter and break elsewhere."""
+    """The text for root, without sudo. Its lines are shorter and are wrapped at other places."""
     text = re.sub(r"\n {4,}(?=sudo )", " ", text)
     return re.sub(r"\n {6,}(?=\S)", " ", text.replace("sudo ", ""))
 
@@ -46,7 +46,7 @@ def run(*words, **more):
 
 
 def run_in_terminal(columns, *words, program=CTL, **more):
-    """Exit code and what a terminal of that width receives."""
+    """The exit code, and the output on a terminal of that width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     child = subprocess.Popen([program, *words], env=environment(**more), stdin=slave, stdout=slave, stderr=slave)

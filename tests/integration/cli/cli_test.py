@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuprobectl against a fake daemon: what it prints, what it ends with."""
+"""Tests of the output and exit status of gpuprobectl with a fake daemon."""
 import json
 import os
 import pathlib

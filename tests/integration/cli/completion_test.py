@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the shells offer: the program's own words, the machine's names, and nothing at all when it fails."""
+"""Tests of shell completion: the words of the program, the names on the machine, and nothing if it fails."""
 import json
 import pathlib
 import re
@@ -49,7 +49,7 @@ class Shell(WithDaemon):
 
 class BashCompletion(Shell):
     def complete(self, *words):
-        """What bash offers for the last word; `words` as bash breaks them."""
+        """The completions of bash for the last word; `words` are split as in bash."""
         quoted = " ".join(f"'{word}'" for word in ("gpuprobectl", *words))
         script = (
             f"source {FOLDER}/gpuprobectl.bash; COMP_WORDS=({quoted}); COMP_CWORD={len(words)};"
@@ -96,7 +96,7 @@ class BashCompletion(Shell):
 
 class FishCompletion(Shell):
     def complete(self, line):
-        """What fish offers at the end of that line, with descriptions."""
+        """The completions of fish at the end of that line, with descriptions."""
         if not shutil.which("fish"):
             self.skipTest("fish is not installed")
         script = f"source {FOLDER}/gpuprobectl.fish; complete -C '{line}'"
@@ -115,7 +115,7 @@ class FishCompletion(Shell):
 
 class ZshCompletion(Shell):
     def complete(self, *words):
-        """What the function gives to zsh's own for the last word."""
+        """The arguments that our function passes to zsh's completion functions for the last word."""
         if not shutil.which("zsh"):
             self.skipTest("zsh is not installed")
         quoted = " ".join(f"'{word}'" for word in ("gpuprobectl", *words))

@@ -83,7 +83,7 @@ class Machines(unittest.TestCase):
         self.assertTrue(uuid.startswith("GPU-00000000-0000-4000-8000-"), uuid)
 
     def test_a_report_can_be_replayed(self):
-        """Whoever gets it sees the machine as it was, but for what identifies a card."""
+        """The receiver gets the same facts about the machine, except identifiers of cards."""
         for name in ("nvidia-h200-1", "rocm-mi300x-spx", "wsl2-nvidia"):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 run(f"--replay={SOURCE}/tests/data/machines/{name}", "doctor", f"--bug-report={folder}/report.json")
@@ -110,7 +110,7 @@ class Machines(unittest.TestCase):
 
 
 class Here(unittest.TestCase):
-    """The running machine: what surrounds it is looked at, and only that which the list names."""
+    """Tests with the running machine: only the surroundings in the list are read."""
 
     def found(self, **environment):
         done = run("--direct", "doctor", "-j", **environment)
@@ -125,7 +125,7 @@ class Here(unittest.TestCase):
 
 
 class Captured(unittest.TestCase):
-    """A capture holds the surroundings of whoever made it, and the doctor finds with them what it found there."""
+    """A capture contains the surroundings of the process that made it, and with them the doctor finds the same as on the original machine."""
 
     LIMIT = 1 << 20
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What env and select say a program is to be started with, on recorded machines."""
+"""Tests of the environment that env and select print, on recorded machines."""
 import json
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`gpuprobectl` is two programs, and says what the whole one says."""
+"""Tests that the two programs of `gpuprobectl` give the same answers as the whole program."""
 import os
 import pathlib
 import re
@@ -64,7 +64,7 @@ class Front(SocketCase):
 
 
 class FrontHelp(unittest.TestCase):
-    """The front program prints every page of the help although the whole one is not installed."""
+    """The small program prints every help page even if the whole program is not installed."""
 
     @classmethod
     def setUpClass(cls):

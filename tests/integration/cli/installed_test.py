@@ -19,7 +19,7 @@ H200 = SOURCE / "tests/data/machines/nvidia-h200-1"  # driver 580, CUDA 13.0, co
 
 
 def without_libraries(folder):
-    """The H200 without CUDA's toolkit, as a machine with its driver alone is."""
+    """The H200 without the CUDA toolkit, like a machine on which only the driver is installed."""
     machine = pathlib.Path(folder) / "machine"
     shutil.copytree(H200, machine, symlinks=True)
     path = machine / "capture.json"

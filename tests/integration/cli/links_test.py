@@ -38,7 +38,7 @@ class RootInTheHomeOfAUser(unittest.TestCase):
         os.chown(path, SOMEBODY, SOMEBODY, follow_symlinks=False)
 
     def link(self, name, target):
-        """The user's, with the folders above it."""
+        """Gives a folder and its parents to the user."""
         path = self.home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(target)

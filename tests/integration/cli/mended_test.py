@@ -110,7 +110,7 @@ class Machine:
         return {finding["id"]: finding for finding in json.loads(done.stdout)["findings"]}
 
     def obey(self, finding):
-        """Does its commands as root; the account that asked is the one that they are for."""
+        """Runs the commands of the fix as root, for the account that called the doctor."""
         for command in finding["commands"]:
             done = self.run("sh", "-ec", command.replace("sudo ", ""), USER="someone")
             if done.returncode:
@@ -146,7 +146,7 @@ class MendedCase(unittest.TestCase):
             print("| " + " | ".join(ROWS.pop(0)) + " |")
 
     def sound(self, recorded):
-        """What is found on the machine as recorded."""
+        """The findings on the machine as it was recorded."""
         if recorded not in SOUND:
             SOUND[recorded] = set(self.machine(recorded, nvidia if recorded == NVIDIA else amd).examined())
         return SOUND[recorded]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuprobectl --direct beside a driver that hangs: whoever only wants an answer does not wait for it for long."""
+"""Tests of gpuprobectl --direct with a driver that hangs: verbs that only need an answer do not wait for it for long."""
 import os
 import pathlib
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuprobectl plan: what it answers for captured machines and models, and what it does with files that are none."""
+"""Tests of gpuprobectl plan for captured machines and models, and for files that are not models."""
 import json
 import os
 import pathlib

@@ -9,7 +9,7 @@ from cli_case import BIN, run
 
 
 class QuarantineVerb(unittest.TestCase):
-    """Every command is a process of its own: what they agree on is on the disk."""
+    """Each command is a separate process, so shared state is only on the disk."""
 
     def setUp(self):
         home = tempfile.TemporaryDirectory(prefix="gpuprobe-home-")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs and shells read of an answer means the same to them, whatever is in a value."""
+"""Tests that programs and shells read answers correctly, whatever characters a value contains."""
 import json
 import pathlib
 import shlex
@@ -73,7 +73,7 @@ class QuotedEnvironment(QuotingCase):
 
 
 class DataFiles(QuotingCase):
-    """What a data file cannot do, whoever wrote it."""
+    """Tests of the limits of data files, regardless of their author."""
     LOADING = ("LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "BASH_ENV", "PYTHONPATH", "NODE_OPTIONS", "VK_LAYER_PATH", "GGML_BACKEND_PATH",
                "OLLAMA_HOST", "HOME", "TMPDIR", "GIT_SSH_COMMAND", "CUDA_INJECTION64_PATH", "HSA_TOOLS_LIB", "XDG_DATA_DIRS")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""recommend, export, verify and applications, as somebody would use them."""
+"""Tests of recommend, export, verify and applications as a user would use them."""
 import hashlib
 import json
 import pathlib

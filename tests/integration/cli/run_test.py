@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run starts a program in its own place and tells what it took; watch tells it of a running one."""
+"""Tests of run, which starts a program and reports the GPUs that it used, and of watch, which reports this for a running program."""
 import concurrent.futures
 import json
 import os
@@ -308,7 +308,7 @@ def chosen_by(path):
 
 @unittest.skipUnless(UNSHARE, "no mount namespace to be had")
 class WithNvidiasNodes(unittest.TestCase):
-    """A program that has a file open where NVIDIA's node would be, and a worker that is told what NVML says."""
+    """A program that has a file open at the path of NVIDIA's node, and a fake worker with NVML's answers."""
 
     # The data that NVML reports about the process, with its process id; written before the process
     # opens the node.
@@ -332,7 +332,7 @@ class WithNvidiasNodes(unittest.TestCase):
         self.install("")
 
     def install(self, first):
-        """However busy the machine is, the program goes on when NVML has been asked."""
+        """Even on a busy machine, the program continues only after NVML was queried."""
         self.worker.write_text(f'#!/bin/sh\n{first}\n{self.folder}/told-worker "$@"\ntouch {self.folder}/told.json.asked\n',
                                encoding="utf-8")
         self.worker.chmod(0o755)
@@ -507,7 +507,7 @@ class Falls(unittest.TestCase):
 
 
 class Reports(unittest.TestCase):
-    """How it went is told to the daemon, whose next choice is another one."""
+    """The outcome is reported to the daemon, whose next choice is different."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

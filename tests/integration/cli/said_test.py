@@ -27,7 +27,7 @@ ELSEWHERE = {"kfd-locked"}
 
 
 def word(cause, name):
-    """What a term ".name=word" of the cause wants."""
+    """The value that a term ".name=word" of the cause requires."""
     return next((term.split("=", 1)[1] for term in cause.get("when", []) if term.startswith(f".{name}=")), None)
 
 

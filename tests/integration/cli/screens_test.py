@@ -27,7 +27,7 @@ def one_line(text):
 
 
 def commands_in(document):
-    """Every text of a document that may be a command: a terminal wraps it, so that it can be copied."""
+    """All texts of a document that may be a command. Only the terminal wraps these texts, so that they can be copied."""
     if isinstance(document, dict):
         return [found for value in document.values() for found in commands_in(value)]
     if isinstance(document, list):
