@@ -47,7 +47,7 @@ class HostileCase(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def run_client(self, *command, patience=100, **environment):
-        """The lines that it prints, and its largest resident memory in KiB."""
+        """The lines that the client prints, and its largest resident memory in KiB."""
         output = self.folder / "output"
         with open(output, "wb") as file, open(self.folder / "errors", "wb") as errors:
             child = subprocess.Popen(command, stdout=file, stderr=errors, env={**os.environ, **environment})
@@ -67,7 +67,7 @@ class HostileCase(unittest.TestCase):
         return file
 
     def assert_outcomes(self, rows, lines):
-        """Each line: the kind of outcome, and the answer if it is one."""
+        """For each line, the kind of outcome, and the answer if there is one."""
         self.assertEqual(len(lines), len(rows))
         wrong = []
         for row, line in zip(rows, lines):
@@ -294,7 +294,7 @@ class CppClient(CompiledCase):
 
 
 def typed_documents():
-    """One answer of each kind, as the daemon would give it."""
+    """One answer of each kind, in the form of the daemon."""
     asked = {"select": ["select", "ollama", "--explain"], "recommend": ["recommend", "torch"], "doctor": ["doctor"], "list": ["list"]}
     return {verb: json.loads(subprocess.run([BIN / "gpuprobectl", f"--replay={MACHINES / 'pc-three-vendors'}", "-j", "-q", *words],
                                             capture_output=True, check=False, timeout=60).stdout)
@@ -321,7 +321,7 @@ class Gpuprobectl(HostileCase):
                               check=False, env={**os.environ, "HOME": str(self.folder)})
 
     def problem(self, row, path, words):
-        """What is wrong with how it ends; None if nothing is."""
+        """The fault in the result of a client; None if there is no fault."""
         done = self.run_verb(path, words)
         said = done.stderr.strip() or done.stdout.strip()
         if done.returncode < 0 or done.returncode > 5:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A model that is dropped on the page: the plan of good ones, and what becomes of files that are none."""
+"""Tests with files that are dropped on the page: the plan for models, and the messages for other files."""
 import base64
 import json
 import pathlib
@@ -38,7 +38,7 @@ class Fit(PageCase):
         return name
 
     def planned(self, path, *words):
-        """What gpuprobectl says of the whole file."""
+        """The answer of gpuprobectl for the whole file."""
         done = subprocess.run([BIN / "gpuprobectl", f"--replay={MACHINES / self.MACHINE}", "plan", "-j", f"--gguf={path}", *words],
                               capture_output=True, text=True, timeout=60, check=False)
         return json.loads(done.stdout)
@@ -56,7 +56,7 @@ class Fit(PageCase):
         self.take_picture("fit", "#fit")
 
     def test_every_model_has_the_plan_of_the_whole_file(self):
-        """The header that is sent is as good as the file: tokens and templates have gone, and nothing that counts."""
+        """The header that is sent gives the same result as the file: only tokens and templates were removed."""
         lists = {"tokenizer.ggml.tokens": ["token"] * 150_000, "tokenizer.ggml.scores": [0.5] * 150_000}
         for name in shapes.PUBLISHED:
             file = pathlib.Path(self.folder) / f"{name}.gguf"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The page while daemons and GPUs come and go, within Cockpit's shell, and what can be taken from it."""
+"""Tests of the page while daemons and GPUs appear and disappear, inside Cockpit's shell, and of the buttons to copy texts."""
 import json
 import pathlib
 import shutil

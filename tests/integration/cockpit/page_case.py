@@ -45,7 +45,7 @@ MISSING = missing()
 
 
 def modules():
-    """The folder with the browser's driver and axe. Skips where it can't be had."""
+    """The folder with the browser's driver and axe. Skips the test if they cannot be installed."""
     return npm_folder.installed(HERE, BUILT / "npm")
 
 
@@ -62,7 +62,7 @@ def free_port():
 
 
 class Browser:
-    """A Chromium; browser.mjs knows what can be asked of it."""
+    """A Chromium browser. browser.mjs implements the commands."""
 
     STARTS = 3  # on a busy machine, a browser that has just started may never answer
     PATIENCE = 60  # seconds
@@ -133,7 +133,7 @@ class PageCase(BusCase):
         return self.browser.ask(action, **details)
 
     def start_cockpit(self):
-        """A cockpit-ws whose one session needs no login: it ends with the page that used it."""
+        """A cockpit-ws with a session that needs no login. It ends with the page that used it."""
         data = pathlib.Path(self.folder) / "data"
         if not (data / "cockpit/gpuprobe").exists():
             (data / "cockpit").mkdir(parents=True, exist_ok=True)
@@ -162,7 +162,7 @@ class PageCase(BusCase):
         self.ask("open", url=f"http://127.0.0.1:{self.port}{path}")
 
     def show(self, path=DIRECT):
-        """Opens the page and waits until all that it asks for by itself is there."""
+        """Opens the page and waits until all data that it requests by itself has arrived."""
         self.open(path)
         self.see("#install-answer", "torch")
 

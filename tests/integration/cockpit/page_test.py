@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees on the page, on recorded machines."""
+"""Tests of the content of the page on recorded machines."""
 import json
 import shutil
 import unittest
@@ -287,12 +287,12 @@ def divided(folder):
 
 
 class HalfAsked(PageCase):
-    """GPUs of which some backends can't be used, and of others nobody knows."""
+    """GPUs with some backends that can't be used and some that are unknown."""
 
     MACHINE = "nvidia-h100-mig-mixed"
 
     def reasons(self, place):
-        """What is unfolded on the card at that place: {heading: sentences}."""
+        """The unfolded content of the card at that index: {heading: sentences}."""
         self.ask("run", script="document.querySelectorAll('#gpus details[id^=not]').forEach(one => { one.open = true })")
         texts = self.ask("run", script=f"""[...document.querySelectorAll("#gpus article:nth-of-type({place}) details[id^=not]")]
             .map(one => one.innerText)""")
@@ -351,7 +351,7 @@ class StrixHalo(PageCase):
 
 
 class Many(PageCase):
-    """More GPUs than a message of the bus has room for: the report comes another way."""
+    """More GPUs than fit into a message on the bus: the report is sent in a file descriptor."""
 
     MACHINE = "nvidia-h200-1"
     COUNT = 200
@@ -372,7 +372,7 @@ class Many(PageCase):
 
 
 class Hostile(PageCase):
-    """A driver that says HTML where it should say a name."""
+    """A driver that reports HTML as a name."""
 
     MACHINE = "nvidia-h200-1"
 

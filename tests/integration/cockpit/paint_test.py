@@ -38,7 +38,7 @@ class FirstPaint(PageCase):
         return self.ask("run", script="performance.timeOrigin")
 
     def marked(self, name):
-        """When the one mark of that name was made."""
+        """The time of the only mark with that name."""
         marks = self.ask("run", script=f"performance.getEntriesByName('{name}').map(one => performance.timeOrigin + one.startTime)")
         self.assertEqual(len(marks), 1)
         return marks[0]
@@ -54,7 +54,7 @@ class FirstPaint(PageCase):
         return data - self.began()
 
     def picked(self):
-        """In the menu, by somebody who has logged in and looks at another page."""
+        """Opens the page from the menu, as a user who has logged in and is on another page."""
         self.open("/bare")
         self.ask("enter", url="bare/index.html")
         self.see("#bare", "there")

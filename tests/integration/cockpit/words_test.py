@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The page says what gpuprobectl says of the same recorded machine, in the same words."""
+"""Tests that the page and gpuprobectl have the same texts about the same recorded machine."""
 import collections
 import json
 import re
@@ -46,7 +46,7 @@ class Same(PageCase):
         self.ask("run", script="document.querySelectorAll('details').forEach(one => { one.open = true })")
 
     def details(self, heading):
-        """What the cards say below such a heading."""
+        """The texts on the cards below that heading."""
         return "\n".join(text for text in self.ask("run", script="""[...document.querySelectorAll("#gpus details")]
             .map(one => one.innerText)""") if text.startswith(heading))
 
@@ -109,7 +109,7 @@ class Same(PageCase):
             self.assertRegex(shown, rf"(?im)^ +{backend} +{words}(:|$)")
 
     def test_what_each_api_says(self):
-        """Reasons of an API that no backend repeats are told in words too."""
+        """Reasons of an API that no backend repeats are also shown as text."""
         for machine in ("nvidia-h200-2", "nvidia-h100-mig-mixed", "soc-jetson-orin-jp6", "hwloc-epyc-corona"):
             with self.subTest(machine):
                 self.open_machine(machine)

@@ -30,7 +30,7 @@ OTHERS = [page for folder in ("", "docs", "docs/internals") for page in sorted((
 
 
 def commands(page):
-    """(command, wanted lines or None) of what is run here."""
+    """(command, expected lines or None) of the commands that are run here."""
     for language, text in FENCE.findall(page.read_text(encoding="utf-8")):
         pairs = {"console": steps, "sh": lambda text: [(text.strip(), None)]}.get(language, lambda _: [])(text)
         yield from ((command, wanted) for command, wanted in pairs if not command.removeprefix("./").startswith(ELSEWHERE))
@@ -143,7 +143,7 @@ class Tour(unittest.TestCase):
                     self.assertEqual(answer, "\n".join(wanted) + "\n")
 
     def test_can_be_repeated(self):
-        """What the pages type leaves only the program's own cache and state in the home folder."""
+        """The commands on the pages leave only gpuprobe's cache and state in the home folder."""
         for _ in range(2):
             self.check(TOUR[1], at_least=15)
         home = pathlib.Path(self.environment["HOME"])

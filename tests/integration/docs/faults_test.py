@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every row of docs/internals/faults.md names tests that there are, or says why it has none."""
+"""Tests that every row of docs/internals/faults.md names existing tests, or the reason why there is none."""
 import os
 import pathlib
 import re

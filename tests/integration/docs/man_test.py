@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manual says what the programs and the interfaces say, and every formatter takes it."""
+"""Tests that the man pages agree with the programs and the interfaces, and that every formatter accepts them."""
 import json
 import os
 import pathlib
@@ -67,7 +67,7 @@ class ManPages(unittest.TestCase):
             self.assertEqual(told - wanted, set(), f"{program} has no such option")
 
     def test_names_and_links_are_whole(self):
-        """An underscore begins no emphasis, and nothing is left of a link that nobody can follow."""
+        """Underscores do not start emphasis, and links that do not work in a man page are removed."""
         told = {page: read(page) for page in ALL}
         for name in ("GPUPROBE_SOCKET", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
             self.assertIn(name, told["gpuprobectl.1"])

@@ -123,7 +123,7 @@ class ReferenceCase(BusCase):
         return compared
 
     def first_line(self, *words):
-        """What a program that does not end prints first."""
+        """The first output of a program that does not end."""
         with subprocess.Popen(words, env=self.environment_of_calls, stdout=subprocess.PIPE, text=True) as process:
             try:
                 return process.stdout.readline()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of docs/examples do what they say, against a daemon with a captured machine."""
+"""Tests that the programs in docs/examples work as described, with a daemon and a captured machine."""
 import configparser
 import contextlib
 import json
@@ -146,7 +146,7 @@ class Programs(ExampleCase):
                 self.assertIn("no backend fits for tsuku", done.stderr)
 
     def test_say_why_nothing_will_do(self):
-        """The programs that ask the socket, with a daemon that refuses with one reason."""
+        """The programs that use the socket, with a daemon that refuses with one reason."""
         reason = {"code": "no-permission", "text": "this user cannot open the device nodes", "fix": "add the user to the group render",
                   "commands": [], "subject": {"gpu": "pci:0", "api": None, "path": "/dev/dri/renderD128"}, "detail": {}}
         candidate = {"backend": "cuda", "gpu": "pci:0", "verdict": "rejected", "reasons": [reason], "environment": {}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/examples/install-what-fits.sh installs what fits, whoever answers: a daemon, a capture, this machine."""
+"""Tests that docs/examples/install-what-fits.sh installs the right variant with a daemon, with a capture and on this machine."""
 import hashlib
 import io
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a context takes of a GPU, the whole way: from NVML in a confined worker to the report and to plan."""
+"""Tests of the memory of a context, from NVML in a confined worker to the report and to plan."""
 import json
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What drivers do to whoever loads them: one row a fault (tests/fakes/fault.h)."""
+"""Tests of faults of drivers, with one row for each fault (tests/fakes/fault.h)."""
 import os
 import pathlib
 import time
@@ -100,7 +100,7 @@ class Deaths(FaultCase):
 
 
 class Silence(FaultCase):
-    """An exit status proves nothing, and neither does what is no frame."""
+    """An exit status proves nothing, and neither does output that is not a frame."""
 
     def test_it_is_never_taken_for_absence(self):
         self.start_healthy()
@@ -234,7 +234,7 @@ class Lies(FaultCase):
 
 
 class Manifests(FaultCase):
-    """What is no manifest is never shown to a loader."""
+    """A file that is not a manifest is never passed to a loader."""
 
     def test_each_is_told_and_costs_nobody_else(self):
         vendors = self.home / "opencl"

@@ -26,7 +26,7 @@ MOST = 200  # disk calls that one request makes
 
 
 class Orders:
-    """What failing_disk.c beside this file does."""
+    """Controls failing_disk.c, which is next to this file."""
 
     def __init__(self, path):
         pathlib.Path(path).write_bytes(bytes(40))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon whose drivers are all ours, and one of them does wrong."""
+"""A daemon with only fake drivers, one of which is faulty."""
 import json
 import os
 import pathlib
@@ -111,13 +111,13 @@ class FaultCase(BusCase):
     # Processes and files that are left behind.
 
     def remains(self):
-        """Everything that one more probe must not add to."""
+        """The resources that another probe must not increase."""
         pid = self.daemon.pid
         files = set(files_below(self.home / "tmp"))
         return {"descriptors": len(os.listdir(f"/proc/{pid}/fd")), "files": files, "processes": self.strays(pid)}
 
     def lasting_remains(self):
-        """A worker's descriptors are closed a moment after it has gone."""
+        """The descriptors of a worker are closed a moment after it has ended."""
         seen = []
 
         def is_as_before():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ansible and facter read what is exported."""
+"""Tests that Ansible and facter can read the exports."""
 import json
 import stat
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests against real engines share: exports of known machines, and the reason for a skip."""
+"""Shared code of the tests with real orchestrators: exports of known machines, and the reason for a skip."""
 import os
 import pathlib
 import shutil
@@ -19,7 +19,7 @@ def golden(name):
 
 
 def missing(*programs):
-    """Why an engine cannot be asked here; empty when it can."""
+    """The reason why an orchestrator cannot be tested here; empty if it can."""
     for program in programs:
         if not shutil.which(program, path=PATH):
             return f"{program} is not installed: tools/install-dependencies --engines"

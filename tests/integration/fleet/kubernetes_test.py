@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The DaemonSet of data/kubernetes: what the API server and Node Feature Discovery ask of it."""
+"""Tests of the DaemonSet in data/kubernetes: the requirements of the API server and of Node Feature Discovery."""
 import json
 import re
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prometheus' own tools take what is exported, and node_exporter serves it."""
+"""Tests that Prometheus' tools accept the exports, and that node_exporter serves them."""
 import subprocess
 import time
 import unittest
@@ -24,7 +24,7 @@ class Prometheus(fleet_case.FleetCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
 
     def scraped(self):
-        """What node_exporter serves from the folder."""
+        """The metrics that node_exporter serves from the folder."""
         port = fleet_case.free_port()
         exporter = subprocess.Popen(
             ["/usr/bin/prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{port}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slurm takes what is exported, gives jobs the right GPU, and finds nodes by what selector asks."""
+"""Tests that Slurm accepts the exports, gives jobs the right GPU, and finds nodes with the queries from selector."""
 import pathlib
 import re
 import shutil

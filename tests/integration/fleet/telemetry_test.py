@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What OpenTelemetry's own types and names, from npm, make of the OTLP export."""
+"""Tests of the OTLP export with OpenTelemetry's types and names from npm."""
 import copy
 import json
 import pathlib
@@ -74,7 +74,7 @@ class Telemetry(fleet_case.FleetCase):
             self.assertEqual(received, without_empty(request), name)
 
     def test_what_the_protocol_does_not_know_is_noticed(self):
-        """That the judge can say no."""
+        """Tests that the check can fail."""
         request = json.loads(fleet_case.golden("otlp"))
 
         def point(of):

@@ -64,7 +64,7 @@ class Carried:
         cls.ask = cls.installed()
 
     def answers(self, *, user=None, file=None, **environment):
-        """What the program of the installed client prints."""
+        """The output of the program with the installed client."""
         as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
         text = run(*as_user, *self.ask, file or self.questions, env={**ALONE, **environment}, cwd="/")
         return [json.loads(line) for line in text.splitlines()]

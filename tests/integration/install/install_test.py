@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `cmake --install` puts where, and that it works from there."""
+"""Tests of the files that `cmake --install` installs, and that they work there."""
 import os
 import pathlib
 import re

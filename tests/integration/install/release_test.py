@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/release, of a clone that has a tag: what it makes, that it makes the same again, and who signed it."""
+"""Tests of tools/release with a clone that has a tag: its files, that they are reproducible, and their signatures."""
 import hashlib
 import json
 import os

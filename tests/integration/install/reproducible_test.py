@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is compiled for others is the same wherever it is compiled: no folder of this machine is in it."""
+"""Tests that compiled files do not depend on the folder in which they are compiled, and contain no path of this machine."""
 import os
 import pathlib
 import shutil

@@ -89,7 +89,7 @@ def camel(key):
 
 
 def path_of(gpu, paths):
-    """Of a unit, below its GPU's; "/" for one that is made up."""
+    """The object path of a partition, below the path of its GPU; "/" for an unknown partition."""
     whole, _, unit = gpu.partition("/")
     return paths[whole] + (f"/{re.sub('[^A-Za-z0-9]', '_', unit)}" if unit else "") if whole in paths else "/"
 
@@ -256,7 +256,7 @@ class Interfaces(SocketCase):
         return text.removeprefix('{"error":').removesuffix("}") if text.startswith('{"error":') else text
 
     def by_program(self, asked, *command):
-        """The lines that a program prints which asks all questions."""
+        """The output lines of a program that makes all calls."""
         file = pathlib.Path(self.folder, "questions.json")
         file.write_text(json.dumps([question[:2] for question in asked]), encoding="utf-8")
         done = subprocess.run([*command, self.path, file], capture_output=True, text=True, timeout=300, check=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuprobectl knowledge: bundles made by tools/knowledge/bundle, good ones and hostile ones, and a daemon beside it."""
+"""Tests of gpuprobectl knowledge with good and malicious bundles from tools/knowledge/bundle, and with a running daemon."""
 import importlib.machinery
 import importlib.util
 import json
@@ -249,7 +249,7 @@ class BesideADaemon(KnowledgeCase):
 
 
 class Expired(KnowledgeCase):
-    """Every answer that rests on a document beyond its day says so."""
+    """Tests that every answer based on an expired data file contains a warning."""
 
     def setUp(self):
         super().setUp()
@@ -292,7 +292,7 @@ class Expired(KnowledgeCase):
 
 
 class Superseded(KnowledgeCase):
-    """Documents that describe an older version of their project than one that is known."""
+    """Data files that describe an older version of their project than the newest known version."""
 
     def setUp(self):
         super().setUp()
@@ -341,7 +341,7 @@ class Frozen(KnowledgeCase):
         self.installed(expires="2026-02-01")
 
     def installed(self, expires):
-        """As `update` has left it on the day on which it was fresh."""
+        """The state after `update` on a day on which the bundle had not expired."""
         (self.state / "current.bundle").write_bytes(self.tool.make_bundle(
             self.keys / "us.pem", self.documents, version="2030.1.1", issued="2026-01-01", expires=expires))
 

@@ -16,7 +16,7 @@ from socket_case import BIN, DAEMON, SOURCE, SocketCase  # noqa: E402
 
 
 class Steps:
-    """Tests of a program that does what each line of its input says, by one client."""
+    """Tests with a program that executes each line of its input with one client."""
 
     def begin(self, *words, path=None, **environment):
         """A process of the program."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Node package asks a daemon, gpuprobectl where there is none, and says so where there is neither."""
+"""Tests that the Node package uses a daemon, or gpuprobectl if there is no daemon, and reports an error if both are missing."""
 import json
 import os
 import pathlib

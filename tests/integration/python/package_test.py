@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package asks a daemon, gpuprobectl where there is none, and says so where there is neither."""
+"""Tests that the Python package uses a daemon, or gpuprobectl if there is no daemon, and reports an error if both are missing."""
 import asyncio
 import contextlib
 import importlib.util
@@ -35,7 +35,7 @@ def waited(path, name, *words, **more):
 
 
 def both(path, name, *words, **more):
-    """What the client that waits answers, and the one for asyncio: a document, or the kind of the failure."""
+    """The results of the blocking client and of the client for asyncio: a document, or the kind of the failure."""
     answers = []
     for ask in (lambda: waited(path, name, *words, **more), lambda: asyncio.run(awaited(path, name, *words, **more))):
         try:
@@ -311,7 +311,7 @@ class PythonTypes(SocketCase):
             self.assert_is({"applications": [{"name": 1}]}, interface.ListApplicationsAnswer, "")
 
     def check(self, *words):
-        """What mypy says."""
+        """The output of mypy."""
         done = subprocess.run(["/usr/bin/python3", "-m", "mypy", "--strict", "--no-error-summary", "--enable-incomplete-feature=Unpack",
                                f"--cache-dir={self.folder}/cache", *words], cwd=self.folder, capture_output=True, text=True, timeout=100,
                               check=False, env={**os.environ, "MYPYPATH": str(PACKAGE)})

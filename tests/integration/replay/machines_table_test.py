@@ -101,7 +101,7 @@ def apis(gpu):
 
 
 def grouped(texts):
-    """Alike ones together, in the order in which they first come."""
+    """Groups equal items, in the order of their first occurrence."""
     groups = collections.Counter(texts)
     if len(groups) <= 1 and list(groups) in ([], [UNKNOWN]):
         return UNKNOWN

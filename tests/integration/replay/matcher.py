@@ -9,7 +9,7 @@ CONTAINS = "_contains"
 
 
 class Comparison:
-    """What differs, and which known gaps still do (or no longer do)."""
+    """The differences, and the known gaps that still exist or no longer exist."""
 
     def __init__(self):
         self.differences = []

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The rules by which a report is compared with what is expected of it."""
+"""Tests of the rules for comparing a report with the expected report."""
 
 import os
 import sys

@@ -79,7 +79,7 @@ class Sides:
         return f"{self.word} / {self.variant or self.status}"
 
     def unexplained(self):
-        """That one side chose what comes first, and the other refused it without a word."""
+        """Finds cases in which one answer chose the first candidate and the other refused it without a reason."""
         if self.backend == self.family or self.status == "no-platform":
             return None
         rank = {backend: place for place, backend in enumerate(self.order)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other projects' tests state about identity and selection: tests/data/selection/cases.json."""
+"""Tests with the expectations about identity and selection in other projects' tests: tests/data/selection/cases.json."""
 import json
 import re
 
@@ -184,7 +184,7 @@ class Corpus(ScenarioCase):
         self.assert_capability(120)
 
     def test_ollama_igpu_auto(self):
-        """One integrated or discrete GPU at a time: which of its backends Ollama takes."""
+        """Tests which backend Ollama uses for one integrated or discrete GPU."""
         orin = Machine().nvidia(capability="8.7", vulkan=False)
         orin.probes["cuda"]["devices"][0]["type"] = "integrated"
         no_rocm = Machine().amd(gfx="gfx1030", hip=False)

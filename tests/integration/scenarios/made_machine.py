@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures of made-up machines, to be replayed: what the kernel and each driver would say."""
+"""Captures of fake machines for a replay, with the files of the kernel and the answers of each driver."""
 import json
 import os
 import pathlib
@@ -157,7 +157,7 @@ class Machine:
         return self
 
     def opencl_only(self, address="0000:05:00.0"):
-        """A GPU whose one driver is OpenCL's."""
+        """A GPU whose only driver is an OpenCL driver."""
         self.function(address, "1ed5", "0222", "0300", "mtgpu")
         self.said("opencl", {"name": "MTT S80", "vendor_id": "1ed5", "device_id": "0222", "pci": address, "type": "discrete",
                              "memory": {"total": 16 * GB, "free": None}, "platform_name": "MT OpenCL", "available": True},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each of the scenarios by which the profiles were written has a test that names it."""
+"""Tests that each scenario on which the profiles are based has a test that names it."""
 import pathlib
 import re
 import unittest
