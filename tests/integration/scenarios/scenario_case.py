@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scenarios share: made-up machines, put before gpuprobectl as captures."""
+"""Shared code of the scenarios: fake machines, which gpuprobectl replays as captures."""
 import json
 import os
 import pathlib
@@ -18,7 +18,7 @@ exec {program} "$@"
 
 
 class Answer:
-    """What `select -j` printed."""
+    """The output of `select -j`."""
 
     def __init__(self, done):
         self.code = done.returncode
@@ -48,7 +48,7 @@ class Answer:
 
 
 class Recommended:
-    """What `recommend` said, to programs and to people."""
+    """The output of `recommend`, as JSON and as text."""
 
     def __init__(self, done, explained):
         self.code = done.returncode
@@ -64,7 +64,7 @@ class Recommended:
         self.candidates = {each["variant"]: each for each in document["candidates"]}
 
     def why(self, variant):
-        """Code and detail of each reason against it."""
+        """The code and the detail of each reason against the variant."""
         candidate = self.candidates[variant]
         assert candidate["verdict"] == "rejected", candidate
         return {reason["code"]: reason["detail"] for reason in candidate["reasons"]}
@@ -103,7 +103,7 @@ class ScenarioCase(unittest.TestCase):
         return Answer(self.run_ctl("--replay", self.capture(machine), "--json=short", "select", application, *options))
 
     def select_anywhere(self, application, *options):
-        """For answers that rest on the profile alone."""
+        """Runs select for answers that depend only on the profile."""
         return Answer(self.run_ctl("--json=short", "select", application, *options))
 
     def recommend(self, machine, application, *options):

@@ -25,7 +25,7 @@ class Abi(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def description(self, library, headers=SOURCE / "include/gpuprobe"):
-        """What the library offers, without what only itself sees."""
+        """The public interface of the library."""
         path = self.folder / f"{library.name}.abi"
         subprocess.run(["abidw", "--exported-interfaces-only", "--drop-private-types", "--headers-dir", headers, "--no-corpus-path",
                         "--no-comp-dir-path", "--no-show-locs", "--no-elf-needed", "--type-id-style", "hash", "--out-file", path, library],

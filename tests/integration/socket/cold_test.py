@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A first look at a machine whose drivers take known times: what is known early is told early."""
+"""Tests of the first scan of a machine whose drivers take known times: early results are published early."""
 import os
 import pathlib
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libgpuprobe against a daemon, against gpuprobectl alone, and against servers that are none."""
+"""Tests of libgpuprobe with a daemon, with only gpuprobectl, and with invalid servers."""
 import contextlib
 import ctypes
 import errno

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many users at once, as one account with subordinate uids can be: everyone else is answered, and memory stays bounded."""
+"""Tests with many users at once, which may be one account with subordinate uids: other users are still answered, and memory stays bounded."""
 import json
 import multiprocessing
 import os
@@ -189,7 +189,7 @@ class ManyUsers(ManyUsersCase):
 
 
 class Hoarders(ManyUsersCase):
-    """What one user can make the daemon keep."""
+    """The memory that one user can make the daemon keep."""
 
     HOARDER = 1
 
@@ -236,7 +236,7 @@ class Hoarders(ManyUsersCase):
         self.ask(self.HOARDER, "Select", {"application": "default", "request": {}})
 
     def test_unread_answers_keep_their_connection(self):
-        """What the kernel holds for a client counts as the daemon's memory, so the client keeps its place."""
+        """Data that the kernel buffers for a client counts as the daemon's memory, so the client stays charged."""
         before, clients = self.descriptors(), []
         for _ in range(300):
             clients.append(self.connect(self.HOARDER))

@@ -71,7 +71,7 @@ class Client:
         return self.receive()["parameters"]
 
     def text_of(self, method, parameters=None):
-        """The bytes of the answer's document, whether it is one or a refusal."""
+        """The bytes of the document of an answer or refusal."""
         self.send(method, parameters)
         text = self.receive_raw()
         return text.split('"parameters":', 1)[1].removesuffix("}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is answered on the socket, to whom, and what of it may be broken by a client."""
+"""Tests of the answers on the socket, of permissions, and of clients that break the protocol."""
 import ctypes
 import json
 import os
@@ -234,7 +234,7 @@ class Callers(SocketCase):
 
 
 class SameAnswers(SocketCase):
-    """Bytes of the socket's answers, and of what gpuprobectl prints of the same machine."""
+    """The bytes of the answers on the socket, and of gpuprobectl's output for the same machine."""
 
     QUESTIONS = (
         (("select", "default"), "Select", {"application": "default"}),

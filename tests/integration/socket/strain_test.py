@@ -124,7 +124,7 @@ class Strain(StrainCase):
         self.wait_for_descriptors(before)
 
     def test_of_connections_that_come_and_go(self):
-        """By another process, and another client asks all the while."""
+        """Runs in another process, while another client makes calls continuously."""
         before = self.settled()
         program = ("import socket,sys\nfor index in range(int(sys.argv[2])):\n s=socket.socket(socket.AF_UNIX)\n s.connect(sys.argv[1])\n"
                    f" if index%3==0: s.sendall({QUESTION!r})\n s.close()\n")  # and the answer has no receiver
@@ -143,7 +143,7 @@ class Strain(StrainCase):
         self.wait_for_descriptors(before)
 
     def test_of_calls_that_are_not_known_yet(self):
-        """Each question of the crowd is another one, and takes a decision."""
+        """Each call of the strangers is different and needs a decision."""
         stop = threading.Event()
 
         def ask(number):
@@ -212,7 +212,7 @@ class Strain(StrainCase):
 @unittest.skipUnless(os.geteuid() == 0, "only root can become others")
 class Bounds(StrainCase):
     def test_of_one_users_connections(self):
-        """What others than root may hold, and that root is served beside them."""
+        """Tests of the limits for users other than root, and that root is still served."""
         program = ("import os,resource,socket,sys\nresource.setrlimit(resource.RLIMIT_NOFILE,(4096,4096))\n"
                    "os.setgroups([]);os.setgid(65534);os.setuid(65534)\nheld=[]\n"
                    "while len(held)<2048:\n held.append(socket.socket(socket.AF_UNIX));held[-1].connect(sys.argv[1])\n"
