@@ -51,7 +51,7 @@ TEST(Capture, ReplaysToTheSameReport) {
     EXPECT_EQ(report_of(live).gpus.size(), 1u);
 }
 
-TEST(Capture, HoldsWhatTheScanReadsAndNothingElse) {
+TEST(Capture, ContainsOnlyFilesThatTheScanReads) {
     const TemporaryFolder root;
     const TemporaryFolder target;
     const auto folder = target.path() + "/capture";

@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"WrongType", R"({"application":"a","detail":1})", "detail: expected a string"}),
     case_name);
 
-TEST(Feedback, CountsAFailureForWhoReportedIt) {
+TEST(Feedback, CountsAFailureForTheUserWhoReportedIt) {
     Feedback advice{std::nullopt};
     const auto machine = machine_with_driver("580");
     EXPECT_FALSE(advice.concerns(kAnna));

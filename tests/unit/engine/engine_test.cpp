@@ -124,7 +124,7 @@ protected:
     SetClock clock_ = {};
 };
 
-TEST_F(EngineTest, HearsWhoNamesTheGpusBeforeItAsksTheOthers) {
+TEST_F(EngineTest, StartsDriversThatNameTheGpusFirst) {
     plug_in_a_gpu();
     const auto engine = started();
     EXPECT_EQ(launcher_.apis, (std::set<std::string>{"drm", "nvml"}));
@@ -197,7 +197,7 @@ TEST_F(EngineTest, StartsNoWorkerAheadThatWakesAGpu) {
     EXPECT_FALSE(launcher_.apis.contains("nvml"));
 }
 
-TEST_F(EngineTest, AsksAllAtOnceWhoAreKnown) {
+TEST_F(EngineTest, StartsAllDriversWithResultsAtOnce) {
     plug_in_a_gpu();
     const auto engine = started();
     finish(*engine);
@@ -221,7 +221,7 @@ TEST_F(EngineTest, ReportsAnAnswerBeforeItsWorkerHasEnded) {
     EXPECT_EQ(engine->report().probes.front().outcome, Outcome::Answered);
 }
 
-TEST_F(EngineTest, AsksAgainWhatRanWhileTheHardwareChanged) {
+TEST_F(EngineTest, ProbesAgainIfTheHardwareChangedDuringAProbe) {
     const auto engine = started();
     const auto targets = launcher_.launched;
     ASSERT_GT(targets, 0u);
@@ -277,7 +277,7 @@ TEST_F(EngineTest, WakesAGpuWhenAllowedTo) {
     finish(*engine);
 }
 
-TEST_F(EngineTest, AsksWhatSleptOnceItIsAwake) {
+TEST_F(EngineTest, ProbesASleepingGpuAfterItWakes) {
     plug_in_a_gpu();
     gpu_is("suspended");
     const auto engine = started();
@@ -304,7 +304,7 @@ TEST_F(EngineTest, AsksWhatSleptOnceItIsAwake) {
     EXPECT_EQ(launcher_.launched, launched + slept) << "they have been asked";
 }
 
-TEST_F(EngineTest, AsksAgainLaterWhatRanDuringAChangeAndThenSlept) {
+TEST_F(EngineTest, DefersAnOutdatedProbeOfAGpuThatFellAsleep) {
     plug_in_a_gpu();
     const auto engine = started();
     finish(*engine);
@@ -386,7 +386,7 @@ TEST_F(EngineTest, WaitsForTheMomentNoLongerThanForAMoment) {
     EXPECT_EQ(first + second, 2) << "each once";
 }
 
-TEST_F(EngineTest, ReadsWhatSlowsAGpuDownWhenItIsToBeOfNow) {
+TEST_F(EngineTest, ReadsReasonsForReducedClocksIfCurrentFactsAreNeeded) {
     plug_in_a_gpu();
     gpu_is("active");
     const std::string device = "sys/devices/pci0000:00/0000:00:06.0/";
@@ -446,7 +446,7 @@ TEST_F(EngineTest, ProbesNoDriverWhileTheMachineSleeps) {
     finish(*engine);
 }
 
-TEST_F(EngineTest, RemembersAMachineWhoseNodesComeLate) {
+TEST_F(EngineTest, UsesTheCacheOfAMachineWhoseNodesAppearLate) {
     plug_in_a_gpu();
     const auto before = started();
     finish(*before, Outcome::Answered);
@@ -538,7 +538,7 @@ TEST_F(EngineTest, AppliesAnOverrideAndNotesItInTheReport) {
     EXPECT_EQ(engine->select("default", {}, 1000)->backend, "cpu");
 }
 
-TEST_F(EngineTest, DoesNotOfferAUserWhatFailedForThem) {
+TEST_F(EngineTest, DoesNotChooseABackendThatFailedForThisUser) {
     const auto engine = started();
     finish(*engine);
     Value outcome;

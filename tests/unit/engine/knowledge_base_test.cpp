@@ -121,7 +121,7 @@ TEST_F(MachineKnowledge, TakesNoBundleThatIsFrozenForeignOrBroken) {
 }
 
 /// A signature says who wrote a data file. It does not let the file run code.
-TEST_F(MachineKnowledge, TakesNoSignedFileThatSetsWhatLoadsCode) {
+TEST_F(MachineKnowledge, RefusesASignedFileWithVariablesThatLoadCode) {
     const std::string application =
         R"({"schema":"gpuprobe.application/1","name":"mine","description":"",
         "selection":{"backends":["cpu"],"cpu":"last","integrated":"never","strict":false,
@@ -157,7 +157,7 @@ TEST_F(MachineKnowledge, TakesNothingThatIsNoPlainFile) {
     EXPECT_EQ(refusal_of(signed_by(1, many + "{}]}\n")), "bundle: head: the line is missing");
 }
 
-TEST_F(MachineKnowledge, IsTheOldOneOrTheNewOneWhateverStepFailsOrIsTheLast) {
+TEST_F(MachineKnowledge, IsTheOldOrTheNewOneAfterAnInterruptedUpdate) {
     const auto old_file = bundle_of("2027.1.1");
     const auto new_file = bundle_of("2027.1.2");
     for (const int problem : {EIO, ENOSPC, 0}) {

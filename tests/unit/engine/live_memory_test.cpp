@@ -134,7 +134,7 @@ TEST(LiveMemory, OfAnAmdCardIsReadFromItsFilesEvenAsleep) {
     EXPECT_TRUE(card.started.empty());
 }
 
-TEST(LiveMemory, OfAnAmdCardWhoseFilesAreGoneIsTheLastKnown) {
+TEST(LiveMemory, OfAnAmdCardWithoutFilesIsTheLastKnownValue) {
     AnAmdCard card;
     card.file(kDevice + "mem_info_vram_used", "nonsense");
     ASSERT_TRUE(card.read());
@@ -144,7 +144,7 @@ TEST(LiveMemory, OfAnAmdCardWhoseFilesAreGoneIsTheLastKnown) {
     EXPECT_EQ(memory.source, "report");
 }
 
-TEST(LiveMemory, OfAUnifiedGpuIsWhatTheHostHasAvailable) {
+TEST(LiveMemory, OfAUnifiedGpuIsTheAvailableMemoryOfTheHost) {
     Bench laptop{"8086", "030000", "i915"};
     laptop.available(gib(8));
     auto vulkan = answered("vulkan", gib(16), gib(7), kBefore);
@@ -260,7 +260,7 @@ TEST(LiveMemory, PrefersProbesThatWakeNoDevice) {
     EXPECT_EQ(card.started.front().first.api, "drm");
 }
 
-TEST(LiveMemory, IsNotAskedOfCudaWhoseContextTakesSome) {
+TEST(LiveMemory, IsNotReadByCudaBecauseAContextUsesMemory) {
     Bench card{"10de", "030200", "nvidia"};
     card.knows(answered("cuda", gib(80), gib(79), kBefore));
     card.scan();
@@ -290,7 +290,7 @@ TEST(LiveMemory, WakesAGpuWhenThatIsAllowed) {
     EXPECT_EQ(card.started.size(), 1u);
 }
 
-TEST(LiveMemory, RemembersWhatWasReadLastBeforeTheGpuFellAsleep) {
+TEST(LiveMemory, KeepsTheLastValueAfterTheGpuFellAsleep) {
     AnNvidiaCard card;
     ASSERT_TRUE(card.read());
     ASSERT_EQ(card.started.size(), 1u);
@@ -303,7 +303,7 @@ TEST(LiveMemory, RemembersWhatWasReadLastBeforeTheGpuFellAsleep) {
     EXPECT_EQ(card.answers.back().source, "report");
 }
 
-TEST(LiveMemory, SharesOneProbeAmongThoseWhoAsk) {
+TEST(LiveMemory, SharesOneProbeBetweenCallers) {
     AnNvidiaCard card;
     for (std::size_t i = 0; i < LiveMemoryReader::kMaxWaiting; ++i)
         ASSERT_TRUE(card.read());
@@ -348,7 +348,7 @@ TEST(LiveMemory, OfAGpuWithoutAnyDriverIsUnknown) {
     EXPECT_TRUE(card.started.empty());
 }
 
-TEST(LiveMemory, OfACapturedMachineIsWhatItRecorded) {
+TEST(LiveMemory, OfACapturedMachineIsTheRecordedValue) {
     const auto loop = SystemLoop::create().value();
     SpawnLauncher launcher{"/no/such/worker", ""};
     const SystemClock clock;

@@ -60,7 +60,7 @@ public:
     [[nodiscard]] std::vector<std::string> list(std::string_view) const override { return {}; }
 };
 
-TEST(NeverWake, TheTestKnowsWhatWakes) {
+TEST(NeverWake, TheTestDetectsReadsThatWake) {
     EXPECT_TRUE(wakes("/sys/devices/pci0000:00/0000:00:06.0/config"));
     EXPECT_TRUE(wakes("/sys/devices/pci0000:00/0000:00:06.0/hwmon/hwmon3/power1_average"));
     EXPECT_FALSE(wakes("/sys/devices/pci0000:00/0000:00:06.0/power/runtime_status"));

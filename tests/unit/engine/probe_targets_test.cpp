@@ -252,7 +252,7 @@ TEST_F(EngineQuarantine, KeepsItsReportWhileADriverAnswersDifferentlyEachTime) {
     }
 }
 
-TEST_F(EngineQuarantine, ComparesWithWhatTheLastProcessHeard) {
+TEST_F(EngineQuarantine, ComparesWithTheResultsOfThePreviousProcess) {
     launcher_.deeds["cuda"] = Deed::Answers;
     (void)after_a_round();
     launcher_.deeds["cuda"] = Deed::FindsNothing;
@@ -268,7 +268,7 @@ TEST_F(EngineQuarantine, EndsWithAnUpdate) {
     EXPECT_EQ(launcher_.launches["vulkan"], 2);
 }
 
-TEST_F(EngineQuarantine, EndsWithTimeForWhoAsks) {
+TEST_F(EngineQuarantine, EndsAfterItsTimeWhenACallerAsks) {
     crash_until_held("vulkan");
     const auto engine = after_a_round();
     clock_.time += minutes{10} - Duration{1};
@@ -312,7 +312,7 @@ TEST_F(EngineQuarantine, HoldsOnRequestToo) {
     EXPECT_EQ(launcher_.launches["vulkan"], 0);
 }
 
-TEST_F(EngineQuarantine, SuspectsWhatTheMachineWentDownWithAndAsksItOneByOne) {
+TEST_F(EngineQuarantine, ProbesSuspectsOneByOneAfterACrashOfTheMachine) {
     const auto ledger = root_.path() + "/state/quarantine";
     launcher_.deeds["cuda"] = Deed::Stays;
     launcher_.at_launch = [&ledger] {

@@ -50,7 +50,7 @@ TEST(StablePart, IsTheSameAMomentLater) {
     EXPECT_EQ(stable_part(report_at(1, 100)), stable_part(report_at(2, 100)));
 }
 
-TEST(StablePart, ChangesWithWhatAGpuHas) {
+TEST(StablePart, ChangesWithTheFactsOfAGpu) {
     EXPECT_NE(stable_part(report_at(1, 100)), stable_part(report_at(1, 101)));
 }
 
@@ -179,14 +179,14 @@ TEST_F(StabilityOfResults, ReportsSinceWhen) {
     EXPECT_EQ(accepted_->reasons.front().detail.at("since_usec"), since) << "not since now";
 }
 
-TEST_F(StabilityOfResults, ComparesTheFirstWithWhatWasAcceptedBefore) {
+TEST_F(StabilityOfResults, ComparesTheFirstResultWithTheCachedOne) {
     accepted_ = result_of(2, 8, 5);
     stability_.begin_with(*accepted_);
     EXPECT_FALSE(asks_again_after(result_of(2, 8, 6)));
     EXPECT_TRUE(asks_again_after(result_of(1, 8)));
 }
 
-TEST_F(StabilityOfResults, ComparesADifferentFirstWithWhatWasAcceptedBefore) {
+TEST_F(StabilityOfResults, DetectsAFirstResultThatDiffersFromTheCachedOne) {
     accepted_ = result_of(2, 8);
     stability_.begin_with(*accepted_);
     EXPECT_TRUE(asks_again_after(result_of(1, 8)));

@@ -40,7 +40,7 @@ TEST(Redaction, DoesNotChangeNumbersOfADocument) {
     EXPECT_EQ(*clean.at("uuid").as_string(), "GPU-00000000-0000-4000-8000-000000000001");
 }
 
-TEST(Redaction, LeavesWhatIdentifiesNoCard) {
+TEST(Redaction, KeepsFactsThatIdentifyNoCard) {
     for (const auto* text :
          {"0x0000104002000000 0x0000104002ffffff 0x000000000014220c",
           "pci:v000010DEd00002335sv000010DEsd000018BFbc03sc02i00", "0000:00:06.0", "1234567890123",
@@ -50,7 +50,7 @@ TEST(Redaction, LeavesWhatIdentifiesNoCard) {
 
 /// One identifier of each form. tests/integration/cli/redaction_test.py tests more identifiers, in
 /// the output of a driver.
-TEST(Redaction, LeavesNoIdentifierInWhatDriversPrint) {
+TEST(Redaction, ReplacesIdentifiersInDriverOutput) {
     const Identifiers known{.users = {"marta"},
                             .homes = {"/data/people/marta"},
                             .hosts = {"gpubox"},
@@ -110,7 +110,7 @@ TEST(Redaction, KeepsNamesAndVersionsOfModels) {
     EXPECT_EQ(Redaction{}.masked("1.4.1.3", TextKind::Version), "1.4.1.3");
 }
 
-TEST(Redaction, LeavesOutWhatDriversPrinted) {
+TEST(Redaction, LeavesOutDriverOutput) {
     const auto probe = parse_json(R"({"stage": "query", "devices": [{"uuid": "GPU-card7",
         "name": "Fake", "undeclared": "x"}], "note": "no", "reasons": [
         {"code": "worker-output", "detail": {"lines": ["secret"]}},
@@ -129,7 +129,7 @@ TEST(Redaction, LeavesOutWhatDriversPrinted) {
 
 /// A user may have the same name as the distribution, and WSL's kernel has a version with four
 /// parts.
-TEST(Redaction, KeepsWhatAHostIs) {
+TEST(Redaction, KeepsFactsAboutTheHost) {
     const auto host = parse_json(R"({"kernel": "5.15.167.4-microsoft-standard-WSL2",
         "os_release": {"id": "ubuntu", "id_like": ["debian"]}, "container": "docker"})",
                                  kib(4));
@@ -139,7 +139,7 @@ TEST(Redaction, KeepsWhatAHostIs) {
 }
 
 /// Some drivers have their own names for errors.
-TEST(Redaction, CutsWhatADriverCallsAnError) {
+TEST(Redaction, ShortensErrorsOfADriver) {
     struct Row {
         const char* note;
         const char* masked;

@@ -107,7 +107,7 @@ TEST(Debounce, WaitsForTheConfiguredTime) {
     EXPECT_EQ(patient.due(), MonotonicTime{seconds{81}});
 }
 
-TEST(Debounce, LooksAtOnceAtWhatItAsksLater) {
+TEST(Debounce, ScansAtOnceAndProbesLater) {
     Debounce debounce{kSettle};
     auto now = MonotonicTime{};
     for (int i = 0; i < 3; ++i) {

@@ -28,7 +28,7 @@ struct Case {
 };
 class ASleepingNvidia : public ::testing::TestWithParam<Case> {};
 
-TEST_P(ASleepingNvidia, IsWokenOnlyByWhatMayTouchIt) {
+TEST_P(ASleepingNvidia, IsWokenOnlyByDriversThatMayUseIt) {
     const ProbeTarget target{.api = GetParam().api, .driver = GetParam().driver};
     const auto sleeper = sleeper_woken_by(target, hybrid_laptop("suspended"));
     EXPECT_EQ(sleeper,
@@ -57,7 +57,7 @@ TEST(AnActiveGpu, IsWokenByNothing) {
     EXPECT_EQ(sleeper_woken_by(target, hybrid_laptop("active")), std::nullopt);
 }
 
-TEST(SortForStart, BeginsWithWhatNamesTheGpusAndEndsWithWhatHasNone) {
+TEST(SortForStart, BeginsWithTargetsThatNameGpusAndEndsWithTargetsWithoutGpus) {
     auto targets = std::vector<ProbeTarget>{
         {.api = "cuda"},
         {.api = "hip"},

@@ -241,7 +241,7 @@ TEST_F(Trials, OfANamedGpuDoNotUseOtherGpus) {
     EXPECT_TRUE(engine_->report().host.cpu.score);
 }
 
-TEST_F(Trials, RefuseWhatIsNotThere) {
+TEST_F(Trials, RefuseMissingDevices) {
     EXPECT_EQ(engine_->probe({.stage = "burn"}, nullptr, nullptr).error().code,
               ErrorCode::InvalidRequest);
     EXPECT_EQ(engine_->probe({.stage = "verify", .gpus = {"pci:1"}}, nullptr, nullptr).error().code,
