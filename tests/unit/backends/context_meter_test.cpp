@@ -23,7 +23,7 @@ TEST(ContextMeter, ReportsTheMemoryUsedSinceItsCreation) {
     EXPECT_EQ(meter.taken(), std::nullopt) << "nobody tells any more";
 }
 
-TEST(ContextMeter, WaitsForWhoHasJustLeft) {
+TEST(ContextMeter, WaitsForMemoryOfEndedProcesses) {
     // The driver returns the memory of ended processes in pieces, and NVML's own clients use some
     // pages.
     auto free = gib(10);
@@ -86,7 +86,7 @@ TEST_F(ContextMeterOfAGpu, ReadsAmdgpusFiles) {
     EXPECT_EQ(one.taken(), std::nullopt) << "more than there is";
 }
 
-TEST_F(ContextMeterOfAGpu, CountsWhatAnApuTakesOfTheHost) {
+TEST_F(ContextMeterOfAGpu, CountsTheHostMemoryOfAnApu) {
     const auto gtt = [this](const char* used) {
         root_.write("sys/bus/pci/devices/0000:03:00.0/mem_info_gtt_total", "33554432000\n");
         root_.write("sys/bus/pci/devices/0000:03:00.0/mem_info_gtt_used", used);

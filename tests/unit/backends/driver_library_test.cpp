@@ -93,7 +93,7 @@ TEST(SymbolTable, IsWholeOrNamesTheFirstMissingFunction) {
     EXPECT_EQ(table.error().text, "libc.so.6: gpuprobe_no_such_function: no such function");
 }
 
-TEST(Call, TurnsACodeIntoWhatTheCallerMakesOfIt) {
+TEST(Call, ConvertsACodeToTheCallersError) {
     const auto table = load<Numbers>(*DynamicLibrary::open("libc.so.6"));
     ASSERT_TRUE(table);
     const auto refuse = [](const char* name, int code) {

@@ -148,7 +148,7 @@ TEST_F(VulkanDriver, IsAbsentWithoutAManifest) {
     EXPECT_EQ(status, 0);
 }
 
-TEST_F(VulkanDriver, KeepsWhatCameBeforeACrash) {
+TEST_F(VulkanDriver, KeepsResultsFromBeforeACrash) {
     /// Writes one byte for each device to a pipe.
     struct PipeSink final : Sink {
         explicit PipeSink(int end) : fd{end} {}

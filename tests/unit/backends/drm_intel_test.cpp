@@ -66,7 +66,7 @@ TEST(I915Regions, DoNotBelieveThatMoreIsFreeThanThereIs) {
     EXPECT_EQ(regions->front().free, std::nullopt);
 }
 
-TEST(XeRegions, CountWhatIsLeft) {
+TEST(XeRegions, CountTheFreeMemory) {
     const auto regions = xe_regions(xe_reply<drm::xe::Region>({xe_region(1, 16, 6)}));
     ASSERT_TRUE(regions);
     EXPECT_EQ(*device_memory(*regions), (FactMemory{.total = Bytes{16}, .free = Bytes{10}}));
@@ -80,7 +80,7 @@ TEST(XeRegions, KnowNothingWhereNothingIsUsedOrTooMuch) {
     }
 }
 
-TEST(DeviceMemory, SumsTilesAndForgetsWhatIsFreeWhenOneIsUnknown) {
+TEST(DeviceMemory, SumsTilesAndHasNoFreeMemoryIfOneIsUnknown) {
     const std::vector<MemoryRegion> known = {{.is_on_device = true, .size = 16, .free = 10},
                                              {.is_on_device = true, .size = 16, .free = 2}};
     EXPECT_EQ(*device_memory(known), (FactMemory{.total = Bytes{32}, .free = Bytes{12}}));

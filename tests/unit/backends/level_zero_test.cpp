@@ -66,7 +66,7 @@ struct Row {
 };
 class LevelZeroArithmetic : public ::testing::TestWithParam<Row> {};
 
-TEST_P(LevelZeroArithmetic, GivesWhatIsExpected) {
+TEST_P(LevelZeroArithmetic, GivesTheExpectedWords) {
     const auto& [name, kernel, module] = GetParam();
     for (const std::uint32_t rounds : {1U, 3U}) {
         auto arguments = arithmetic_arguments(kernel, 0x9e3779b9);

@@ -80,7 +80,7 @@ TEST(Sampler, CountsBatchesThatAgreeOnceClocksAreUp) {
     EXPECT_FALSE(sampler.is_hurried());
 }
 
-TEST(Sampler, WaitsLessForWhatIsUnsteadyAfterTheFirst) {
+TEST(Sampler, WaitsLessForUnsteadyLoadsAfterTheFirst) {
     SimulatedDevice device;
     Sampler sampler{device.now()};
     ASSERT_TRUE(sampler.rate_of(device.load(1)));

@@ -146,7 +146,7 @@ TEST(OpenClAddress, IsNeitherZeroNorOffTheScale) {
     EXPECT_FALSE(device_address(device.info(), {"cl_khr_pci_bus_info"}));
 }
 
-TEST(OpenClType, NeedsToKnowWhoseMemoryItIs) {
+TEST(OpenClType, DependsOnWhetherMemoryIsShared) {
     EXPECT_EQ(opencl_device_type(CL_DEVICE_TYPE_GPU, true), DeviceType::Integrated);
     EXPECT_EQ(opencl_device_type(CL_DEVICE_TYPE_GPU, false), DeviceType::Discrete);
     EXPECT_EQ(opencl_device_type(CL_DEVICE_TYPE_GPU, std::nullopt), std::nullopt);

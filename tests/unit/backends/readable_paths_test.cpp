@@ -94,7 +94,7 @@ TEST(ReadablePlaces, AreNoSecrets) {
 }
 
 /// Drivers that a user installed for themselves.
-TEST(ReadablePlaces, HoldWhatTheJobAndTheVariablesName) {
+TEST(ReadablePlaces, ContainThePathsOfTheJobAndTheVariables) {
     const TemporaryFolder folder;
     folder.write("driver/lib/libvulkan_x.so", "");
     folder.write("driver/share/vulkan/icd.d/x.json", "{}");

@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
              [] { return ::syscall(SYS_get_mempolicy, nullptr, nullptr, 0, 0, 0); }, 0}),
     support::case_name);
 
-TEST(ConfinedWorker, MayNotSignalWhoStartedItsKeeper) {
+TEST(ConfinedWorker, CannotSignalTheProcessThatStartedItsReaper) {
     EXPECT_EQ(errno_as_a_grandchild([] { return static_cast<long>(::kill(tested, 0)); }), EPERM);
     EXPECT_EQ(errno_as_a_grandchild([] { return static_cast<long>(::kill(-tested, 0)); }), EPERM);
     EXPECT_EQ(errno_as_a_grandchild([] { return static_cast<long>(::kill(::getpid(), 0)); }), 0);

@@ -123,7 +123,7 @@ TEST(MeasureStage, GivesEachFigureWithItsSpread) {
     EXPECT_TRUE(measured.at("note").is_null());
 }
 
-TEST(MeasureStage, LeavesOutWhatTheDeviceCannot) {
+TEST(MeasureStage, LeavesOutWhatTheDeviceDoesNotSupport) {
     const auto stage = after(measure_device, [](FakeDevice& device) {
         device.can = {.free = mib(32), .is_cpu = true, .has_host_copies = false};
     });
@@ -163,7 +163,7 @@ TEST(MeasureStage, BearsAPromiseThatIsNotKept) {
     EXPECT_EQ(stage.extra("measured").at("note"), Value{"fp16: no halves"});
 }
 
-TEST(MeasureStage, TakesNoMoreThanAQuarterOfWhatIsFree) {
+TEST(MeasureStage, UsesAtMostAQuarterOfTheFreeMemory) {
     for (const auto free : {mib(64), mib(100), gib(1), gib(7), gib(139)}) {
         const auto size = buffer_size({.free = free});
         EXPECT_LE(2 * size.count, free.count / 4);

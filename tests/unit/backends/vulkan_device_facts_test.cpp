@@ -65,7 +65,7 @@ TEST(VulkanFacts, AreNullWhereNothingCouldBeAsked) {
     EXPECT_EQ(facts.extra.at("webgpu"), Value{"no"});
 }
 
-TEST(VulkanFacts, SayFalseOfWhatTheDeviceDoesNotHave) {
+TEST(VulkanFacts, AreFalseForMissingFeatures) {
     DeviceReply reply = plain_reply();
     reply.properties.apiVersion = VK_API_VERSION_1_1;
     const auto extra = facts_of(reply).extra;

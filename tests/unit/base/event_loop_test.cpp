@@ -55,7 +55,7 @@ TEST(SystemLoop, RunsATimerOnce) {
     EXPECT_EQ(runs, 1);
 }
 
-TEST(SystemLoop, ForgetsASourceWhoseHandleIsGone) {
+TEST(SystemLoop, RemovesASourceWhoseHandleWasDestroyed) {
     auto loop = SystemLoop::create().value();
     bool ran = false;
     loop->after(Duration{1}, [&] { ran = true; }).reset();

@@ -140,7 +140,7 @@ TEST_F(RootAmongUsers, StaysInAFolderThatIsExchanged) {
     EXPECT_TRUE(std::filesystem::exists(at("home/away/file")));
 }
 
-TEST(OpenFolder, NamesWhatIsWrong) {
+TEST(OpenFolder, NamesTheFolderAtFault) {
     const TemporaryFolder root;
     root.write("file", "");
     EXPECT_EQ(open_folder(root.path() + "/none", FolderTrust::Named).error().text,

@@ -43,7 +43,7 @@ Result<Tree> tree_from(std::string_view json) {
     return record_from<Tree>(parse_json(json, mib(1)).value());
 }
 
-TEST(Record, WritesEveryMemberAndNullForWhatIsUnknown) {
+TEST(Record, WritesEveryMemberAndNullForUnknownValues) {
     const Tree tree{.name = "oak", .leaves = {Leaf{.size = 3}}, .sizes = {{"x", Bytes{5}}}};
     EXPECT_EQ(json_line(to_value(tree)),
               R"({"name":"oak","leaves":[{"size":3,"colour":null}],"sizes":{"x":5}})");

@@ -43,7 +43,7 @@ TEST(DidYouMean, NamesWordsWithThatPart) {
     EXPECT_EQ(did_you_mean("--memory", {"--gpu", "--min-memory"}), "did you mean '--min-memory'?");
 }
 
-TEST(DidYouMean, IsEmptyForWhatResemblesNothing) {
+TEST(DidYouMean, IsEmptyIfNoWordIsSimilar) {
     EXPECT_EQ(did_you_mean("frobnicate", {"list"}), "");
     EXPECT_EQ(did_you_mean("", {"list"}), "");
     EXPECT_EQ(did_you_mean("--", {"--list"}), "");

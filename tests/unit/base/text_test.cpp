@@ -83,7 +83,7 @@ TEST(Printable, IsCutAtACharacter) {
     EXPECT_EQ(printable("abc", {}, 2), "ab");
 }
 
-TEST(JsonText, HasEscapesForWhatATerminalMustNotGet) {
+TEST(JsonText, EscapesCharactersThatAreUnsafeOnATerminal) {
     for (const auto& range : kUnprintable)
         for (auto point = range.first; point <= range.last; ++point) {
             if (is_surrogate(point))

@@ -111,7 +111,7 @@ TEST(ParseJson, RefusesEveryTruncationOfADocument) {
         EXPECT_FALSE(parsed(whole.substr(0, length))) << length;
 }
 
-TEST(ParseJson, RefusesWhatIsOverTheLimit) {
+TEST(ParseJson, RefusesTextOverTheLimit) {
     EXPECT_TRUE(parse_json("[1]", Bytes{3}));
     EXPECT_EQ(parse_json("[1]", Bytes{2}).error().code, ErrorCode::TooLarge);
 }

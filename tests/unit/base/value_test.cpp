@@ -61,7 +61,7 @@ TEST(ValueOrder, IsThatOfTheContentWhateverTheOrderOfMembers) {
               std::strong_ordering::equal);
 }
 
-TEST(ValueOrder, HasAPlaceForWhatIsNoNumber) {
+TEST(ValueOrder, HasAPlaceForNaN) {
     const Value none{std::numeric_limits<double>::quiet_NaN()};
     EXPECT_EQ(none <=> none, std::strong_ordering::equal);
     EXPECT_NE(none <=> Value{1.5}, std::strong_ordering::equal);

@@ -78,7 +78,7 @@ struct Prefix {
 };
 class LeadingVersion : public ::testing::TestWithParam<Prefix> {};
 
-TEST_P(LeadingVersion, IsWhatTheTextStartsWith) {
+TEST_P(LeadingVersion, IsAtTheStartOfTheText) {
     EXPECT_EQ(leading_version(GetParam().text), GetParam().wanted);
 }
 

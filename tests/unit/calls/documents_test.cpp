@@ -41,7 +41,7 @@ TEST(Terms, AreTestedOnAUnitThatIsNamed) {
     EXPECT_EQ(tested_on(Ids{"pci:0000:02:00.0/MIG-2"}), Ids{"pci:0000:02:00.0/mig-2"});
 }
 
-TEST(Terms, AreNotTestedOnWhatIsNotThere) {
+TEST(Terms, AreNotEvaluatedOnUnknownGpus) {
     const auto answer = tested({"vendor=amd"}, Ids{"pci:0000:03:00.0"}, two_cards());
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().code, ErrorCode::UnknownDevice);

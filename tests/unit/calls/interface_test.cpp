@@ -32,7 +32,7 @@ void describe(Visitor& visit, Outer& outer) {
     visit("flag", outer.flag);
 }
 
-TEST(VarlinkMembers, WritesWhatDescribeVisits) {
+TEST(VarlinkMembers, WritesTheMembersThatDescribeVisits) {
     TypeTable types;
     const auto members = types.members<Outer>();
     EXPECT_EQ(varlink_members(types, members),

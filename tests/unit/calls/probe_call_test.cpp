@@ -49,7 +49,7 @@ TEST(ProbeCall, SpellsGpusAsTheReportDoes) {
     EXPECT_EQ(meant->gpus, std::vector<std::string>{"pci:0000:03:00.0"});
 }
 
-TEST(ProbeCall, RefusesWhatCantBeMeant) {
+TEST(ProbeCall, RefusesMeaninglessRequests) {
     const support::TemporaryFolder folder;
     folder.write(kStatus, "suspended\n");
     const RootedFiles files{folder.path()};
@@ -62,7 +62,7 @@ TEST(ProbeCall, RefusesWhatCantBeMeant) {
     EXPECT_TRUE(checked({.allow_wake = true, .gpus = {"0000:03:00.0"}}, one_gpu(), files));
 }
 
-TEST(ProbeCall, NeedsLeaveForWhatOthersFeel) {
+TEST(ProbeCall, NeedsPermissionIfItAffectsOthers) {
     EXPECT_EQ(needs_of(ProbeRequest{}), std::vector<Action>{});
     EXPECT_EQ(needs_of({.allow_wake = true, .force = true}),
               (std::vector{Action::AllowWake, Action::MeasureInUse}));

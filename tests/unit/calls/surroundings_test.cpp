@@ -125,7 +125,7 @@ TEST(FindingsFor, ReadNoMoreOfSpecificationsThanAMebibyte) {
     EXPECT_TRUE(is_read());
 }
 
-TEST(FindingsFor, DoNotBelieveWhatSlowedAGpuDownSomeTimeAgo) {
+TEST(FindingsFor, IgnoreOldReasonsForReducedClocks) {
     const RootedFiles files{"/nothing"};
     Report report{.source = ReportSource::Live};
     report.gpus.push_back({.id = "pci:0000:03:00.0", .vendor = "amd"});

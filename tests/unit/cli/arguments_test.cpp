@@ -46,7 +46,7 @@ TEST(Arguments, ShortJsonOptionIsPrettyOnATerminal) {
     EXPECT_EQ(read({"--json=off"}, true).json, JsonMode::Off);
 }
 
-TEST(Arguments, RequestHoldsOnlyWhatWasAsked) {
+TEST(Arguments, RequestContainsOnlyTheGivenOptions) {
     EXPECT_EQ(json_line(read({"select", "tsuku"}).select.request), "{}");
     const auto all = read({"select", "x", "--built=cuda,vulkan", "--exclude", "opencl",
                            "--backend=cuda", "--memory=8GiB", "--strict", "--prefer=rocm"});
@@ -218,7 +218,7 @@ TEST(Arguments, WordsAfterTwoDashesBelongToTheProgramOfRun) {
                   "ARGUMENTS…\n");
 }
 
-TEST(Arguments, ExpectsWhatProgramsComputeThrough) {
+TEST(Arguments, ExpectsOnlyApisThatCanCompute) {
     for (const auto* word :
          {"cuda", "rocm", "hip", "sycl", "level_zero", "vulkan", "webgpu", "cpu"})
         EXPECT_EQ(read({"run", std::string{"--expect="} + word, "--", "p"}).run.expect, word);

@@ -66,7 +66,7 @@ TEST(ShareText, NeedsBoth) {
     EXPECT_EQ(share_text(1, 0), "");
 }
 
-TEST(BenchRows, AreWhatWasTried) {
+TEST(BenchRows, AreForVerifiedOrMeasuredDevices) {
     const auto rows = bench_rows(machine(), {});
     ASSERT_EQ(rows.size(), 3U);
     EXPECT_EQ(rows[0].backend, "cuda");
@@ -103,7 +103,7 @@ TEST(BenchText, MarksOldFigures) {
         << text;
 }
 
-TEST(MeasuredWords, CompareWithWhatTheApiPromises) {
+TEST(MeasuredWords, CompareWithThePeakRates) {
     const auto report = machine();
     const auto& cuda = report.gpus[0].backends.at("cuda");
     EXPECT_EQ(measured_words(cuda.verification, cuda.measurement, cuda.score,

@@ -53,7 +53,7 @@ TEST(PickGpu, TakesAPartOfANameThatNoOtherHas) {
     EXPECT_EQ(pick_gpu(report, "pci:0000:c1").value()->id, "pci:0000:c1:00.0");
 }
 
-TEST(PickGpu, ListsWhatAnAmbiguousStartCouldMean) {
+TEST(PickGpu, ListsTheGpusThatAnAmbiguousStartMatches) {
     EXPECT_EQ(
         picked("pci:0000"),
         "error: 'pci:0000' matches several GPUs: pci:0000:01:00.0 (Card), pci:0000:c1:00.0 (Card)");
@@ -62,7 +62,7 @@ TEST(PickGpu, ListsWhatAnAmbiguousStartCouldMean) {
         "error: 'GPU-' matches several GPUs: pci:0000:01:00.0 (Card), pci:0000:c1:00.0 (Card)");
 }
 
-TEST(PickGpu, NamesWhatThereIsWhenNothingFits) {
+TEST(PickGpu, ListsTheGpusIfNoneMatches) {
     for (const char* selector : {"2", "", "/dev/nvidia7", "pci:0000:99:00.0", "zzz"})
         EXPECT_TRUE(picked(selector).starts_with("error: no GPU '")) << selector;
     EXPECT_NE(picked("2").find("this machine has pci:0000:01:00.0 (Card), pci:"),

@@ -45,7 +45,7 @@ TEST(Completion, AValueMayFollowASpaceOrAnEqualsSign) {
     EXPECT_EQ(offered({"--unknown=x"}), Words{});
 }
 
-TEST(Completion, AListGrowsByWhatIsNotInIt) {
+TEST(Completion, AListIsCompletedWithNewItemsOnly) {
     EXPECT_EQ(offered({"select", "--only=cuda,c"}), Words{"--only=cuda,cpu"});
     const auto completion = completion_of({"select", "--exclude=cuda,pci:0"});
     EXPECT_EQ(completion.lead, "--exclude=cuda,");
@@ -69,7 +69,7 @@ TEST(Completion, NamesFollowThePlace) {
     EXPECT_EQ(completion_of({"capture", ""}).names, kFolders);
 }
 
-TEST(Completion, AsksWhomTheLineNames) {
+TEST(Completion, UsesTheDaemonThatTheLineNames) {
     EXPECT_EQ(completion_of({"--socket=there", "show", ""}).arguments.socket, "there");
     EXPECT_EQ(completion_of({"show", "--replay", "here", ""}).arguments.replay, "here");
     EXPECT_EQ(

@@ -117,7 +117,7 @@ TEST(OptionOfAKey, RefusesWordsThatAreNoNumbersOrSizes) {
     EXPECT_TRUE(taken({.type = RequestType::Size}, "x").starts_with("'x' is not a size"));
 }
 
-TEST(OptionOfAKey, OffersWhatTheKeyOffers) {
+TEST(OptionOfAKey, OffersTheWordsOfTheKey) {
     const RequestKey key{.key = "k",
                          .type = RequestType::Names,
                          .meaning = "what it is",
@@ -239,7 +239,7 @@ TEST(JsonAndColor, KeepTheDefaultIfItIsNamed) {
     EXPECT_EQ(arguments.colour, ColourMode::Always);
 }
 
-TEST(GlobalFlags, SwitchOffWhatIsOnByDefault) {
+TEST(GlobalFlags, SwitchOffDefaults) {
     Arguments arguments;
     EXPECT_TRUE(take_globally(arguments, "--no-legend", ""));
     EXPECT_TRUE(take_globally(arguments, "--no-cache", ""));

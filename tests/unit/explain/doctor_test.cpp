@@ -458,7 +458,7 @@ TEST(Examine, NeverSuggestsJoiningTheGroupOfRoot) {
 }
 
 /// A cause explains another cause only if both are about the same API.
-TEST(Examine, LeavesOutWhatIsExplainedForThatApi) {
+TEST(Examine, LeavesOutReasonsThatAreExplainedForTheApi) {
     auto report = healthy();
     gpu_of(report).vendor = "amd";
     gpu_of(report).driver.name = "amdgpu";
@@ -654,7 +654,7 @@ TEST(Examine, FindsNoMismatchIfTheLibraryAnswers) {
     EXPECT_TRUE(examine(report, {}).empty());
 }
 
-TEST(Examine, FindsWhatComputesWrong) {
+TEST(Examine, FindsWrongResults) {
     auto report = healthy();
     judge(report, "cuda", because("miscomputed", {{"words", 64}, {"wrong_words", 1}}));
     judge(report, "vulkan", because("not-computing", {{"result", "crashed"}}));

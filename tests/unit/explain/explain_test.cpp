@@ -171,7 +171,7 @@ TEST(Wording, UsesTheFixOfTheReasonThatReplacesIt) {
 
 /// If the doctor left out a finding, another finding explains it; "update the driver" would not
 /// help in this case.
-TEST(Wording, HasNoFixForWhatTheDoctorExplainsByAnother) {
+TEST(Wording, HasNoFixIfTheDoctorHasAnotherExplanation) {
     auto report = container_report();
     report.gpus[0].apis["cuda"] = {.outcome = Outcome::Failed,
                                    .reasons = {because("driver-failed")}};

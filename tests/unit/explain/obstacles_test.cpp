@@ -51,7 +51,7 @@ TEST(Obstacles, LeaveOutABackendOfAnotherVendorThatWorksElsewhere) {
     EXPECT_EQ(lines(report), "");
 }
 
-TEST(Obstacles, SayOnceWhatIsTheSameForBackendsAndGpus) {
+TEST(Obstacles, ListEqualReasonsOfBackendsAndGpusOnce) {
     Report report;
     report.gpus = {gpu("a", "nvidia"), gpu("b", "nvidia"), gpu("c", "nvidia")};
     for (int i = 0; i < 2; ++i)
@@ -63,7 +63,7 @@ TEST(Obstacles, SayOnceWhatIsTheSameForBackendsAndGpus) {
     EXPECT_EQ(lines(report), "vulkan, opencl | - | the driver for this API is not installed\n");
 }
 
-TEST(Obstacles, MarkWhatIsNotKnown) {
+TEST(Obstacles, MarkUnknownFacts) {
     Report report;
     report.gpus = {gpu("a", "nvidia")};
     report.gpus[0].backends["vulkan"] = {.reasons = {Reason{.code = "not-probed"}}};

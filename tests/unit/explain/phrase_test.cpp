@@ -8,7 +8,7 @@ namespace phrase_test {
 
 constexpr auto kChosen = "default {backend}[ on {gpu}][ and {more} more]";
 
-TEST(Phrase, LeavesOutWhatIsNotKnown) {
+TEST(Phrase, LeavesOutUnknownValues) {
     EXPECT_EQ(phrase(kChosen, {{"backend", "cuda"}, {"gpu", "NVIDIA H200"}, {"more", "3"}}),
               "default cuda on NVIDIA H200 and 3 more");
     EXPECT_EQ(phrase(kChosen, {{"backend", "cuda"}, {"gpu", "NVIDIA H200"}}),

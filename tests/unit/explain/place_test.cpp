@@ -53,7 +53,7 @@ TEST(Examine, KnowsProxmoxByItsKernel) {
     EXPECT_EQ(fix("6.8.12-4-pve").find("incus"), std::string::npos);
 }
 
-TEST(Examine, SendsWhoIsInAContainerToTheHostForNvidiasDriver) {
+TEST(Examine, RefersContainerUsersToTheHostForTheNvidiaDriver) {
     auto report = healthy();
     report.host.container = "docker";
     gpu_of(report).driver.name = "nouveau";

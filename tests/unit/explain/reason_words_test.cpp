@@ -156,7 +156,7 @@ TEST(ReasonSubject, IsTheGpuAndTheApiOfTheCandidate) {
     EXPECT_EQ(worded(cpu).reasons.at(0).words->subject.api, std::nullopt);
 }
 
-TEST(ReasonSubject, IsWhatTheDetailNamesIfNoGpuIsKnown) {
+TEST(ReasonSubject, IsTheNameInTheDetailIfNoGpuIsKnown) {
     const auto named = subject_of({{"gpu", "pci:0000:01:00.0"}, {"api", "vulkan"}});
     EXPECT_EQ(named.gpu, "pci:0000:01:00.0");
     EXPECT_EQ(named.api, "vulkan");

@@ -40,7 +40,7 @@ TEST(NamedGpuTitle, HasTheIdAndIsOnlyTheIdOfAnUnknownGpu) {
     EXPECT_EQ(named_gpu_titles({"a", "b"}, nullptr), "a, b");
 }
 
-TEST(Titles, OfVendorDriverSizeAndKindSayWhatIsKnown) {
+TEST(Titles, OfVendorDriverSizeAndKindContainKnownFacts) {
     EXPECT_EQ(vendor_title("nvidia"), "NVIDIA");
     EXPECT_EQ(vendor_title("unheard-of"), "unheard-of");
     EXPECT_EQ(driver_title({}, kAscii), "-");

@@ -34,7 +34,7 @@ TEST(CommandWord, LeavesUsualValuesAsTheyAre) {
         EXPECT_EQ(command_word(text), text);
 }
 
-TEST(CommandWord, EscapesWhatAShellTreatsSpecially) {
+TEST(CommandWord, EscapesSpecialCharactersOfShells) {
     EXPECT_EQ(command_word("a b"), "'a b'");
     EXPECT_EQ(command_word("xe.force_probe=!e20b"), "'xe.force_probe=!e20b'");
     EXPECT_EQ(command_word("a b;"), R"(a\ b\;)");
@@ -47,7 +47,7 @@ TEST(CommandWord, EscapesWhatAShellTreatsSpecially) {
     EXPECT_EQ(command_word("a;b|c&d!e*f?g#h"), R"(a\;b\|c\&d\!e\*f\?g\#h)");
 }
 
-TEST(CommandWord, IsNoneForWhatWouldBeSomethingElse) {
+TEST(CommandWord, IsEmptyForValuesThatWouldChangeTheCommand) {
     for (const char* text : {"", "-x", "--help", "a\nb", "a\tb", "\x1b[31m", "a\u202eb", "\xFF"})
         EXPECT_EQ(command_word(text), std::nullopt);
     EXPECT_EQ(command_word(std::string(5000, 'x')), std::nullopt);

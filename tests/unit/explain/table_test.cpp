@@ -32,7 +32,7 @@ TEST(Table, LeavesTitlesOutWithoutLegend) {
               "1  核显                     integrated   512 MiB\n");
 }
 
-TEST(Table, CutsWhatMayShrinkFirst) {
+TEST(Table, CutsShrinkableColumnsFirst) {
     EXPECT_EQ(sample().text({.columns = 42}),
               "GPU  NAME             KIND          MEMORY\n"
               "0    NVIDIA GeForce…  discrete    24.0 GiB\n"

@@ -20,7 +20,7 @@ std::map<std::string, std::string> labels_of(const Report& report) {
     return labels;
 }
 
-TEST(FleetLabel, CountsGpusByWhatTheyAre) {
+TEST(FleetLabel, CountsGpusByKindArchitectureAndVendor) {
     const auto labels = labels_of(mixed());
     EXPECT_EQ(labels.at("gpu.count"), "2");
     EXPECT_EQ(labels.at("gpu.discrete.count"), "1");

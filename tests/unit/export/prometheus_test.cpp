@@ -10,7 +10,7 @@ namespace prometheus_test {
 
 using namespace testing_fleet;
 
-TEST(Prometheus, EscapesWhatALabelCannotHold) {
+TEST(Prometheus, EscapesCharactersThatLabelsCannotContain) {
     auto gpu = h200();
     gpu.name = "A \"card\" \\ of\nodd name";
     const auto report = report_of({gpu});
@@ -20,7 +20,7 @@ TEST(Prometheus, EscapesWhatALabelCannotHold) {
         EXPECT_TRUE(line.empty() || line.starts_with("#") || line.starts_with("gpuprobe_")) << line;
 }
 
-TEST(Prometheus, LeavesOutWhatIsNotKnown) {
+TEST(Prometheus, LeavesOutUnknownValues) {
     auto gpu = h200();
     gpu.memory = {};
     gpu.backends["vulkan"].usable.reset();

@@ -12,7 +12,7 @@ namespace selector_test {
 
 using namespace testing_fleet;
 
-TEST(FleetNeed, HoldsWhatExportsTell) {
+TEST(FleetNeed, ContainsOnlyExportedFacts) {
     const auto need = need_of(kCuda);
     ASSERT_TRUE(need);
     ASSERT_EQ(need->gpus.size(), 1U);
@@ -41,7 +41,7 @@ TEST(FleetNeed, AsksForANewerDriverWhereThereIsPtxOnly) {
     EXPECT_EQ(need->gpus[1].driver->major(), 550U);
 }
 
-TEST(FleetNeed, RefusesWhatRunsNowhere) {
+TEST(FleetNeed, RefusesVariantsThatRunNowhere) {
     EXPECT_EQ(need_of(R"({"quantum":{"qubits":5}})").error().code, ErrorCode::NoMatch);
     EXPECT_EQ(need_of(R"({"device":{"backend":"cuda","cuda":{"toolkit":"12.4","sass":["99.0"]}}})")
                   .error()

@@ -46,7 +46,7 @@ TEST(Slurm, CountsNodesAsNumbers) {
     EXPECT_LT(text.find("/dev/nvidia2"), text.find("/dev/nvidia10"));
 }
 
-TEST(Slurm, LeavesOutWhatHasNoNode) {
+TEST(Slurm, LeavesOutGpusWithoutANode) {
     auto missing = h200();
     missing.nodes = {{.path = "/dev/nvidia0", .accessible = false, .reason = "missing"}};
     auto divided = h200("0000:19:00.0", "1");

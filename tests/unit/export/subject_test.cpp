@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Table,
                                            Name{"TooLong", std::string(64, 'a'), false, false}),
                          support::case_name);
 
-TEST(Verdicts, LeaveOutWhatNoEngineTakes) {
+TEST(Verdicts, LeaveOutNamesThatNoOrchestratorAccepts) {
     const auto report = mixed();
     auto answer = llama();
     answer.candidates.push_back(judged("Bad Name", Verdict::Accepted));

@@ -206,7 +206,7 @@ TEST(Kfd, MakesPartitionsOfOneGpu) {
 }
 
 /// The values of location_id and unique_id for partitions in different kernels.
-TEST(Kfd, FindsTheCardOfAPartitionByWhateverEncoding) {
+TEST(Kfd, FindsTheCardOfAPartitionInEveryEncoding) {
     struct Case {
         const char* name;
         const char* second;
@@ -252,7 +252,7 @@ TEST(Kfd, TakesNoPartitionDeviceForAGpu) {
     EXPECT_TRUE(scanned(machine).devices.empty());
 }
 
-TEST(VirtualFunctions, ArePartitionsOfTheirCardWhateverDriverTookThem) {
+TEST(VirtualFunctions, ArePartitionsOfTheirCardWithEveryDriver) {
     const FakeMachine machine;
     const auto card = machine.pci("0000:85:00.0", "8086", "56c0", "038000", "i915");
     machine.class_member("drm", "renderD128", card, "226:128");

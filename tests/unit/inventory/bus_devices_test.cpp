@@ -62,7 +62,7 @@ TEST(PciFunctions, LeavesOutOtherClasses) {
 }
 
 /// gpustack/gpustack#5170: two K100_AI with the class "bridge".
-TEST(PciFunctions, TakesAKnownDeviceWhateverItsClass) {
+TEST(PciFunctions, IncludesAKnownDeviceOfAnyClass) {
     const FakeMachine machine;
     machine.pci("0000:06:00.0", "1d94", "6210", "068000", "hydcu");
     machine.pci("0000:07:00.0", "1d94", "6210", "ff0000");

@@ -6,7 +6,7 @@
 namespace gpuprobe {
 namespace event_filter_test {
 
-TEST(EventFilter, LetsThroughWhatAScanCanSee) {
+TEST(EventFilter, AcceptsEventsThatAffectAScan) {
     for (const auto& event : {
              KernelEvent{.subsystem = "drm", .device_type = "drm_minor"},
              KernelEvent{.subsystem = "drm"},

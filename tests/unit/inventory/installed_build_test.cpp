@@ -25,7 +25,7 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
     return std::ranges::find(words, word) != words.end();
 }
 
-TEST(InstalledBuild, LooksUpWhatNoReportListsInTheLinkersCache) {
+TEST(InstalledBuild, LooksUpLibrariesThatNoReportListsInTheLinkersCache) {
     EXPECT_TRUE(contains(needs_with({}), "libzstd.so.1"));
     EXPECT_FALSE(contains(needs_with({"libzstd.so.1"}), "libzstd.so.1"));
     // Libraries that reports list are left to the report.

@@ -49,7 +49,7 @@ TEST_F(NodeWatchTest, SeesNvidiaNodesComeAndGo) {
     EXPECT_EQ(changes(), 2);
 }
 
-TEST_F(NodeWatchTest, SeesWhoMayUseANodeChange) {
+TEST_F(NodeWatchTest, DetectsChangesOfPermissions) {
     machine_.file("/dev/dri/renderD128", "");
     machine_.file("/dev/tty99", "");
     watch();

@@ -246,7 +246,7 @@ TEST(Findings, NameAFunctionWithoutADriver) {
     EXPECT_NE(finding(scanned(machine).devices.at(0), "no-driver"), nullptr);
 }
 
-TEST(Findings, MissNoDriverOfWhatOnlyShowsPictures) {
+TEST(Findings, ExpectNoDriverForDisplays) {
     const FakeMachine machine;
     machine.pci("0000:05:00.0", "1a03", "2000", "030000");
     EXPECT_TRUE(scanned(machine).devices.at(0).findings.empty());

@@ -21,7 +21,7 @@ std::uint64_t size_of(const UniqueFd& fd) {
     return static_cast<std::uint64_t>(status.st_size);
 }
 
-TEST(ObjectFiles, TellWhatAProgramNeeds) {
+TEST(ObjectFiles, ReportTheNeedsOfAProgram) {
     auto fd = own_program();
     const auto size = size_of(fd);
     ReadAllowance allowance;

@@ -66,7 +66,7 @@ bool lists_sensors(const std::string& folder) {
     return folder.ends_with("/hwmon") || folder.ends_with("/hwmon/hwmon3");
 }
 
-TEST(Scan, ReadsWhatTheIommuDoesForAGpu) {
+TEST(Scan, ReadsTheIommuDomainOfAGpu) {
     const FakeMachine machine;
     const auto path = machine.pci("0000:03:00.0", "10de", "2335", "030200", "nvidia");
     const auto iommu = [&machine] {
@@ -213,7 +213,7 @@ TEST(Scan, ClimbsFromTheAuxiliaryBusToThePciFunction) {
     EXPECT_EQ(result.devices.at(0).drm.primary, "226:0");
 }
 
-TEST(Scan, ForgetsANodeWhoseDeviceHasJustBeenTakenAway) {
+TEST(Scan, IgnoresANodeWhoseDeviceWasJustRemoved) {
     const FakeMachine machine;
     machine.link("/sys/class/drm/renderD133",
                  "../../devices/pci0000:00/0000:09:00.0/drm/renderD133");
@@ -414,7 +414,7 @@ TEST(Scan, SortsDevicesById) {
               (Ids{"pci:0000:01:00.0", "pci:0000:c1:00.0", "platform:simple-framebuffer.0"}));
 }
 
-TEST(Scan, NotesWhatItMayNotRead) {
+TEST(Scan, NotesUnreadableFiles) {
     if (geteuid() == 0)
         GTEST_SKIP() << "root may read everything";
     const FakeMachine machine;
@@ -426,7 +426,7 @@ TEST(Scan, NotesWhatItMayNotRead) {
     EXPECT_EQ(result.notes, Ids{path + "/numa_node: Permission denied"});
 }
 
-TEST(Scan, NotesWhatIsNoFile) {
+TEST(Scan, NotesPathsThatAreNotFiles) {
     const FakeMachine machine;
     const auto path = machine.pci("0000:03:00.0", "1002", "744c", "030000", "amdgpu");
     machine.folder(path + "/numa_node");
@@ -435,7 +435,7 @@ TEST(Scan, NotesWhatIsNoFile) {
     EXPECT_EQ(result.notes, Ids{path + "/numa_node: not a regular file"});
 }
 
-TEST(Scan, ScrubsWhatADriverWrites) {
+TEST(Scan, ScrubsTextFromDrivers) {
     const FakeMachine machine;
     const auto path = machine.pci("0000:03:00.0", "1002", "744c", "030000", "amdgpu");
     machine.file(path + "/product_name", std::string(70000, 'x'));

@@ -78,7 +78,7 @@ TEST(Sandbox, IsDetectedByItsMarker) {
     EXPECT_EQ(sandbox_of(files), "flatpak");
 }
 
-TEST(KernelSetup, KeepsOfTheCommandLineWhatIsAboutGpus) {
+TEST(KernelSetup, KeepsOnlyWordsOfTheCommandLineAboutGpus) {
     MemoryFiles files;
     files.write(
         "/proc/cmdline",

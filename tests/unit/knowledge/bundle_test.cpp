@@ -33,7 +33,7 @@ std::string problem_with(const Change& change) {
     return problem_of(message_of(head, kTexts));
 }
 
-TEST(Bundle, HoldsWhatWasPutIntoIt) {
+TEST(Bundle, ContainsItsDataFiles) {
     const auto message = message_of(head_for(kTexts, "2027.1.1", "2028-01-01"), kTexts);
     const auto bundle = bundle_from(message, nullptr, "b");
     ASSERT_TRUE(bundle) << bundle.error().text;

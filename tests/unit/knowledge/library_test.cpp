@@ -21,7 +21,7 @@ protected:
     void TearDown() override { Library::use(std::make_shared<const Library>()); }
 };
 
-TEST_F(Libraries, StartWithWhatIsCompiledIn) {
+TEST_F(Libraries, StartWithTheCompiledInFiles) {
     const Library library;
     EXPECT_EQ(library.origin(), Origin::BuiltIn);
     EXPECT_GE(library.version(), (Version{.parts = {2026, 11, 23, 0}}));
@@ -31,7 +31,7 @@ TEST_F(Libraries, StartWithWhatIsCompiledIn) {
     EXPECT_EQ(library.find("nothing"), nullptr);
 }
 
-TEST_F(Libraries, TakeTheNewestSetWhateverTheOrder) {
+TEST_F(Libraries, UseTheNewestSetInAnyOrder) {
     for (const bool is_bundle_first : {false, true}) {
         Library library;
         const auto package = set_of(2030, Origin::Package, "p");
@@ -72,7 +72,7 @@ TEST_F(Libraries, AreReadAgainByTablesThatWereForgotten) {
     EXPECT_EQ(table(), 3);
 }
 
-TEST_F(Libraries, GiveWayToWhatIsCompiledInWhereADocumentIsBroken) {
+TEST_F(Libraries, FallBackToTheCompiledInFileIfAFileIsBroken) {
     Library other;
     ASSERT_TRUE(other.add("chips", {.json = "{"}));
     EXPECT_FALSE(other.add("../x", {.json = "{}"}));
@@ -80,7 +80,7 @@ TEST_F(Libraries, GiveWayToWhatIsCompiledInWhereADocumentIsBroken) {
     EXPECT_NE(Chips::current().find_driver("nvidia"), nullptr);
 }
 
-TEST_F(Libraries, SayWhatHasExpired) {
+TEST_F(Libraries, ReportExpiredFiles) {
     Library library;
     EXPECT_TRUE(library.expired(*instant_of("2026-11-23")).empty());
     ASSERT_TRUE(library.add(
