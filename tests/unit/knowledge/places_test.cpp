@@ -100,7 +100,7 @@ TEST(Places, EndAtARowThatIsLikeItself) {
               nullptr);
 }
 
-TEST(Places, RefuseWhatIsNoDocument) {
+TEST(Places, RefuseInvalidDataFiles) {
     EXPECT_FALSE(Places::from("{}"));
     EXPECT_FALSE(Places::from(R"({"schema": "gpuprobe.causes/1"})"));
 }

@@ -38,7 +38,7 @@ TEST(DataFileVariables, MayChooseGpus) {
         EXPECT_EQ(variable_problem(name, ""), std::nullopt) << name;
 }
 
-TEST(DataFileVariables, MayNotChangeWhatAProgramRuns) {
+TEST(DataFileVariables, MustNotChangeTheCodeThatAProgramRuns) {
     for (const auto* name :
          {// of the loader, shells and interpreters
           "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "PATH", "BASH_ENV", "ENV", "SHELLOPTS",

@@ -68,7 +68,7 @@ struct ComputeRow {
 class Compute : public ::testing::TestWithParam<ComputeRow> {};
 
 /// "CPU compute buffer size" of llama.cpp v0.5.0 for the same shapes (tests/runtimes has more).
-TEST_P(Compute, IsWhatTheRuntimeReserves) {
+TEST_P(Compute, IsTheMemoryThatTheRuntimeReserves) {
     const auto model = model_named(GetParam().model);
     auto part = whole(model);
     part.is_host = true;
@@ -107,7 +107,7 @@ TEST(Compute, HasRoomForTheInputsOfDeepLayers) {
 /// The memory that llama.cpp v0.5.0 reserves on the second of two GPUs
 /// (tests/runtimes/split_test.py): the first norm and the stream come from the previous device,
 /// each in four copies.
-TEST(Compute, OfALaterDeviceHasRoomForWhatTheOneBeforeMade) {
+TEST(Compute, OfALaterDeviceIncludesTheResultOfThePreviousOne) {
     auto model = model_named("llama-3.1-8b");
     const auto row = 4096ULL * 512 * 4;
     const RunShape run{.context = 4096};

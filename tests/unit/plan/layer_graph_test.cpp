@@ -12,7 +12,7 @@ using support::model_named;
 
 /// The memory that llama.cpp v0.5.0 needs for each token and cell: a score and two masks, or two
 /// masks for each head.
-TEST(Compute, HasRoomForWhatAnIndexerScores) {
+TEST(Compute, IncludesTheScoresOfAnIndexer) {
     constexpr std::uint64_t kCells = 131072;
     auto model = model_named("llama-3.1-8b");
     for (auto& layer : model.layers) {
@@ -62,7 +62,7 @@ TEST(Compute, HasRoomForAnEncodersTokens) {
 }
 
 /// BERT large, whose norms come after the additions: llama.cpp v0.5.0 reserves 14.51 MiB.
-TEST(Compute, OfBertIsWhatTheRuntimeReserves) {
+TEST(Compute, OfBertIsTheMemoryThatTheRuntimeReserves) {
     const LayerShape layer{.key_heads = 16,
                            .key_length = 64,
                            .value_length = 64,

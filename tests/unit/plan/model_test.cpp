@@ -126,7 +126,7 @@ struct CacheRow {
 };
 class Cache : public ::testing::TestWithParam<CacheRow> {};
 
-TEST_P(Cache, IsWhatTheRuntimeKeeps) {
+TEST_P(Cache, IsTheCacheThatTheRuntimeKeeps) {
     const auto model = model_of(made(GetParam().architecture, 4, GetParam().values)).value();
     EXPECT_EQ(cache_of(model, {.context = 1024, .batch = 56}).count, GetParam().bytes);
 }
@@ -423,7 +423,7 @@ struct ProjectorCase {
     double without;
 };
 
-TEST(Projector, NeedsWhatLlamaCppReserved) {
+TEST(Projector, NeedsTheMemoryThatLlamaCppReserved) {
     const GgufValue deep = Numbers{0, 1, 1, 1};
     const std::vector<ProjectorCase> cases = {
         {"gemma3",

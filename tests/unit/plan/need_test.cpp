@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
                       KnownRow{"LlamaF32", "llama-3.1-8b", "f32", "f32", 8ULL << 30U}),
     support::case_name);
 
-TEST(Need, OfGemmaRoundsToWhatIsPublished) {
+TEST(Need, OfGemmaRoundsToThePublishedSize) {
     EXPECT_EQ((kGemma * 100 + (1ULL << 29U)) >> 30U, 311U);
 }
 

@@ -74,7 +74,7 @@ struct BudgetRow {
 };
 class BudgetOf : public ::testing::TestWithParam<BudgetRow> {};
 
-TEST_P(BudgetOf, IsWhatAProgramMayTake) {
+TEST_P(BudgetOf, IsTheMemoryThatAProgramMayUse) {
     const auto budget = budget_of(GetParam().memory, GetParam().host, Bytes{100});
     const auto count = [](std::optional<Bytes> bytes) {
         return bytes ? std::optional{bytes->count} : std::nullopt;
@@ -168,7 +168,7 @@ TEST(Plan, IsPossibleOnlyWhereThatIsKnown) {
         planned(bytes_needed(gib(9)), machine({gpu("a", gib(8)), gpu("b", gib(8))})).is_possible());
 }
 
-TEST(Plan, LeavesOutWhatDoesNotCompute) {
+TEST(Plan, LeavesOutGpusThatCannotCompute) {
     auto display = gpu("display", gib(8));
     display.kind = GpuKind::DisplayOnly;
     auto broken = gpu("broken", gib(8));
@@ -418,7 +418,7 @@ TEST(Plan, LeavesOutASmallGpuThatHoldsNothing) {
 }
 
 /// If the GPUs together have a tenth to spare, each of them has a tenth to spare.
-TEST(Plan, SharesAreWithinWhatIsSpare) {
+TEST(Plan, SharesFitIntoTheBudgets) {
     const auto need = mib(7680);
     const auto answer = planned(bytes_needed(need), machine({gpu("a", gib(8)), gpu("b", gib(8))}));
     EXPECT_EQ(answer.gpus[0].fit, Fit::Tight);
@@ -441,7 +441,7 @@ TEST(Plan, ForAnApplicationDoesNotJoinGpusThatItUsesThroughOtherBackends) {
     EXPECT_EQ(planned(request, report).together.size(), 1U);
 }
 
-TEST(Plan, SplitsOnlyWhatOneBackendDrives) {
+TEST(Plan, SplitsOnlyBetweenGpusOfOneBackend) {
     const auto mixed = machine({gpu("a", gib(8), "cuda"), gpu("b", gib(8), "rocm")});
     EXPECT_TRUE(planned(bytes_needed(gib(12)), mixed).together.empty());
     auto both = mixed;

@@ -90,7 +90,7 @@ TEST(ApplicationSet, SharesTheSelectionOfAnotherApplication) {
     EXPECT_EQ(mine.applications(), (std::vector<std::string>{"b", "mine"}));
 }
 
-TEST(ApplicationSet, SummarizesWhatEachApplicationHas) {
+TEST(ApplicationSet, SummarizesEachApplication) {
     ApplicationSet set;
     const auto both = std::string{R"("selection":)"} + kSelection + R"(,"manifest":)" + kManifest;
     ASSERT_TRUE(set.add(application_with(both), "whole"));
@@ -148,7 +148,7 @@ TEST(ApplicationSet, ReplacesOnlyThePartThatIsGiven) {
     EXPECT_EQ(set.names().size(), knowledge::builtin_applications().size());
 }
 
-TEST(ApplicationSet, KeepsWhatItHasWhenATextIsBroken) {
+TEST(ApplicationSet, KeepsItsContentIfATextIsBroken) {
     ApplicationSet set;
     ASSERT_TRUE(set.add(profile_named("a"), "one"));
     const auto selection = std::string{R"("selection":)"} + kSelection;
@@ -188,7 +188,7 @@ Result<Application> with_floor(const std::string& floor, const std::string& buil
         floor + R"("]}},"manifest":{"platforms":{"linux-x86_64":{"variants":{)" + builds + "}}}}"));
 }
 
-TEST(Floors, MayLeaveToTheProductWhatItsBuildsSay) {
+TEST(Floors, MayUseTheRequirementsOfTheBuilds) {
     const std::string builds =
         R"("new":{"requires":{"device":{"cuda":{"toolkit":"13.0","sass":["8.0"],"ptx":["12.0"]}}}},)"
         R"("old":{"requires":{"device":[{"cuda":{"toolkit":"12.6"}},{"cuda":{"toolkit":"12.8",)"

@@ -53,7 +53,7 @@ TEST(Assumptions, ReplaceUnknownFactsOfEveryGpuThatCanHaveThem) {
     EXPECT_EQ(holds_for(*report, "memory>=20GB"), Truth::False) << "the host is no GPU";
 }
 
-TEST(Assumptions, GiveOtherFactsWhatTheyAreDerivedFrom) {
+TEST(Assumptions, ApplyToFactsThatAreDerivedFromThem) {
     const auto report = assuming(machine(), {"driver=580.65"});
     ASSERT_TRUE(report);
     EXPECT_EQ(holds_for(*report, "cuda>=13.0", &report->gpus[0]), Truth::True);
@@ -66,7 +66,7 @@ TEST(Assumptions, SetThePlatform) {
     EXPECT_EQ(holds_for(*report, "os=linux"), Truth::True);
 }
 
-TEST(Assumptions, MayRepeatWhatIsKnown) {
+TEST(Assumptions, MayRepeatKnownFacts) {
     EXPECT_TRUE(assuming(machine(), {"kernel=6.8.0", "gfx=gfx1100"}));
 }
 

@@ -44,7 +44,7 @@ TEST(MeasuredRank, TakesTheFirstOfThoseThatAreAsFast) {
     EXPECT_EQ(measured(machine(94.9, 100, std::nullopt)).backend, "vulkan");
 }
 
-TEST(MeasuredRank, IsForWhoAsks) {
+TEST(MeasuredRank, AppliesIfTheProfileOrTheRequestSelectsIt) {
     EXPECT_EQ(select(default_profile(), {}, machine(1, 100, 1))->backend, "cuda");
     auto profile = default_profile();
     profile.rank = Rank::Measured;
@@ -52,7 +52,7 @@ TEST(MeasuredRank, IsForWhoAsks) {
     EXPECT_EQ(select(profile, {.rank = Rank::Documented}, machine(1, 100, 1))->backend, "cuda");
 }
 
-TEST(MeasuredRank, DoesNotChooseWhatIsRejected) {
+TEST(MeasuredRank, DoesNotChooseRejectedCandidates) {
     const auto decision =
         select(default_profile(), {.deny = {"vulkan"}, .rank = Rank::Measured}, machine(1, 100, 1));
     EXPECT_EQ(decision->backend, "cuda");
@@ -68,7 +68,7 @@ TEST(MeasuredRank, KeepsTheOrderWithoutMeasurementsAndNotesIt) {
     }
 }
 
-TEST(MeasuredRank, TellsOfWhatWasNotMeasuredOnly) {
+TEST(MeasuredRank, MentionsOnlyCandidatesWithoutMeasurements) {
     const auto decision = measured(machine(1, 2, std::nullopt));
     const auto reasons_on = [&decision](const char* gpu) {
         for (const auto& candidate : decision.candidates)
@@ -101,7 +101,7 @@ const Candidate& candidate(const Decision& decision,
     return kNone;
 }
 
-TEST(MeasuredRank, TakesTheCpuWhereItIsFasterAndSaysWhy) {
+TEST(MeasuredRank, ChoosesTheCpuIfItIsFasterWithAReason) {
     const auto decision = measured(with_cpu(machine(50, 40, 45), 100));
     EXPECT_EQ(decision.backend, "cpu");
     EXPECT_TRUE(decision.gpus.empty());

@@ -74,7 +74,7 @@ std::vector<Check> checks() {
 
 class Catalogue : public ::testing::TestWithParam<Check> {};
 
-TEST_P(Catalogue, ChoosesWhatTheProjectChooses) {
+TEST_P(Catalogue, ChoosesTheSameAsTheProject) {
     const auto& wanted = GetParam().wanted;
     const RecommendRequest request{.prefer = texts(wanted.at("prefer")),
                                    .exclude = texts(wanted.at("exclude"))};
@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"LocalAiOnIntel", "localai", [] { return machine("G12"); }, "intel"}),
     support::case_name);
 
-TEST(Catalogues, TellWhatToDoWithoutAGpu) {
+TEST(Catalogues, ContainAnAnswerWithoutAGpu) {
     const auto answer = recommend(catalogue("tsuku-llm"), {}, machine("G25"), rules());
     EXPECT_EQ(answer.hint, "no GPU detected: tsuku-llm requires a GPU with at least 8 GB VRAM");
 }

@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"BothNotKnown", "gpu.mode=384 and device.none=1", Truth::Unknown}),
     support::case_name);
 
-TEST(PathTerms, AreRefusedWithWhatIsWrong) {
+TEST(PathTerms, AreRefusedWithAReason) {
     const auto problem = [](const std::string& text) {
         Condition condition;
         return read_value(Value{text}, condition).text();

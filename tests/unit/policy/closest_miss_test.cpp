@@ -25,7 +25,7 @@ Reason warning_of(const Gpu& gpu, const char* by, const Reason& reason) {
         {{"gpu", gpu.id}, {"by", by}, {"reasons", to_value(std::vector<Reason>{reason})}});
 }
 
-TEST(UnusedGpu, HasTheReasonsOfWhatMissesLeast) {
+TEST(UnusedGpu, HasTheReasonsOfTheClosestCandidate) {
     const auto gpu = gpu_of_kind(GpuKind::Discrete);
     UnusedGpu unused;
     unused.add(gpu, "rocm", {kOfOthers});
@@ -54,7 +54,7 @@ TEST(UnusedGpu, IsTheOneOnWhichSomethingCanBeChanged) {
     EXPECT_EQ(unused.warning(), warning_of(other, "vulkan", kCrashed));
 }
 
-TEST(UnusedGpu, IsToldByAKnownCauseRatherThanByWhatNobodyKnows) {
+TEST(UnusedGpu, PrefersAKnownCauseToAnUnknownFact) {
     const auto gpu = gpu_of_kind(GpuKind::Discrete);
     const auto too_old = because("driver-too-old", {{"have", "535.216.01"}, {"need", "570"}});
     const auto unasked = because("not-probed", {{"api", "vulkan"}});
@@ -68,7 +68,7 @@ TEST(UnusedGpu, IsToldByAKnownCauseRatherThanByWhatNobodyKnows) {
     EXPECT_EQ(unused.warning(), warning_of(gpu, "cuda", too_old));
 }
 
-TEST(UnusedGpu, IsToldByWhatWantsTheLeastOfADriver) {
+TEST(UnusedGpu, PrefersTheLowestDriverRequirement) {
     const auto gpu = gpu_of_kind(GpuKind::Discrete);
     const auto needing = [](const char* need) {
         return because("driver-too-old", {{"have", "515.65.01"}, {"need", need}});
@@ -117,7 +117,7 @@ TEST(UnusedGpu, IsSilentWhereItWasWantedSo) {
 }
 
 /// If access is denied for a backend that is for other GPUs, this says nothing about this GPU.
-TEST(UnusedGpu, IsToldWhereAnotherVendorsBackendIsDenied) {
+TEST(UnusedGpu, IsReportedIfAnotherVendorsBackendIsDenied) {
     const auto gpu = gpu_of_kind(GpuKind::Integrated);
     UnusedGpu unused;
     unused.add(gpu, "rocm", {kOfOthers, kDenied});
@@ -143,7 +143,7 @@ TEST(UnusedGpu, IsACardOfTheHostsUnderWsl) {
     EXPECT_EQ(unused.warning(), warning_of(gpu, "cuda", kCrashed));
 }
 
-TEST(UnusedGpu, IsNoneThatIsMadeUpOrShowsPixelsAlone) {
+TEST(UnusedGpu, IsNeverFakeOrDisplayOnly) {
     for (const auto kind : {GpuKind::Virtual, GpuKind::DisplayOnly}) {
         const auto gpu = gpu_of_kind(kind);
         UnusedGpu unused;

@@ -229,7 +229,7 @@ TEST(DocumentCheck, GoesOnAfterABadName) {
                   "platforms.linux-x86_64.variants.v.teir: unknown member; did you mean 'tier'?"}));
 }
 
-TEST(DocumentCheck, StopsAtABoundAndSaysSo) {
+TEST(DocumentCheck, StopsAtALimitAndReportsIt) {
     std::string members;
     for (int i = 0; i < 200; ++i)
         members += (i == 0 ? "\"q" : ",\"q") + std::to_string(i) + "\":1";
@@ -238,7 +238,7 @@ TEST(DocumentCheck, StopsAtABoundAndSaysSo) {
     EXPECT_FALSE(check.is_complete);
 }
 
-TEST(DocumentCheck, ReportsWhatIsNoDocument) {
+TEST(DocumentCheck, ReportsInvalidJson) {
     for (const auto* text :
          {"", "{", "[]", "1", "null", "\"x\"", R"({"schema":"gpuprobe.application/1"})",
           R"({"schema":"gpuprobe.application/1","name":"a"})", R"({"a":1,"a":2})",
@@ -249,7 +249,7 @@ TEST(DocumentCheck, ReportsWhatIsNoDocument) {
     }
 }
 
-TEST(DocumentCheck, QuotesWhatComesFromTheFile) {
+TEST(DocumentCheck, QuotesTextFromTheFile) {
     const auto check = check_document(
         manifest_with("{\"requires\":{\"host\":{\"\\u001b[31m" + std::string(9000, 'x') +
                       "\":1}},\"\\u202etier\":1,\"a.b[0]\":{\"c\":1}}"));

@@ -55,7 +55,7 @@ TEST(EnvironmentRules, ApplyWholeOrNotAtAll) {
               (Environment{{"C", "x" + std::string{kFirstUuid} + "y0"}}));
 }
 
-TEST(EnvironmentRules, DoNotTouchWhatAnEarlierOneHasSet) {
+TEST(EnvironmentRules, DoNotChangeVariablesOfEarlierRules) {
     const auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
     const auto profile = with_rules({{{"A", "1"}}, {{"A", "2"}, {"B", "2"}}, {{"B", "3"}}});
     EXPECT_EQ(environment_of(profile, "cuda", chosen(report, {0}), {}),
@@ -277,7 +277,7 @@ TEST(VulkanEnvironment, CountsWithinTheManifestForOneOfTwoCards) {
                            {"GGML_VK_VISIBLE_DEVICES", "1"}}));
 }
 
-TEST(VulkanEnvironment, TellsTwoMesaCardsApartByAddress) {
+TEST(VulkanEnvironment, DistinguishesTwoMesaCardsByAddress) {
     const auto report =
         report_of({amd_card("0000:03:00.0", "", 0), amd_card("0000:83:00.0", "", 1)});
     EXPECT_EQ(default_environment("vulkan", report, {1}),
@@ -290,7 +290,7 @@ TEST(VulkanEnvironment, TellsTwoMesaCardsApartByAddress) {
                            {"VK_ICD_FILENAMES", support::kRadvManifest}}));
 }
 
-TEST(VulkanEnvironment, AsksOnlyMesaForWhatOnlyMesaKnows) {
+TEST(VulkanEnvironment, SetsMesaVariablesOnlyForMesa) {
     auto report = report_of({amd_card("0000:03:00.0", "", 0)});
     report.gpus[0].apis["vulkan"].device["driver_id"] = "amd-open-source";
     EXPECT_FALSE(default_environment("vulkan", report, {0}).contains("MESA_VK_DEVICE_SELECT"));

@@ -68,7 +68,7 @@ TEST(Refusals, OfIntegratedGpusAreLiftedByTheCallersVariables) {
 }
 
 /// A library that both the profile and the build require.
-TEST(Refusals, AreNotToldWhereTheBuildSaysIt) {
+TEST(Refusals, AreNotRepeatedIfTheBuildReportsThem) {
     const auto manifest = cuda_and_cpu(R"({"libs":["libcudart.so.12"]})");
     auto profile = with_cuda();
     profile.floors["cuda"] = {support::parsed("library=libcudart.so.12")};

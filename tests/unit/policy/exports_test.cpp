@@ -257,7 +257,7 @@ TEST(PipArguments, NameAWheelWithItsHash) {
     EXPECT_TRUE(file("https://a.org/a-1.tar.gz").empty());
 }
 
-TEST(PipArguments, AreNoneForWhatPipCannotInstall) {
+TEST(PipArguments, AreEmptyIfPipCannotInstallTheVariant) {
     for (const auto* artifact :
          {R"({"type":"oci","ref":"a.org/b:1"})", R"({"type":"package","ref":"llama-*.tar.gz"})",
           R"({"type":"dir","ref":"lib/a"})", R"({"type":"index"})", R"({"type":"wheel"})", "{}"})

@@ -154,7 +154,7 @@ TEST(MachineFactsOf, LeaveOutDisplaysAndCountTheGpusOverTheLimit) {
     EXPECT_EQ(facts().host.gpu(), nullptr);
 }
 
-TEST(MemoryForUse, IsWhatAProcessCanAllocateElseTheBoardsSize) {
+TEST(MemoryForUse, IsTheAllocatableMemoryOrElseTheBoardsSize) {
     EXPECT_EQ(memory_for_use(GpuMemory{.physical = gib(24), .allocatable = gib(20)}).value,
               gib(20));
     EXPECT_EQ(memory_for_use(GpuMemory{.physical = gib(24)}).value, gib(24));

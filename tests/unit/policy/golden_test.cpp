@@ -48,7 +48,7 @@ std::vector<std::string> chain_of(const Recommendation& answer) {
 
 class Golden : public ::testing::TestWithParam<Check> {};
 
-TEST_P(Golden, ChoosesWhatTheProjectChooses) {
+TEST_P(Golden, ChoosesTheSameAsTheProject) {
     const auto& wanted = GetParam().wanted;
     const auto manifest = sample(*wanted.at("manifest").as_string());
     const auto answer =

@@ -203,7 +203,7 @@ TEST(GpuSelectors, UseMesasDeviceSelectLayerOnlyIfItIsInstalled) {
     EXPECT_EQ(seen_beside(report, report.gpus[1]), Lines{});
 }
 
-TEST(EnvironmentOfAGpu, SaysWhichGpusItDoesNotHide) {
+TEST(EnvironmentOfAGpu, ReportsTheGpusThatItDoesNotHide) {
     const auto beside = [](const Report& report) { return seen_beside(report, report.gpus[1]); };
     const Lines first{"pci:0000:03:00.0"};
     const Lines none;
@@ -262,7 +262,7 @@ TEST(EnvironmentOfAGpu, HidesWhereOnlyOtherGpusAre) {
 }
 
 /// A card that is asleep, or whose driver crashed, still exists for programs.
-TEST(EnvironmentOfAGpu, HidesOthersThatNobodyAsked) {
+TEST(EnvironmentOfAGpu, HidesOtherGpusThatWereNotProbed) {
     auto report =
         report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0), amd_card("0000:03:00.0", "", 0)});
     report.gpus[0].apis.erase("cuda");

@@ -106,7 +106,7 @@ TEST(Floors, AreCheckedWhenARequestIsMadeWithoutTheParser) {
 
 // Integrated GPUs ---------------------------------------------------------------------------------
 
-TEST(AsDiscrete, LetsAnIntegratedGpuStandBesideADiscreteOne) {
+TEST(AsDiscrete, AllowsAnIntegratedGpuWithADiscreteOne) {
     auto profile = default_profile();
     const auto laptop = hybrid_laptop();
     EXPECT_EQ(codes(decide(profile, {.only = Names{"vulkan"}}, laptop), "vulkan"),
@@ -159,7 +159,7 @@ TEST(IntegratedBy, LetsTheProgramFallBackToThemAndStaysInTheEnvironment) {
     EXPECT_NE(codes(beside, "vulkan").find("discrete-preferred"), std::string::npos);
 }
 
-TEST(IntegratedBy, PromisesNothingWhereNobodyKnowsTheKind) {
+TEST(IntegratedBy, IsUnknownIfTheKindIsUnknown) {
     auto gpu = intel_graphics();
     gpu.kind = GpuKind::Unknown;
     const auto report = report_of({gpu});
@@ -211,7 +211,7 @@ struct AskRow {
 };
 class ProfileRequests : public ::testing::TestWithParam<AskRow> {};
 
-TEST_P(ProfileRequests, AreTakenAsTheProfileSays) {
+TEST_P(ProfileRequests, AreReadAccordingToTheProfile) {
     const auto& row = GetParam();
     auto profile = asking_profile();
     if (row.gives_up)

@@ -358,7 +358,7 @@ struct NewWord {
 };
 class NewerManifest : public ::testing::TestWithParam<NewWord> {};
 
-TEST_P(NewerManifest, LosesThatVariantAlone) {
+TEST_P(NewerManifest, LosesOnlyThatVariant) {
     const auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":)" +
         std::string{GetParam().variant} + R"(,"cpu":{"tier":0}}}}})");

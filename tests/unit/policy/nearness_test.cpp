@@ -81,7 +81,7 @@ TEST(Obstacles, OfSeveralFloorsAreTheHighest) {
     EXPECT_EQ(added(high, of_variant), std::vector{of_variant});
 }
 
-TEST(Obstacles, OfDifferentThingsAreAllTold) {
+TEST(Obstacles, OfDifferentKindsAreAllReported) {
     const auto physical =
         because("too-little-memory", {{"need", to_value(gib(9))}, {"of", "physical"}});
     const auto allocatable =

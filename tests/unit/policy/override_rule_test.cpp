@@ -109,7 +109,7 @@ TEST(OverrideRule, TakesTheHigherFloorAndBothDenials) {
     EXPECT_EQ(merged(R"({"min-memory":"16GiB"})", R"({"min-memory":"8GiB"})").min_memory, gib(16));
 }
 
-TEST(OverrideRule, LeavesTheCallersChoiceAlone) {
+TEST(OverrideRule, DoesNotChangeTheCallersChoice) {
     EXPECT_EQ(merged(R"({"backend":"cuda"})", R"({"backend":"vulkan"})").backend, "cuda");
     EXPECT_EQ(merged("{}", R"({"backend":"vulkan"})").backend, "vulkan");
     EXPECT_EQ(merged(R"({"strict":false})", R"({"strict":true})").strict, false);

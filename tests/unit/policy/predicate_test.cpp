@@ -234,7 +234,7 @@ TEST(Predicate, IsAboutTheHostWhenEachAlternativeIs) {
     EXPECT_FALSE(is_about_host(parsed("fp16")));
 }
 
-TEST(Predicate, SaysWhatThereIsAndWhatIsNeeded) {
+TEST(Predicate, ReportsTheActualAndTheNeededValue) {
     const auto report = machine();
     const Facts facts{{.report = report, .gpu = report.gpus.data()}};
     EXPECT_EQ(test_predicate(parsed("driver>=600"), facts).why->detail,

@@ -52,7 +52,7 @@ TEST(Profile, IsWrittenAsItIsRead) {
     EXPECT_EQ(*again, *profile);
 }
 
-TEST(Profile, SaysWhereItsFactsAreFrom) {
+TEST(Profile, NamesTheSourcesOfItsFacts) {
     auto value = default_value();
     value["source"] = json(R"({"url": "https://example.org", "facts": [
         {"of": "order", "repo": "o/n", "commit": "0123abc", "path": "a.py"},

@@ -383,7 +383,7 @@ INSTANTIATE_TEST_SUITE_P(
         PlatformRow{"OtherArchitecture", "linux-x86_64", "aarch64", "glibc", std::nullopt}),
     support::case_name);
 
-TEST(Warnings, SayWhatTheAnswerRestsOn) {
+TEST(Warnings, NameOutdatedDataBehindTheAnswer) {
     auto report = machine("G02");
     const auto gpu = report.gpus[0];
     for (std::size_t i = 0; i < kMaxVariantGpus; ++i)

@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"NoGpuAtAll", R"("note":"needs none")", "vulkan", "gpu"}),
     support::case_name);
 
-TEST(RequireVerifiedAnswer, SaysWhatWasNotVerifiedAndHowItEnded) {
+TEST(RequireVerifiedAnswer, ReportsUnverifiedBackendsAndTheirOutcomes) {
     auto report = machine("G02");
     report.gpus[0].backends["cuda"].verification = {.result = VerificationResult::Crashed};
     const auto manifest =

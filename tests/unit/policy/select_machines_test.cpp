@@ -72,7 +72,7 @@ TEST(MachineWithoutGpu, GetsTheCpuAndANamedReasonForEverythingElse) {
     EXPECT_EQ(decision.candidates.size(), 6U);
 }
 
-TEST(MachineWithoutGpu, SaysWhatBecameOfEachApi) {
+TEST(MachineWithoutGpu, ReportsTheOutcomeOfEachApi) {
     const std::pair<RuntimeInfo, const char*> rows[] = {
         {{.outcome = Outcome::Absent}, "loader-missing"},
         {{.outcome = Outcome::Failed}, "driver-failed"},
@@ -148,7 +148,7 @@ TEST(TwoIdenticalCards, AreUsedInTheOrderOfTheRequest) {
               std::string{kSecondUuid} + "," + kFirstUuid);
 }
 
-TEST(TwoIdenticalCards, SayWhatTheCallersVariablesHide) {
+TEST(TwoIdenticalCards, ReportGpusThatTheCallersVariablesHide) {
     const auto decision =
         decide(two_identical_cards(), {.environment = {{"CUDA_VISIBLE_DEVICES", kFirstUuid}}});
     EXPECT_EQ(decision.gpus.size(), 2U);  // the answer's environment replaces it
@@ -159,7 +159,7 @@ TEST(TwoIdenticalCards, SayWhatTheCallersVariablesHide) {
         }
 }
 
-TEST(TwoIdenticalCards, AreToldApart) {
+TEST(TwoIdenticalCards, AreDistinguished) {
     const auto decision = decide(two_identical_cards(), {.deny = {"pci:0000:06:00.0"}});
     EXPECT_EQ(decision.gpus, Names{"pci:0000:41:00.0"});
     EXPECT_EQ(decision.environment.at("CUDA_VISIBLE_DEVICES"), kSecondUuid);

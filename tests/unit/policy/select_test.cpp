@@ -221,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
                   {"too-little-memory"}}),
     support::case_name);
 
-TEST(Select, SaysHowMuchMemoryThereIsAndHowMuchIsNeeded) {
+TEST(Select, ReportsTheAvailableAndTheNeededMemory) {
     auto report = one_nvidia_card();
     report.gpus[0].memory = {.physical = gib(8), .allocatable = gib(7)};
     const auto decision = decide(report, {.min_memory = gib(8)});
@@ -507,7 +507,7 @@ struct FailureRow {
 };
 class SelectAfterAFailure : public ::testing::TestWithParam<FailureRow> {};
 
-TEST_P(SelectAfterAFailure, PassesOverWhatFailed) {
+TEST_P(SelectAfterAFailure, SkipsFailedBackends) {
     const auto decision = select(default_profile(), {}, two_identical_cards(),
                                  Experience{.failures = GetParam().failures});
     ASSERT_TRUE(decision) << decision.error().text;
@@ -536,7 +536,7 @@ INSTANTIATE_TEST_SUITE_P(
             "OfABackendThatTheProfileLacks", {{.backend = "metal"}}, "cuda", {kFirst, kSecond}}),
     support::case_name);
 
-TEST(Select, SaysWhatTheApplicationReported) {
+TEST(Select, ContainsTheReportOfTheApplication) {
     const Experience experience{
         .failures = {{.backend = "cuda", .detail = "out of memory", .at = WallTime{Duration{5}}},
                      {.backend = "cpu", .detail = "illegal instruction"}}};

@@ -47,7 +47,7 @@ Value self_of(const ProbeTarget& target, WorkerVariables extra = {}) {
 
 const ProbeTarget kSelf{.api = "self"};
 
-TEST(SpawnLauncher, TellsTheWorkerItsJob) {
+TEST(SpawnLauncher, PassesTheJobToTheWorker) {
     EXPECT_EQ(json_line(self_of(kSelf).at("arguments")), R"(["self","--stage","query"])");
     const ProbeTarget whole{.api = "self", .driver = "/a.json", .library = "liba.so"};
     EXPECT_EQ(json_line(self_of(whole).at("arguments")),
@@ -63,7 +63,7 @@ TEST(SpawnLauncher, FindsAProgramThatIsNamedFromHere) {
     EXPECT_EQ(json_line(self_of(kSelf, launcher).at("arguments")), R"(["self","--stage","query"])");
 }
 
-TEST(SpawnLauncher, TellsAPreparedWorkerItsJob) {
+TEST(SpawnLauncher, PassesTheJobToAPreparedWorker) {
     SpawnLauncher launcher{"/proc/self/exe", ""};
     launcher.prepare();
     const auto first = self_of(kSelf, launcher);
@@ -200,7 +200,7 @@ bool goes_with_closed_folders() {
     return goes_soon(path);
 }
 
-TEST(RunFolder, GoesWithWhatADriverHasClosed) {
+TEST(RunFolder, IsRemovedEvenIfADriverRemovedPermissions) {
     EXPECT_EXIT(std::exit(goes_with_closed_folders() ? EXIT_SUCCESS : EXIT_FAILURE),
                 testing::ExitedWithCode(0), "");
 }
@@ -247,7 +247,7 @@ TEST(RunFolder, IsGoneBeforeTheProcessEnds) {
     EXPECT_TRUE(std::filesystem::remove(parent));  // succeeds if the folder is empty
 }
 
-TEST(RunFolder, RemovesWhatAProcessThatIsGoneHasLeft) {
+TEST(RunFolder, RemovesFoldersOfEndedProcesses) {
     const auto parent = std::filesystem::temp_directory_path().string();
     const pid_t gone = ::fork();
     if (gone == 0)
@@ -359,7 +359,7 @@ TEST(AWorker, GoesWithTheProcessThatStartedItAndTakesItsDaemons) {
     EXPECT_TRUE(scripted::ends(self));
 }
 
-TEST(AWorker, TellsItsExitAgainWhenAskedAgain) {
+TEST(AWorker, ReturnsItsExitRepeatedly) {
     SpawnLauncher launcher{"/proc/self/exe", ""};
     const auto worker = launcher.launch({.api = "exit-7"});
     ASSERT_TRUE(worker);

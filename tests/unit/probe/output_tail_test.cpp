@@ -33,7 +33,7 @@ TEST(OutputTail, KeepsAtMost32Lines) {
     EXPECT_EQ(tail.lines().front(), "68");
 }
 
-TEST(OutputTail, ScrubsWhatATerminalWouldObey) {
+TEST(OutputTail, ScrubsControlCharacters) {
     OutputTail tail;
     tail.add("\x1b[31mred\xff\n");
     EXPECT_EQ(tail.lines(), Lines{"\uFFFD[31mred\uFFFD"});

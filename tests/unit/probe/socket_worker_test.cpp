@@ -124,7 +124,7 @@ TEST_F(Socket, KillsAWorkerThatMissesItsDeadline) {
             << script;
 }
 
-TEST_F(Socket, TellsTheEndOfAKilledWorker) {
+TEST_F(Socket, ReportsTheEndOfAKilledWorker) {
     const WorkerSocket socket{folder_.path() + "/worker.sock", serve};
     SocketLauncher launcher{socket.path(), nullptr, complain_};
     const auto worker = launcher.launch({.api = "hang"});
@@ -232,7 +232,7 @@ TEST_F(Socket, KillsTheStandInToo) {
               Outcome::TimedOut);
 }
 
-TEST_F(Socket, DoesNotStartAgainWhatHadStarted) {
+TEST_F(Socket, DoesNotRestartAStartedWorker) {
     stand_in_ = &spawn_;
     const auto result = through_socket("good", say({std::string{kStarted}}));
     EXPECT_EQ(result.outcome, Outcome::Failed);
@@ -284,7 +284,7 @@ protected:
     SpawnLauncher launcher_{"/proc/self/exe", ""};
 };
 
-TEST_F(ServedConnection, RefusesWhatIsNoRequest) {
+TEST_F(ServedConnection, RefusesInvalidRequests) {
     const std::vector<int> two(2, null_.get());
     for (const auto* text :
          {"x", "{}", "[]", R"({"api":"","driver":"","library":null,"stage":"query"})",
@@ -312,7 +312,7 @@ TEST_F(ServedConnection, RefusesALongRequest) {
     EXPECT_EQ(refusal(), ErrorCode::TooLarge);
 }
 
-TEST_F(ServedConnection, StartsNothingForWhoHasGone) {
+TEST_F(ServedConnection, StartsNothingForAClientThatHasLeft) {
     EXPECT_EQ(refusal(), ErrorCode::Unavailable);
 }
 

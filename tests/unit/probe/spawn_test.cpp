@@ -130,7 +130,7 @@ TEST(Spawn, NamesAProgramThatCannotRun) {
     }
 }
 
-TEST(Spawn, TellsAfterTheEndWhetherTheProgramRan) {
+TEST(Spawn, ReportsAfterTheEndWhetherTheProgramRan) {
     auto job = shell("exit 1");
     auto started = spawn(job.order);
     ASSERT_TRUE(started);

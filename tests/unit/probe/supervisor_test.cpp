@@ -171,7 +171,7 @@ TEST(Supervisor, KeepsTheLastLinesThatAFailingWorkerPrints) {
     EXPECT_EQ(lines->back(), Value{"\uFFFD[31mthe driver is broken"});
 }
 
-TEST(Supervisor, DoesNotWaitForWhatAWorkerLeavesBehind) {
+TEST(Supervisor, DoesNotWaitForProcessesThatAWorkerLeavesBehind) {
     for (const auto* script : {"child-holds-pipes", "daemon-holds-pipes"}) {
         const auto result = Stage{}.run(script);
         EXPECT_EQ(result.outcome, Outcome::Answered) << script;
