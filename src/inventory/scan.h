@@ -21,9 +21,9 @@ public:
     [[nodiscard]] virtual std::vector<std::string> list(std::string_view folder) const = 0;
 };
 
-/// The nodes of the running machine, by stat and faccessat(AT_EACCESS) only. `accessible` tells
-/// whether this process may open the node. If `prober` is given, `accessible` tells whether that
-/// user may open the node according to may_open(), because the workers of a daemon may run as a
+/// The nodes of the running machine, by stat and faccessat(AT_EACCESS) only. `accessible` is
+/// whether this process may open the node. If `prober` is given, `accessible` is whether that user
+/// may open the node according to may_open(), because the workers of a daemon may run as a
 /// user with other permissions.
 class LiveNodes final : public NodeSource {
 public:

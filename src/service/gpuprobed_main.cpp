@@ -371,8 +371,7 @@ Result<int> serve(const Settings& settings, Log& log) {
     TRY(loop->stop_on_signals());
     const Watchdog watchdog{*loop};
 
-    // The engine and the parts that it uses. Accounts are always those of this machine, even with
-    // --replay.
+    // The engine and its parts. Accounts are always from this machine, even with --replay.
     const SystemClock clock;
     const RootedFiles own_files;
     Admission admission{own_files, clock};  // outlives the engine, whose callbacks hold claims
