@@ -22,10 +22,10 @@ def arguments(words):
     parser.add_argument("--flood", type=float, default=0, metavar="SECONDS",
                         help="200 connections that make calls continuously, for this time for each kind of call")
     parser.add_argument("--only", action="append", default=[], metavar="FLOOD",
-                        help="this flood alone, as the table has it: 'select, bus'; repeatable")
+                        help="only this flood, by its name in the table: 'select, bus'; repeatable")
     parser.add_argument("--bus", choices=("dbus-daemon", "dbus-broker"), default="dbus-daemon",
                         help="the program that carries the calls of --flood (dbus-daemon)")
-    parser.add_argument("--fuzz", type=int, default=0, metavar="N", help="so many calls with made-up values")
+    parser.add_argument("--fuzz", type=int, default=0, metavar="N", help="number of calls with random values")
     parser.add_argument("--attacks", type=int, default=0, metavar="N",
                         help="number of attacks from tests/escape, during which the waiting times of clients are measured")
     parser.add_argument("--kills", type=int, default=0, metavar="N",
