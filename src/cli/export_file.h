@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "export/formats.h"
+
+/// Files with exports: writes them, and compares them with a new export.
+
+namespace gpuprobe::inline cli {
+
+/// How long exported data is valid, for formats with an expiry date. A file is written again when
+/// half of this time has passed.
+constexpr std::chrono::hours kExportLife{24};
+
+/// Checks that the format's reader will read a file with that name. Errors: InvalidRequest.
+Status check_export_path(const ExportFormat& format, std::string_view path);
+
+/// The result of writing an export.
+struct Placed {
+    bool is_written = false;  ///< false: the file was up to date, or writing was refused
+    std::optional<ExportRemark> refusal = {};  ///< why the file was not changed
+    /// For the refusal "unsettled": the lines that would be lost.
+    std::vector<std::string> would_lose = {};
+};
+
+/// The permission bits if --mode is not given: all users may read the file.
+constexpr unsigned kExportMode = 0644;
+
+/// Writes `text` to the file atomically, with the permission bits `mode`. Refusals: "collision" if
+/// another file in the folder has the same export; "unsettled" if lines would be lost because a
+/// probe was interrupted. Errors: Io, PermissionDenied, NotFound for a missing folder.
+Result<Placed> place_export(const ExportFormat& format,
+                            const std::string& path,
+                            const std::string& text,
+                            const Report& report,
+                            unsigned mode,
+                            WallTime now);
+
+/// The differences between a file and a text, ignoring dates.
+struct ExportDifference {
+    /// Problems of the file itself: missing, expired, executable.
+    std::optional<std::string> reason = {};
+    std::vector<std::string> lost = {};    ///< lines only in the file
+    std::vector<std::string> gained = {};  ///< lines only in the text
+    [[nodiscard]] bool is_none() const { return !reason && lost.empty() && gained.empty(); }
+};
+
+/// Compares a file with a text. A missing file is a difference. Errors: as FileSystem::read().
+Result<ExportDifference> export_difference(const std::string& path,
+                                           const std::string& text,
+                                           WallTime now);
+
+}  // namespace gpuprobe::inline cli
