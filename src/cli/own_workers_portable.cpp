@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -24,7 +25,8 @@ extern "C" {
 extern const char gpuprobe_worker_start[];
 extern const char gpuprobe_worker_end[];
 }
-// GPUPROBE_WORKER_FILE is the path of the built target gpuprobe-worker.
+// GPUPROBE_WORKER_FILE is the path of the built target gpuprobe-worker, or of that file compressed
+// with Zstandard.
 __asm__(
     ".pushsection .rodata\n"
     ".globl gpuprobe_worker_start, gpuprobe_worker_end\n"
@@ -38,6 +40,9 @@ namespace {
 
 /// Limits for the output of `gpuprobe-worker --version`. The time limit is in milliseconds.
 constexpr Bytes kMaxOutput = kib(4);
+constexpr Bytes kMaxWorker = mib(16);
+/// The first bytes of a Zstandard frame. Source: RFC 8878, section 3.1.1.
+constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
 constexpr int kFolderPatience = 5000;
 /// The dynamic linker that the worker needs. Source: the psABI of each architecture.
 #if defined(__aarch64__)
@@ -60,9 +65,22 @@ struct Refusal {
     bool is_final = false;
 };
 
-/// The bytes of the embedded executable.
-std::string_view worker_inside() {
-    return {gpuprobe_worker_start, gpuprobe_worker_end};
+/// The embedded executable. It may be compressed with Zstandard, which an executable's first bytes
+/// rule out. Errors: Io if it can't be decompressed, which means that this program's file is
+/// damaged.
+Result<std::string> worker_inside() {
+    const std::string_view embedded{gpuprobe_worker_start, gpuprobe_worker_end};
+    if (!embedded.starts_with(kZstdMagic))
+        return std::string{embedded};
+    // ZSTD_CONTENTSIZE_ERROR and ZSTD_CONTENTSIZE_UNKNOWN are above every limit.
+    const Error damaged{ErrorCode::Io, "the worker inside this program is damaged"};
+    const auto size = ZSTD_getFrameContentSize(embedded.data(), embedded.size());
+    if (size > kMaxWorker.count)
+        return damaged;
+    std::string worker(size, '\0');
+    if (ZSTD_decompress(worker.data(), size, embedded.data(), embedded.size()) != size)
+        return damaged;
+    return worker;
 }
 
 /// Writes the worker to a file in memory. No file is left on the disk, and the method works even if
@@ -78,7 +96,8 @@ Result<WorkerPlace> in_memory() {
         return errno_error("a file in memory", errno);
     // Use a number above the standard descriptors, because the child replaces those.
     auto memory = TRY(raised(std::move(low)));
-    for (auto left = worker_inside(); !left.empty();) {
+    const auto worker = TRY(worker_inside());
+    for (std::string_view left = worker; !left.empty();) {
         const auto written = ::write(memory.get(), left.data(), left.size());
         if (written < 0 && errno != EINTR)
             return errno_error("a file in memory", errno);
@@ -92,7 +111,7 @@ Result<WorkerPlace> in_memory() {
 Result<WorkerPlace> in_folder(const std::string& parent) {
     auto folder = TRY(RunFolder::make(parent, "gpuprobe-worker"));
     const auto path = folder.path() + "/gpuprobe-worker";
-    TRY(write_atomically(path, worker_inside(), 0700));
+    TRY(write_atomically(path, TRY(worker_inside()), 0700));
     return WorkerPlace{.path = path, .folder = std::move(folder)};
 }
 
