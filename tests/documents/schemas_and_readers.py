@@ -21,7 +21,7 @@ READ_DOCUMENTS = None
 # The files with documents of each kind.
 DOCUMENTS = {
     "application": ["data/knowledge/applications/*.json"],
-    "profile": ["data/knowledge/applications/*.json"],  # the part that is one by itself
+    "profile": ["data/knowledge/applications/*.json"],  # an application's `selection`
     "variants": ["tests/data/variants/manifests/*.json"],
     "report": ["tests/data/golden/report-*.json"],
     "causes": ["data/knowledge/causes/*.json"],
@@ -30,14 +30,14 @@ DOCUMENTS = {
 }
 # Errors that only the reader can report, because a schema does not know the names of facts or how members depend on
 # each other.
-ABOUT_VARIABLES = ["a data file may not name this variable", "this variable loads files"]  # it depends on the application's name
+ABOUT_VARIABLES = ["a data file may not name this variable", "this variable loads files"]  # this depends on the application's name
 ABOUT_PROFILES = [*ABOUT_VARIABLES, "no such fact", "expected a version", "not a reader or a variable", "and \"forwards\"$",
                   "not a backend or a GPU library"]
 BEYOND_SCHEMA = {
     "application": [*ABOUT_PROFILES, "default: does not name a variant", "not the name of a requirement$", "the application does not report this fact about its build$"],
     "profile": ABOUT_PROFILES,
     "variants": [*ABOUT_VARIABLES, "default: does not name a variant", "not the name of a requirement$"],
-    "report": ["expected (non-negative )?integer, found number"],  # for a number of more than 64 bits
+    "report": ["expected (non-negative )?integer, found number"],  # the reader's error for a number of more than 64 bits
     "causes": ["no such fact$", "no path begins with that name$", "a bracket is not closed$"],
     "distributions": [],
     # The reader checks ggml's types, the members that a model needs, which keys are numbers, the characters of names, and
@@ -53,8 +53,8 @@ NEW_WORDS = ["/artifact/type$", "/scope$", "/host/(libc|cpu_level_min)$", "/devi
 # "member/member/*".
 LENIENT = {
     "application": ["^source"],
-    "profile": ["^source"],  # nothing is decided by it
-    "variants": ["^schema$"],  # a recipe of tsuku has none
+    "profile": ["^source"],  # no decision depends on the source
+    "variants": ["^schema$"],  # tsuku's recipes have no `schema`
     # The schema describes what the current version writes. The reader also accepts documents from older and newer
     # versions, in which members are missing or added. So the test only checks that the reader accepts every document
     # that the schema accepts.
@@ -64,7 +64,7 @@ LENIENT = {
     "model": [],
 }
 VALUES = (None, True, 0, -1, 1.5, 2**64, "", "x", "\u0000", "x" * 5000, [], {}, [None], {"": None})
-KEPT = 2  # at each place, the test changes this many documents
+KEPT = 2  # the test changes this many documents at each place
 
 
 def members_of(schema):
@@ -100,7 +100,7 @@ def changed(document, path, change):
 
 
 def changes(value):
-    """The changes at one place: a name and a function for each."""
+    """Yields the name of each change that is made to a value, and the function that makes it."""
     def put(new):
         return lambda holder, key: holder.__setitem__(key, new)
     for new in VALUES:
@@ -128,7 +128,7 @@ def pieces(document):
 
 
 def documents(kind, path):
-    """Those of a file: a profile is an application's selection under its name."""
+    """The documents of this kind in a file. A profile is an application's `selection`, with the name of the application."""
     document = json.loads(path.read_text(encoding="utf-8"))
     if kind != "profile":
         return pieces(document)
@@ -165,7 +165,7 @@ def matches(patterns, text):
 
 
 def differences(kind):
-    """The number of documents, those that only the reader accepts, and those that only the schema accepts."""
+    """The number of documents, the documents that only the reader accepts, and the documents that only the schema accepts."""
     folders = (ROOT / "data/schema", pathlib.Path(READ_DOCUMENTS).parents[2] / "generated/interface")
     store = {path.name: json.loads(path.read_text(encoding="utf-8")) for folder in folders for path in folder.glob("*.schema.json")}
     schema = store[f"{kind}.schema.json"]

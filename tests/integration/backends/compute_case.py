@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of the tests of the later stages: how a stage is started, and the faults of our fake drivers for each API."""
+"""Shared code of the tests of the stages verify and measure: starts a stage, and tests faults that our fake drivers have for each API."""
 import os
 import signal
 import unittest
@@ -23,7 +23,7 @@ class ComputeCase(unittest.TestCase):
     def need_speed(self, answer):
         is_slow = any(reason["code"] == "too-slow" for reason in answer.done["reasons"] or [])
         if is_slow and os.environ.get("GPUPROBE_SANITIZE") == "thread":
-            self.skipTest("the processor that stands in for a GPU is too slow under this sanitizer")
+            self.skipTest("the CPU, which replaces a GPU in this test, is too slow with this sanitizer")
 
     def measured(self, answer, without=()):
         self.need_speed(answer)
@@ -40,7 +40,7 @@ class ComputeCase(unittest.TestCase):
         self.assertGreater(figures["duration_usec"], 0)
 
     def refused(self, answer, code):
-        """An answer of its own, with the device that it is about, and nothing left allocated."""
+        """Checks that the worker refused with this code and exited normally. Returns the device in its answer."""
         self.assertEqual(answer.status, 0)
         self.assertEqual(answer.done["outcome"], "failed")
         self.assertEqual([reason["code"] for reason in answer.done["reasons"]], [code])
@@ -50,17 +50,17 @@ class ComputeCase(unittest.TestCase):
 
 
 class Faults:
-    """The faults of our fake driver for each API; `ask` starts a worker with one of these drivers."""
+    """Tests of faults in our fake drivers. A subclass for each API defines `ask`, which starts a worker with one fault."""
     memory_note = None
     stages = ("verify", "measure")
-    has_compiler = True  # in a separate library, which may be missing
+    has_compiler = True  # the driver's compiler is a separate library, which may be missing
 
     def test_wrong_numbers_are_an_answer(self):
         answer = self.ask("verify", "WrongNumbers")
         self.assertEqual(answer.done["outcome"], "answered")
         check = answer.devices[0]["check"]
         self.assertEqual((check["result"], check["words"], check["first_wrong"]), ("miscomputed", 65536, 0))
-        # x + 1 is equal to x * 3 + 1 if x is 0, or half of the range of numbers.
+        # The faulty driver computes x + 1 instead of x * 3 + 1. Both are equal if x is 0 or 2^31.
         self.assertGreater(check["wrong_words"], 65500)
         self.assertIn("words are wrong", check["note"])
 
@@ -92,7 +92,7 @@ class Faults:
 
 
 class FaultsOfRates(Faults):
-    """Of those that measure, too."""
+    """Also tests faults in the stage measure."""
 
     def test_what_gives_wrong_numbers_has_no_rate(self):
         self.verified(self.ask("verify", "WrongRates"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The later stages: software drivers that are real, and drivers of our own that fail at computing in one way each."""
+"""Tests of the stages verify and measure with real software drivers, and with fake drivers that each have one fault."""
 import os
 import signal
 
@@ -134,5 +134,5 @@ class ComputesOnVulkan(FaultsOfRates, ComputeCase):
 
     def test_computes(self):
         self.verified(self.ask("verify", "gpu"))
-        # The device has 16-bit floats, but no dot product of bytes.
+        # The device supports 16-bit floats, but not the dot product of 8-bit integers.
         self.measured(self.ask("measure", "gpu"), without=("int8",))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of drm on the machine that runs the tests. The answers of drivers are unit-tested."""
+"""Tests the API drm on the machine that runs the tests. Unit tests cover the replies of drivers."""
 import glob
 import os
 import unittest

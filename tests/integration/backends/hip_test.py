@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hip against HSA and HIP runtimes of our own that behave as ROCm's are known to."""
+"""Tests the API hip with fake HSA and HIP runtimes that behave like ROCm's runtimes."""
 import os
 import signal
 import unittest
@@ -22,7 +22,7 @@ class Hsa(unittest.TestCase):
         self.assertEqual(answer.runtime["version"], "1.14")
         self.assertEqual(answer.runtime["build"], "fake-build")
         card = answer.devices[0]
-        self.assertEqual(card["index"], 0, "processors do not count")
+        self.assertEqual(card["index"], 0, "the index counts only GPUs")
         self.assertEqual(card["name"], "Fake Instinct")
         self.assertEqual((card["vendor_id"], card["device_id"]), ("1002", "740f"))
         self.assertEqual(card["pci"], "0001:c1:00.0")
@@ -41,9 +41,9 @@ class Hsa(unittest.TestCase):
         self.assertEqual(apu["pci"], "0000:04:00.0")
         self.assertEqual(apu["type"], "integrated")
         self.assertIsNone(apu["name"])
-        self.assertIsNone(apu["uuid"], "GPU-XX is nobody's")
+        self.assertIsNone(apu["uuid"], "GPU-XX is not an identifier")
         self.assertIsNone(apu["compute_units"])
-        self.assertEqual(apu["memory"], {"total": 8 * GIB, "free": None}, "no more free than there is")
+        self.assertEqual(apu["memory"], {"total": 8 * GIB, "free": None}, "a free size above the total size is dropped")
 
     def test_names_each_step_before_it_is_taken(self):
         self.assertEqual(ask("healthy").phases, ["dlopen", "instance", "enumerate", "query", "end"])
@@ -80,7 +80,7 @@ class Hip(unittest.TestCase):
     def setUp(self):
         for folder in ("/usr/lib/x86_64-linux-gnu", "/opt/rocm/lib"):
             if os.path.exists(f"{folder}/libhsa-runtime64.so.1"):
-                self.skipTest("this machine has an HSA runtime, which goes first")
+                self.skipTest("this machine has an HSA runtime, which is used instead of HIP")
 
     def test_is_asked_where_hsa_is_missing(self):
         answer = ask("hip-only")
@@ -91,7 +91,7 @@ class Hip(unittest.TestCase):
         device = answer.devices[0]
         self.assertEqual(device["name"], "Fake Radeon")
         self.assertEqual(device["pci"], "0000:c1:00.0")
-        self.assertEqual(device["uuid"], "GPU-0123456789abcdef", "sixteen characters, no NUL")
+        self.assertEqual(device["uuid"], "GPU-0123456789abcdef", "the UUID has sixteen characters without a NUL")
         self.assertEqual(device["memory"], {"total": 16 * GIB, "free": None})
 
     def test_calls_no_device_absent(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""level_zero and level_zero_sysman against a loader of our own that behaves as Intel's is known to."""
+"""Tests the APIs level_zero and level_zero_sysman with a fake loader that behaves like Intel's loader."""
 import os
 import signal
 import unittest
@@ -30,7 +30,7 @@ class LevelZero(unittest.TestCase):
         self.assertEqual(card["pci"], "0000:03:00.0")
         self.assertEqual(card["uuid"], "86800000-0000-0000-0000-000000000000")
         self.assertEqual((card["type"], card["device_type"]), ("discrete", "gpu"))
-        self.assertEqual(card["memory"], {"total": 16 * GIB, "free": None}, "both tiles")
+        self.assertEqual(card["memory"], {"total": 16 * GIB, "free": None}, "the memory of both tiles is added")
         self.assertEqual(card["intel_ip"], "12.55.8")
         self.assertEqual((card["api_version"], card["driver_version"]), ("1.6", "1.6.33578"))
         self.assertEqual((card["fp16"], card["fp64"], card["integer_dot_product"]), (True, False, True))
@@ -47,8 +47,8 @@ class LevelZero(unittest.TestCase):
         self.assertEqual([gpu["index"], npu["index"]], [0, 2])
         self.assertEqual((npu["type"], npu["device_type"]), ("other", "npu"))
         self.assertEqual(npu["pci"], "0000:00:0b.0")
-        self.assertIsNone(npu["intel_ip"], "its driver does not list the extension")
-        self.assertIsNone(npu["fp16"], "refused, so not known")
+        self.assertIsNone(npu["intel_ip"], "the NPU's driver does not list the extension")
+        self.assertIsNone(npu["fp16"], "the driver refuses the query, so the fact is unknown")
 
     def test_keeps_the_gpus_when_the_npu_driver_crashes(self):
         answer = ask("crash")
@@ -95,7 +95,7 @@ class Sysman(unittest.TestCase):
         self.assertEqual(card["type"], "discrete")
         self.assertEqual(card["memory"], {"total": 16 * GIB, "free": 13 * GIB})
         self.assertEqual(card["memory_physical"], 18 * GIB)
-        self.assertEqual(card["memory_health"], "degraded", "the worst of both")
+        self.assertEqual(card["memory_health"], "degraded", "the worse health of the two tiles")
         self.assertEqual(card["tiles"], 2)
 
     def test_does_not_believe_that_all_is_free(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cuda and nvml against libraries of our own that behave as drivers are known to."""
+"""Tests the APIs cuda and nvml with fake libraries that behave like NVIDIA's libraries."""
 import os
 import signal
 import unittest
@@ -42,7 +42,7 @@ class Cuda(unittest.TestCase):
         answer = ask("cuda", "unknown-error")
         self.assertEqual(answer.done["outcome"], "failed")
         self.assertEqual(answer.done["reasons"][0]["detail"], {"call": "cuInit", "code": 999})
-        self.assertEqual(answer.runtime["version"], "13.0", "what was known before stays")
+        self.assertEqual(answer.runtime["version"], "13.0", "facts from before the error are kept")
 
     def test_keeps_the_first_device_when_the_second_crashes_the_driver(self):
         answer = ask("cuda", "crash")
@@ -90,7 +90,7 @@ class DividedGpu(unittest.TestCase):
     def test_computes_on_no_other(self):
         answer = ask("cuda", "divided", "--stage", "verify", "--device", "uuid:MIG-30010203-0405-0607-0809-0a0b0c0d0e00")
         self.assertEqual(answer.done["reasons"][0]["code"], "device-not-found")
-        self.assertNotIn("MIG-3", str(answer.done), "not everybody who reads it may see a UUID")
+        self.assertNotIn("MIG-3", str(answer.done), "readers of the answer may not be allowed to see a UUID")
         self.assertEqual(answer.devices, [])
 
 
@@ -128,7 +128,7 @@ class Nvml(unittest.TestCase):
             "index": 0, "name": "Fake GPU MIG 1g.12gb+me", "uuid": "MIG-10010203-0405-0607-0809-0a0b0c0d0e00",
             "gpu_instance": 3, "compute_instance": 0, "gpu_slices": 1, "compute_slices": 1, "multiprocessors": 14,
             "memory_size": 12 << 30, "memory": {"total": 12 << 30, "free": 12000 << 20}})
-        self.assertEqual((second["index"], second["gpu_instance"]), (2, 9), "slots may be empty")
+        self.assertEqual((second["index"], second["gpu_instance"]), (2, 9), "the index is a slot number, and slots may be empty")
         self.assertNotIn("gpu_slices", second)
         self.assertNotIn("mig_mode", ask("nvml", "healthy").devices[0])
 
@@ -146,7 +146,7 @@ class Nvml(unittest.TestCase):
         answer = run_worker("nvml", "--stage", "processes", library_path=os.path.join(FAKES, "healthy"),
                             variables=variables)
         self.assertEqual(answer.done["outcome"], "answered")
-        self.assertIn("error", answer.devices[1], "a lost GPU hides no other")
+        self.assertIn("error", answer.devices[1], "a lost GPU does not hide other GPUs")
         self.assertEqual(answer.devices[0]["pci"], "0000:c1:00.0")
         return answer.devices[0]["processes"]
 

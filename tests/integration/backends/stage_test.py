@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the stages that a worker has, and of its answers for other stages."""
+"""Tests a worker's answer to a stage that the API does not offer, and to an unknown stage."""
 import unittest
 
 from worker_process import run_worker

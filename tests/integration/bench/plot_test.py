@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plot of bench/run: one bar for each figure, as long as its share."""
+"""Tests the plot of bench/run: the lengths of the bars are proportional to the figures."""
 import os
 import pathlib
 import subprocess
