@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of overrides and reported outcomes: who may set them, what they change, and that they are kept after the daemon has ended."""
+"""Tests of overrides and reported outcomes: who may set them, what they change, and that they are kept when the daemon ends."""
 import os
 import subprocess
 import unittest
@@ -9,7 +9,7 @@ from gi.repository import GLib
 
 ERROR = NAME + ".Error."
 NOBODY = 65534
-OTHER = 1  # the user daemon, which every Debian has: a bus refuses unknown users
+OTHER = 1  # the user "daemon", which exists on every Debian system; a bus rejects unknown users
 
 
 def words(*names):
@@ -21,7 +21,7 @@ def text(value):
 
 
 class AdviceCase(BusCase):
-    # Unless it is configured otherwise, a bus accepts only its own user.
+    # By default, a bus accepts only the user that runs the bus.
     POLICY = OPEN_POLICY.replace("<allow own", '<allow user="*"/>\n    <allow own')
 
     def setUp(self):
@@ -48,7 +48,7 @@ class AdviceCase(BusCase):
                             GLib.Variant("(a{sv})", ({key: text(value) for key, value in outcome.items()},)))
 
     def codes(self):
-        """Code of each candidate's reason → its details."""
+        """{code of a reason: its details}, of the reasons of all candidates."""
         return {reason["Code"]: reason.get("Detail", {})
                 for candidate in self.explain()["Candidates"] for reason in candidate["Reasons"]}
 
@@ -94,7 +94,7 @@ class Overrides(AdviceCase):
         self.set_override("ollama", deny=words(), prefer=words("vulkan"))
         self.assertEqual(self.manager("ListOverrides")["ollama"]["Rule"], {"strict": True, "prefer": ["vulkan"]})
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root can call as somebody else")
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make calls as another user")
     def test_not_everybody_may(self):
         code, said = self.call_as(NOBODY, "SetOverride", "sa{sv}", "default", "1", "strict", "b", "true")
         self.assertNotEqual(code, 0)
@@ -124,7 +124,7 @@ class Outcomes(AdviceCase):
         self.report(application="default", backend="cpu", outcome="ok")
         self.assertEqual(self.select()["Backend"], "cpu")
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root can call as somebody else")
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make calls as another user")
     def test_what_failed_for_one_user_is_offered_to_the_others(self):
         ask = ("SelectBackend", "sa{sv}", "default", "0")
         self.assertEqual(self.call_as(NOBODY, *ask)[0], 0)
@@ -135,7 +135,7 @@ class Outcomes(AdviceCase):
         self.assertEqual(self.call_as(OTHER, *ask)[0], 0)
         self.assertEqual(self.select()["Backend"], "cpu")
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root can call as somebody else")
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make calls as another user")
     def test_one_user_does_not_wear_out_the_disk(self):
         arguments = ("ReportOutcome", "a{sv}", "3", "application", "s", "default", "backend", "s", "cpu",
                      "outcome", "s", "failed")
@@ -144,7 +144,7 @@ class Outcomes(AdviceCase):
         self.assertIn("30 such calls", answers[30][1])
         self.assertEqual(self.call_as(OTHER, *arguments)[0], 0)
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root can call as somebody else")
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make calls as another user")
     def test_probes_and_outcomes_of_one_user_have_one_budget(self):
         probe = ("Probe", "aoasa{sv}", "0", "0", "0")
         answers = [self.call_as(NOBODY, *probe) for _ in range(31)]

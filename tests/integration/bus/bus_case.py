@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private bus, a daemon on it, and captured machines that the tests create."""
+"""Shared code of the bus tests: starts a private bus and a daemon on it, and makes captured machines."""
 import json
 import os
 import pathlib
@@ -27,7 +27,7 @@ PROPERTIES = "org.freedesktop.DBus.Properties"
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 DAEMON = BIN / "gpuprobed"
-DEADLINE = 10  # seconds; no call takes even one second
+DEADLINE = 10  # seconds; every call normally takes less than one second
 
 # The settings of a session bus: /usr/share/dbus-1/session.conf.
 OPEN_POLICY = """
@@ -54,12 +54,12 @@ SYSTEM_POLICY = """
 
 
 def without_generation(document):
-    """The text of a JSON document; a daemon has counted on when it is asked."""
+    """The text of a JSON document with generation 0, because the generation grows while a daemon runs."""
     return re.sub(r'"generation":\s*\d+', '"generation":0', document)
 
 
 class Bus:
-    """A dbus-daemon of our own."""
+    """A dbus-daemon that only one test uses."""
 
     def __init__(self, folder, policy=OPEN_POLICY, includes=()):
         self.address = f"unix:path={folder}/bus"
@@ -108,7 +108,7 @@ class Notify:
         self.socket.settimeout(0.1)
 
     def wait_for(self, word, sender):
-        """Errors: AssertionError with the sender's last words, when it ends before or takes too long."""
+        """Waits until the sender reports `word`. Raises AssertionError with its standard error if the sender ends or takes too long."""
         late = time.monotonic() + DEADLINE
         while time.monotonic() < late:
             ended = sender.poll() is not None
@@ -126,7 +126,7 @@ class Notify:
 
 
 class Capture:
-    """A captured machine with as many PCI GPUs as are added."""
+    """A captured machine without GPUs; tests add PCI GPUs."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -165,7 +165,7 @@ class Failure(Exception):
 
 @unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")
 class BusCase(unittest.TestCase):
-    """Each test has a folder and a bus; start() puts a daemon on it."""
+    """Each test has its own folder and bus; start() starts a daemon on the bus."""
 
     POLICY = OPEN_POLICY
     INCLUDES = ()
@@ -175,7 +175,7 @@ class BusCase(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.bus = Bus(self.folder, self.POLICY, self.INCLUDES)
         self.addCleanup(self.bus.stop)
-        self.socket = f"{self.folder}/org.gpuprobe"  # socket of the daemon, for gpuprobectl
+        self.socket = f"{self.folder}/org.gpuprobe"  # the daemon's socket, which gpuprobectl uses
         self.notify = Notify(self.folder)
         self.addCleanup(self.notify.close)
         self.daemon = None
@@ -232,7 +232,7 @@ class BusCase(unittest.TestCase):
         return self.manager("SelectBackend", GLib.Variant("(sa{sv})", (application, request or {})))
 
     def explain(self, request=None, application="default"):
-        """The same question with every candidate in its answer, also where nothing matches."""
+        """Like select(), but the answer contains every candidate, even if no candidate matches."""
         return self.select({**(request or {}), "explain": GLib.Variant("b", True)}, application)
 
     def gpus(self):
@@ -249,7 +249,7 @@ class BusCase(unittest.TestCase):
         self.assertIsNone(self.daemon.poll(), "the daemon has ended")
 
     def signals(self, interface, member, connection=None):
-        """A list that grows with each such signal: (path, arguments)."""
+        """A list to which the (path, arguments) of each later signal are appended."""
         seen = []
         (connection or self.connection).signal_subscribe(
             NAME, interface, member, None, None, Gio.DBusSignalFlags.NONE,
@@ -264,11 +264,11 @@ class BusCase(unittest.TestCase):
         self.call_raw(ROOT, "org.freedesktop.DBus.Peer", "Ping", None, connection)
 
     def wait_until(self, done, what):
-        """Runs the main loop until `done`."""
+        """Runs the main loop until `done()` is true."""
         context = GLib.MainContext.default()
         late = []
         timer = GLib.timeout_add_seconds(DEADLINE, lambda: late.append(True) or False)
-        # Some conditions change without an event in this loop.
+        # Wake up every 10 ms, because some conditions change without an event in this loop.
         tick = GLib.timeout_add(10, lambda: True)
         while not done() and not late:
             context.iteration(True)

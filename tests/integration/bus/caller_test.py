@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the answers for callers who may open fewer or more nodes than the daemon."""
+"""Tests of the answers for callers who may open fewer or more device nodes than the daemon."""
 import json
 import os
 import shutil
@@ -15,7 +15,7 @@ NOBODY, RENDER = 65534, 60105
 UUID = "GPU-00000000-0000-4000-8000-000000000001"
 
 
-@unittest.skipUnless(os.geteuid() == 0, "only root can call as somebody else")
+@unittest.skipUnless(os.geteuid() == 0, "only root can make calls as another user")
 class Callers(BusCase):
     POLICY = OPEN_POLICY.replace("<allow own", '<allow user="*"/>\n    <allow own')
 
@@ -64,7 +64,7 @@ class Callers(BusCase):
                                  "commands": ['sudo usermod -aG gpuprobe-render "$USER"'],
                                  "subject": {"gpu": "pci:0000:00:06.0", "api": "cuda", "path": "/dev/nvidia0"},
                                  "detail": {"node": "/dev/nvidia0", "group": "gpuprobe-render", "mode": "0660"}}))
-        self.assertEqual(self.selected(groups=[RENDER])["backend"], "cuda", "one answer is not another's")
+        self.assertEqual(self.selected(groups=[RENDER])["backend"], "cuda", "a caller never gets another caller's answer")
 
     def test_one_caller_is_answered_the_same_each_time(self):
         answers = {self.busctl(ROOT, MANAGER, "SelectBackend", "sa{sv}", "default",

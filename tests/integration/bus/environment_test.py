@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environments over the bus: what is used and hidden, of each candidate, and what a caller's own variables hide."""
+"""Tests of environments over the bus: the variables of the choice and of each candidate, and GPUs that the caller's own variables hide."""
 import unittest
 
 from bus_case import SOURCE, BusCase

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""GPUs that come and go, in umockdev's test bed."""
+"""Tests with GPUs that appear and disappear in umockdev's test bed."""
 import json
 import os
 import pathlib
@@ -105,7 +105,7 @@ class HotPlug(HotPlugCase):
         before = self.property(ROOT, MANAGER, "Generation")
         gone = self.explain()
         self.assertFalse([entry for entry in gone["Candidates"] if "Gpu" in entry])
-        self.assertGreaterEqual(gone["Generation"], before)  # the drivers are still being probed
+        self.assertGreaterEqual(gone["Generation"], before)  # it may still grow, because the drivers are being probed
         self.assertLessEqual(gone["Generation"], self.property(ROOT, MANAGER, "Generation"))
         self.assertGreater(gone["Generation"], present["Generation"])
         self.assert_same_daemon()
@@ -135,7 +135,7 @@ class HotPlug(HotPlugCase):
 
 
 class Removal(HotPlugCase):
-    """The id of the GPU whose driver is being probed."""
+    """Tests with a GPU that is removed while its driver is being probed."""
 
     CARD = {"index": 0, "name": "Fake GPU", "vendor_id": "1002", "device_id": "73bf", "pci": ADDRESS}
 
@@ -148,7 +148,7 @@ class Removal(HotPlugCase):
         told_worker.tell(pathlib.Path(self.folder), answers)
 
     def has_reader(self):
-        """Whether a worker waits; who has opened the pipe once keeps it open until it goes on."""
+        """Whether a worker waits at the pipe. If so, opens the pipe; the worker answers when this test closes it."""
         try:
             self.answering = os.open(self.pipe, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
@@ -182,7 +182,7 @@ class Removal(HotPlugCase):
 
 
 class LooseContact(HotPlugCase):
-    """Tests with a GPU that appears and disappears: its drivers are probed later and later, but its presence is reported at once."""
+    """Tests with a GPU that appears and disappears: each probe of its drivers is delayed longer, but its presence is reported at once."""
 
     SETTLE_MS = 250
 
@@ -196,14 +196,14 @@ class LooseContact(HotPlugCase):
             self.wait_until(lambda: self.gpus() == [], "no GPU")
             self.assertEqual(self.property(ROOT, MANAGER, "DefaultGpu"), "/")
             if turn == 1:
-                self.assertEqual(self.rounds(), rounds, "the drivers are still to be asked")
+                self.assertEqual(self.rounds(), rounds, "the drivers have not been probed again yet")
             self.assertEqual(self.property(ROOT, MANAGER, "State"), "probing")
             self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the probes")
             self.assertEqual(self.rounds(), rounds + 1)
 
 
 class Storm(HotPlugCase):
-    """As many events as a loose plug makes, of a GPU that is another one each time somebody looks."""
+    """Tests with as many events as a loose plug causes, while the device id of the GPU keeps changing."""
 
     SETTLE_MS = 250
     EVENTS = 10_000
@@ -229,15 +229,15 @@ class Storm(HotPlugCase):
         print(f"{self.EVENTS} events in {lasted:.1f} s: {self.rounds() - rounds} rounds, {len(changes)} signals, "
               f"{self.processor_seconds() - processor:.2f} s of processor time")
         self.assertGreater(self.rounds() - rounds, 0)
-        # A new device is signaled when it is found, and again when its drivers have answered. On a busy machine
-        # the events take so long that there is also a scan in between (engine/system_events.h).
+        # The daemon signals a new device when it finds the device, and again when the drivers have answered. On a
+        # busy machine the events take so long that the daemon also scans in between (engine/system_events.h).
         most = 2 + (lasted > 9) + lasted // 30
         self.assertLessEqual(self.rounds() - rounds, most)
         self.assertLessEqual(len(changes), 2 * most)
         self.assert_same_daemon()
 
     def send_some(self, card):
-        """From a process of its own, which the test bed ends where a reader is behind (net.unix.max_dgram_qlen): again then."""
+        """Sends events from a child process, and tries again if the test bed ends it because a reader's queue is full (net.unix.max_dgram_qlen)."""
         for _ in range(100):
             child = os.fork()
             if child == 0:
@@ -248,7 +248,7 @@ class Storm(HotPlugCase):
             if os.waitpid(child, 0)[1] == 0:
                 return
             time.sleep(0.05)
-        self.fail("nobody takes events")
+        self.fail("no event can be sent")
 
     def revision(self):
         gpu, = json.loads(self.manager("Describe"))["gpus"]

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the interface as a correct client sees it."""
+"""Tests of the D-Bus interface with clients that use it correctly."""
 import json
 import os
 import xml.etree.ElementTree as ElementTree
@@ -13,14 +13,14 @@ PATH = ROOT + "/gpu/pci_0000_03_00_0"
 
 
 def shape(interface):
-    """An interface as comparable data: members with names, types, directions and annotations of what they have."""
+    """An interface as data that can be compared: for each member, its arguments with types and directions, and its annotations."""
 
     def annotations(node):
         return sorted(
             (item.get("name"), item.get("value"))
             for item in node.findall("annotation")
-            # Only the code generator reads the first annotation; sd-bus shows the second annotation
-            # only on system buses.
+            # Only the code generator reads Method.Async; sd-bus shows systemd1.Privileged only on system
+            # buses.
             if not item.get("name").endswith((".Method.Async", ".systemd1.Privileged"))
         )
 
@@ -176,7 +176,7 @@ class Interface(BusCase):
                 self.assertEqual([command for command in reason["Commands"] if command not in reason["Fix"]], [])
                 self.assertLessEqual({*reason["Subject"]}, {"Gpu", "Api", "Path"})
                 self.assertEqual(reason["Subject"].get("Gpu", PATH), PATH)
-                self.assertNotEqual(reason.get("Detail"), {}, "left out when there are none")
+                self.assertNotEqual(reason.get("Detail"), {}, "a reason without details has no Detail")
 
     def test_each_question_gets_its_own_answer_each_time(self):
         questions = [{}, {"deny": GLib.Variant("as", ["vulkan"])}, {"backend": GLib.Variant("s", "cpu")},
@@ -257,7 +257,7 @@ class Interface(BusCase):
 
 
 class Partitions(BusCase):
-    """A GPU in MIG mode."""
+    """Tests with a GPU in MIG mode."""
 
     PATH = ROOT + "/gpu/pci_0000_1a_00_0"
 
@@ -274,7 +274,7 @@ class Partitions(BusCase):
 
 
 class Texts(BusCase):
-    """sd-bus refuses some texts, and sdbus-c++ 1.2 does not survive that everywhere."""
+    """Tests with texts that sd-bus refuses to send; sdbus-c++ 1.2 does not handle every such refusal."""
 
     def test_names_that_the_bus_refuses_are_replaced(self):
         machine = self.capture()
