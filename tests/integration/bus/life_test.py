@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Start, name, loss of the bus, end."""
+"""Tests of the daemon's start and end, of its name, and of the loss of the bus."""
 import fcntl
 import os
 import socket
@@ -12,7 +12,7 @@ from bus_case import (
 )
 from gi.repository import Gio, GLib
 
-# sysexits.h
+# Exit statuses from sysexits.h.
 USAGE, NO_INPUT, UNAVAILABLE, NO_PERMISSION = 64, 66, 69, 77
 ADDRESS = "0000:03:00.0"
 
@@ -56,7 +56,7 @@ class Start(BusCase):
         self.daemon.kill()
         self.daemon.wait(DEADLINE)
         self.daemon.stderr.close()
-        self.start_on(machine, f"--state-dir={state}")  # however the first daemon ended
+        self.start_on(machine, f"--state-dir={state}")  # works although the first daemon was killed
         self.assert_same_daemon()
 
     def test_waits_for_what_a_killed_one_had_to_be_free(self):
@@ -109,7 +109,7 @@ class InstalledPolicy(BusCase):
     def setUp(self):
         super().setUp()
         if os.geteuid() != 0:
-            self.skipTest("the policy lets root and its own user own the name")
+            self.skipTest("the policy lets only root and the daemon's user own the name")
         os.chmod(self.folder, 0o755)
         os.chmod(self.bus.path, 0o777)
 
@@ -187,7 +187,7 @@ class End(BusCase):
         self.notify.wait_for("STOPPING=1", self.daemon)
 
     def test_idle_means_idle(self):
-        """Tests that the daemon does not wake up without an event, with counters of the kernel."""
+        """Tests with the kernel's counters of context switches that the daemon does not wake up without an event."""
         self.start_on(self.capture())
         self.property(ROOT, MANAGER, "State")
 

@@ -24,8 +24,8 @@ echo started >> {folder}/started
 while [ ! -e {folder}/go ]; do sleep 0.05; done
 exit 3
 """
-BACK_WITHIN = 5  # seconds
-# A daemon on a machine without a machine id, as in containers and at the first boot.
+BACK_WITHIN = 5  # seconds until the daemon is on the new bus
+# Starts the daemon on a machine without a machine id, as in containers and at the first boot.
 WITHOUT_ID = """#!/bin/sh
 exec unshare --mount sh -c 'mount --bind {folder}/empty /etc/machine-id && exec {daemon} "$@"' sh "$@"
 """
@@ -93,7 +93,7 @@ class Loss(unittest.TestCase):
         (folder / "go").touch()
         again = patient.connect()
         self.wait_until(lambda: again.property("State") != "probing", "the end of the probes")
-        time.sleep(2.5)  # no call waits longer for drivers
+        time.sleep(2.5)  # a call waits less than this time for drivers
         self.assertIn("findings", again.manager("Diagnose")[0])
         again.close()
         self.assertTrue(patient.is_alive())
@@ -109,7 +109,7 @@ class Loss(unittest.TestCase):
         running = set(patient.children())
         self.assertTrue(running)
         self.assertLess(self.restart_bus(patient), BACK_WITHIN)
-        self.assertTrue(running & set(patient.children()), "the workers went with the bus")
+        self.assertTrue(running & set(patient.children()), "the workers ended with the bus")
         (folder / "go").touch()
         with self.assertRaises(Gone):
             while True:
@@ -127,7 +127,7 @@ class Loss(unittest.TestCase):
         program.write_text(WITHOUT_ID.format(folder=folder, daemon=DAEMON), encoding="utf-8")
         program.chmod(0o755)
         if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
-            self.skipTest("no mount namespace may be made here")
+            self.skipTest("mount namespaces cannot be created here")
         patient = Patient(str(program), "--replay", str(SOURCE / "tests/data/machines/nvidia-h200-1"))
         self.addCleanup(patient.end)
         peer = patient.connect()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests with twenty ordinary users who send as many calls as possible on a bus: another user is still served, and memory stays bounded.
 
-A bus lets in no uid without an account, so strangers are the socket's to test.
+A bus rejects a uid without an account, so only the tests of the socket use such uids.
 """
 import os
 import pathlib
@@ -44,7 +44,7 @@ class ManyUsers(unittest.TestCase):
         return peer
 
     def outcome(self, peer):
-        """None, or the name of the error."""
+        """Reports an outcome. Returns None, or the name of the error."""
         return peer.reply_to(peer.ask(NAME, ROOT, MANAGER, "ReportOutcome", "a{sv}", [OUTCOME])).error
 
     def assert_small(self):
@@ -58,7 +58,7 @@ class ManyUsers(unittest.TestCase):
             errors = [self.outcome(peer) for _ in range(31)]
             self.assertEqual(errors, [None] * 30 + [TOO_MANY], uid)
             more = self.connect(uid)
-            self.assertEqual(self.outcome(more), TOO_MANY, "another connection has no other budget")
+            self.assertEqual(self.outcome(more), TOO_MANY, "all connections of a user share one budget")
         other = self.connect(NOBODY)
         self.assertEqual([self.outcome(other) for _ in range(30)], [None] * 30)
 
@@ -83,7 +83,7 @@ class ManyUsers(unittest.TestCase):
         self.assertEqual(self.outcome(other), None)
 
     def test_of_users_that_wait_for_memory(self):
-        """One user has more callers waiting for a reading than allowed; the calls of other users are still accepted."""
+        """Each of twenty users has more calls waiting for GetMemory than allowed; the call of another user is still accepted."""
         other = self.connect(NOBODY)
         gpu = other.manager("ListGpus", "a{sv}", [{}])[0][0]
         for uid in ORDINARY:

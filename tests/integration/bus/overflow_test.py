@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""More hardware events than the kernel keeps for a reader, on real netlink sockets in a network of our own."""
+"""Tests with more hardware events than the kernel buffers for a reader, on real netlink sockets in a private network namespace."""
 import contextlib
 import os
 import pathlib
@@ -27,7 +27,7 @@ if INSIDE not in os.environ and can_be_apart():
 
 from bus_case import MANAGER, ROOT, BusCase, Capture  # noqa: E402
 
-# linux/netlink.h, linux/socket.h
+# Constants from linux/netlink.h and linux/socket.h.
 NETLINK_KOBJECT_UEVENT, NETLINK_LISTENING = 15, 2
 # The magic number of libudev's messages. Source: systemd,
 # src/libsystemd/sd-device/device-monitor.c.
@@ -37,7 +37,7 @@ PATH = ROOT + "/gpu/pci_0000_03_00_0"
 
 
 def hash_of(text):
-    """MurmurHash2 of 32 bits with the seed 0, by which libudev has the kernel filter."""
+    """The 32-bit MurmurHash2 with seed 0; libudev lets the kernel filter messages by this hash."""
     data, mix, whole = text.encode(), 0x5BD1E995, 0xFFFFFFFF
     value = len(data)
     for start in range(0, len(data) - 3, 4):
@@ -56,7 +56,7 @@ def event(sequence, subsystem, path, **properties):
                        socket.htonl(hash_of(subsystem)), 0, 0, 0) + body
 
 
-@unittest.skipUnless(INSIDE in os.environ, "no network and mounts of our own: unshare may not")
+@unittest.skipUnless(INSIDE in os.environ, "unshare cannot create network and mount namespaces here")
 class Overflow(BusCase):
     def setUp(self):
         super().setUp()
@@ -84,7 +84,7 @@ class Overflow(BusCase):
         self.netlink.sendto(event(self.sequence, *words, **properties), (0, UDEV_GROUP))
 
     def open_files(self):
-        """What its descriptors are of, without those that it closes meanwhile."""
+        """Yields the target of each descriptor of the daemon, except descriptors that are closed meanwhile."""
         for link in pathlib.Path(f"/proc/{self.daemon.pid}/fd").iterdir():
             with contextlib.suppress(FileNotFoundError):
                 yield os.readlink(link)
@@ -105,13 +105,13 @@ class Overflow(BusCase):
     def test_what_is_lost_is_looked_for(self):
         self.assertEqual(self.gpus(), [])
         self.daemon.send_signal(signal.SIGSTOP)
-        # Events about a disk, which never cause a scan.
+        # Fill the buffer with events about a disk, which never cause a scan.
         while not self.drops():
             self.send("pci", "/devices/pci0000:00/0000:02:00.0", PCI_CLASS="10802", FILLER="x" * 4000)
         self.machine.add_gpu(ADDRESS)
         self.send("pci", f"/devices/pci0000:00/{ADDRESS}", PCI_CLASS="30000")
         print(f"{self.sequence} events, {self.drops()} lost")
-        self.assertGreater(self.drops(), 1, "the GPU's own event was not lost")
+        self.assertGreater(self.drops(), 1, "the event about the GPU was not lost")
         self.daemon.send_signal(signal.SIGCONT)
         self.wait_until(lambda: self.gpus() == [PATH], "the GPU that nobody announced")
         self.assert_same_daemon()

@@ -15,7 +15,7 @@ NOBODY = 65534
 ADDRESS = "0000:03:00.0"
 PATH = ROOT + "/gpu/pci_0000_03_00_0"
 WAKE = (ROOT, MANAGER, "Probe", "aoasa{sv}", "1", PATH, "0", "1", "allow-wake", "b", "true")
-# The answer of CheckAuthorization, or any other reply that a bus passes on.
+# The D-Bus type of CheckAuthorization's reply. Some tests reply with another type.
 VERDICT = "((bba{ss}))"
 INTERFACE = """
 <node><interface name="org.freedesktop.PolicyKit1.Authority"><method name="CheckAuthorization">
@@ -25,7 +25,7 @@ INTERFACE = """
 
 
 class FakePolkit:
-    """Answers every question with `answer`; None: never."""
+    """Answers every question with `answer`, or with an error of that name if it is a text. Does not answer if it is None."""
 
     def __init__(self, bus, answer, signature=VERDICT):
         self.answer = answer
@@ -47,9 +47,9 @@ class FakePolkit:
             invocation.return_value(GLib.Variant(self.signature, self.answer))
 
 
-@unittest.skipUnless(os.geteuid() == 0, "only root can call as somebody else")
+@unittest.skipUnless(os.geteuid() == 0, "only root can make calls as another user")
 class Polkit(BusCase):
-    # Unless it is configured otherwise, a bus accepts only its own user.
+    # By default, a bus accepts only the user that runs the bus.
     POLICY = OPEN_POLICY.replace("<allow own", '<allow user="*"/>\n    <allow own')
 
     def setUp(self):
@@ -66,7 +66,7 @@ class Polkit(BusCase):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, user=uid, group=uid, extra_groups=[])
 
     def end_of(self, busctl):
-        """Its exit code and words; our main loop, and with it the fake, goes on meanwhile."""
+        """The exit code and output of busctl. The main loop runs meanwhile, so that the fake polkit can answer."""
         self.wait_until(lambda: busctl.poll() is not None, "busctl's end")
         out, err = busctl.communicate()
         return busctl.returncode, out + (err or "")
@@ -109,13 +109,13 @@ class Polkit(BusCase):
         self.assertEqual(polkit.questions[0][3], 1)
 
     def override_as_nobody(self, terminal):
-        """gpuprobectl's exit code and words; with `terminal` somebody could be asked there."""
+        """The exit code and output of gpuprobectl. With `terminal`, polkit could ask a user on the terminal."""
         master, slave = pty.openpty()
         os.fchown(slave, NOBODY, -1)
         done = subprocess.Popen(
             [BIN / "gpuprobectl", f"--socket={self.socket}", "override", "set", "default", "--strict"],
             stdin=slave if terminal else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave, text=True,
-            user=NOBODY, group=NOBODY, extra_groups=[], env={"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"})  # for pkttyagent
+            user=NOBODY, group=NOBODY, extra_groups=[], env={"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"})  # pkttyagent must not find a bus
         os.close(slave)
         self.addCleanup(os.close, master)
         return self.end_of(done)
@@ -129,7 +129,7 @@ class Polkit(BusCase):
             self.assertEqual((action, flags), ("org.gpuprobe.set-override", int(terminal)))
 
     def override_on_the_socket(self):
-        """gpuprobectl's process id, exit code and words."""
+        """The process id, exit code and output of gpuprobectl."""
         done = subprocess.Popen(
             [BIN / "gpuprobectl", f"--socket={self.socket}", "override", "set", "default", "--strict"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, user=NOBODY, group=NOBODY, extra_groups=[])
@@ -198,7 +198,7 @@ class Polkit(BusCase):
         code, text = self.call_as(NOBODY, *decide, interactive=True)
         self.assertNotEqual(code, 0)
         self.assertIn("too many polkit checks are pending", text)
-        start(1)  # a user that every Debian has
+        start(1)  # the user "daemon", which exists on every Debian system
         self.wait_until(lambda: len(polkit.questions) == 9, "somebody else's question")
 
     def test_root_need_not_ask(self):

@@ -13,7 +13,7 @@ NOBODY = 65534
 
 
 class Quarantine(BusCase):
-    # Unless it is configured otherwise, a bus accepts only its own user.
+    # By default, a bus accepts only the user that runs the bus.
     POLICY = OPEN_POLICY.replace("<allow own", '<allow user="*"/>\n    <allow own')
 
     def setUp(self):
@@ -24,7 +24,7 @@ class Quarantine(BusCase):
         self.cuda_is("kill -SEGV $$")
 
     def cuda_is(self, script):
-        """Makes a worker whose CUDA does that, and counts."""
+        """Makes a worker that runs `script` instead of probing CUDA, and that logs each start."""
         self.log.write_text("", encoding="utf-8")
         self.worker.write_text(
             f'#!/bin/sh\necho "$1" >> {self.log}\n'
@@ -108,7 +108,7 @@ class Quarantine(BusCase):
                 self.assert_refused(NAME + ".Error.InvalidRequest", lambda: self.clear(**filter_))
         self.assertEqual(len(self.manager("ListQuarantine")), 1)
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root can call as somebody else")
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make calls as another user")
     def test_not_everybody_may(self):
         self.serve()
         self.settle()
