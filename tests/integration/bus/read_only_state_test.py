@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A state folder that can no longer be written, as after an error of its disk: what it holds still counts."""
+"""Tests with a state folder that became read-only, as after a disk error: the daemon still uses the stored state."""
 import json
 import subprocess
 
@@ -17,7 +17,7 @@ class ReadOnlyState(BusCase):
         self.first = ()
         tried = subprocess.run([*READ_ONLY, self.folder, "true"], capture_output=True, text=True, check=False)
         if tried.returncode != 0:
-            self.skipTest(f"no file system can be made read-only: {tried.stderr.strip()}")
+            self.skipTest(f"folders cannot be made read-only here: {tried.stderr.strip()}")
 
     def command(self, *arguments):
         return [*self.first, *super().command(*arguments)]

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""RecommendVariant: the same answer as without a daemon, and hostile manifests survived."""
+"""Tests that RecommendVariant gives the same answer as gpuprobectl without a daemon, and that the daemon survives hostile manifests."""
 import json
 import subprocess
 import unittest
@@ -110,7 +110,7 @@ class RecommendOnTheBus(BusCase):
             candidates = self.explain("p", text)["Candidates"]
             return [reason for candidate in candidates for reason in candidate["Reasons"]]
 
-        few, many = reasons(341), reasons(342)  # 1,024 reasons have details
+        few, many = reasons(341), reasons(342)  # details are left out if there are more than 1,024 reasons
         self.assertEqual((len(few), len(many)), (1023, 1026))
         self.assertTrue(all(reason["Detail"] for reason in few))
         self.assertFalse(any(reason.get("Detail") for reason in many))

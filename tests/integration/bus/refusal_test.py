@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with clients that make mistakes, send fast or leave early, and that this does not affect other clients."""
+"""Tests with clients that make mistakes, send many calls or disconnect early: other clients are not affected."""
 import os
 import subprocess
 
@@ -95,8 +95,8 @@ class Refusals(BusCase):
         self.assert_refused(ERROR + "WouldWake", self.probe, [PATH])
         self.probe([PATH], [], {"allow-wake": GLib.Variant("b", True)})
         self.assert_refused(ERROR + "InvalidRequest", self.probe, [PATH] * 10_000)
-        # The limit is checked before a value is searched, because a message may contain millions of
-        # values.
+        # The daemon checks the number of values before it looks up a value, because a message may contain
+        # millions of values.
         self.assert_refused(ERROR + "InvalidRequest", self.probe, ["/"] * 10_000)
         self.assert_refused(ERROR + "InvalidRequest", self.probe, [], [""] * 10_000)
         self.assertEqual(self.property(PATH, GPU, "PowerState"), "suspended")
@@ -128,7 +128,7 @@ class Refusals(BusCase):
 
 
 class Probes(BusCase):
-    """Probes of a live machine, by a worker that never answers."""
+    """Tests of probes on the running machine, with a worker that never answers."""
 
     def setUp(self):
         super().setUp()
@@ -140,7 +140,7 @@ class Probes(BusCase):
         self.errors = []
 
     def probe(self, connection=None):
-        """Calls Probe; `errors` gets the name of its error, or None."""
+        """Calls Probe. When the call has ended, the name of its error or None is appended to `errors`."""
         def done(bus, result):
             try:
                 bus.call_finish(result)
@@ -161,7 +161,7 @@ class Probes(BusCase):
         self.probe()
         self.assertEqual(self.property(ROOT, MANAGER, "State"), "probing")
         objects = self.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
-        self.assertEqual([path for path, found in objects.items() if GPU not in found], [], "a probe is no object")
+        self.assertEqual([path for path, found in objects.items() if GPU not in found], [], "a probe is not a D-Bus object")
         self.assertEqual(self.errors, [])
 
     def test_a_caller_that_leaves_costs_nothing(self):

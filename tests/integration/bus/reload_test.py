@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of external events during the run of a daemon: a changed profile, a sleeping machine, a watchdog."""
+"""Tests of external events while a daemon runs: a profile changes, the machine is suspended, the watchdog needs signals."""
 import json
 import pathlib
 import signal
@@ -64,7 +64,7 @@ class Watchdog(BusCase):
 
 
 class Sleep(BusCase):
-    """Sends the signals of logind, as on a system bus."""
+    """Tests that send logind's signals about a suspend, as on a system bus."""
 
     def setUp(self):
         super().setUp()
@@ -89,7 +89,7 @@ class Sleep(BusCase):
         self.login.emit_signal(None, "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "PrepareForSleep",
                                GLib.Variant("(b)", (is_about_to,)))
         self.login.flush_sync(None)
-        # The bus keeps the order of messages, so a later message arrives later.
+        # The bus keeps the order of messages: when this call is answered, the daemon has the signal.
         self.login.call_sync("org.gpuprobe.GpuProbe1", ROOT, "org.freedesktop.DBus.Peer", "Ping", None, None, 0, -1, None)
 
     def probe(self):

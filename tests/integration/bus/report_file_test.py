@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report that everybody may read, which the export units wait for."""
+"""Tests of the report file, which every user may read, and of the export units, which wait for the file."""
 import json
 import pathlib
 import re
@@ -45,10 +45,10 @@ class ReportFile(bus_case.BusCase):
 
 class ExportUnits(bus_case.BusCase):
     def test_each_may_write_where_its_engine_looks_and_nowhere_else(self):
-        """The systemd drop-in for a format, and the path in docs/fleet.md."""
+        """Tests that the systemd drop-in of each format allows writing to the path in docs/fleet.md."""
         page = (bus_case.SOURCE / "docs/fleet.md").read_text(encoding="utf-8")
         drop_ins = sorted((SYSTEMD / "export").glob("*.conf"))
-        # docs/applications.md describes the format that gpuprobectl does not have.
+        # One format is not from gpuprobectl; docs/applications.md describes it.
         own = [file for file in drop_ins if "ExecStart=" not in file.read_text().splitlines()]
         self.assertEqual((len(drop_ins), len(own)), (6, 5))
         for file in own:

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Many callers, large messages, callers that never read: what a bus lets through, at its own limits.
+"""Tests with many callers, large messages, and callers that never read, up to the limits of the bus.
 
-These connections speak bytes (tests/torture), as no library would send most of this.
+The connections send raw bytes (tests/torture), because no D-Bus library would send most of these messages.
 """
 import os
 import pathlib
@@ -27,7 +27,7 @@ MIB = 1 << 20
 PENDING, CONNECTIONS, FDS = 128, 256, 16
 MANY = 10_000
 NOBODY = 65534
-RESTED = 6 * MIB  # memory that is not from files, some seconds after the load has ended
+RESTED = 6 * MIB  # the most memory that may be allocated ten seconds after the load has ended
 
 
 @unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")
@@ -49,7 +49,7 @@ class StrainCase(unittest.TestCase):
         return self.peers[-1]
 
     def assert_unharmed(self, resident=32 * MIB):
-        """The same process, which answers, has not grown and holds nothing."""
+        """Checks that the daemon did not restart, answers, uses little memory, and has closed all connections."""
         self.assertTrue(self.patient.is_alive(), self.patient.last_words())
         self.patient.connect().ping()
         self.assertLessEqual(self.patient.settled_descriptors(self.before), self.before)
@@ -91,7 +91,7 @@ class Crowds(StrainCase):
             if self.patient.allocated() < RESTED:
                 return
             time.sleep(0.1)
-        self.fail(f"{self.patient.allocated()} bytes allocated ten seconds later")
+        self.fail(f"{self.patient.allocated()} bytes are still allocated ten seconds later")
 
     def test_ten_thousand_calls_of_one_caller_end_in_answers_or_the_limit_of_the_bus(self):
         peer = self.connect()
@@ -107,7 +107,7 @@ class Crowds(StrainCase):
 
     @unittest.skipIf(os.geteuid() != 0, "only root can connect as two users")
     def test_one_users_calls_do_not_wait_for_all_of_another(self):
-        """3,000 calls that take a millisecond each, and a later call of another user."""
+        """One user makes 3,000 calls that take a millisecond each; the later call of another user is answered before most of them."""
         os.chmod(self.patient.folder, 0o755)
         crowd = []
         os.seteuid(NOBODY)
@@ -129,7 +129,7 @@ class Crowds(StrainCase):
         self.assert_unharmed()
 
     def arrived(self, peer):
-        """How many answers have come."""
+        """The number of replies that have arrived."""
         count = 0
         try:
             while True:
@@ -154,7 +154,7 @@ class Crowds(StrainCase):
 
 
 class SlowReaders(StrainCase):
-    """Callers that never read. Without a bound on what each may be sent, the bus stops reading us: 5 s for everyone."""
+    """Callers that never read. If the daemon sent them too much, the bus would not read from the daemon for 5 s, and all callers would wait."""
 
     LIMITS = {"max_connections_per_user": CONNECTIONS, "max_replies_per_connection": PENDING}
 

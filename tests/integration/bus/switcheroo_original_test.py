@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests of switcheroo-control from Debian's source with our daemon instead of switcheroo-control.
+"""Runs the tests from Debian's source of switcheroo-control with our daemon instead of switcheroo-control.
 
-The source is fetched with apt into the build folder and kept there; without it the test is skipped, with the reason."""
+apt fetches the source into the build folder, where it is kept. If the source cannot be fetched, the test is skipped."""
 import os
 import pathlib
 import re
@@ -19,7 +19,7 @@ VERSION = "2.6"
 
 
 def apt(*words):
-    """apt-get with lists and a cache of its own, which know the source packages of Debian 12 alone."""
+    """Runs apt-get with separate package lists, which contain only the source packages of Debian 12."""
     sources = KEPT / "sources.list"
     sources.write_text(f"deb-src [signed-by={KEYS}] http://deb.debian.org/debian bookworm main\n", encoding="utf-8")
     (KEPT / "lists/partial").mkdir(parents=True, exist_ok=True)
@@ -34,11 +34,11 @@ def apt(*words):
 
 
 def original():
-    """The folder of its source."""
+    """The folder with the source of switcheroo-control."""
     folder = KEPT / f"switcheroo-control-{VERSION}"
     if not folder.exists():
         if not pathlib.Path(KEYS).exists():
-            raise unittest.SkipTest(f"this is no Debian: {KEYS} is missing")
+            raise unittest.SkipTest(f"this system is not Debian: {KEYS} is missing")
         KEPT.mkdir(parents=True, exist_ok=True)
         apt("update")
         apt("source", "--download-only", "--tar-only", "switcheroo-control")

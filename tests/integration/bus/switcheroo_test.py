@@ -16,7 +16,7 @@ CLIENT = "/usr/bin/switcherooctl"
 
 class Switcheroo(bus_case.BusCase):
     def machine(self):
-        """An AMD GPU that renders the desktop, and an NVIDIA card."""
+        """A machine with an AMD GPU that renders the desktop, and an NVIDIA card."""
         capture = self.capture()
         capture.add_gpu("0000:00:02.0")
         capture.write("root/sys/devices/pci0000:00/0000:00:02.0/boot_vga", "1\n")
@@ -95,12 +95,12 @@ class Switcheroo(bus_case.BusCase):
         self.assertIn("Device: 0", listed)
         self.assertRegex(listed, r"Default: +yes\n +Environment: DRI_PRIME=pci-0000_00_02_0")
         self.assertRegex(listed, r"Device: 1\n(.*\n)+ +Environment: __GLX_VENDOR_LIBRARY_NAME=nvidia")
-        # By default, it starts the program on the GPU that is not the default GPU.
+        # By default, switcherooctl starts the program on the GPU that is not the default GPU.
         self.assertIn("__NV_PRIME_RENDER_OFFLOAD=1", self.client("launch", shutil.which("env")).stdout)
 
 
 class UnderThePolicy(Switcheroo):
-    """The rules that are installed are enough, on a bus that forbids everything else."""
+    """Tests that the installed rules are sufficient on a bus that forbids everything else."""
 
     POLICY = bus_case.SYSTEM_POLICY
     INCLUDES = [bus_case.BIN.parent / "dbus" / f"{name}.conf" for name in (NAME, bus_case.NAME)]

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The files that we install for systemd and the bus."""
+"""Tests of the files that are installed for systemd and D-Bus."""
 import configparser
 import pathlib
 import shutil
@@ -17,9 +17,9 @@ WORKER = UNITS / "gpuprobe-worker@.service"
 SOCKET = UNITS / "gpuprobe-worker.socket"
 VARLINK = UNITS / "gpuprobed-varlink.socket"
 EXPORT = [UNITS / f"gpuprobe-export@.{kind}" for kind in ("service", "path", "timer")]
-# The highest exposure that systemd-analyze may report, in tenths, as for --threshold. The daemon still needs
-# netlink and the host's network and /dev; a worker still needs devices, and memory that is written and then
-# executed.
+# The highest exposure that systemd-analyze may report, in tenths, as for --threshold. It is not 0 because the
+# daemon needs netlink, the host's network and /dev, and a worker needs devices and memory that is both writable
+# and executable.
 EXPOSURE = {UNIT.name: 10, WORKER.name: 15, EXPORT[0].name: 15}
 
 
@@ -29,7 +29,7 @@ class Unit(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuprobe-unit-"))
         self.addCleanup(shutil.rmtree, self.folder)
         for unit in (UNIT, WORKER, SOCKET, VARLINK, *EXPORT):
-            # Files that are not installed yet can't be found, for instance the manual pages below.
+            # systemd-analyze cannot find files that are not installed yet, such as the programs.
             lines = ["ExecStart=/bin/true" if line.startswith("ExecStart=") else line
                      for line in unit.read_text().splitlines()]
             (self.folder / unit.name).write_text("\n".join(lines) + "\n")
@@ -63,7 +63,7 @@ class Sandboxes(unittest.TestCase):
         self.assertFalse([line for line in daemon if line.startswith("DeviceAllow=")])
         self.assertTrue([line for line in worker if line.startswith("DeviceAllow=char-drm")])
         self.assertTrue([line for line in daemon if line.startswith("ExecStart=") and "--launcher=socket" in line])
-        # Without this setting, a refused call kills the driver.
+        # Without this setting, a forbidden system call kills the driver's process.
         for unit in (daemon, worker):
             self.assertIn("SystemCallErrorNumber=EPERM", unit)
 
@@ -82,7 +82,7 @@ class Sandboxes(unittest.TestCase):
 
 
 class Names(unittest.TestCase):
-    """One name in four files."""
+    """Tests that all files use the same names for the service, the unit and the user."""
 
     def test_activation_leads_to_the_unit(self):
         activation = configparser.ConfigParser()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A socket unit with Accept=yes, without systemd: gpuprobe-worker --socket for each connection."""
+"""Replaces a systemd socket unit with Accept=yes: starts gpuprobe-worker --socket for each connection."""
 import os
 import socket
 import subprocess
@@ -8,12 +8,12 @@ import threading
 from bus_case import BIN
 
 WORKER = BIN / "gpuprobe-worker"
-# sd_listen_fds(3): the connection is descriptor 3, and the variables name the process that has it.
+# The connection is descriptor 3, and the variables contain the id of the process that gets it: sd_listen_fds(3).
 EXEC = 'exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"'
 
 
 class WorkerSocket:
-    """Options are added to each worker's command. `served` counts connections."""
+    """`options` are added to the command of each worker. `served` is the number of connections."""
 
     def __init__(self, path, *options):
         self.path = path
@@ -41,7 +41,7 @@ class WorkerSocket:
                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
     def refuse(self):
-        """As after systemd's trigger limit: the path is there and nobody listens."""
+        """Stops listening but keeps the path, as systemd does after its trigger limit."""
         if not self.thread.is_alive():
             return
         # If the socket were only closed, the thread would stay in accept(2), possibly with a descriptor

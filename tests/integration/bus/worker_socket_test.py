@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon with workers that are not its children."""
+"""Tests of the daemon with workers that are not its children."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ FAKES = pathlib.Path(os.environ.get("GPUPROBE_FAKES", BIN.parent / "fakes"))
 
 
 def without_times(probe):
-    """Nor with the end of a process that has answered and may still run."""
+    """The probe without times. If a worker has answered, also without its exit status, because its process may still run."""
     others = {"duration_usec", "at_usec"} | ({"exit"} if probe["outcome"] == "answered" else set())
     return {name: value for name, value in probe.items() if name not in others}
 
@@ -40,7 +40,7 @@ class SocketCase(BusCase):
         return self.report()
 
     def probe(self):
-        """Every driver anew; the report after it."""
+        """Probes every driver again. Returns the new report."""
         self.manager("Probe", GLib.Variant("(aoasa{sv})", ([], [], {})))
         return self.report()
 
@@ -85,7 +85,7 @@ class Answers(SocketCase):
 
 
 class Misfortunes(SocketCase):
-    """Each fault becomes an outcome. The daemon continues, and has no descriptor or child left from the worker."""
+    """Tests that each fault of a worker becomes an outcome, and that the daemon keeps no descriptor or child of the worker."""
 
     def assert_unharmed(self, descriptors):
         self.assert_same_daemon()
@@ -147,7 +147,7 @@ class Misfortunes(SocketCase):
 
 
 class Booted(unittest.TestCase):
-    """The units as systemd runs them."""
+    """Tests of the units that systemd runs on this machine."""
 
     @unittest.skipUnless(pathlib.Path("/run/systemd/system").is_dir(), "this machine was not booted with systemd")
     @unittest.skipUnless(pathlib.Path("/run/gpuprobe/worker.sock").exists(), "gpuprobe-worker.socket is not active")
