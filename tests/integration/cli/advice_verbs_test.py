@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""override and report-outcome as a user gives them, with state of their own."""
+"""Tests the verbs override and report-outcome as a user runs them, with a separate state folder."""
 import json
 import tempfile
 import unittest
@@ -8,7 +8,7 @@ from cli_case import SOURCE, run
 
 
 class AdviceVerbs(unittest.TestCase):
-    """Each command is a separate process, so shared state is only on the disk."""
+    """Tests in which each command is a separate process, so that the processes share state only on the disk."""
 
     def setUp(self):
         home = tempfile.TemporaryDirectory(prefix="gpuprobe-home-")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--assume, for captures that lack a fact."""
+"""Tests the option --assume with captures that lack a fact."""
 import json
 import unittest
 
@@ -10,7 +10,7 @@ H200 = MACHINES / "nvidia-h200-1"
 
 
 class Assume(unittest.TestCase):
-    """A capture without a C library, as bug reports often are."""
+    """Tests with a capture in which the version of the C library is missing, as in many bug reports."""
 
     def ask(self, *words):
         return run(f"--replay={MACHINES / 'lact-amd-rx7900xtx'}", *words)

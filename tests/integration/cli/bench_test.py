@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of probe --stage, of bench, and of choices based on their results, with a fake worker whose answers the test sets."""
+"""Tests of probe --stage, of bench, and of choices based on their results, with a fake worker whose answers each test sets."""
 import json
 import os
 import pathlib
@@ -55,7 +55,7 @@ class Bench(unittest.TestCase):
         told.tell(self.folder, {"cuda query": {"devices": [told.CARD]}})
         self.assertTrue(self.backend()["verified"])
         self.ask("probe")
-        self.assertTrue(self.backend()["verified"], "probing the drivers again does not lose it")
+        self.assertTrue(self.backend()["verified"], "a new probe of the drivers keeps the result")
 
     def test_a_gpu_that_computes_wrong_is_used_by_nobody(self):
         told.install(self.folder, {**FAST, "cuda verify": told.verified(wrong=17)})
@@ -76,8 +76,8 @@ class Bench(unittest.TestCase):
                 self.folder = pathlib.Path(folder)
                 told.install(self.folder, {**FAST, "cuda verify": answer})
                 self.ask("probe", "--stage=verify")
-                # The process that made the call also prints the result, because failures are not
-                # kept for the next process.
+                # The process that runs the stage must also print the result, because failures are not
+                # stored for the next process.
                 rows = json.loads(self.ask("bench", "-j", GPU))["results"]
                 kept = rows[0]["verification"]
                 reasons = [reason["code"] for reason in kept["reasons"]]
@@ -136,7 +136,7 @@ class Bench(unittest.TestCase):
                 captured = json.loads(run(f"--replay={folder}", "describe", "-j").stdout)
                 known = [document["gpus"][0]["backends"]["cuda"] for document in (report, captured)]
                 self.assertEqual(*known)
-                self.assertEqual(known[0]["verified"], not words, "what was computed is in the cache alone")
+                self.assertEqual(known[0]["verified"], not words, "only the cache has results of computations")
 
     def test_a_captured_machine_runs_nothing(self):
         told.install(self.folder, FAST)

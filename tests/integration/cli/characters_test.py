@@ -15,7 +15,7 @@ H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
 CATEGORIES = {"Cc", "Cf", "Cn", "Co", "Zl", "Zp"}
 INVISIBLE = (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x3164, *range(0xFE00, 0xFE10), 0xFFA0,
              *range(0xE0100, 0xE01F0))
-SELDOM = {"Cn", "Co"}  # most of Unicode; some of each plane are enough here, because tests/unit/base tests all
+SELDOM = {"Cn", "Co"}  # most of Unicode; this test samples them, because tests/unit/base tests all of them
 
 
 def every_odd_character():
@@ -25,7 +25,7 @@ def every_odd_character():
 
 
 ODD = every_odd_character()
-# As one word of a command line, and as pieces with the maximum length of a name.
+# The odd characters as one argument of a command line, and in pieces with the maximum length of a name.
 WORD = "x" + ODD + "z"
 PIECES = ["x" + ODD[start:start + 55] + "z" for start in range(0, len(ODD), 55)]
 TOWER = "e" + "\u0301" * 500
@@ -43,7 +43,7 @@ class TextCase(unittest.TestCase):
         self.assertNotIn("\u0301" * 5, text, message)
 
     def clean(self, *words, **more):
-        """The output of a run, which must be safe for a terminal."""
+        """Runs gpuprobectl. Returns the finished process, whose output must be safe for a terminal."""
         done = run(*words, **more)
         self.assert_clean(done.stdout + done.stderr, words[:3])
         return done
@@ -81,7 +81,7 @@ class OddVariables(TextCase):
 
 
 class OddMachines(TextCase):
-    """A driver chooses its texts."""
+    """Tests with texts from drivers, which may contain any character."""
     VERBS = (["status"], ["list"], ["show"], ["doctor"], ["doctor", "--fix-script"], ["select", "--explain"],
              ["select", "llama.cpp", "--explain"], ["recommend", "torch", "--explain"], ["env", "0", "--all"], ["env", "llama.cpp"],
              ["describe"], ["bench"], ["probe"], ["export", "prometheus"], ["export", "nfd"], ["export", "slurm-gres"])
@@ -141,7 +141,7 @@ class OddDocuments(TextCase):
 
 
 class OddServers(TextCase):
-    """The process that answers on the socket is not trusted either."""
+    """Tests with texts from the process that answers on the socket, which is not trusted either."""
 
     def serve(self, answer):
         folder = tempfile.TemporaryDirectory(prefix="gpuprobe-odd-")

@@ -46,7 +46,7 @@ class Check(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("variants.cuda.requires.device.backend", done.stdout)
         self.assertIn("did you mean 'cuda'?", done.stdout)
-        self.assertRegex(done.stdout, r"nvidia-h200-1 +cpu ", "the variant is lost")
+        self.assertRegex(done.stdout, r"nvidia-h200-1 +cpu ", "the misspelled variant is not recommended")
 
     def test_a_word_of_a_newer_program_is_a_warning(self):
         document = manifest({"npu": {"requires": {"device": {"backend": "npu"}}}, "cpu": {}})
@@ -85,7 +85,7 @@ class Check(unittest.TestCase):
         self.assertEqual(run("check", str(self.folder)).returncode, 1)
         self.assertEqual(run("check", str(self.folder / "none")).returncode, 1)
         self.assertEqual(run("check").returncode, 2)
-        self.assertEqual(self.check(manifest({"cpu": {}}), machine=self.folder).returncode, 1, "not a capture")
+        self.assertEqual(self.check(manifest({"cpu": {}}), machine=self.folder).returncode, 1, "the folder is not a capture")
 
     def test_hostile_files(self):
         for text in ("", "{", "[" * 100000, "\u202e", '{"schema":"gpuprobe.variants/1","name":"\\u001b[31m"}', " " * (2 << 20)):

@@ -20,7 +20,7 @@ CTL = str(BIN / "gpuprobectl")
 
 
 def environment(**more):
-    """The environment for the program, without other settings of the caller. A value of None removes a variable."""
+    """The environment in which gpuprobectl runs, without the caller's variables. A value of None removes a variable."""
     settings = {
         "PATH": "/usr/bin:/bin",
         "HOME": "/nonexistent",
@@ -35,18 +35,18 @@ def environment(**more):
 
 
 def without_sudo(text):
-    """The text for root, without sudo. Its lines are shorter and are wrapped at other places."""
+    """The text without sudo, as root sees it. Lines are joined, because a shorter text is wrapped at other places."""
     text = re.sub(r"\n {4,}(?=sudo )", " ", text)
     return re.sub(r"\n {6,}(?=\S)", " ", text.replace("sudo ", ""))
 
 
 def run(*words, **more):
-    """The program with pipes."""
+    """Runs gpuprobectl with pipes."""
     return subprocess.run([CTL, *words], env=environment(**more), capture_output=True, text=True, timeout=60, check=False)
 
 
 def run_in_terminal(columns, *words, program=CTL, **more):
-    """The exit code, and the output on a terminal of that width."""
+    """The exit code of a program, and its output on a terminal of that width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     child = subprocess.Popen([program, *words], env=environment(**more), stdin=slave, stdout=slave, stderr=slave)
@@ -63,7 +63,7 @@ def run_in_terminal(columns, *words, program=CTL, **more):
 
 
 class FakeDaemon:
-    """Answers on its socket with what these files say (fake_daemon.py)."""
+    """A daemon that answers with the content of files (fake_daemon.py)."""
 
     def __init__(self, path, *files):
         self.process = subprocess.Popen(
@@ -87,7 +87,7 @@ class FakeDaemon:
 
 
 class WithDaemon(unittest.TestCase):
-    """Each class has one fake daemon with these answers."""
+    """Base class of tests with a fake daemon. Each subclass has one, which answers with this report and this decision."""
 
     report = "laptop"
     decision = "laptop"
@@ -116,7 +116,7 @@ class WithDaemon(unittest.TestCase):
         path = DATA / "expected" / (name + ".txt")
         is_root = os.geteuid() == 0
         if os.environ.get("UPDATE_GOLDEN"):
-            self.assertFalse(is_root, "root is told no sudo: update as another user")
+            self.assertFalse(is_root, "root sees no sudo: update the golden files as another user")
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
         wanted = path.read_text(encoding="utf-8")

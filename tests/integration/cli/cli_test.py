@@ -105,7 +105,7 @@ class Accelerators(unittest.TestCase):
         self.assertRegex(lines["pci:0000:02:00.0"], r"tpu +\? +\? +44\.05 °C")
         listed = json.loads(self.ask("list", "-j"))["accelerators"]
         self.assertEqual(listed[1]["power"]["draw_microwatts"], 31_000_000)
-        self.assertIsNone(listed[0]["power"]["draw_microwatts"], "it sleeps")
+        self.assertIsNone(listed[0]["power"]["draw_microwatts"], "the power of a sleeping accelerator is unknown")
 
     def test_are_shown_by_id_address_and_node(self):
         texts = {self.ask("show", "--all", name) for name in ("pci:0000:01:00.0", "01:00.0", "/dev/tenstorrent/0")}
@@ -118,7 +118,7 @@ class Accelerators(unittest.TestCase):
 
 
 def without_words(value):
-    """The document without what a verb adds to reasons that have only a code."""
+    """The document without the texts that a verb adds to reasons."""
     if isinstance(value, dict):
         return {key: without_words(part) for key, part in value.items() if key not in ("text", "fix", "commands", "subject", "why")}
     return [without_words(part) for part in value] if isinstance(value, list) else value
@@ -271,7 +271,7 @@ class Refusals(WithDaemon):
 
 
 class EmptyNames(unittest.TestCase):
-    """A script's empty variable names no GPU: that is an error and not any GPU, on the command line as in a request."""
+    """Tests that an empty name, such as a script's empty variable, is an error and does not mean "any GPU"."""
 
     MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 
@@ -335,12 +335,12 @@ class NoDaemon(unittest.TestCase):
             self.assertEqual(done.stderr.count("\n"), 2, done.stderr)
 
     def test_a_name_that_nothing_has_is_a_failure_not_an_answer(self):
-        """Whatever may be named: status 3 would be an answer, about what this machine can do."""
+        """Tests all kinds of names. The exit status is not 3, because 3 is an answer about this machine."""
         machine = f"--replay={SOURCE}/tests/data/machines/nvidia-h200-1"
         for words in (["show", "nosuch"], ["env", "nosuch"], ["select", "nosuch"], ["recommend", "nosuch"], ["bench", "nosuch"],
                       ["probe", "nosuch"], ["plan", "--memory=1MiB", "--gpu=nosuch"], ["export", "pip", "nosuch"]):
             done = run(machine, *words)
-            # The command that contains an export must also fail.
+            # A command line that contains the output of a failed export must fail, too.
             output = "--gpuprobe-has-no-answer\n" if words[0] == "export" else ""
             self.assertEqual((done.returncode, done.stdout), (1, output), words)
             self.assertRegex(done.stderr, r"\Agpuprobectl: no .*'nosuch'", words)
@@ -440,7 +440,7 @@ class Monitor(WithDaemon):
         self.addCleanup(watcher.stderr.close)
         changed = False
         events = []
-        # The state is changed repeatedly until the watcher has subscribed and prints a change.
+        # Change the state repeatedly until the watcher has subscribed and prints a change.
         for turn in range(100):
             name = "laptop" if changed else "undocked"
             changed = not changed

@@ -16,7 +16,7 @@ GPUS = [gpu["id"] for gpu in json.loads((DATA / "laptop.report.json").read_text(
 
 
 def verbs_and_options():
-    """Every verb and every long option of the help, by verb; "" has those of all."""
+    """{verb: its long options in the help}, for every verb. The options that every verb has are at ""."""
 
     def page(*topic):
         return subprocess.run([CTL, "help", *topic], env=environment(), capture_output=True, text=True, check=True).stdout
@@ -30,7 +30,7 @@ def verbs_and_options():
 
 
 class Shell(WithDaemon):
-    """The built program is in the path, and its daemon on the usual socket."""
+    """Runs shells with the built program in the path, and with a daemon that the program finds."""
 
     def run_shell(self, shell, script, **more):
         settings = environment(
@@ -49,7 +49,7 @@ class Shell(WithDaemon):
 
 class BashCompletion(Shell):
     def complete(self, *words):
-        """The completions of bash for the last word; `words` are split as in bash."""
+        """The completions that bash offers for the last word; `words` are split as bash splits them."""
         quoted = " ".join(f"'{word}'" for word in ("gpuprobectl", *words))
         script = (
             f"source {FOLDER}/gpuprobectl.bash; COMP_WORDS=({quoted}); COMP_CWORD={len(words)};"
@@ -96,7 +96,7 @@ class BashCompletion(Shell):
 
 class FishCompletion(Shell):
     def complete(self, line):
-        """The completions of fish at the end of that line, with descriptions."""
+        """{completion: description} that fish offers at the end of the line."""
         if not shutil.which("fish"):
             self.skipTest("fish is not installed")
         script = f"source {FOLDER}/gpuprobectl.fish; complete -C '{line}'"
@@ -135,7 +135,7 @@ class ZshCompletion(Shell):
 
 
 class TheProgramOffers(Shell):
-    """Whatever the help names is offered in its place, and nowhere else."""
+    """Tests that everything in the help is offered at its place, and nowhere else."""
 
     def offered(self, *words):
         done = run("complete", *words, GPUPROBE_SOCKET=self.socket)

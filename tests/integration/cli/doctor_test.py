@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the doctor finds on each captured machine, and that each finding has words and a line in its page.
+"""Tests the findings of the doctor on each captured machine, and that each finding has a text and a line in docs/doctor.md.
 
-GPUPROBE_ACCEPT=1 writes tests/data/doctor/machines.json; otherwise it must be what the doctor finds.
+With GPUPROBE_ACCEPT=1, writes the findings to tests/data/doctor/machines.json; otherwise compares them with that file.
 """
 import json
 import os
@@ -20,7 +20,7 @@ EXIT = {"ok": 0, "info": 0, "warning": 0, "error": 6}
 
 
 def causes():
-    """{id: severity} of all documents."""
+    """{id: severity} of the causes in all data files."""
     return {cause["id"]: cause["severity"] for path in (SOURCE / "data/knowledge/causes").glob("*.json")
             for cause in json.loads(path.read_text(encoding="utf-8"))["causes"]}
 
@@ -83,7 +83,7 @@ class Machines(unittest.TestCase):
         self.assertTrue(uuid.startswith("GPU-00000000-0000-4000-8000-"), uuid)
 
     def test_a_report_can_be_replayed(self):
-        """The receiver gets the same facts about the machine, except identifiers of cards."""
+        """Tests that the receiver of a bug report gets the same findings."""
         for name in ("nvidia-h200-1", "rocm-mi300x-spx", "wsl2-nvidia"):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 run(f"--replay={SOURCE}/tests/data/machines/{name}", "doctor", f"--bug-report={folder}/report.json")
@@ -110,7 +110,7 @@ class Machines(unittest.TestCase):
 
 
 class Here(unittest.TestCase):
-    """Tests with the running machine: only the surroundings in the list are read."""
+    """Tests on the running machine: the doctor reads only the listed variables of its environment."""
 
     def found(self, **environment):
         done = run("--direct", "doctor", "-j", **environment)
@@ -125,7 +125,7 @@ class Here(unittest.TestCase):
 
 
 class Captured(unittest.TestCase):
-    """A capture contains the surroundings of the process that made it, and with them the doctor finds the same as on the original machine."""
+    """Tests that a capture contains the environment of the process that made it, so that the findings are those of the original machine."""
 
     LIMIT = 1 << 20
 
