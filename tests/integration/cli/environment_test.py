@@ -11,7 +11,7 @@ FIRST, SECOND = ("GPU-00000000-0000-4000-8000-00000000000" + last for last in "1
 
 
 def variables(*words, machine=TWO, **environment):
-    """The lines of env, as a shell would have them."""
+    """{variable: value} that env prints, as a shell would read the lines."""
     done = run("--replay", str(MACHINES / machine), "env", *words, **environment)
     assert done.returncode == 0, done.stderr
     return {name: value.strip("'") for name, _, value in (line.partition("=") for line in done.stdout.splitlines())}
@@ -36,7 +36,7 @@ class UseAndHide(unittest.TestCase):
         for words in (("--backend=none",), ("--backend=off",), ("--backend=cpu",), ("--exclude=cuda,vulkan",)):
             with self.subTest(words=words):
                 self.assertEqual(variables("node-llama-cpp", *words), hidden)
-        # Not even the CPU can be chosen, and the test requires that nothing is chosen.
+        # This application cannot use the CPU, so nothing is chosen. All GPUs are hidden even then.
         self.assertEqual(variables("tsuku", "--backend=none"), hidden)
         self.assertEqual(variables("ramalama", "--backend=none"), {"GGML_VK_VISIBLE_DEVICES": "none"})
 
@@ -60,7 +60,7 @@ class UseAndHide(unittest.TestCase):
         self.assertEqual(variables("localai", "--backend=none")["LOCALAI_FORCE_META_BACKEND_CAPABILITY"], "default")
 
     def test_what_lets_an_application_use_a_gpu_stays_there(self):
-        # The GPU counts as discrete only according to ROCm.
+        # Only ROCm reports this GPU as discrete.
         self.assertNotIn("OLLAMA_IGPU_ENABLE", variables("ollama", machine="soc-strix-halo", OLLAMA_IGPU_ENABLE="1"))
         told = variables("ollama", "--backend=vulkan", machine="soc-strix-halo", OLLAMA_IGPU_ENABLE="1")
         self.assertEqual(told["OLLAMA_IGPU_ENABLE"], "1")
@@ -76,7 +76,7 @@ class UseAndHide(unittest.TestCase):
 
 
 class OfTheCaller(unittest.TestCase):
-    """Variables of the shell that asks."""
+    """Tests with variables that the caller has set."""
 
     def candidate(self, **environment):
         done = run("--replay", str(MACHINES / TWO), "select", "llama.cpp", "-j", **environment)
@@ -100,7 +100,7 @@ class OfTheCaller(unittest.TestCase):
 
     def test_a_person_is_told_of_gpus_that_come_along(self):
         machine = ("--replay", str(MACHINES / "hwloc-epyc-corona"), "select", "--backend=opencl")
-        self.assertNotIn("warning", run(*machine).stdout)  # all four are chosen
+        self.assertNotIn("warning", run(*machine).stdout)  # all four GPUs are chosen
         self.assertIn("warning: the application cannot distinguish pci:0000:23:00.0 from pci:0000:13:00.0,",
                       run(*machine, "--gpu=1").stdout)
 

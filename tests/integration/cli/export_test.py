@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of exports: how they are written, compared and refused."""
+"""Tests of the files that exports write: writing, comparing and refusing them."""
 import ctypes
 import json
 import os
@@ -66,13 +66,13 @@ class Printed(InFolder):
 
 
 class Embedded(InFolder):
-    """Exports inside another command, which does not see their exit status."""
+    """Tests of exports inside another command, which does not see the exit status of the export."""
 
     def on(self, machine, *words):
         return run("--replay", str(SOURCE / "tests/data/machines" / machine), "export", *words)
 
     def starts(self, done):
-        """Whether `env`, like every other program, takes what was printed."""
+        """Whether a program, here `env`, accepts the printed arguments."""
         return subprocess.run(["env", *shlex.split(done.stdout), "true"], capture_output=True, check=False).returncode == 0
 
     def test_fail_where_a_gpu_would_stay_unused(self):
@@ -96,7 +96,7 @@ class Embedded(InFolder):
                 self.assertFalse(self.starts(done))
 
     def test_containers_get_nvidias_vulkan_libraries_for_vulkan_only(self):
-        """The variant of ramalama is Vulkan's here, that of jax is CUDA's."""
+        """On these machines, the variant of ramalama uses Vulkan, and the variant of jax uses CUDA."""
         graphics = "--env=NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics"
         self.assertEqual(self.on("identity-yzma-orin", "container", "ramalama").stdout.split(), ["--device=nvidia.com/gpu=all", graphics])
         self.assertNotIn(graphics, self.on("nvidia-h200-1", "container", "jax").stdout)
@@ -149,7 +149,7 @@ class Written(InFolder):
         path = self.folder / "a.prom"
         export("prometheus", f"--output={path}")
         done = export("prometheus", f"--output={path}", "--mode=0640", "-j")
-        self.assertEqual(json.loads(done.stdout)["result"], "written", "the text is the same, its mode is not")
+        self.assertEqual(json.loads(done.stdout)["result"], "written", "the text is the same, but the mode of the file changes")
         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o640)
         self.assertEqual(json.loads(export("prometheus", f"--output={path}", "--mode=640", "-j").stdout)["result"], "unchanged")
         for mode in ("0755", "4644", "0044", "rw-r-----", "0648", "-1", ""):
@@ -214,7 +214,7 @@ class Repeated(InFolder):
 
 
 class Unsettled(InFolder):
-    """A machine of which a driver crashed, once."""
+    """Tests with a machine on which a driver has crashed once."""
 
     def setUp(self):
         super().setUp()

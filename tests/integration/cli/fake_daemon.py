@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon whose answers a test decides: it serves org.gpuprobe on the socket $FAKE_SOCKET.
+"""A fake daemon whose answers a test sets. It serves org.gpuprobe on the socket $FAKE_SOCKET.
 
 Usage: fake_daemon.py REPORT.json [DECISION.json]
 
-With $FAKE_FREE each GPU answers GetMemory with so many free bytes; without it there is no such GPU.
+If $FAKE_FREE is set, GetMemory answers with this number of free bytes for each GPU; otherwise it answers that no such GPU exists.
 
-It prints "ready" when it listens. On standard input it takes one command per line: the path of another report to serve
-from then on, of which subscribers are told, or "leave".
+The daemon prints "ready" when it listens. It reads one command per line from standard input: "leave", or the path of
+another report, which it then serves and sends to subscribers.
 """
 import json
 import os
@@ -32,7 +32,7 @@ class Daemon:
         self.subscribers = []
         self.lock = threading.Lock()
         if os.path.exists(path):
-            os.unlink(path)  # the socket of a daemon that has ended
+            os.unlink(path)  # the path is left from a daemon that has ended
         self.listening = socket.socket(socket.AF_UNIX)
         self.listening.bind(path)
         self.listening.listen()
@@ -78,9 +78,9 @@ class Daemon:
                 try:
                     self.send(connection, self.change(), continues=True)
                 except OSError:
-                    pass  # it has left
+                    pass  # the subscriber has disconnected
 
-    # The methods, by their names -----------------------------------------------------------------------------------
+    # The methods of org.gpuprobe -----------------------------------------------------------------------------------
 
     def GetInfo(self, _parameters):
         return {"vendor": "gpuprobe", "product": "gpuprobe", "version": "0.1.0", "url": "", "interfaces": ["org.gpuprobe"]}
@@ -108,7 +108,7 @@ class Daemon:
         return decision
 
     def Probe(self, parameters):
-        if "level_zero_sysman" in parameters["apis"]:  # represents an action that only administrators may do
+        if "level_zero_sysman" in parameters["apis"]:  # a probe of this API represents an action that only administrators may do
             raise Refusal("NotAuthorized", "not for you")
         return {"generation": self.report["generation"], "probes": []}
 

@@ -43,7 +43,7 @@ class Front(SocketCase):
                 where = f"--socket={self.folder}/nobody"
                 self.assertEqual(self.outcome("gpuprobectl", words, where), self.outcome("gpuprobectl-whole", words, where))
 
-    @unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "a program with a sanitizer keeps what nobody calls")
+    @unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "a program with a sanitizer keeps functions that are not called")
     def test_it_loads_no_library_of_the_bus_or_of_hardware(self):
         told = subprocess.run(["ldd", BIN / "gpuprobectl"], check=True, capture_output=True, text=True).stdout
         for library in ("libsdbus", "libsystemd", "libudev", "libhogweed"):
@@ -93,7 +93,7 @@ class FrontHelp(unittest.TestCase):
         self.assertLessEqual({"status", "select", "version", "help"}, set(self.verbs))
         for verb in self.verbs:
             self.assert_same("help", verb)
-            if verb != "help":  # "help --help" is the page about help, which only the whole program has
+            if verb != "help":  # "help --help" prints the page about help, which only the whole program contains
                 self.assert_same(verb, "--help")
         self.assert_same("status", "-h")
 

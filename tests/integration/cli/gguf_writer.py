@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes headers of GGUF files, right and wrong."""
+"""Writes valid and invalid headers of GGUF files."""
 import struct
 
 U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 = range(13)
@@ -17,7 +17,7 @@ def text(value):
 def value(kind, content):
     if kind == STRING:
         return text(content)
-    if isinstance(kind, tuple):  # (ARRAY, kind of the items)
+    if isinstance(kind, tuple):  # (ARRAY, type of the items)
         return struct.pack("<IQ", kind[1], len(content)) + b"".join(value(kind[1], item) for item in content)
     return struct.pack(FORMATS[kind], content)
 
@@ -45,7 +45,7 @@ def tensor(name, shape, kind, offset):
 
 
 def header(pairs, tensors, version=3):
-    """tensors: (name, shape, kind), one behind the other. Returns the header and the size of the whole file."""
+    """The header and the size of the whole file. `tensors` are (name, shape, type), in the order of their data in the file."""
     infos, offset = [], 0
     for name, shape, kind in tensors:
         infos.append(tensor(name, shape, kind, offset))
@@ -57,7 +57,7 @@ def header(pairs, tensors, version=3):
 
 
 def write(path, pairs, tensors, version=3):
-    """The header and a hole for the tensors: takes a block on the disk, whatever size it says."""
+    """Writes the header, and a hole instead of the tensors' data, so that a file of any size needs few blocks on the disk."""
     content, size = header(pairs, tensors, version)
     with open(path, "wb") as file:
         file.write(content)

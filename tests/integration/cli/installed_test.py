@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""select --installed: the build that is there, read from its files."""
+"""Tests of select --installed, which reads the properties of an installed build from its files."""
 import json
 import os
 import pathlib
@@ -15,7 +15,7 @@ import gpu_files  # noqa: E402 (next to the seeds of the fuzz harnesses)
 import npm  # noqa: E402 (next to the tests of runtimes)
 from made_machine import GB, ONEAPI, Machine  # noqa: E402 (next to the scenarios)
 
-H200 = SOURCE / "tests/data/machines/nvidia-h200-1"  # driver 580, CUDA 13.0, compute capability 9.0
+H200 = SOURCE / "tests/data/machines/nvidia-h200-1"  # has driver 580, CUDA 13.0, and compute capability 9.0
 
 
 def without_libraries(folder):
@@ -78,7 +78,7 @@ class Installed(InstalledCase):
         self.assertIn("library-missing", self.reasons(answer))
         # The machine with the toolkit has both libraries.
         self.assertEqual(self.ask(path, machine=H200)["backend"], "cuda")
-        # After the libraries were copied to the folder, the folder also has both.
+        # A copy of both libraries in the build's folder is enough, too.
         for name in ("libcudart.so.13", "libcublas.so.13"):
             gpu_files.library(self.build, name, soname=name)
         self.assertEqual(self.ask(path)["backend"], "cuda")
@@ -92,7 +92,7 @@ class Installed(InstalledCase):
         for option in ("-Wl,-rpath,$ORIGIN/../nvidia/lib", "-Wl,--disable-new-dtags,-rpath,${ORIGIN}/../nvidia/lib"):
             path = self.library(needs=["libcudart.so.12"], sections=code, options=[option])
             self.assertEqual(self.ask(path)["backend"], "cuda", option)
-        # An absolute path refers to this machine, but a capture is from another machine.
+        # An absolute path in the file is not used, because the capture is from another machine.
         path = self.library(needs=["libcudart.so.12"], sections=code, options=[f"-Wl,-rpath,{beside}"])
         self.assertIn("library-missing", self.reasons(self.ask(path)))
 
@@ -163,7 +163,7 @@ class Installed(InstalledCase):
 
 
 class InstalledForIntel(InstalledCase):
-    """On an Arc A770 with Intel's compute driver: what a SYCL build needs is in its sonames and in the names of its sections."""
+    """Tests with an Arc A770 and Intel's compute driver. The needs of a SYCL build are read from its sonames and section names."""
 
     SYCL = "__CLANG_OFFLOAD_BUNDLE__sycl-spir64"
 
@@ -193,8 +193,8 @@ class InstalledForIntel(InstalledCase):
     def test_needs_level_zero(self):
         path = self.library("libown.so", ["libze_loader.so.1"])
         self.assertEqual(self.ask(path, "llama.cpp", self.arc("with"))["backend"], "sycl")
-        # The loader belongs to the driver. Only the answers of its API show it, and no list of
-        # libraries does.
+        # The loader belongs to the driver. A list of libraries does not show that it works; only
+        # the replies of its API do.
         backend, reasons = self.verdict(path, self.arc("without", ["libze_loader.so.1"], level_zero=False))
         self.assertNotEqual(backend, "sycl")
         self.assertIn("loader-missing", reasons)
@@ -204,7 +204,7 @@ class InstalledForIntel(InstalledCase):
         for section in (self.SYCL, self.SYCL + "-unknown-unknown", "__CLANG_OFFLOAD_BUNDLE__sycl-spir64_gen"):
             path = self.library("libx.so", (), sections={section: b"\3\2#\7"})
             self.assertEqual(self.ask(path, "llama.cpp", self.arc(section))["backend"], "sycl", section)
-            answer = self.ask(path, "llama.cpp")  # the H200
+            answer = self.ask(path, "llama.cpp")  # on the H200
             self.assertEqual((answer["backend"], "not-built" in self.reasons(answer)), ("cpu", True), section)
 
     def test_another_section_has_no_kernels(self):
@@ -214,7 +214,7 @@ class InstalledForIntel(InstalledCase):
 
 
 class PublishedBuild(unittest.TestCase):
-    """@node-llama-cpp/linux-x64-cuda as its registry has it: PTX 9.1 for Hopper, and CUDA 13 that it does not bundle."""
+    """Tests with @node-llama-cpp/linux-x64-cuda from npm's registry, which has PTX 9.1 for Hopper and does not bundle CUDA 13."""
 
     def test_does_not_run_behind_driver_580(self):
         package = npm.package("@node-llama-cpp/linux-x64-cuda", "3.22.1")

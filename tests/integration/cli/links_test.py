@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Root with the variables and in the folders of a user creates and replaces nothing through that user's links."""
+"""Tests that root, with a user's variables and in a user's folders, creates and replaces nothing through that user's links."""
 import json
 import os
 import pathlib
@@ -38,7 +38,7 @@ class RootInTheHomeOfAUser(unittest.TestCase):
         os.chown(path, SOMEBODY, SOMEBODY, follow_symlinks=False)
 
     def link(self, name, target):
-        """Gives a folder and its parents to the user."""
+        """Makes a symbolic link in the home folder. The user owns the link and the folders above it."""
         path = self.home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(target)

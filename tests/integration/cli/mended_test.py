@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixes that the doctor tells, done on machines that need them.
+"""Applies the fixes that the doctor recommends to machines that need them.
 
-Each machine is a root of its own with the /sys of a recorded one, its own nodes, /etc, command line of the kernel and
-/proc/driver, in a private mount namespace; the programs are this system's, and none of its drivers is there. A case breaks one thing, has the doctor
-examine the machine as an account without rights, does what it says (where it says a command: that command, by the
-shell, as root), and has it examined again: the finding is gone, and none has come that the machine as recorded has
-not. Prints a table.
+Each machine is a root folder in a private mount namespace: it has the /sys and /proc/driver of a recorded machine, and
+separate device nodes, /etc and kernel command line. It has the programs of this system, but none of its drivers. A test
+breaks one thing, runs the doctor as an unprivileged user, applies the fix (if the fix has commands, a shell runs them as
+root), and runs the doctor again. The finding must be gone, and there may be no new finding that the recorded machine does
+not have. Prints a table.
 """
 import json
 import os
@@ -33,7 +33,7 @@ exec chroot {root} {words}
 """
 ROWS = []
 SOUND = {}
-# The causes whose fix a test case below carries out; docs/doctor.md mentions this.
+# The causes whose fix is applied by a test below; docs/doctor.md mentions these tests.
 MENDED = {"all-devices-hidden", "capabilities-without-compute", "cuda-library-missing", "devices-hidden", "drivers-overridden", "force-probe-shut",
           "gttsize-deprecated", "modeset-off", "msi-off", "no-driver", "no-permission", "node-missing", "nomodeset", "nvidia-blacklisted",
           "nvidia-devices-void", "nvidia-nodes-by-root", "path-with-stubs", "software-forced", "stale-manifest", "unreadable-manifest"}
@@ -45,7 +45,7 @@ def may_mount():
 
 
 class Machine:
-    """A root below `folder` with the devices of a recorded machine; `put` and `node` change it."""
+    """A root folder with the devices of a recorded machine; `put` and `node` change files and device nodes."""
 
     def __init__(self, folder, recorded):
         self.root = pathlib.Path(folder)
@@ -102,7 +102,7 @@ class Machine:
         return done
 
     def examined(self, before=""):
-        """{id: finding}; `before` is done by the shell that then asks."""
+        """{id: finding} of the doctor. The shell that runs the doctor runs the commands in `before` first."""
         doctor = f"{before} exec {BIN}/gpuprobectl --direct --no-cache --worker={BIN}/gpuprobe-worker doctor -j"
         done = self.run("setpriv", f"--reuid={ACCOUNT}", f"--regid={ACCOUNT}", self.groups, "sh", "-c", doctor, **self.environment)
         if not done.stdout.startswith("{"):
@@ -146,7 +146,7 @@ class MendedCase(unittest.TestCase):
             print("| " + " | ".join(ROWS.pop(0)) + " |")
 
     def sound(self, recorded):
-        """The findings on the machine as it was recorded."""
+        """The findings on the unchanged recorded machine."""
         if recorded not in SOUND:
             SOUND[recorded] = set(self.machine(recorded, nvidia if recorded == NVIDIA else amd).examined())
         return SOUND[recorded]
@@ -159,7 +159,7 @@ class MendedCase(unittest.TestCase):
         return machine
 
     def mended(self, machine, cause, do=None, before="", may_come=()):  # pylint: disable=too-many-arguments
-        """`do` gets the finding and does what it says; without one its commands are run."""
+        """Checks that the fix of a cause works. `do` applies the fix of a finding; without `do`, the commands of the finding are run."""
         self.assertIn(cause, MENDED)
         found = machine.examined()
         self.assertIn(cause, found, sorted(found))
@@ -170,7 +170,7 @@ class MendedCase(unittest.TestCase):
         done = do(finding) if do else "" if before else machine.obey(finding)
         after = machine.examined(before)
         self.assertNotIn(cause, after, finding["fix"])
-        self.assertEqual(sorted(set(after) - set(found) - self.sound(machine.recorded) - set(may_come)), [], "another finding came")
+        self.assertEqual(sorted(set(after) - set(found) - self.sound(machine.recorded) - set(may_come)), [], "a new finding appeared")
         ROWS.append((cause, finding["fix"], before.rstrip("; ") or done or "as it says"))
 
 
@@ -181,7 +181,7 @@ class MendedNodes(MendedCase):
         found = machine.examined()["no-permission"]
         self.assertIn("usermod -aG render", found["fix"])
         machine.obey(found)
-        machine.groups = "--clear-groups"  # a login session that began before the change
+        machine.groups = "--clear-groups"  # as in a login session that began before the change
         self.assertIn("log out and in", machine.examined()["no-permission"]["fix"])
         machine.groups = "--init-groups"
         self.assertNotIn("no-permission", machine.examined())
@@ -272,7 +272,7 @@ class MendedKernel(MendedCase):
                 self.mended(machine, cause, start_without)
 
     def unbound(self):
-        """NVIDIA's card with no driver."""
+        """A machine with an NVIDIA card and without a driver."""
         machine = self.machine(NVIDIA, lambda machine: None)
         shutil.rmtree(machine.root / "sys/bus/pci/drivers/nvidia")
         shutil.rmtree(machine.root / "sys/module/nvidia")
@@ -291,8 +291,8 @@ class MendedKernel(MendedCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             return "the line taken out of the file that grep names"
 
-        # The module is loaded after a restart; until then, the reason for the missing driver is no
-        # longer reported.
+        # The module is loaded at the next start. Until then, the driver is missing, and its absence has
+        # no known reason.
         self.mended(machine, "nvidia-blacklisted", edit, may_come=["no-driver"])
 
     def test_a_driver_is_bound(self):
@@ -328,7 +328,7 @@ class MendedFiles(MendedCase):
             self.assertEqual(machine.run("ldconfig").returncode, 0)
             return "a libcuda.so.1 that the linker finds"
 
-        # The library is the fake of a machine with other cards, whose NVML reports a power limit, heat, faulty memory and a
+        # The fake library reports other cards, and its NVML reports a power limit, heat, faulty memory and a missing
         # license.
         self.mended(machine, "cuda-library-missing", install,
                     may_come=("joined-weakly", "lost", "unlisted", "not-given", "power-limited", "slowed-by-heat", "remap-pending", "vgpu-unlicensed"))
@@ -348,7 +348,7 @@ class MendedFiles(MendedCase):
         machine = self.machine(AMD, amd)
         machine.put("/etc/vulkan/icd.d/closed_icd.json", '{"file_format_version": "1.0.0", "ICD": {"library_path": "libvulkan_radeon.so", "api_version": "1.3.0"}}')
         (machine.root / "etc/vulkan/icd.d/closed_icd.json").chmod(0o600)
-        # This is a real driver, which does not find the fake card.
+        # The manifest is for a real driver, which does not find the fake card.
         self.mended(machine, "unreadable-manifest", may_come=("unlisted",))
 
 
