@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of gpuprobectl --direct with a driver that hangs: verbs that only need an answer do not wait for it for long."""
+"""Tests of gpuprobectl --direct with a driver that hangs: verbs that can answer without this driver do not wait long for it."""
 import os
 import pathlib
 import subprocess

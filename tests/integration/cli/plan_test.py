@@ -42,7 +42,7 @@ class PlanModels(unittest.TestCase):
 
 
 class PlanWithAProjector(unittest.TestCase):
-    """A projector like Gemma 3's: 4,096 patches, and 16 heads that see all of them."""
+    """Tests with a projector like Gemma 3's: 4,096 patches, and 16 heads that attend to all patches."""
     MIB = 1 << 20
 
     def setUp(self):
@@ -207,13 +207,13 @@ class PlanFormats(unittest.TestCase):
         self.assertIn("--split-mode layer --tensor-split 33,32", text)
 
     def unlike(self, folder, kind):
-        """Two GPUs of 12 and 24 GB in the order of the driver, and of an application's choice the other way round."""
+        """A machine with GPUs of 12 and 24 GB. The driver lists the smaller GPU first; applications would choose the larger GPU first."""
         machine = Machine(libraries=ONEAPI, libc_version="2.39")
         for number, (address, memory) in enumerate((("0000:01:00.0", 12 * GB), ("0000:02:00.0", 24 * GB))):
             if kind == "cuda":
                 machine.nvidia(address, memory=memory, number=number, device=("2684", "2204")[number], capability=("8.9", "8.6")[number])
             elif kind == "sycl":
-                # Level Zero lists the larger GPU first; if a variable is set, it lists GPUs by
+                # Level Zero lists the larger GPU first. If a variable is set, Level Zero sorts GPUs by
                 # address.
                 machine.intel(("0000:04:00.0", "0000:03:00.0")[number], device="56a0", memory=(24 * GB, 12 * GB)[number], level_zero=True,
                               vulkan=False, integrated=False)
@@ -235,7 +235,7 @@ class PlanFormats(unittest.TestCase):
                 capture = self.unlike(pathlib.Path(folder), kind)
                 done = replay(capture, *self.MODEL, "--ctx=16k", "--parallel=3", "--format=llama.cpp")
                 first, second = map(int, done.stdout.split("--tensor-split ")[1].split(","))
-                self.assertLess(first, second, "the smaller one has the smaller part, and comes first")
+                self.assertLess(first, second, "the smaller GPU comes first and has the smaller share")
                 remark = done.stderr.strip().removeprefix("gpuprobectl: with the variables that this command prints: gpuprobectl ")
                 command, _, says = remark.partition(" (")
                 self.assertEqual(says, "the shares are for the GPUs in this order)")
@@ -321,7 +321,7 @@ class PlanFiles(unittest.TestCase):
         self.assertIn("the file ends within its header", self.refused("--beginning"))
 
     def test_from_standard_input(self):
-        """A pipe, whose end is its size."""
+        """Tests with a pipe, whose size is known only at its end."""
         whole = (MODELS / "llama-3.1-8b.header.gguf").read_bytes()
         words = [CTL, f"--replay={MACHINES / 'nvidia-h200-1'}", "plan", "-j", "--gguf=-"]
 
@@ -340,7 +340,7 @@ class PlanFiles(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_that_claims_everything_in_bounded_memory(self):
-        """A header that never ends: 2^60 texts, in a file as large as a disk may be."""
+        """Tests a header that claims to contain 2^60 texts, in a sparse file of 1 TiB."""
         start = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + gguf_writer.text("a") + struct.pack("<IIQ", 9, 8, 1 << 60)
         self.path.write_bytes(start)
         os.truncate(self.path, 1 << 40)

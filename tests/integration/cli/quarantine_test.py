@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""quarantine as a user gives it, with drivers of this machine but one."""
+"""Tests the verb quarantine as a user runs it, with a worker that crashes when it probes CUDA."""
 import json
 import pathlib
 import tempfile
@@ -9,7 +9,7 @@ from cli_case import BIN, run
 
 
 class QuarantineVerb(unittest.TestCase):
-    """Each command is a separate process, so shared state is only on the disk."""
+    """Tests in which each command is a separate process, so that the processes share state only on the disk."""
 
     def setUp(self):
         home = tempfile.TemporaryDirectory(prefix="gpuprobe-home-")

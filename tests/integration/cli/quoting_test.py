@@ -11,7 +11,7 @@ import unittest
 from cli_case import SOURCE, environment, run
 
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
-# The values must be printable, because values in data files must be.
+# Only printable values, because data files may contain no other values.
 HOSTILE = ("$(touch CANARY)", "`touch CANARY`", "; touch CANARY", "x\\$(touch CANARY)", "'; touch CANARY; '", "\"; touch CANARY; \"",
            "'\"; touch CANARY; '\"'", "\\'; touch CANARY #", "&& touch CANARY", "| touch CANARY", "x > CANARY", "!touch", "~root", "*", "?",
            "-x", "--", " a  b ", "#x", "%s %n", "=ls", "^x", "(touch CANARY)", "$((1))", "$'x'", "\\", "'", "\"", "''", "a=b", "$HOME", "", "a:=ls",
@@ -20,7 +20,7 @@ SHELLS = [words for words in (["dash"], ["bash"], ["bash", "--posix"], ["zsh", "
 
 
 def data_file(name, value):
-    """An application that sets one variable of its own."""
+    """A data file of an application that sets one variable to the value."""
     return {"schema": 1, "name": name, "description": "", "backends": ["cpu"], "cpu": "last", "integrated": "never", "strict": False,
             "reads": ["EXAMPLE_GPU_NAME"], "environment": {"cpu": [{"EXAMPLE_GPU_NAME": value}]}}
 
@@ -73,7 +73,7 @@ class QuotedEnvironment(QuotingCase):
 
 
 class DataFiles(QuotingCase):
-    """Tests of the limits of data files, regardless of their author."""
+    """Tests that no data file can set a dangerous variable, whoever wrote the file."""
     LOADING = ("LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "BASH_ENV", "PYTHONPATH", "NODE_OPTIONS", "VK_LAYER_PATH", "GGML_BACKEND_PATH",
                "OLLAMA_HOST", "HOME", "TMPDIR", "GIT_SSH_COMMAND", "CUDA_INJECTION64_PATH", "HSA_TOOLS_LIB", "XDG_DATA_DIRS")
 
@@ -114,7 +114,7 @@ class DataFiles(QuotingCase):
 
 
 class QuotedExports(QuotingCase):
-    """Formats of other programs have rules of their own."""
+    """Tests of exports in the formats of other programs, which have different rules for quoting."""
 
     def machine(self, name):
         machine = self.folder / "machine"

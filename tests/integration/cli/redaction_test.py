@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A redacted capture and the report of the doctor hold nothing that identifies a card, a machine or a person, whatever
-drivers print and are called."""
+"""Tests that redacted captures and the doctor's bug reports contain nothing that identifies a card, a machine or a person,
+whatever drivers print and whatever their files are called."""
 import json
 import os
 import pathlib
@@ -79,7 +79,7 @@ IDENTIFIERS = [
     *[("in", one.pw_dir) for one in PEOPLE if one.pw_dir.count("/") > 1],
 ]
 
-# Identifiers that are in no file.
+# The part of an identifier that no file may contain.
 PARTS = {f"{HOST}.quell-corp.example": "quell-corp", "/home/marta/.nv/cache": "marta", "/var/home/marta2/driver": "marta2", "/Users/marta3/driver": "marta3",
          "/root/.cache/nv": "/root", "/run/user/1234/bus": "1234/bus", "user-1234.slice": "user-1234",
          "https://marta:hunter22@git.quell-corp.example/x": "hunter22"}
@@ -99,7 +99,7 @@ def spellings(identifier):
 
 
 def everything(folder):
-    """All names and contents, as they are and without signs between digits."""
+    """The names and contents of all files: unchanged, in lower case, and without punctuation and spaces."""
     texts = []
     for path in sorted(pathlib.Path(folder).rglob("*")):
         texts.append(str(path.relative_to(folder)))
@@ -157,7 +157,7 @@ class TalkativeDriver(unittest.TestCase):
 
     def test_its_words_are_kept_without_identifiers_if_asked(self):
         text = everything(self.capture("--redact", "--with-driver-output"))
-        self.assertEqual(text.count(MARK), 2 * len(IDENTIFIERS))  # unchanged, and in lower case
+        self.assertEqual(text.count(MARK), 2 * len(IDENTIFIERS))  # once unchanged, and once in lower case
         self.expect_nothing_of_it(text)
 
     def test_the_doctors_report_holds_nothing_of_it(self):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run starts a program that computes through a driver: one that computes, one that crashes when work is submitted, and others.
+"""Tests of `run` with a program that computes with a Vulkan driver, which works, crashes when work is submitted, or refuses.
 
-The machine is one that a Vulkan driver of ours says there is (tests/runtimes/gpus.py); the program is gpuprobe-worker, which
-loads the driver by the choice's environment and checks a small computation.
+A fake Vulkan driver reports the GPU (tests/runtimes/gpus.py). The program is gpuprobe-worker, which loads the driver that the
+chosen environment names, and checks a test computation.
 """
 import json
 import pathlib
@@ -18,8 +18,8 @@ from gpus import DISCRETE, GIB, gpu
 
 CARD = gpu("RTX 4090", "NVIDIA GeForce RTX 4090", 0x10de, 0x2684, DISCRETE, "1:0", memory=24 * GIB)
 VICTIM = "vulkan on NVIDIA GeForce RTX 4090"
-# Computes on the device that the environment leaves visible, or on the CPU if there is none. Caches are disabled, because the
-# worker may not create a folder for a cache, and Mesa would print this.
+# Computes on the visible device, or prints "CPU" if no device is visible. Mesa's cache is disabled, because the worker may not
+# create a folder for it, and Mesa would print an error.
 PROGRAM = """export MESA_SHADER_CACHE_DISABLE=true; test -n "${GGML_VK_VISIBLE_DEVICES-x}" || { echo CPU; exit 0; }
 exec "$0" vulkan --stage verify --device index:"${GGML_VK_VISIBLE_DEVICES:-0}" --driver "$VK_DRIVER_FILES" 3>"$1"
 """
@@ -34,7 +34,7 @@ class ThroughADriver(unittest.TestCase):
         self.assertEqual(self.chosen(machine), "vulkan")
         return machine
 
-    def enterContext(self, context):  # Python 3.11 has one
+    def enterContext(self, context):  # built in since Python 3.11
         self.addCleanup(context.__exit__, None, None, None)
         return context.__enter__()
 
@@ -42,7 +42,7 @@ class ThroughADriver(unittest.TestCase):
         return machine.ask("select", "llama.cpp", "--built=vulkan,cpu", "-q").stdout.strip()
 
     def run_on(self, machine, *words):
-        """Its end, what the program printed, and the words that it left for whoever asked it to compute."""
+        """The finished `run`, the GPUs that computed, and whether the program verified the result of its computation."""
         frames = machine.folder / "frames"
         frames.unlink(missing_ok=True)
         command = [BIN / "gpuprobectl", f"--socket={machine.folder}/socket", "run", "llama.cpp", "--built=vulkan,cpu", *words, "--",
@@ -77,13 +77,13 @@ class ThroughADriver(unittest.TestCase):
         attempts = json.loads(done.stderr)["attempts"]
         self.assertEqual([(each["backend"], each["signal"], each["failed"], each["reported"]) for each in attempts],
                          [("vulkan", "SIGSEGV", True, "failed"), ("cpu", None, False, None)])
-        # Loaded libraries are found by repeated searches; the program may have crashed before the first
-        # search.
+        # `run` looks for loaded libraries at intervals; the program may have crashed before `run` looked
+        # for the first time.
         self.assertIn(attempts[0]["loaded"], ([], ["vulkan"]))
         self.assertEqual(self.chosen(machine), "cpu")
 
     def test_one_that_refuses(self):
-        """A program that gives up by itself has its own status, which llama.cpp does not name: no other way is tried."""
+        """If a program exits by itself with a status that llama.cpp's data file does not list, no other candidate is tried."""
         machine = self.machine(vkQueueSubmit=-4)  # VK_ERROR_DEVICE_LOST
         done, computed, is_right = self.run_on(machine, "--fallback", "-j")
         attempts = json.loads(done.stderr)["attempts"]

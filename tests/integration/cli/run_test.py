@@ -50,7 +50,7 @@ def started(*words, program, **options):
 
 
 def loading(library, then="time.sleep(0.5)"):
-    """A program that has loaded a library of that name, and does what follows."""
+    """A program that loads a library with this file name, then runs the code in `then`."""
     shutil.copy(next(pathlib.Path("/usr/lib").rglob("libz.so.1")), library)
     return python(f"import ctypes, os, sys, time\nctypes.CDLL({str(library)!r})\n" + then, "20", "0.3")
 
@@ -140,7 +140,7 @@ class InItsPlace(unittest.TestCase):
 
 
 class InATerminal(unittest.TestCase):
-    """A shell with job control starts it; keys are pressed."""
+    """Tests of `run` in a terminal, started by a shell with job control; the test sends keys."""
 
     def setUp(self):
         self.pid, self.master = pty.fork()
@@ -156,7 +156,7 @@ class InATerminal(unittest.TestCase):
         os.waitpid(self.pid, 0)
 
     def until(self, text):
-        """What came up to this text; what comes with it is for the next one."""
+        """The terminal's output up to and including the text. Later output is kept for the next call."""
         end = time.monotonic() + 30
         while text not in self.seen:
             ready, _, _ = select.select([self.master], [], [], max(0, end - time.monotonic()))
@@ -188,7 +188,7 @@ class InATerminal(unittest.TestCase):
         self.assertIn("end", seen)
 
     def test_ctrl_c_ends_both(self):
-        # If a sleep begins at this moment, Python runs its signal handler only after the sleep.
+        # Use the default action: if the signal arrives just before the sleep, Python runs a handler only after the sleep.
         self.start(self.script("import signal, time\nsignal.signal(2, signal.SIG_DFL)\n"
                                "print('rea' + 'dy', flush=True)\ntime.sleep(60)"))
         self.until("ready")
@@ -292,7 +292,7 @@ class WithoutAGpu(unittest.TestCase):
 
 
 def start_daemon(case, path):
-    """On that socket, of the machine ONE."""
+    """Starts a daemon that serves the machine ONE on the socket, and waits until it answers."""
     daemon = subprocess.Popen([BIN / "gpuprobed", "--bus=none", f"--socket={path}", *ONE], stderr=subprocess.DEVNULL)
     case.addCleanup(daemon.wait)
     case.addCleanup(daemon.terminate)
@@ -306,12 +306,12 @@ def chosen_by(path):
                           text=True, timeout=60, check=False).stdout.strip()
 
 
-@unittest.skipUnless(UNSHARE, "no mount namespace to be had")
+@unittest.skipUnless(UNSHARE, "mount namespaces cannot be created here")
 class WithNvidiasNodes(unittest.TestCase):
-    """A program that has a file open at the path of NVIDIA's node, and a fake worker with NVML's answers."""
+    """Tests with a program that opens a file at the path of NVIDIA's node, and a fake worker that answers for NVML."""
 
-    # The data that NVML reports about the process, with its process id; written before the process
-    # opens the node.
+    # Writes its process id into the data that NVML reports about processes, then opens the
+    # node.
     HOLD = ("import os, sys, time\n"
             "told = os.environ['TOLD']\n"
             "text = open(told).read().replace('\"PID\"', str(os.getpid()))\n"
@@ -332,7 +332,7 @@ class WithNvidiasNodes(unittest.TestCase):
         self.install("")
 
     def install(self, first):
-        """Even on a busy machine, the program continues only after NVML was queried."""
+        """Makes a worker that creates a file after NVML was queried. The program waits for the file, even on a busy machine."""
         self.worker.write_text(f'#!/bin/sh\n{first}\n{self.folder}/told-worker "$@"\ntouch {self.folder}/told.json.asked\n',
                                encoding="utf-8")
         self.worker.chmod(0o755)
@@ -444,9 +444,9 @@ class WithNvidiasNodes(unittest.TestCase):
             "uses": [{"device": H200, "name": "NVIDIA H200", "memory": 19595788288, "apis": [], "processes": 1}]})
 
 
-@unittest.skipUnless(UNSHARE, "no mount namespace to be had")
+@unittest.skipUnless(UNSHARE, "mount namespaces cannot be created here")
 class AHundredRuns(unittest.TestCase):
-    """Each with a folder of its own; every other one has the node open until NVML was asked."""
+    """Tests with 100 runs in separate folders. Every other program keeps the node open until NVML was queried."""
 
     def one(self, takes):
         case = WithNvidiasNodes("test_tells_the_gpu_and_its_memory")
@@ -465,7 +465,7 @@ class AHundredRuns(unittest.TestCase):
 
 
 class Falls(unittest.TestCase):
-    """The next candidate is tried when a program ends badly within a minute."""
+    """Tests that the next candidate is tried when a program fails within a minute."""
 
     def ask(self, *words, program, application="llama.cpp"):
         return run(application, "--fallback", *words, program=program)
@@ -507,7 +507,7 @@ class Falls(unittest.TestCase):
 
 
 class Reports(unittest.TestCase):
-    """The outcome is reported to the daemon, whose next choice is different."""
+    """Tests that the outcome is reported to the daemon, which then chooses differently."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -593,13 +593,13 @@ class Watches(unittest.TestCase):
         while True:
             try:
                 said += os.read(ours, 4096)
-            except OSError:  # the other end is closed
+            except OSError:  # the program has closed its end of the terminal
                 break
         os.close(ours)
         self.assertEqual(watching.wait(timeout=20), 0)
         self.assertRegex(said.decode(), r"^(\r\x1b\[Kno GPU){2,}\r\n$")
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
     def test_a_process_of_somebody_else_is_not_none(self):
         child = self.child("/bin/sleep", "60")
 

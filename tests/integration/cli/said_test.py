@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each cause that rests on the number of a refused call is found where a driver refuses that call.
+"""Tests that the doctor finds each cause that depends on an error number, if a driver returns the number.
 
-A driver of ours returns the number, a worker tells what came of it, and the machine that the cause names is replayed with that
-answer in place of its own. So no cause can wait for something that no backend says.
+A fake driver returns the number, and a worker reports the error. Then the machine that the cause names is replayed with this
+report instead of the recorded one. So no cause can depend on a value that no backend reports.
 """
 import json
 import os
@@ -17,17 +17,17 @@ from worker_process import run_worker
 
 FAKES = pathlib.Path(os.environ["GPUPROBE_FAKES"])
 NUMBER = re.compile(r"\.code=(-?\d+)")
-# The path of our fake driver, and its name for a call in the API's reference.
+# The path of the fake driver of each API, and the driver's names for calls in the API's reference.
 DRIVERS = {"cuda": ("nvidia/healthy", {}),
            "nvml": ("nvidia/healthy", {"nvmlInit": "nvmlInit_v2", "nvmlDeviceGetHandleByIndex": "nvmlDeviceGetHandleByIndex_v2"}),
            "vulkan": ("vulkan/gpu", {})}
 USUAL_MANIFEST = "/usr/share/vulkan/icd.d/radeon_icd.x86_64.json"
-# The kernel needs /dev/kfd first. tests/integration/backends/hip_test.py tests this answer.
+# This cause needs /dev/kfd. tests/integration/backends/hip_test.py tests its error number.
 ELSEWHERE = {"kfd-locked"}
 
 
 def word(cause, name):
-    """The value that a term ".name=word" of the cause requires."""
+    """The value that the cause requires in a term ".name=value"."""
     return next((term.split("=", 1)[1] for term in cause.get("when", []) if term.startswith(f".{name}=")), None)
 
 
@@ -39,7 +39,7 @@ def causes_with_numbers():
 
 
 def call_of(cause):
-    """The call that the machine of the cause is shown to refuse, and whether that is when it computes."""
+    """The call that fails in the example of the cause, and whether the call fails during a test computation."""
     shown = json.dumps(cause["shows"]["set"])
     call = re.search(r'"call": "(\w+)"|"error": "(\w+):', shown)
     return call.group(1) or call.group(2), "verification" in shown

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The screens of every recorded machine: they fit the terminal, and no row loses what tells it from the others."""
+"""Tests the screens of every recorded machine: they fit the terminal, and all rows of a table can be distinguished."""
 import json
 import re
 import unittest
@@ -8,7 +8,7 @@ from cli_case import SOURCE, run, run_in_terminal
 
 MACHINES = sorted(path for path in (SOURCE / "tests/data/machines").iterdir() if (path / "capture.json").exists())
 WIDTHS = (80, 40)
-SHORTEST_NAME = 11  # letters of a name that a table shows, without a space at the end
+SHORTEST_NAME = 11  # a table shows at least this many characters of a name, not counting a space at the end
 NO_GPU = "gpuprobectl: this machine has no GPU\n"
 
 
@@ -27,7 +27,7 @@ def one_line(text):
 
 
 def commands_in(document):
-    """All texts of a document that may be a command. Only the terminal wraps these texts, so that they can be copied."""
+    """All texts of a document. Those that are commands are wrapped only by the terminal, so that they can be copied."""
     if isinstance(document, dict):
         return [found for value in document.values() for found in commands_in(value)]
     if isinstance(document, list):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Without a GPU: llvmpipe, pocl and the processor are verified and measured by the real worker, labelled, and no GPU."""
+"""Tests without a GPU: the real worker verifies and measures llvmpipe, pocl and the CPU, which are not reported as GPUs."""
 import json
 import os
 import pathlib
@@ -29,7 +29,7 @@ class SoftwareComputes(unittest.TestCase):
         cls.home = pathlib.Path(folder.name)
         report = ask(cls.home, "describe", "-j")
         if report["gpus"]:
-            raise unittest.SkipTest("this machine has a GPU, which a test leaves alone")
+            raise unittest.SkipTest("this machine has a GPU, and tests do not use real GPUs")
         cls.missing = [name for api, name in NAMES.items()
                        if not any(each["api"] == api and name in (each["name"] or "") for each in report["software"])]
         if cls.missing:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every captured machine can be shown, with words for its reasons."""
+"""Tests that every captured machine can be shown, and that all its reasons have texts."""
 import json
 import re
 import unittest
