@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks each socket of a file, a JSON array of paths, by the Python package, and prints a line for each: what became of it.
+"""Calls each socket with the Python package, and prints the outcome of each call on a line. FILE contains a JSON array of socket paths.
 
 Usage: hostile_client.py waiting|asyncio ask|follow|repeat FILE
 """
@@ -20,9 +20,9 @@ METHODS = [f"x.Method{number}" for number in range(20)]
 
 
 def check(method, answer):
-    """An answer is that of its own call."""
+    """Checks that the answer belongs to this call."""
     if answer["method"] != method:
-        raise AssertionError(f"{method} is answered with {answer}")
+        raise AssertionError(f"{method} got the answer {answer}")
 
 
 def waiting(how, path):

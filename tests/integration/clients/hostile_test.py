@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every client against a server that is not gpuprobe: tests/support/hostile_answers.py has its answers.
+"""Tests every client with a server that is not gpuprobe. The server's answers are in tests/support/hostile_answers.py.
 
-A client ends with an error of its own or with the answer, within its timeout and in bounded memory; it never crashes and lets
-no error of another kind out.
+A client returns the answer or its documented error, within its timeout and in bounded memory. A client never crashes and never
+raises another error.
 """
 import json
 import os
@@ -26,13 +26,13 @@ from hostile_answers import ANSWERS, DOCUMENT, EITHER, FAILS, LATE, REFUSED, Row
 
 HERE = pathlib.Path(__file__).parent
 NODE = os.environ.get("GPUPROBE_NODE") or shutil.which("node")
-MAX_RESIDENT = 600 << 10  # KiB; a sanitizer keeps freed memory as well
+MAX_RESIDENT = 600 << 10  # KiB; includes the freed memory that a sanitizer keeps
 ACCEPTED = {EITHER: (ANSWERS, FAILS, REFUSED), FAILS: (FAILS,), REFUSED: (REFUSED,), LATE: (LATE,), ANSWERS: (ANSWERS,)}
 CODES = {-110: LATE}  # ETIMEDOUT
 
 
 def followed():
-    """The same answers to a client that follows the report: the server leaves after each."""
+    """The same answers for a client that follows the report. The server disconnects after each answer."""
     for row in hostile_answers.rows():
         if not row.at_once and row.expected != LATE:
             yield row._replace(ending="closes" if row.ending == "waits" else row.ending)
@@ -67,7 +67,7 @@ class HostileCase(unittest.TestCase):
         return file
 
     def assert_outcomes(self, rows, lines):
-        """For each line, the kind of outcome, and the answer if there is one."""
+        """Checks the outcome in each line, and the answer if the outcome has one."""
         self.assertEqual(len(lines), len(rows))
         wrong = []
         for row, line in zip(rows, lines):
@@ -77,7 +77,7 @@ class HostileCase(unittest.TestCase):
         self.assertEqual("\n".join(wrong), "")
 
     def assert_ends(self, rows, lines):
-        """Of those that followed: an end is an error, or that nothing more was announced."""
+        """Checks that each client that followed the report ended with an error, or without a further change."""
         self.assertEqual(len(lines), len(rows))
         self.assertEqual([f"{row.name}: {line}" for row, line in zip(rows, lines) if line.split()[0] not in (ANSWERS, FAILS, REFUSED)], [])
 
@@ -121,7 +121,7 @@ class NodeClient(HostileCase):
 
 
 class TypedCase(HostileCase):
-    """Clients for which an answer has types."""
+    """Base class of tests of clients that read answers into typed values."""
 
     def take_any_type_of_any_member(self, program):
         report = json.loads(subprocess.run([BIN / "gpuprobectl", f"--replay={MACHINES / 'pc-three-vendors'}", "-j", "-q", "describe"],
@@ -168,7 +168,7 @@ class RustClient(TypedCase):
 
 
 class CompiledCase(HostileCase):
-    """Programs with the client library in them, under the address and undefined-behaviour sanitizers."""
+    """Base class of tests of programs that contain the client library, with the address and undefined-behaviour sanitizers."""
 
     @classmethod
     def setUpClass(cls):
@@ -196,7 +196,7 @@ class CLibrary(CompiledCase):
         cls.program = cls.compiled("cc", "hostile_client.c", "-std=c11")
 
     def kinds(self, lines):
-        """Of lines with a code and an answer."""
+        """Yields the kind of outcome for each line, which has a code and an answer."""
         for line in lines:
             code, text = line.split(" ", 1)
             is_refusal = text.startswith('{"error":')
@@ -250,7 +250,7 @@ class CppClient(CompiledCase):
                 self.assertEqual([outcomes for _, outcomes in self.outcomes(server, call)], [[ANSWERS]])
 
     def test_reads_answers_of_other_versions(self):
-        """A newer daemon sends more members and words, and an older one fewer members."""
+        """Tests answers of newer daemons, which have more members and words, and of older daemons, which have fewer members."""
         answers = {"select": ['{"backend":"x"}', '{"backend":"x","future":{"a":[1]},"candidates":[{"verdict":"a-new-word","x":1}]}',
                               '{"backend":"x","gpus":[],"candidates":[{"reasons":[{"code":"c","detail":{"a":null}}]}],"generation":18446744073709551615}'],
                    "recommend": ["{}", '{"status":"none","variant":null,"artifact":null,"default":null}',
@@ -294,7 +294,7 @@ class CppClient(CompiledCase):
 
 
 def typed_documents():
-    """One answer of each kind, in the form of the daemon."""
+    """{verb: an answer as the daemon sends it}."""
     asked = {"select": ["select", "ollama", "--explain"], "recommend": ["recommend", "torch"], "doctor": ["doctor"], "list": ["list"]}
     return {verb: json.loads(subprocess.run([BIN / "gpuprobectl", f"--replay={MACHINES / 'pc-three-vendors'}", "-j", "-q", *words],
                                             capture_output=True, check=False, timeout=60).stdout)
@@ -302,7 +302,7 @@ def typed_documents():
 
 
 def rows_of_other_types(count):
-    """By the verb that asks for it, up to so many answers in which one member has another type."""
+    """{verb: about `count` answers in which one member has another type}."""
     found = {}
     for verb, document in typed_documents().items():
         others = list(hostile_answers.with_other_values(document))
@@ -321,7 +321,7 @@ class Gpuprobectl(HostileCase):
                               check=False, env={**os.environ, "HOME": str(self.folder)})
 
     def problem(self, row, path, words):
-        """The fault in the result of a client; None if there is no fault."""
+        """The fault in the result of gpuprobectl; None if there is no fault."""
         done = self.run_verb(path, words)
         said = done.stderr.strip() or done.stdout.strip()
         if done.returncode < 0 or done.returncode > 5:
@@ -348,7 +348,7 @@ class Gpuprobectl(HostileCase):
             asked = [(row, server.path(row), words) for at, row in enumerate(server.rows)
                      for words in (self.VERBS if row.name in ("endless", "refusal", "deep-arrays") else
                                    [self.VERBS[0], self.VERBS[1 + at % (len(self.VERBS) - 1)]][:1 if row.expected == LATE else 2])]
-            asked.sort(key=lambda each: each[0].expected != LATE)  # these calls take longest
+            asked.sort(key=lambda each: each[0].expected != LATE)  # begin with the calls that take longest
             self.assertEqual(self.problems(asked), "")
 
     def test_takes_any_type_of_any_member(self):

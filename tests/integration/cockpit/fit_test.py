@@ -38,7 +38,7 @@ class Fit(PageCase):
         return name
 
     def planned(self, path, *words):
-        """The answer of gpuprobectl for the whole file."""
+        """The plan from gpuprobectl for the whole file."""
         done = subprocess.run([BIN / "gpuprobectl", f"--replay={MACHINES / self.MACHINE}", "plan", "-j", f"--gguf={path}", *words],
                               capture_output=True, text=True, timeout=60, check=False)
         return json.loads(done.stdout)
@@ -51,12 +51,12 @@ class Fit(PageCase):
         for words in ("(llama, 32 layers) · context 4096 · cache f16 · batch 512 · trained for 131072 tokens",
                       "NVIDIA H200 pci:0000:00:07.0\t✓ fits\t\n5.3 GiB of 138.8 GiB\n\t33/33\t131072", "Without a GPU: ✓ fits"):
             self.assertIn(words, answer)
-        self.assertIn("The file ends before the end of the model's weights", answer)  # this file is only a header
+        self.assertIn("The file ends before the end of the model's weights", answer)  # because this file is only a header
         self.take_pictures("fit")
         self.take_picture("fit", "#fit")
 
     def test_every_model_has_the_plan_of_the_whole_file(self):
-        """The header that is sent gives the same result as the file: only tokens and templates were removed."""
+        """Tests that the header that the page sends gives the same plan as the file, although tokens and templates were removed."""
         lists = {"tokenizer.ggml.tokens": ["token"] * 150_000, "tokenizer.ggml.scores": [0.5] * 150_000}
         for name in shapes.PUBLISHED:
             file = pathlib.Path(self.folder) / f"{name}.gguf"
@@ -70,7 +70,7 @@ class Fit(PageCase):
                 const { header, isWhole } = await gguf.readHeader([...document.getElementById("fit-file").files]);
                 return [header.length, isWhole, await bus.plan(header, { context: 4096, cache: "f16" })] })""")
             model.keys = {key: value for key, value in model.keys.items() if not key.startswith("tokenizer.")}
-            self.assertLessEqual(sent[0], len(model.header()[0]) + 64)  # the size of a file without a tokenizer
+            self.assertLessEqual(sent[0], len(model.header()[0]) + 64)  # about the size of the header without a tokenizer
             self.assertTrue(sent[1])
             for member in ("model", "run", "need", "together"):
                 self.assertEqual(sent[2][member], wanted[member], name)

@@ -75,7 +75,7 @@ class WithoutDaemon(PageCase):
             self.assertEqual(self.ask("count", selector="#start"), 0)
 
     def fake_systemctl(self, shown, change="exit 0"):
-        """A systemctl that answers `show` with this, and writes what it should change to the returned file."""
+        """Makes a systemctl that prints `shown` for `systemctl show`, and writes other commands to a file. Returns the path of the file."""
         folder = pathlib.Path(self.folder) / "bin"
         folder.mkdir(exist_ok=True)
         log = folder / "log"
@@ -109,7 +109,7 @@ for line in sys.stdin:
 
 @unittest.skipUnless(WRAPPER, "umockdev is not installed")
 class HotPlug(PageCase):
-    """The test bed is a process of its own: a browser does not start in it."""
+    """Tests with a test bed that runs in a separate process, because a browser does not start in a test bed."""
 
     def setUp(self):
         super().setUp()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of cockpit/ in a Chromium, served by a real cockpit-ws, with a daemon on a bus of its own.
+"""Shared code of the tests of the Cockpit page: shows the page in Chromium, served by a real cockpit-ws, with a daemon on a private bus.
 
-Pictures are written next to the build and compared with those of docs/ that pictures.txt lists. If GPUPROBE_PICTURES is set,
-they are written there and not compared: tests/integration/cockpit/pictures makes those of docs/ from them."""
+Pictures are written to the build folder and compared with the pictures in docs/ that pictures.txt lists. If GPUPROBE_PICTURES is
+set, pictures are written to that folder and not compared; tests/integration/cockpit/pictures makes the pictures in docs/ from them."""
 import json
 import os
 import pathlib
@@ -27,14 +27,14 @@ BRIDGE = "/usr/bin/cockpit-bridge"
 BUILT = BIN.parent / "tests/cockpit"
 BIN_OF_BRIDGE = "/usr/sbin:/usr/bin:/sbin:/bin"
 PICTURES = pathlib.Path(os.environ.get("GPUPROBE_PICTURES", BUILT / "pictures"))
-# The share of a picture that may differ, because other versions of Chromium or of a font smooth letters differently.
+# The share of pixels that may differ, because other versions of Chromium or of a font smooth letters differently.
 TOLERANCE = 0.02
 DIRECT = "/cockpit/@localhost/gpuprobe/index.html"
 IN_SHELL = "/gpuprobe"
 
 
 def missing():
-    """Why there can be no page here; empty where there can."""
+    """The reason why the page cannot be shown here; empty if it can."""
     for program in (WS, BRIDGE, "chromium", "node", "npm", "dbus-daemon"):
         if not shutil.which(program):
             return f"{program} is not installed: tools/install-dependencies --test"
@@ -65,7 +65,7 @@ class Browser:
     """A Chromium browser. browser.mjs implements the commands."""
 
     STARTS = 3  # on a busy machine, a browser that has just started may never answer
-    PATIENCE = 60  # seconds
+    PATIENCE = 60  # seconds to wait for a browser
 
     def __init__(self, folder):
         for start in range(self.STARTS):
@@ -103,7 +103,7 @@ class Browser:
 
 @unittest.skipIf(MISSING, MISSING)
 class PageCase(BusCase):
-    """MACHINE is the recorded machine that the daemon serves; each test has a browser that shows its page."""
+    """Base class of tests with a browser and a daemon that serves the recorded machine MACHINE."""
 
     MACHINE = None
 
@@ -133,7 +133,7 @@ class PageCase(BusCase):
         return self.browser.ask(action, **details)
 
     def start_cockpit(self):
-        """A cockpit-ws with a session that needs no login. It ends with the page that used it."""
+        """Starts a cockpit-ws with a session that needs no login. The session ends with the page."""
         data = pathlib.Path(self.folder) / "data"
         if not (data / "cockpit/gpuprobe").exists():
             (data / "cockpit").mkdir(parents=True, exist_ok=True)
@@ -186,7 +186,7 @@ class PageCase(BusCase):
         self.ask("run", script="document.querySelectorAll('details').forEach(one => { one.open = true })")
 
     def assert_fits(self):
-        """Nothing is wider than the page."""
+        """Checks that nothing is wider than the page."""
         width, wide = self.ask("run", script="""[document.documentElement.scrollWidth, [...document.querySelectorAll("main *")]
             .filter(one => !one.closest(".scroll, .off-screen") && one.getBoundingClientRect().right > innerWidth + 1)
             .map(one => one.outerHTML.slice(0, 120))]""")
@@ -194,7 +194,7 @@ class PageCase(BusCase):
         self.assertLessEqual(width, self.ask("run", script="innerWidth"))
 
     def take_picture(self, name, selector):
-        """Of one section, light."""
+        """Takes a picture of one section of the page, in the light theme."""
         PICTURES.mkdir(parents=True, exist_ok=True)
         self.ask("section", path=str(PICTURES / f"{name}.png"), selector=selector)
         self.assert_as_documented(name)
@@ -208,10 +208,10 @@ class PageCase(BusCase):
         wanted = documented().get(name)
         if wanted and "GPUPROBE_PICTURES" not in os.environ:
             share = self.ask("compare", taken=str(PICTURES / f"{name}.png"), wanted=str(wanted))
-            self.assertLess(share, TOLERANCE, f"{wanted.name} is not what the page shows: tests/integration/cockpit/pictures")
+            self.assertLess(share, TOLERANCE, f"{wanted.name} differs from the page: run tests/integration/cockpit/pictures")
 
     def take_pictures(self, name):
-        """Light and dark, on a screen and as on a phone; each of them accessible, and nothing beyond its edge."""
+        """Takes pictures in the light and dark theme, in desktop and phone size. Checks in each that the page is accessible and fits."""
         for kind, theme, width in (("light", "light", 1280), ("dark", "dark", 1280), ("phone", "light", 375), ("phone-dark", "dark", 375)):
             self.ask("theme", name=theme)
             self.ask("size", width=width, height=800)

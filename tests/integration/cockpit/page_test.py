@@ -12,7 +12,7 @@ HOSTILE = "<img src=x onerror=\"alert('a')\"><script>alert('b')</script>&amp;"
 
 
 class Comparison(PageCase):
-    """The comparison of pictures can fail."""
+    """Tests that the comparison of pictures can fail."""
 
     def compare(self, taken, wanted):
         return self.ask("compare", taken=str(SOURCE / f"docs/pictures/page-{taken}.png"), wanted=str(SOURCE / f"docs/pictures/page-{wanted}.png"))
@@ -156,7 +156,7 @@ class Fixes(PageCase):
     MACHINE = "software-only"
 
     def parts(self, fix, *arguments):
-        """(words, commands that have a button) of a fix as the page draws it."""
+        """(text, commands with a button) of a fix on the page."""
         words, commands = self.ask("run", script=f"""import("./words.js").then(words => {{
             const node = words.fixNode({", ".join(json.dumps(one) for one in (fix, *arguments))});
             return [".words, p", "code"].map(css => [...node.querySelectorAll(css)].map(one => one.textContent)) }})""")
@@ -275,7 +275,7 @@ class HybridLaptop(PageCase):
 
 
 def divided(folder):
-    """The recorded H200, in MIG mode with two instances as NVML lists them; CUDA shows one of them, as it does."""
+    """Makes a machine with an H200 in MIG mode. NVML lists two instances; CUDA shows only one, as the real driver does."""
     shutil.copytree(MACHINES / "nvidia-h200-1", folder, symlinks=True)
     path = folder / "probes/nvml.json"
     nvml = json.loads(path.read_text(encoding="utf-8"))
@@ -287,12 +287,12 @@ def divided(folder):
 
 
 class HalfAsked(PageCase):
-    """GPUs with some backends that can't be used and some that are unknown."""
+    """Tests with GPUs on which some backends cannot be used and others are unknown."""
 
     MACHINE = "nvidia-h100-mig-mixed"
 
     def reasons(self, place):
-        """The unfolded content of the card at that index: {heading: sentences}."""
+        """{heading: sentences} of the unfolded card with this number."""
         self.ask("run", script="document.querySelectorAll('#gpus details[id^=not]').forEach(one => { one.open = true })")
         texts = self.ask("run", script=f"""[...document.querySelectorAll("#gpus article:nth-of-type({place}) details[id^=not]")]
             .map(one => one.innerText)""")
@@ -329,7 +329,7 @@ class Divided(PageCase):
         self.assertIn("Divided into 2 partitions", partitions)
         self.assertIn(f"1g.18gb\n16.0 GiB, 15.0 GiB free\n{MIG}1", partitions)
         self.assertIn(f"3g.71gb\n69.0 GiB, 69.0 GiB free\n{MIG}2", partitions)
-        self.see("#gpus article", "! two sources report different memory sizes for this GPU")  # what CUDA shows is not what NVML lists
+        self.see("#gpus article", "! two sources report different memory sizes for this GPU")  # CUDA and NVML report different sizes
         self.take_pictures("mig")
 
 
@@ -351,7 +351,7 @@ class StrixHalo(PageCase):
 
 
 class Many(PageCase):
-    """More GPUs than fit into a message on the bus: the report is sent in a file descriptor."""
+    """Tests with so many GPUs that the report does not fit into a D-Bus message and is sent as a file descriptor."""
 
     MACHINE = "nvidia-h200-1"
     COUNT = 200
@@ -372,7 +372,7 @@ class Many(PageCase):
 
 
 class Hostile(PageCase):
-    """A driver that reports HTML as a name."""
+    """Tests with a driver that reports HTML as a name."""
 
     MACHINE = "nvidia-h200-1"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long a person waits for data. The test says that it is marked when data was painted; how late is a figure, which
-tests/integration/cockpit/first-paint asks for by GPUPROBE_PAINTS, the number of runs."""
+"""Measures how long a user waits for data. The test only checks that the page marks the time at which the data was painted.
+tests/integration/cockpit/first-paint sets GPUPROBE_PAINTS to the number of runs, and prints the measured times."""
 import json
 import os
 import pathlib

@@ -11,14 +11,14 @@ from page_case import BIN, MACHINES, SOURCE, PageCase
 
 
 def ctl(machine, *words):
-    """What gpuprobectl prints of a recorded machine, with what goes to standard error."""
+    """The output of gpuprobectl for a recorded machine, including standard error."""
     done = subprocess.run([BIN / "gpuprobectl", f"--replay={MACHINES / machine}", *words], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
     return done.stdout
 
 
 def joined(headline):
-    """gpuprobectl's headline, which names each GPU with its id, as the page shows it: "cu132 on 4 x NVIDIA H200"."""
+    """A headline of gpuprobectl, which names each GPU with its id, changed to the page's form: "cu132 on 4 x NVIDIA H200"."""
     found = re.fullmatch(r"(.*?) on (.*?)(|, perhaps.*| by default.*)", headline)
     if not found:
         return headline
@@ -28,10 +28,10 @@ def joined(headline):
 
 
 class Same(PageCase):
-    """Each sentence is gpuprobectl's; the page begins it with a capital where it stands alone."""
+    """Tests that the page shows gpuprobectl's sentences. A sentence that is not part of another begins with a capital on the page."""
 
-    # Machines with and without a choice; with equal, different, known, unknown, divided and no GPUs; with accelerators;
-    # WSL.
+    # Machines with and without a choice; with equal, different, known, unknown, partitioned and no GPUs; with accelerators; and
+    # with WSL.
     MACHINES = ("nvidia-h200-4", "soc-strix-halo", "pc-three-vendors", "nvidia-h100-mig-mixed", "software-only",
                 "soc-rk3588-mainline", "wsl2-nvidia")
     # Variants that fit, variants that may fit, and a variant for which the system is unknown.
@@ -46,7 +46,7 @@ class Same(PageCase):
         self.ask("run", script="document.querySelectorAll('details').forEach(one => { one.open = true })")
 
     def details(self, heading):
-        """The texts on the cards below that heading."""
+        """The texts below this heading on all cards."""
         return "\n".join(text for text in self.ask("run", script="""[...document.querySelectorAll("#gpus details")]
             .map(one => one.innerText)""") if text.startswith(heading))
 
@@ -76,7 +76,7 @@ class Same(PageCase):
                 self.assertIn(host[key], self.text("#machine"))
 
     def assert_accelerator(self, accelerator):
-        """It has a name that is more than a number, and its id."""
+        """Checks that the page shows the accelerator's id and a name that is not only a number."""
         card = next(text for text in self.ask("run", script="[...document.querySelectorAll('#accelerators article')].map(one => one.innerText)")
                     if accelerator["id"] in text)
         name = card.split("\n")[0]
@@ -84,7 +84,7 @@ class Same(PageCase):
         self.assertIn(accelerator["vendor"] if not accelerator["name"] or ":" in accelerator["name"] else accelerator["name"].lower(), name.lower())
 
     def test_why_a_backend_cannot_be_used(self):
-        """Each sentence that select has for a rejected backend stands on the card, or the backend is for other GPUs."""
+        """Tests that each sentence with which `select` rejects a backend is on the GPU's card, unless the backend is for other GPUs."""
         for machine in ("nvidia-h200-4", "nvidia-h100-mig-mixed"):
             with self.subTest(machine):
                 self.open_machine(machine)
@@ -109,7 +109,7 @@ class Same(PageCase):
             self.assertRegex(shown, rf"(?im)^ +{backend} +{words}(:|$)")
 
     def test_what_each_api_says(self):
-        """Reasons of an API that no backend repeats are also shown as text."""
+        """Tests that the reasons of an API are shown as text even if no backend has the same reason."""
         for machine in ("nvidia-h200-2", "nvidia-h100-mig-mixed", "soc-jetson-orin-jp6", "hwloc-epyc-corona"):
             with self.subTest(machine):
                 self.open_machine(machine)
@@ -137,7 +137,7 @@ class Same(PageCase):
                 self.see("#choice-answer .mark.good", "on" if choice["gpus"] else "")
                 for candidate in choice["candidates"]:
                     for reason in candidate["reasons"]:
-                        self.see("#choice-answer", reason["text"])  # until then, it may still be the answer for the default
+                        self.see("#choice-answer", reason["text"])  # before, the page may still show the answer for the application "default"
                 answer = self.text("#choice-answer")
                 self.assertIn(choice["backend"].lower(), answer.split("\n")[0].lower())
                 for fix in {reason["fix"] for candidate in choice["candidates"] for reason in candidate["reasons"] if reason["fix"]}:
@@ -183,7 +183,7 @@ class Same(PageCase):
 
 
 class Rare(unittest.TestCase):
-    """Sentences of cases that no recorded machine has: both sources hold them."""
+    """Tests sentences that no recorded machine causes: the sources of the page and of gpuprobectl must both contain them."""
 
     SENTENCES = {
         ("choice.js", "cli/verb_recommend.cpp"): ("no variant fits", "no variant supports this kind of machine", " by default: no variant is known to fit",
