@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every command that the pages at the root and in docs/ show.
+"""Runs every command that is shown on the pages in the root folder and in docs/.
 
-In a block marked `console`, a line "$ command" is run and what follows it must be what it prints; a line "…" there
-stands for any lines, and "…" within a line for any text. A block marked `sh` is run as it is and must succeed.
-Those of README and of the page for newcomers are run in the shell that they say to start. For the other pages, a daemon that answers for the captured H200 serves
-the system bus of the commands, as in the examples.
+In a block marked `console`, each line "$ command" is run, and must print the lines that follow; a line "…" matches any
+lines, and "…" within a line matches any text. A block marked `sh` is run as a script and must succeed. The commands of
+README and of "Getting started" are run in tools/tour, which these pages tell users to start. The commands of the other
+pages have a system bus with a daemon that replays the captured H200, as in the examples.
 """
 import contextlib
 import os
@@ -20,8 +20,8 @@ SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
-# Separate tests, which take minutes, run these commands. Debian 12 has no varlinkctl, which is run on the machine with Debian 13
-# (tests/system/guest).
+# Other tests, which take minutes, run commands that begin with these words. Debian 12 has no varlinkctl, so tests/system/guest runs it
+# on Debian 13.
 ELSEWHERE = ("varlinkctl", "tools/build", "tools/quickstart", "tools/test", "tools/tour", "git clone", "sudo ")
 
 
@@ -30,14 +30,14 @@ OTHERS = [page for folder in ("", "docs", "docs/internals") for page in sorted((
 
 
 def commands(page):
-    """(command, expected lines or None) of the commands that are run here."""
+    """Yields (command, expected lines or None) for each command that this test runs."""
     for language, text in FENCE.findall(page.read_text(encoding="utf-8")):
         pairs = {"console": steps, "sh": lambda text: [(text.strip(), None)]}.get(language, lambda _: [])(text)
         yield from ((command, wanted) for command, wanted in pairs if not command.removeprefix("./").startswith(ELSEWHERE))
 
 
 def steps(text):
-    """(command, wanted lines) of a console block."""
+    """Yields (command, expected lines) for each command in a console block."""
     command, wanted = None, []
     for line in text.splitlines():
         if line.startswith("$ "):
@@ -73,7 +73,7 @@ class Console(unittest.TestCase):
             cls.environment = {
                 "PATH": f"{BIN}:/usr/bin:/bin", "HOME": cls.folder, "LANG": "C.UTF-8", "COLUMNS": "100",
                 "DBUS_SYSTEM_BUS_ADDRESS": address, "GPUPROBE_SOCKET": f"{cls.folder}/socket",
-                # Settings with which the packages for Python and C can be used as if they were
+                # Let the commands use the packages for Python and C as if these were
                 # installed.
                 "PYTHONPATH": f"{SOURCE}/src/python:{SOURCE}/src/variant_provider", "CPATH": str(SOURCE / "include"),
                 "LIBRARY_PATH": str(BIN), "LD_LIBRARY_PATH": str(BIN)}
@@ -109,7 +109,7 @@ class Console(unittest.TestCase):
 
 
 class Tour(unittest.TestCase):
-    """The commands of README and of the page for newcomers, typed one after another into tools/tour."""
+    """Tests the commands of README and of "Getting started", which are typed one after another into tools/tour."""
     maxDiff = None
 
     def setUp(self):
@@ -143,7 +143,7 @@ class Tour(unittest.TestCase):
                     self.assertEqual(answer, "\n".join(wanted) + "\n")
 
     def test_can_be_repeated(self):
-        """The commands on the pages leave only gpuprobe's cache and state in the home folder."""
+        """Tests that the commands leave only gpuprobe's cache and state in the home folder, so that they can be run again."""
         for _ in range(2):
             self.check(TOUR[1], at_least=15)
         home = pathlib.Path(self.environment["HOME"])
@@ -195,7 +195,7 @@ class Quickstart(unittest.TestCase):
 
 
 class Announced(unittest.TestCase):
-    """What tools/quickstart says before anything is downloaded or compiled, in a tree of 200 files that is not built."""
+    """Tests the messages of tools/quickstart before it downloads or compiles anything, in a tree of 200 files that is not built."""
     APT_GET = """#!/bin/sh
 [ "$1" = update ] && exit
 for share in 0.0 12.5 25.0 60.1 100.0; do echo "dlstatus:1:$share:words" >&3; done
@@ -311,7 +311,7 @@ echo "much that nobody reads"
 
 
 class Environment(unittest.TestCase):
-    """`. tools/env`, in a tree where only the program is built."""
+    """Tests `. tools/env` in a tree in which only the program is built."""
 
     def test_puts_the_built_programs_first(self):
         with tempfile.TemporaryDirectory() as tree:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that every row of docs/internals/faults.md names existing tests, or the reason why there is none."""
+"""Tests that every row of docs/internals/faults.md names existing tests, or the reason why there is no test."""
 import os
 import pathlib
 import re
@@ -42,7 +42,7 @@ class Faults(unittest.TestCase):
         for fault, _, tests in seen:
             with self.subTest(fault):
                 names = re.findall(r"`((?:\w+\.)+\w+)`", tests)
-                self.assertTrue(names or "not run: " in tests, "no test and no reason")
+                self.assertTrue(names or "not run: " in tests, "the row has neither a test nor a reason")
                 for name in names:
                     self.assertTrue(exists(name), f"no such test: {name}")
 

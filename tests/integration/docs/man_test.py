@@ -22,7 +22,7 @@ def printed(*command):
 
 
 def read(page):
-    """As a reader sees it, without bold and underline."""
+    """The page as mandoc prints it, without bold and underline."""
     return re.sub(r".\x08", "", printed("mandoc", "-T", "utf8", "-O", "width=200", PAGES / page))
 
 
@@ -63,11 +63,11 @@ class ManPages(unittest.TestCase):
             wanted = set(re.findall(r"(?<![\w-])--[a-z-]+", printed(BIN / program, "--help")))
             told = set(re.findall(r"(?<![\w-])--[a-z-]+", read(f"{program}.8")))
             self.assertGreater(len(wanted), 5)
-            self.assertEqual(wanted - told, set(), f"{program}: not in its page")
-            self.assertEqual(told - wanted, set(), f"{program} has no such option")
+            self.assertEqual(wanted - told, set(), f"{program}: options that are not on the page")
+            self.assertEqual(told - wanted, set(), f"{program} does not have these options")
 
     def test_names_and_links_are_whole(self):
-        """Underscores do not start emphasis, and links that do not work in a man page are removed."""
+        """Tests that underscores do not start emphasis, and that links that would not work in a man page are removed."""
         told = {page: read(page) for page in ALL}
         for name in ("GPUPROBE_SOCKET", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
             self.assertIn(name, told["gpuprobectl.1"])
@@ -80,7 +80,7 @@ class ManPages(unittest.TestCase):
             self.assertNotRegex(text, r"\[[a-z-]+\.md\]|\]\(", page)
 
     def test_no_markdown_and_no_page_of_the_source_tree_is_left(self):
-        """Outside of code, which is bold, there is no asterisk and no backtick; a page of docs/ is named nowhere."""
+        """Tests that there are no asterisks and backticks outside of code, which is bold, and that no page in docs/ is mentioned."""
         for page in ALL:
             formatted = printed("mandoc", "-T", "utf8", "-O", "width=200", PAGES / page)
             plain = [re.sub(r".\x08.", "", line) for line in formatted.splitlines()]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reference.md: each example is run as the page writes it, on each interface, and all interfaces answer the same.
+"""Runs each example in docs/reference.md on each interface, and checks that all interfaces give the same answer.
 
-GPUPROBE_ACCEPT=1 writes the answers to docs/reference-examples.json and makes the page again.
+GPUPROBE_ACCEPT=1 writes the answers to docs/reference-examples.json and generates the page again.
 """
 import ctypes
 import errno
@@ -29,7 +29,7 @@ NODE = os.environ.get("GPUPROBE_NODE") or shutil.which("node")
 SANITIZERS = os.environ.get("GPUPROBE_SANITIZE")
 PATH = f"{BIN}:/usr/bin:/bin"
 DATA = json.loads(EXAMPLES.read_text(encoding="utf-8"))
-# Refused calls. The page lists the error for the method.
+# Calls that are refused: (method, parameters, error). The page must list the error at the method.
 NOT_A_GPU = {"gpu": "pci:none"}
 REFUSALS = [
     ("GetGpu", NOT_A_GPU, "NoSuchGpu"), ("GetMemory", NOT_A_GPU, "NoSuchGpu"), ("GetIdentifiers", NOT_A_GPU, "NoSuchGpu"),
@@ -50,12 +50,12 @@ REFUSALS = [
     ("SetOverride", {"application": "ollama", "rule": {}}, "InvalidRequest"), ("ClearQuarantine", {}, "InvalidRequest"),
     ("Subscribe", {}, "ExpectedMore"),
 ]
-# Errors that need a full disk, another caller or machine, many calls, or an invalid rule.
+# Errors that this test cannot cause, because they need a full disk, another caller or machine, or many calls.
 NOT_PROVOKED = {"Failed", "NotAuthorized", "WouldWake", "TooManyRequests", "TooLarge"}
 
 
 class Section:
-    """A method on the page: its calls by interface, its errors, and the lines of its answer."""
+    """The section of the page about a method: its calls by interface, its errors, and the lines of its answer."""
 
     def __init__(self, name, text):
         self.name = name
@@ -71,19 +71,19 @@ def sections():
 
 
 def program(language):
-    """The page's program in a language."""
+    """The program in this language on the page."""
     return re.search(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)[1]
 
 
 def with_call(text, call, replacement):
-    """The program with another call instead of its own."""
+    """The program with its call replaced by another call."""
     if text.count(call) != 1:
-        raise AssertionError(f"the page's program does not contain once: {call}")
+        raise AssertionError(f"the program on the page must contain exactly once: {call}")
     return text.replace(call, replacement)
 
 
 class ReferenceCase(BusCase):
-    """A daemon that replays the machine of the examples, and its answers on the socket."""
+    """Base class of tests with a daemon that replays the machine of the examples. Its answers on the socket are the expected answers."""
     maxDiff = None
 
     def setUp(self):
@@ -93,14 +93,14 @@ class ReferenceCase(BusCase):
                                      "DBUS_SYSTEM_BUS_ADDRESS": self.bus.address, "LD_LIBRARY_PATH": str(BIN)}
 
     def on_socket(self, section):
-        """The answer to the line that the page shows."""
+        """The answer to the call that the page shows for the socket."""
         self.prepare(section)
         with Client(self.socket) as client:
             client.send_raw(section.calls["socket"][0].encode() + b"\0")
             return client.receive()["parameters"]
 
     def prepare(self, section):
-        """Calls the methods that come before the example."""
+        """Calls the methods that must be called before the example."""
         for name in DATA["examples"][section.name].get("after", []):
             with Client(self.socket) as client:
                 client.call(name, DATA["examples"][name]["parameters"])
@@ -111,7 +111,7 @@ class ReferenceCase(BusCase):
         return done.stdout
 
     def check(self, interface, answer_of, has=lambda section: True):
-        """Compares the answers of an interface with the socket's."""
+        """Compares the answers of an interface with the answers on the socket."""
         compared = 0
         for section in sections():
             if interface in section.calls and has(section):
@@ -123,7 +123,7 @@ class ReferenceCase(BusCase):
         return compared
 
     def first_line(self, *words):
-        """The first output of a program that does not end."""
+        """The first line that a program prints, which does not end by itself."""
         with subprocess.Popen(words, env=self.environment_of_calls, stdout=subprocess.PIPE, text=True) as process:
             try:
                 return process.stdout.readline()
@@ -140,8 +140,8 @@ class ReferencePage(ReferenceCase):
                 self.assertEqual(section.answer, shown(self.on_socket(section)), "read the difference, then run with GPUPROBE_ACCEPT=1")
 
     def accept(self):
-        # First, the calls on the page get the parameters in the file; then their answers are
-        # recorded.
+        # First, write the parameters from the file to the calls on the page; then record their
+        # answers.
         write = [SOURCE / "tools/interface-files", "--write", "reference", TYPES]
         subprocess.run(write, check=True)
         data = json.loads(EXAMPLES.read_text(encoding="utf-8"))
@@ -177,7 +177,7 @@ class ReferencePage(ReferenceCase):
             self.assertGreater(self.check("Python", answer_of), 15)
 
 def errors():
-    """{error: (C, class of the exception, exit status)} of the page's table."""
+    """{error: (code in C, class of the exception, exit status)} from the table on the page."""
     rows = re.findall(r"^\| `(\w+)` \| .* \| `(-E\w+)` \| `(\w+)` \| (\d) \|$", PAGE.read_text(encoding="utf-8"), re.M)
     return {error: (code, exception, int(status)) for error, code, exception, status in rows}
 
@@ -212,7 +212,7 @@ class ReferenceErrors(ReferenceCase):
                     client.call(method, parameters)
                 self.assertEqual(type(caught.exception).__name__, errors()[error][1])
 
-    @unittest.skipIf(SANITIZERS, "Python does not load the sanitizers first")
+    @unittest.skipIf(SANITIZERS, "Python does not load the sanitizers' library first")
     def test_the_c_library_returns_the_code_of_the_table(self):
         library = ctypes.CDLL(str(BIN / "libgpuprobe.so.1"))
         client = ctypes.c_void_p()
@@ -246,7 +246,7 @@ class ReferenceOnBus(ReferenceCase):
         self.assertGreater(compared, 15)
 
     def wanted(self, method, form, answer):
-        """The socket's answer as the values of a reply on D-Bus."""
+        """The values of the D-Bus reply that corresponds to this answer on the socket."""
         members = {member["name"]: member["type"] for member in self.methods[method]["result"]}
         values = []
         for name, signature in arguments(form["out"]):
@@ -287,14 +287,14 @@ def bus_key(key):
 
 
 def without_null(value):
-    """JSON that is passed on as it is: an empty list stands for null."""
+    """A JSON value as it is sent on D-Bus, which has no null: an empty list replaces null."""
     if isinstance(value, dict):
         return {key: without_null(each) for key, each in value.items()}
     return [without_null(each) for each in value] if isinstance(value, list) else [] if value is None else value
 
 
 def bus_values(printed, form):
-    """The values that busctl prints, without the types in front of them."""
+    """The values that busctl prints, without their types."""
     def plain(value):
         if isinstance(value, dict):
             return plain(value["data"]) if value.keys() == {"type", "data"} else {key: plain(each) for key, each in value.items()}
@@ -305,7 +305,7 @@ def bus_values(printed, form):
 
 
 def without_moment_on_bus(value):
-    """The same as without_moment(), for the keys of D-Bus."""
+    """Like without_moment(), but for keys of D-Bus."""
     if isinstance(value, list):
         return [without_moment_on_bus(each) for each in value]
     if not isinstance(value, dict):
@@ -331,7 +331,7 @@ class ReferenceInNode(ReferenceCase):
 
 
 class ReferenceInC(ReferenceCase):
-    """One program with all examples: its word is the method."""
+    """Tests with one program that contains all examples; its argument is the method to call."""
 
     def built(self, compiler, name, text):
         source = pathlib.Path(self.folder, name)
@@ -381,8 +381,8 @@ class ReferenceInCpp(ReferenceInC):
 
 
 def known(value):
-    """The value without members that are unknown or empty, which a struct always has, and without private members of manifests,
-    which it does not have."""
+    """The value without unknown and empty members, which a C++ struct cannot leave out, and without private members of manifests,
+    which a C++ struct does not have."""
     if isinstance(value, list):
         return [known(each) for each in value]
     if not isinstance(value, dict):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/pictures/terminal.svg is what a terminal of 112 columns shows of the capture that README's tour is about; the pictures of
-docs/getting-started.md are what tests/system/quickstart recorded, in tests/data/first_contact.
+"""Tests that docs/pictures/terminal.svg shows the current output for the machine of README's tour on a terminal of 112 columns, and
+that the pictures in docs/getting-started.md show what tests/system/quickstart recorded in tests/data/first_contact.
 
-GPUPROBE_ACCEPT=1 draws them anew."""
+GPUPROBE_ACCEPT=1 draws the pictures again."""
 import os
 import pathlib
 import re
@@ -17,14 +17,14 @@ from cli_case import run_in_terminal  # noqa: E402
 
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 COLUMNS, WIDTH, HEIGHT = 112, 8.4, 19
-# The number of lines that are shown of the beginning and of the end of each part of a recording.
+# How many lines of each part of a recording are shown: at its beginning, and at its end.
 SHOWN = 7, 2
-# The colors of a dark terminal, by the number in "select graphic rendition" (ECMA-48, 8.3.117).
+# The colors of a dark terminal, by their numbers in "select graphic rendition" (ECMA-48, 8.3.117).
 COLOURS = {"31": "#ff8f85", "32": "#7fd88f", "33": "#f0c674", "36": "#8abeb7"}
 
 
 def spans(line):
-    """(style, text) of a line with escape sequences."""
+    """Yields the pieces (style, text) of a line with escape sequences."""
     style = ""
     for part in re.split(r"(\x1b\[[0-9;]*m)", line):
         if not part.startswith("\x1b"):
@@ -42,7 +42,7 @@ def typed(command):
 
 
 def drawn(lines):
-    """SVG of the lines of a terminal."""
+    """An SVG picture of a terminal with these lines."""
     size = f"{COLUMNS * WIDTH + 40:.0f} {len(lines) * HEIGHT + 30}"
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" font-family="monospace" font-size="14" fill="#e6e6e6">',
              '<rect width="100%" height="100%" rx="8" fill="#17191d"/>']
@@ -58,7 +58,7 @@ def drawn(lines):
 
 
 def recorded(file):
-    """(the time since the start, line) of a recording; of what a command or a part prints, the beginning and the end."""
+    """Yields (time since the start, line) of a recording. The middle of a long output is left out."""
     parts = []
     for line in file.read_text(encoding="utf-8").splitlines():
         seconds, text = line.split("\t", 1)
@@ -70,7 +70,7 @@ def recorded(file):
 
 
 def with_times(file):
-    """Lines of the terminal: a long one goes on in a second, and a time stands where it changes, beside words."""
+    """Yields the lines of the terminal. A long line is wrapped once; a time is shown before a line when the time has changed."""
     before = ""
     for time, text in recorded(file):
         for piece in textwrap.wrap(text, COLUMNS - 8, subsequent_indent="    ", max_lines=2, placeholder=" …", drop_whitespace=False) or [""]:
@@ -84,7 +84,7 @@ class Terminal(unittest.TestCase):
         file = SOURCE / "docs/pictures" / name
         if os.environ.get("GPUPROBE_ACCEPT"):
             file.write_text(picture, encoding="utf-8")
-        self.assertEqual(picture, file.read_text(encoding="utf-8"), "GPUPROBE_ACCEPT=1 draws it anew")
+        self.assertEqual(picture, file.read_text(encoding="utf-8"), "GPUPROBE_ACCEPT=1 draws the picture again")
 
     def test_first_contacts_are_what_was_recorded(self):
         recordings = sorted((SOURCE / "tests/data/first_contact").glob("*.txt"))

@@ -23,7 +23,7 @@ from console_test import FENCE, steps  # noqa: E402
 EXAMPLES = SOURCE / "docs/examples"
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
 NOTHING = SOURCE / "tests/data/machines/tsuku-none"
-# Prefer the compilers of the distribution.
+# The compilers of the distribution are preferred.
 PATH = f"{BIN}:/usr/bin:/bin:{os.environ['PATH']}"
 SANITIZERS = os.environ.get("GPUPROBE_SANITIZE")
 PROGRAM = ["sh", "-c", 'echo "$GPU_BACKEND $CUDA_VISIBLE_DEVICES"']
@@ -49,13 +49,13 @@ class ExampleCase(BusCase):
 
 
 def blocks():
-    """The steps of each example that README.md shows: how it is built, and last how it is run."""
+    """The commands of each example in README.md. The last command runs the example; the others build it."""
     page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     return [list(steps(text)) for language, text in FENCE.findall(page) if language == "console"]
 
 
 def compiler_of(block):
-    """None for a script."""
+    """The compiler that builds an example; None if the example is a script."""
     return next(word for word in block[0][0].split() if "=" not in word) if len(block) > 1 else None
 
 
@@ -67,7 +67,7 @@ def is_missing(block):
 
 @contextlib.contextmanager
 def refusing_daemon(path, answer):
-    """A socket on which each call gets that answer."""
+    """A server on a socket that gives each call this answer."""
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path)
         server.listen()
@@ -90,7 +90,7 @@ def refusing_daemon(path, answer):
 
 
 class Programs(ExampleCase):
-    """All take the same words and end the same way."""
+    """Tests that all programs take the same arguments and end in the same way."""
 
     @classmethod
     def setUpClass(cls):
@@ -104,7 +104,7 @@ class Programs(ExampleCase):
             environment |= {} if problem() else {key: value for key, value in more().items() if key != "PATH"}
         built_clients.RUST_TARGET.mkdir(parents=True, exist_ok=True)
         pathlib.Path(cls.sources, "rust").mkdir()
-        pathlib.Path(cls.sources, "rust/target").symlink_to(built_clients.RUST_TARGET)  # has the dependencies
+        pathlib.Path(cls.sources, "rust/target").symlink_to(built_clients.RUST_TARGET)  # contains the built dependencies
         if SANITIZERS:  # the library is built with these sanitizers
             environment["PATH"] = f"{folder.name}:{PATH}"
             for name in ("cc", "c++"):
@@ -120,7 +120,7 @@ class Programs(ExampleCase):
                                       stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
                 if (done.returncode, done.stdout.splitlines()) != (0, wanted):  # a warning is a failure
                     raise AssertionError(f"{command}: {done.stdout}")
-            if not (SANITIZERS and "ctypes" in run[0]):  # Python does not load the sanitizers first
+            if not (SANITIZERS and "ctypes" in run[0]):  # Python does not load the sanitizers' library first
                 cls.shown.append(run)
 
     def examples(self):
@@ -146,7 +146,7 @@ class Programs(ExampleCase):
                 self.assertIn("no backend fits for tsuku", done.stderr)
 
     def test_say_why_nothing_will_do(self):
-        """The programs that use the socket, with a daemon that refuses with one reason."""
+        """Tests the programs that use the socket with a daemon that refuses for one reason."""
         reason = {"code": "no-permission", "text": "this user cannot open the device nodes", "fix": "add the user to the group render",
                   "commands": [], "subject": {"gpu": "pci:0", "api": None, "path": "/dev/dri/renderD128"}, "detail": {}}
         candidate = {"backend": "cuda", "gpu": "pci:0", "verdict": "rejected", "reasons": [reason], "environment": {}}
@@ -155,7 +155,7 @@ class Programs(ExampleCase):
         text = json.dumps(refusal, separators=(",", ":")).encode() + b"\0"
         with refusing_daemon(f"{self.folder}/refusing", text) as path:
             for example in self.examples():
-                if example[-1] in ("run_with_gpu.py", "run-with-gpu.mjs"):  # over D-Bus
+                if example[-1] in ("run_with_gpu.py", "run-with-gpu.mjs"):  # these use D-Bus
                     continue
                 with self.subTest(example[-1]):
                     done = self.run_example(NOTHING, *example, "tsuku", *PROGRAM, cwd=self.sources, GPUPROBE_SOCKET=path)
@@ -170,14 +170,14 @@ class Programs(ExampleCase):
 
 
 class Which(ExampleCase):
-    """Fifteen lines that print which build to download, and why not another one, after each change. Integrate in five minutes shows them."""
+    """Tests programs of 15 lines that print after each change which build to download, and why not others. docs/integrating.md shows them."""
 
     LONGEST = 15
     CODE = re.compile(r"^func main|^fn main|^int main")
     LANGUAGES = {".cpp": "cpp", ".go": "go", ".rs": "rust"}
 
     def follow(self, program):
-        """Prints an answer, and another one after a change."""
+        """The first answer that the program prints, and the answer after a change."""
         self.start("--replay", str(H200), f"--socket={self.socket}", f"--state-dir={self.folder}")
         environment = {**os.environ, "GPUPROBE_SOCKET": self.socket, "LD_LIBRARY_PATH": str(BIN)}
         process = subprocess.Popen([program], env=environment, stdout=subprocess.PIPE, text=True)
@@ -189,7 +189,7 @@ class Which(ExampleCase):
         return first, self.answer(process)
 
     def answer(self, process):
-        """{variant: [verdict, why]}, and the first line as that of "download"."""
+        """{variant: [verdict, reason]} in one answer of the program. The first line is at the key "download"."""
         lines = [process.stdout.readline() for _ in range(self.count() + 1)]
         return {word.rstrip(":"): rest.split(" ", 1) for word, _, rest in (line.strip().partition(" ") for line in lines)}
 
@@ -253,14 +253,14 @@ class Page(unittest.TestCase):
             self.assertRegex(shown, rf"\b{re.escape(file.name)}\b")
 
     def test_is_built_as_a_whole(self):
-        """Without one of the compilers, Programs leaves its example out."""
+        """Skipped if a compiler is missing, because Programs then leaves out the examples that need it."""
         missing = [compiler_of(block) for block in blocks() if is_missing(block)]
         if missing:
-            self.skipTest(f"not there: {', '.join(missing)}: tools/install-dependencies --engines")
+            self.skipTest(f"not installed: {', '.join(missing)}: tools/install-dependencies --engines")
 
 
 class Service(ExampleCase):
-    """What systemd would do: the command before the start, then the file it wrote, then the program."""
+    """Tests the example unit as systemd would run it: ExecStartPre writes a file with variables, which the program then gets."""
 
     def unit(self):
         unit = configparser.ConfigParser(interpolation=None, strict=False)

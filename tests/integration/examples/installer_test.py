@@ -28,7 +28,7 @@ class Installer(ExampleCase):
         self.variants = {}
 
     def add(self, name, requires, tier, test="exit 0"):
-        """A build whose self-test is that piece of shell."""
+        """Adds a build whose self-test runs these shell commands."""
         program = f"#!/bin/sh\n{test}\n".encode()
         archive = self.archives / f"tool-{name}.tar.gz"
         with tarfile.open(archive, "w:gz") as tar:
@@ -72,7 +72,7 @@ class Installer(ExampleCase):
         self.assertEqual(sorted(path.name for path in self.prefix.iterdir()), sorted(names))
 
     def everyone(self):
-        """Who may be asked, and how."""
+        """{source of the answers: the option that selects it}."""
         return {"a daemon": f"--socket={self.socket}", "a capture": f"--replay={H200}"}
 
     def test_installs_the_first_of_the_chain_and_says_why(self):
@@ -148,7 +148,7 @@ class Installer(ExampleCase):
         self.add("cuda12", CUDA, 400)
         for machine in (BARE, H200):
             if machine == H200:
-                self.add("cuda12", CUDA, 400, "exit 1")  # no variant is left
+                self.add("cuda12", CUDA, 400, "exit 1")  # the self-test fails, so no variant is left
             done = self.install(machine=machine)
             self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
             self.assertIn("no variant fits", done.stderr)
