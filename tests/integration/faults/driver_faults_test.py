@@ -8,8 +8,8 @@ import unittest
 from fault_case import FAKES, FaultCase
 from bus_case import MANAGER, ROOT
 
-# API, fault, outcome, phase, note. The Vulkan and OpenCL loaders open a driver when an instance is
-# created.
+# (API, fault, outcome, phase, note). The phase is "instance" even if a Vulkan or OpenCL driver fails to load, because
+# their loaders open a driver only when an instance is created.
 DEATHS = (
     ("vulkan", "segv@load", "crashed", "instance", "^SIGSEGV in phase instance$"),
     ("vulkan", "segv@negotiate", "crashed", "instance", "^SIGSEGV"),
@@ -100,7 +100,7 @@ class Deaths(FaultCase):
 
 
 class Silence(FaultCase):
-    """An exit status proves nothing, and neither does output that is not a frame."""
+    """Tests that a worker without a final frame has not answered, whatever its exit status and its output are."""
 
     def test_it_is_never_taken_for_absence(self):
         self.start_healthy()
@@ -119,8 +119,8 @@ class Silence(FaultCase):
                 folder.mkdir()
                 (folder / "libcuda.so.1").write_bytes(content)
                 probe = self.fault("cuda", "none", folder)
-                # The dynamic linker skips a library with another word size and uses the next one; it reads
-                # beyond the end of a truncated library.
+                # The dynamic linker skips a library with another word size and uses the next one. If a library is
+                # truncated, the linker reads beyond its end.
                 wanted = {"of-32-bits": ("answered",), "cut": ("crashed", "failed")}
                 self.assertIn(probe["outcome"], wanted.get(what, ("failed",)), probe)
 
@@ -152,10 +152,10 @@ class Harmless(FaultCase):
 
 
 class Torrents(FaultCase):
-    """A GiB each. The deadline is another test's matter."""
+    """Tests with workers that each print one GiB. The deadline is long, because other tests cover it."""
 
     OPTIONS = ("--deadline-ms=60000",)
-    KEPT = 16 << 10  # KiB; a stream of frames may have 8 MiB of it
+    KEPT = 16 << 10  # KiB that the daemon may keep; a stream of frames may have up to 8 MiB
 
     def most_memory(self):
         status = pathlib.Path(f"/proc/{self.daemon.pid}/status").read_text(encoding="ascii")
@@ -234,7 +234,7 @@ class Lies(FaultCase):
 
 
 class Manifests(FaultCase):
-    """A file that is not a manifest is never passed to a loader."""
+    """Tests that a file that is not a manifest is never passed to a loader."""
 
     def test_each_is_told_and_costs_nobody_else(self):
         vendors = self.home / "opencl"
@@ -246,7 +246,7 @@ class Manifests(FaultCase):
         os.mkfifo(vendors / "pipe.icd")
         (self.home / "vulkan/deep.json").write_text("[" * 60_000, encoding="ascii")
         self.start_among_drivers()
-        self.assertEqual(self.launches("opencl"), 1, "only the driver that is one")
+        self.assertEqual(self.launches("opencl"), 1, "only the valid manifest was probed")
         told = {probe["driver"].rpartition("/")[2]: probe["outcome"] for probe in self.report()["probes"]}
         for name in ("large.icd", "nul.icd", "folder.icd", "loop.icd", "empty.icd", "pipe.icd", "deep.json"):
             self.assertEqual(told.get(name), "failed", name)

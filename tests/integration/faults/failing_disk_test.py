@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that fails at any one call of the daemon's, and from any call on.
+"""Tests with a disk that fails at one call of the daemon, or at this call and all later calls.
 
-The call that fails is the first, then the second, until everything that was asked came through without one. What is
-kept is then what was before or what was asked for, and nothing between.
+The first call fails, then in the next round the second call, and so on, until a request finishes before a call fails. After each
+round, the disk must have either the old state or the requested state, and no mixture of them.
 """
 import contextlib
 import errno
@@ -18,11 +18,11 @@ from fault_case import MANAGER, ROOT, FaultCase
 from bus_case import Failure
 from gi.repository import GLib
 
-HALF = -1  # half of a write
+HALF = -1  # instead of an error: writes only half of the data
 ONCE, FROM_THEN_ON = 0, 1
 FAILURES = [(errno.EIO, ONCE), (errno.EIO, FROM_THEN_ON), (errno.ENOSPC, ONCE), (errno.ENOSPC, FROM_THEN_ON),
             (errno.EROFS, FROM_THEN_ON), (HALF, FROM_THEN_ON)]
-MOST = 200  # disk calls that one request makes
+MOST = 200  # one request makes fewer disk calls than this
 
 
 class Orders:
@@ -43,7 +43,7 @@ class Orders:
 
 
 def each_call(orders, failure):
-    """Numbers of calls to fail, until none does."""
+    """Yields the number of the call that fails, until a round ends before this call."""
     for number in range(1, MOST):
         orders.give(number, failure)
         yield number
@@ -51,13 +51,13 @@ def each_call(orders, failure):
         orders.failures += orders.failed()
         if not orders.failed():
             return
-    raise AssertionError(f"more than {MOST} calls")
+    raise AssertionError(f"a request makes more than {MOST} disk calls")
 
 
 class FailingDiskCase(FaultCase):
     def setUp(self):
         if os.environ.get("GPUPROBE_SANITIZE"):
-            self.skipTest("a sanitizer's own library has to be the first")
+            self.skipTest("a sanitizer's library must be loaded first")
         if not shutil.which("cc"):
             self.skipTest("no C compiler")
         super().setUp()
@@ -86,7 +86,7 @@ class FailingDiskCase(FaultCase):
         self.wait_until(lambda: self.property(ROOT, MANAGER, "State") in ("ready", "degraded"), "the first probes")
 
     def restart(self):
-        """Not in an orderly way: what is on the disk is what is kept."""
+        """Kills the daemon and starts it again, so that it has only the state on the disk."""
         self.orders.give()
         self.end_daemon()
         self.start_daemon()
@@ -98,11 +98,11 @@ class FailingDiskCase(FaultCase):
         return {note["code"] for note in json.loads(self.manager("Describe"))["notes"]}
 
     def kept(self):
-        """The one override's backend."""
+        """The backend in the only override."""
         return self.manager("ListOverrides").get("torch", {}).get("Rule", {}).get("only", [None])[0]
 
     def decide(self, backend):
-        """Whether the daemon says that it did."""
+        """Sets the override. Returns whether the daemon reported success."""
         with contextlib.suppress(Failure):
             self.manager("SetOverride", GLib.Variant("(sa{sv})", ("torch", {"only": GLib.Variant("as", [backend])})))
             return True
@@ -128,7 +128,7 @@ class DecisionsOnAFailingDisk(FailingDiskCase):
                     self.assertIn(self.kept(), backends if not is_decided else backends[1:])
                     self.assertNotIn("state-ignored", self.notes())
                     self.orders.give()
-                    self.assertTrue(self.decide(backends[0]), "it works again")
+                    self.assertTrue(self.decide(backends[0]), "the disk works again")
                     self.orders.memory[32:40] = struct.pack("q", failed)
 
 

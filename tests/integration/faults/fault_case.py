@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon with only fake drivers, one of which is faulty."""
+"""Shared code of the tests of faults: a daemon with only fake drivers, one of which is faulty."""
 import json
 import os
 import pathlib
@@ -14,8 +14,8 @@ from gi.repository import Gio, GLib  # noqa: E402
 
 FAKES = pathlib.Path(os.environ["GPUPROBE_FAKES"])
 LIBRARIES = [FAKES / "nvidia/healthy", FAKES / "intel/healthy"]
-# The time that a cached answer may take while a driver misbehaves, in seconds. The median is compared, because
-# on a busy machine any single answer may be late. The goal is 50 ms.
+# The time that a cached answer may take while a driver misbehaves, in seconds. The goal is 50 ms. The tests compare
+# the median, because a single answer may be late on a busy machine.
 SLOWEST = 0.25
 # Twice the amount that the fakes need, so that a driver that allocates without end is stopped
 # early.
@@ -41,7 +41,7 @@ def processes():
 
 
 def files_below(folder):
-    """Without an error where what is walked through is removed meanwhile, which a Path's rglob() has."""
+    """All paths below the folder. Unlike Path.rglob(), does not fail if a folder is removed meanwhile."""
     return [os.path.join(place, name) for place, folders, files in os.walk(folder) for name in folders + files]
 
 
@@ -51,7 +51,7 @@ def parent_of(pid):
 
 
 class FaultCase(BusCase):
-    """start_healthy(), then fault() as often as there are rows."""
+    """Base class of the tests of faults. A test calls start_healthy() once, then fault() for each fault."""
 
     OPTIONS = ()
 
@@ -89,13 +89,13 @@ class FaultCase(BusCase):
         self.wait_until(lambda: not self.strays(self.daemon.pid), "the end of the first workers")
         self.calm = self.lasting_remains()
 
-    # Answers of the daemon.
+    # Calls of the daemon.
 
     def report(self):
         return json.loads(self.text())
 
     def text(self):
-        """The report as a file: as text, only so much is given in a short time."""
+        """The report, from a file descriptor, because the daemon limits how much text it sends in a short time."""
         _, descriptors = self.connection.call_with_unix_fd_list_sync(
             NAME, ROOT, MANAGER, "DescribeFd", None, None, Gio.DBusCallFlags.NONE, DEADLINE * 1000, None, None)
         with os.fdopen(descriptors.get(0), "rb") as file:
@@ -108,7 +108,7 @@ class FaultCase(BusCase):
     def outcomes(self):
         return {probe["api"]: probe["outcome"] for probe in self.report()["probes"]}
 
-    # Processes and files that are left behind.
+    # Processes and files that a worker leaves behind.
 
     def remains(self):
         """The resources that another probe must not increase."""
@@ -117,7 +117,7 @@ class FaultCase(BusCase):
         return {"descriptors": len(os.listdir(f"/proc/{pid}/fd")), "files": files, "processes": self.strays(pid)}
 
     def lasting_remains(self):
-        """The descriptors of a worker are closed a moment after it has ended."""
+        """remains(), when they no longer change: the daemon closes the descriptors of a worker a moment after its end."""
         seen = []
 
         def is_as_before():
@@ -129,7 +129,7 @@ class FaultCase(BusCase):
         return seen[-1]
 
     def strays(self, daemon):
-        """Its children, and whatever has its worker's environment."""
+        """The daemon's children, and all processes with the environment of its worker."""
         found = set()
         for pid in processes():
             try:
@@ -153,23 +153,23 @@ class FaultCase(BusCase):
         except AssertionError:
             self.fail(f"left: {seen[0]}, not {self.calm}")
 
-    # Definitions of faults.
+    # Setting faults.
 
     def set_fault(self, api, fault, library=""):
         (self.home / "fault").write_text(f"{api} {fault} {library}\n", encoding="utf-8")
 
     def need_plain_memory(self):
         if os.environ.get("GPUPROBE_SANITIZE"):
-            self.skipTest("a sanitizer needs more memory than the limit is")
+            self.skipTest("a sanitizer needs more memory than the limit allows")
 
     def need_plain_forks(self):
         if os.environ.get("GPUPROBE_SANITIZE"):
-            self.skipTest("a sanitizer makes forks of vforks, or up to 170 ms of each fork")
+            self.skipTest("with a sanitizer, vfork() is a fork(), and a fork takes up to 170 ms")
 
     def join_group(self, controller, limits):
-        """Puts the workers that do wrong into a control group of this test's. Skips it where there can be none.
+        """Puts faulty workers into a control group. Skips the test if no control group can be created.
 
-        `limits`: the files of either version of control groups, and what to write there.
+        `limits`: (file, value) pairs for both versions of control groups. Missing files are skipped.
         """
         root = pathlib.Path("/sys/fs/cgroup")
         if (root / controller).is_dir():
@@ -183,9 +183,9 @@ class FaultCase(BusCase):
                     (group / name).write_text(str(value), encoding="ascii")
             members = (group / "cgroup.procs").read_text(encoding="ascii")
         except OSError as error:
-            self.skipTest(f"no control group of our own: {error}")
+            self.skipTest(f"no control group can be created: {error}")
         if not any((group / name).exists() for name, _ in limits):
-            self.skipTest(f"{group}: without the controller {controller}")
+            self.skipTest(f"{group} does not have the controller {controller}")
         self.assertEqual(members, "")
         (self.home / "group").write_text(f"{group}/cgroup.procs", encoding="ascii")
         return group
@@ -194,7 +194,7 @@ class FaultCase(BusCase):
         return self.launched.read_text(encoding="utf-8").split().count(api)
 
     def ask(self, *apis):
-        """Probes, and asks for the cached report all the while."""
+        """Probes the APIs, and requests the cached report again and again meanwhile."""
         answers = []
 
         def answered(connection, result):
@@ -212,7 +212,7 @@ class FaultCase(BusCase):
         return answers[0]
 
     def fault(self, api, fault, library=""):
-        """Gives that API's probe. Everything else is as it was, and the daemon is the same."""
+        """Probes an API with a faulty driver and returns the probe. Checks that nothing else has changed, and that the daemon still runs."""
         if fault.startswith(("vfork", "family")):
             self.need_plain_forks()
         self.heal(api)
@@ -222,14 +222,14 @@ class FaultCase(BusCase):
         probe = self.probe_of(api)
         does_harm = probe["outcome"] in ("crashed", "timed-out")
         again = (2,) if does_harm else (1, 2)
-        self.assertIn(self.launches(api) - before, again, "asked once more where it did harm, or said something new")
+        self.assertIn(self.launches(api) - before, again, "a driver is probed a second time only if it did harm or reported something new")
         others = {other: outcome for other, outcome in self.outcomes().items() if other != api}
         self.assertEqual(others, {other: outcome for other, outcome in self.healthy.items() if other != api})
         self.assert_nothing_is_left()
         if does_harm:
             self.assert_is_held_back(api)
         self.assert_same_daemon()
-        self.assertLess(statistics.median(self.waits), SLOWEST, "cached answers took that long")
+        self.assertLess(statistics.median(self.waits), SLOWEST, "the median time of cached answers is too long")
         return probe
 
     def heal(self, api):

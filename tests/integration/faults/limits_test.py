@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon that may have little, and workers in a control group that gives them little."""
+"""Tests with a daemon that has few resources, and with workers in a control group with few resources."""
 import os
 import pathlib
 import resource
@@ -13,19 +13,19 @@ MIB = 1 << 20
 
 
 class Descriptors(FaultCase):
-    """As LimitNOFILE=32 has it."""
+    """Tests with a limit on descriptors, as with LimitNOFILE=32."""
 
     MOST = 32
 
     def test_an_answer_that_is_a_file_is_an_error_where_there_can_be_none(self):
         if os.environ.get("GPUPROBE_SANITIZE"):
-            self.skipTest("the undefined-behaviour sanitizer opens a pipe to look at an object's type")
+            self.skipTest("the undefined-behaviour sanitizer needs free descriptors, because it opens a pipe to check an object's type")
         self.start_healthy()
         _, hard = resource.prlimit(self.daemon.pid, resource.RLIMIT_NOFILE)
         numbers = sorted(int(fd) for fd in os.listdir(f"/proc/{self.daemon.pid}/fd"))
         free = [number for number in range(self.MOST) if number not in numbers]
         told = []
-        # The number of free descriptors: none for the file, one, none for sending it, and enough.
+        # From no free descriptor, so that the file cannot be opened, to enough descriptors to open and send the file.
         for most in (free[0], free[0] + 1, free[1] + 1, free[2] + 1, free[4] + 1):
             self.limit(most, hard)
             try:
@@ -34,7 +34,7 @@ class Descriptors(FaultCase):
                 told.append(Gio.DBusError.get_remote_error(error))
         self.assertIs(told[-1], True, told)
         self.assertIs(told[0] is True, False, told)
-        self.assertNotIn(None, told, "no answer at all")
+        self.assertNotIn(None, told, "a call got no answer")
         self.assert_same_daemon()
 
     def limit(self, soft, hard):
@@ -57,14 +57,14 @@ class Descriptors(FaultCase):
         self.limit(soft, hard)
         self.ask()
         self.assertEqual(self.outcomes(), self.healthy)
-        self.limit(self.MOST, self.MOST)  # permanently: an unprivileged process can't raise the limit again
+        self.limit(self.MOST, self.MOST)  # permanently, because an unprivileged process cannot raise its limit again
         self.ask_several_times()
         self.assert_nothing_is_left()
         self.assert_same_daemon()
 
 
 class Memory(FaultCase):
-    """64 MiB, which is what malloc gets."""
+    """Tests with a daemon whose data, including memory from malloc, is limited to 64 MiB."""
 
     MOST = 64 * MIB
     LONG = 24 * MIB
@@ -84,7 +84,7 @@ class Memory(FaultCase):
 
 
 class Bomb(FaultCase):
-    """Processes without end, as far as TasksMax lets them."""
+    """Tests with a driver that starts as many processes as the limit of its control group (TasksMax) allows."""
 
     OPTIONS = ("--deadline-ms=1500",)
     MOST = 100
