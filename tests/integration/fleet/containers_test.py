@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""podman resolves the devices of the exported CDI specification. What podman tells the OCI runtime is kept."""
+"""Tests that podman resolves the devices of the exported CDI specification. A fake OCI runtime stores the configuration from podman."""
 import json
 import subprocess
 import unittest
@@ -27,7 +27,7 @@ for word in "$@"; do
     esac
 done
 """
-# The specification is in a private /run, so that the /run of the machine is not changed.
+# Copies the specification to a private /run, so that the /run of the machine is not changed.
 RUN = """
 mount -t tmpfs tmpfs /run && mkdir /run/cdi && cp {folder}/gpuprobe.json /run/cdi/ || exit 77
 exec podman --root {folder}/root --runroot {folder}/runroot --tmpdir {folder}/tmp --runtime {folder}/crun \\
@@ -42,7 +42,7 @@ class Podman(fleet_case.FleetCase):
     def setUp(self):
         super().setUp()
         if subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
-            self.skipTest("mounts cannot be unshared here")
+            self.skipTest("mount namespaces cannot be created here")
         (self.folder / "rootfs").mkdir()
         runtime = self.write("crun", RECORDER.format(folder=self.folder))
         runtime.chmod(0o755)

@@ -14,7 +14,7 @@ PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def golden(name):
-    """The export of the machine with an H200 and the GPU of an AMD processor (tests/unit/export)."""
+    """The expected export of a machine with an H200 and the integrated GPU of an AMD processor (tests/unit/export)."""
     return (SOURCE / f"tests/data/fleet/{name}.txt").read_text(encoding="utf-8")
 
 

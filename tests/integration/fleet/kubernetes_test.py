@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the DaemonSet in data/kubernetes: the requirements of the API server and of Node Feature Discovery."""
+"""Tests that the DaemonSet in data/kubernetes meets the requirements of the API server and of Node Feature Discovery."""
 import json
 import re
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The alerts and the dashboard of data/monitoring, by promtool, over what the golden machine tells."""
+"""Tests the alerts and the dashboard in data/monitoring with promtool and the metrics of the golden machine."""
 import json
 import re
 import unittest
@@ -15,7 +15,7 @@ CHANGE, END = 60, 180  # minutes: there is no fault before CHANGE, and the alert
 
 
 def series():
-    """{series with its instance: value} of the golden export, as Prometheus has them."""
+    """{series with the label "instance": value} of the golden export, as Prometheus stores them."""
     found = {f'up{{instance="{MACHINE}"}}': "1"}
     for line in fleet_case.golden("prometheus").splitlines():
         if line.startswith("gpuprobe_"):
@@ -26,7 +26,7 @@ def series():
 
 
 def values(before, after):
-    """From CHANGE on, `after`: None is a series that has gone."""
+    """The values of a series as promtool reads them: `before`, then `after` from CHANGE on. If `after` is None, the series ends."""
     rest = "_" if after is None else after
     return f"{before}x{CHANGE - 1} {rest}x{END - CHANGE}"
 
@@ -36,7 +36,7 @@ def rules():
 
 
 def filled(template, labels, value):
-    """A text of an alert; a label that it names and the alert lacks is a KeyError."""
+    """The text of an alert with its values. Raises KeyError if the text names a label that the alert does not have."""
     text = re.sub(r"{{ \$labels\.(\w+) }}", lambda found: labels[found[1]], template)
     return text.replace("{{ $value | humanize1024 }}", value)
 
@@ -44,8 +44,8 @@ def filled(template, labels, value):
 GPU = {"instance": MACHINE, "gpu": "0000:18:00.0"}
 INFO = {**GPU, "card": "card0", "uuid": "GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c", "vendor": "nvidia", "model": "NVIDIA H200",
         "arch": "sm_90", "target": "sm_90", "kind": "discrete", "driver": "nvidia", "driver_version": "580.95.05", "vulkan": "1.4.312"}
-# The changes (a part of the series, or after "+" a new series, with the value after the change), and the alerts that they cause, with their
-# labels.
+# {situation: (changes, alerts)}. The changes are {part of a series, or "+" and a new series: value after the change}; the alerts are
+# {alert: labels}.
 SITUATIONS = {
     "nothing happens": ({}, {}),
     "a GPU falls off the bus": ({'gpu="0000:18:00.0"': None}, {"GpuMissing": INFO}),
@@ -70,7 +70,7 @@ SITUATIONS = {
 
 
 def test_of(changes, wanted):
-    """One entry of promtool's test file."""
+    """An entry of promtool's test file: applies the changes and expects the alerts in `wanted`."""
     inputs = []
     for name, value in series().items():
         changed = [after for part, after in changes.items() if part in name]
@@ -106,7 +106,7 @@ class Monitoring(fleet_case.FleetCase):
         self.assertEqual({rule["alert"] for rule in rules()}, {alert for _, wanted in SITUATIONS.values() for alert in wanted})
 
     def test_an_alert_that_is_not_expected_is_told(self):
-        """That the test can fail."""
+        """Tests that promtool fails if an alert is not expected."""
         changes, _ = SITUATIONS["a driver crashes"]
         done = self.promtool({"rule_files": [str(DATA / "alerts.yml")], "evaluation_interval": "1m", "tests": [test_of(changes, {})]})
         self.assertNotEqual(done.returncode, 0)

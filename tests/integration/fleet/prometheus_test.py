@@ -8,7 +8,7 @@ import urllib.request
 import fleet_case
 
 MISSING = fleet_case.missing("promtool", "prometheus-node-exporter")
-# The golden machine exported verdicts for these variants.
+# A manifest with variants for which the golden machine exports verdicts.
 VARIANTS = """{"schema":"gpuprobe.variants/1","name":"llama.cpp","platforms":{"linux-x86_64":{"variants":{
 "cuda13":{"requires":{},"artifact":{"type":"oci","ref":"x"}},"rocm7":{"requires":{},"artifact":{"type":"oci","ref":"y"}}}}}}"""
 
@@ -61,7 +61,7 @@ class Prometheus(fleet_case.FleetCase):
         self.assertIn("node_textfile_scrape_error 0", self.scraped())
 
     def found(self, variant):
-        """Whether the selector finds the golden machine by its verdict on a variant of llama.cpp, by promtool."""
+        """Whether the PromQL selector for a variant of llama.cpp finds the golden machine, as evaluated by promtool."""
         manifest = self.write("manifest.json", VARIANTS)
         query = self.ctl("selector", "llama.cpp", variant, f"--manifest={manifest}", "--orchestrator=promql").stdout
         inputs = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Slurm cluster with one node that is there, on 127.0.0.1, that touches nothing outside its folder."""
+"""A Slurm cluster on 127.0.0.1 with one running node. The cluster changes nothing outside its folder."""
 import contextlib
 import os
 import pathlib
@@ -43,12 +43,13 @@ PartitionName=all Nodes=ALL Default=YES State=UP
 
 
 def missing():
-    """Why there can be no cluster here; empty when there can."""
-    return fleet_case.missing(*PROGRAMS) or ("" if os.geteuid() == 0 else "slurmd starts as root only")
+    """The reason why no cluster can be started here; empty if it can."""
+    return fleet_case.missing(*PROGRAMS) or ("" if os.geteuid() == 0 else "only root can start slurmd")
 
 
 class Cluster(contextlib.ExitStack):
-    """With gres.conf's text, the node's line of slurm.conf, GresTypes and lines of nodes that never come. `node` is the machine's name."""
+    """A cluster with this text of gres.conf, and with these parts of slurm.conf: the line of the running node (its name is
+    `node`), GresTypes, and lines of nodes that never start."""
 
     node = socket.gethostname().split(".")[0]
 
@@ -86,7 +87,7 @@ class Cluster(contextlib.ExitStack):
         end = time.monotonic() + 30
         while not is_there():
             if time.monotonic() > end:
-                raise RuntimeError(f"{what} did not come: {self.logs()}")
+                raise RuntimeError(f"{what} did not start: {self.logs()}")
             time.sleep(0.05)
 
     def logs(self):

@@ -13,7 +13,7 @@ MISSING = slurm_cluster.missing()
 CUDA = """{"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":{"requires":
 {"host":{"glibc_min":"2.35"},"device":{"backend":"cuda","cuda":{"toolkit":"%s","sass":["8.0","9.0"],"exact":true}}},
 "artifact":{"type":"oci","ref":"x"}}}}}}"""
-# Slurm refuses a feature that no node has. This node has such features, but is never started.
+# Slurm refuses a query with a feature that no node has. This node has the features of the queries, but is never started.
 OTHER = "NodeName=other NodeAddr=127.0.0.2 CPUs=2 RealMemory=500 State=DOWN Feature=cuda_sm80,cuda_drv525,glibc2.31"
 
 
@@ -21,7 +21,7 @@ OTHER = "NodeName=other NodeAddr=127.0.0.2 CPUs=2 RealMemory=500 State=DOWN Feat
 class Slurm(fleet_case.FleetCase):
     @classmethod
     def setUpClass(cls):
-        """The mixed machine, its nodes as ones that are there."""
+        """Starts a cluster with the golden machine as a node. Links to /dev/null replace its device nodes."""
         folder = tempfile.mkdtemp(prefix="gpuprobe-slurm-nodes-")
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
         node = slurm_cluster.Cluster.node
@@ -37,7 +37,7 @@ class Slurm(fleet_case.FleetCase):
     def fake_node(folder, name):
         path = pathlib.Path(folder) / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.symlink_to("/dev/null")  # Slurm reads the device number
+        path.symlink_to("/dev/null")  # a link to a device, because Slurm reads the device number
         return path
 
     def job(self, *options):
@@ -59,7 +59,7 @@ class Slurm(fleet_case.FleetCase):
         self.assertEqual(self.job("--constraint=var_llamacpp_cuda13").returncode, 0)
 
     def select(self, toolkit):
-        """The query for a variant with code for sm_80 and sm_90, given the features that there are."""
+        """The exit status and the query of selector for a variant with kernels for sm_80 and sm_90, given the features of all nodes."""
         manifest = self.write("manifest.json", CUDA % toolkit)
         features = self.cluster.run("sinfo", "-h", "-o", "%f").stdout
         done = self.ctl("selector", "p", "v", f"--manifest={manifest}", "--orchestrator=slurm", f"--features={features}",

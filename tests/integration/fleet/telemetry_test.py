@@ -16,10 +16,10 @@ NAME = "node7"
 
 
 def plain(attributes):
-    """The texts of a list of attributes, by key; each key is there once, as the protocol wants it."""
+    """{key: text} of a list of attributes. The protocol requires that each key occurs only once."""
     texts = {attribute["key"]: attribute["value"]["stringValue"] for attribute in attributes}
     if len(texts) != len(attributes):
-        raise AssertionError(f"a key is there twice: {attributes}")
+        raise AssertionError(f"a key occurs twice: {attributes}")
     return texts
 
 
@@ -29,12 +29,12 @@ def metrics_of(request):
 
 
 def points_of(metric):
-    """Attributes and value of each point."""
+    """The attributes and the value of each data point."""
     return [(plain(point["attributes"]), int(point["asInt"])) for point in metric["sum"]["dataPoints"]]
 
 
 def without_empty(value):
-    """A list without items and one that is not there are the same message."""
+    """A message without its empty lists, because an empty list and a missing list are encoded in the same way."""
     if isinstance(value, list):
         return [without_empty(item) for item in value]
     if isinstance(value, dict):
@@ -55,13 +55,13 @@ class Telemetry(fleet_case.FleetCase):
         return json.loads(done.stdout)
 
     def of(self, machine, *words):
-        """What gpuprobectl prints of a recorded machine; 3 says that something is left out."""
+        """The output of gpuprobectl for a recorded machine. Exit status 3 is allowed: it means that the output is incomplete."""
         done = self.run_command(fleet_case.BIN / "gpuprobectl", f"--replay={MACHINES / machine}", *words, check=False)
         self.assertIn(done.returncode, (0, 3), done.stderr)
         return done.stdout
 
     def exported(self, machine):
-        """The request: one line of a file that a collector reads."""
+        """The exported request, which is one line of a file that a collector reads."""
         text = self.of(machine, "export", "otlp", f"--node={NAME}")
         self.assertEqual((text.count("\n"), text[-1:]), (1, "\n"))
         return json.loads(text)
@@ -74,7 +74,7 @@ class Telemetry(fleet_case.FleetCase):
             self.assertEqual(received, without_empty(request), name)
 
     def test_what_the_protocol_does_not_know_is_noticed(self):
-        """Tests that the check can fail."""
+        """Tests that the comparison of requests can fail."""
         request = json.loads(fleet_case.golden("otlp"))
 
         def point(of):
