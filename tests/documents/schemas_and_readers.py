@@ -28,8 +28,8 @@ DOCUMENTS = {
     "distributions": ["data/knowledge/distributions.json"],
     "model": ["tests/fuzz/seeds/model/*.json"],
 }
-# Errors that only the reader can report, because a schema does not know the names of facts or how members depend on
-# each other.
+# Errors that only the reader can report, because a schema cannot contain the names of facts, or how members depend
+# on each other.
 ABOUT_VARIABLES = ["a data file may not name this variable", "this variable loads files"]  # this depends on the application's name
 ABOUT_PROFILES = [*ABOUT_VARIABLES, "no such fact", "expected a version", "not a reader or a variable", "and \"forwards\"$",
                   "not a backend or a GPU library"]
@@ -119,7 +119,7 @@ def changes(value):
 
 
 def pieces(document):
-    """The document itself or, if it has long lists, one document per list item: small documents are read faster."""
+    """The document itself or, if it has long lists, one document per list item, because small documents are read faster."""
     lists = [key for key, value in document.items() if isinstance(value, list) and len(value) > 8]
     if not lists:
         return [document]

@@ -74,7 +74,7 @@ class HotPlugCase(BusCase):
             self.bed.remove_device(device)
 
     def rounds(self):
-        """How often each driver was probed."""
+        """The number of times that the drivers were probed."""
         return self.launched.read_text(encoding="utf-8").split().count("pci")
 
     def processor_seconds(self):

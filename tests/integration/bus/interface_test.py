@@ -19,8 +19,8 @@ def shape(interface):
         return sorted(
             (item.get("name"), item.get("value"))
             for item in node.findall("annotation")
-            # Only the code generator reads Method.Async; sd-bus shows systemd1.Privileged only on system
-            # buses.
+            # Left out, because only the code generator reads Method.Async, and sd-bus shows
+            # systemd1.Privileged only on system buses.
             if not item.get("name").endswith((".Method.Async", ".systemd1.Privileged"))
         )
 

@@ -172,7 +172,7 @@ class BusLoss(BusCase):
         self.start_on(machine)
         self.connection.set_exit_on_close(False)
         self.bus.stop()
-        self.bus.process.stdout = open(os.devnull, "rb")  # the clean-up closes it again
+        self.bus.process.stdout = open(os.devnull, "rb")  # because the clean-up closes it again
         code, seconds = self.terminate()
         self.assertEqual(code, 0)
         self.assertLess(seconds, 3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a profile folder adds and replaces profiles, that broken profiles are ignored, and that the answers of a profile are sent on the bus."""
+"""Tests that a profile folder adds and replaces profiles, that broken profiles are ignored, and that the D-Bus reply has the profile's answers."""
 import json
 import os
 import pathlib

@@ -75,7 +75,7 @@ class Crowds(StrainCase):
             while serials:
                 message = peer.receive()
                 if message.answers not in serials:
-                    continue  # the bus sends each client its name
+                    continue  # the message with which the bus sends each client its name
                 self.assertIsNone(message.error)
                 answers.add(message.data[message.start:])
                 serials.discard(message.answers)
@@ -84,7 +84,7 @@ class Crowds(StrainCase):
         self.assert_memory_comes_back()
 
     def assert_memory_comes_back(self):
-        """The memory that many callers needed is returned after they stop."""
+        """Checks that the daemon returns the memory that many callers needed after they stop."""
         if self.patient.is_instrumented:
             return  # a sanitizer keeps freed memory in order to detect later accesses
         for _ in range(100):
@@ -168,8 +168,8 @@ class SlowReaders(StrainCase):
 
     def assert_prompt(self):
         _median, late, _longest = self.waits()
-        # The limit is a quarter of a second, or more if other programs use the machine. A stall takes
-        # at least 5 s.
+        # At most a quarter of a second, or more if other programs use the machine. If the bus stalled, calls
+        # would wait at least 5 s.
         busy = max(1, os.getloadavg()[0] / os.cpu_count())
         self.assertLess(late, 250 * busy)
         self.assert_unharmed()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the stages verify and measure of Probe, with a fake worker whose answers the test sets."""
+"""Tests Probe with the stages verify and measure, and with a fake worker whose answers each test sets."""
 import pathlib
 
 import told_worker as told
@@ -53,7 +53,7 @@ class Trials(BusCase):
         self.probe(stage="verify")
         self.wait_until(lambda: len(received) == 2, "the progress of two targets")
         self.assertEqual(received, [(ROOT, ("Probe", 0.5)), (ROOT, ("Probe", 1.0))])
-        self.ping(other)  # earlier messages of the bus arrive before the answer
+        self.ping(other)  # messages that the daemon has sent before arrive first
         while GLib.MainContext.default().iteration(False):
             pass
         self.assertEqual(of_others, [])

@@ -29,7 +29,7 @@ class Unit(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuprobe-unit-"))
         self.addCleanup(shutil.rmtree, self.folder)
         for unit in (UNIT, WORKER, SOCKET, VARLINK, *EXPORT):
-            # systemd-analyze cannot find files that are not installed yet, such as the programs.
+            # systemd-analyze cannot find files that are not installed yet, such as the programs in ExecStart.
             lines = ["ExecStart=/bin/true" if line.startswith("ExecStart=") else line
                      for line in unit.read_text().splitlines()]
             (self.folder / unit.name).write_text("\n".join(lines) + "\n")

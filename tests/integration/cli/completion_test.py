@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of shell completion: the words of the program, the names on the machine, and nothing if it fails."""
+"""Tests of shell completion: verbs and options, names on the machine, and no completions if gpuprobectl fails."""
 import json
 import pathlib
 import re

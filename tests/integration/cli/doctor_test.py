@@ -110,7 +110,7 @@ class Machines(unittest.TestCase):
 
 
 class Here(unittest.TestCase):
-    """Tests on the running machine: the doctor reads only the listed variables of its environment."""
+    """Tests on the running machine, on which the doctor examines the listed surroundings of the caller."""
 
     def found(self, **environment):
         done = run("--direct", "doctor", "-j", **environment)
@@ -125,7 +125,7 @@ class Here(unittest.TestCase):
 
 
 class Captured(unittest.TestCase):
-    """Tests that a capture contains the environment of the process that made it, so that the findings are those of the original machine."""
+    """Tests that a capture contains the surroundings of the process that made it, so that a replay has the same findings as the machine."""
 
     LIMIT = 1 << 20
 

@@ -80,7 +80,7 @@ class Daemon:
                 except OSError:
                     pass  # the subscriber has disconnected
 
-    # The methods of org.gpuprobe -----------------------------------------------------------------------------------
+    # The methods of org.gpuprobe ------------------------------------------------------------------------------------
 
     def GetInfo(self, _parameters):
         return {"vendor": "gpuprobe", "product": "gpuprobe", "version": "0.1.0", "url": "", "interfaces": ["org.gpuprobe"]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the two programs of `gpuprobectl` give the same answers as the whole program."""
+"""Tests that the small program gpuprobectl gives the same answers as gpuprobectl-whole, which it starts if necessary."""
 import os
 import pathlib
 import re
@@ -64,7 +64,7 @@ class Front(SocketCase):
 
 
 class FrontHelp(unittest.TestCase):
-    """The small program prints every help page even if the whole program is not installed."""
+    """Tests that the small program prints every help page even if the whole program is not installed."""
 
     @classmethod
     def setUpClass(cls):

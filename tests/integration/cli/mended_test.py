@@ -135,7 +135,7 @@ def amd(machine):
 class MendedCase(unittest.TestCase):
     def setUp(self):
         if not may_mount():
-            self.skipTest("it needs root, unshare, chroot and setpriv")
+            self.skipTest("this test needs root, unshare, chroot and setpriv")
         folder = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)

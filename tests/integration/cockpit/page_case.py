@@ -162,7 +162,7 @@ class PageCase(BusCase):
         self.ask("open", url=f"http://127.0.0.1:{self.port}{path}")
 
     def show(self, path=DIRECT):
-        """Opens the page and waits until all data that it requests by itself has arrived."""
+        """Opens the page and waits for all data that the page requests when it is opened."""
         self.open(path)
         self.see("#install-answer", "torch")
 

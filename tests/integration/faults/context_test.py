@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the memory of a context, from NVML in a confined worker to the report and to plan."""
+"""Tests how much memory a CUDA context needs: a sandboxed worker measures it with NVML, and the report and plan contain it."""
 import json
 import os
 import pathlib
@@ -41,8 +41,8 @@ class ContextsOfADaemon(FaultCase):
         self.assertEqual(self.counted(), 523 + 7)
 
     def test_is_measured_although_somebody_has_just_left(self):
-        # The GPU frees the memory of a process only a moment after it has ended. Here, two workers have just ended: that
-        # of the previous API, and the NVML worker that reported the used memory.
+        # The memory of a process is returned only a moment after its end. Here, two workers have just ended: the worker of
+        # the previous API, and the NVML worker that reported the used memory.
         self.start_healthy()
         self.set_fault("cuda", "another-leaves")
         self.assertEqual(self.measured(), 523 * MIB)

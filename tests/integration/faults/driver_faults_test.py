@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of faults of drivers, with one row for each fault (tests/fakes/fault.h)."""
+"""Tests of driver faults, with one row for each fault (tests/fakes/fault.h)."""
 import os
 import pathlib
 import time
@@ -62,7 +62,7 @@ HARMLESS = (
     ("cuda", "endless-devices"),
     ("level_zero", "endless-devices"),
 )
-# Loaders that use these counts without a check crash.
+# A loader may crash, because it uses these counts without a check.
 BELIEVED = (
     ("vulkan", "endless-devices"),
     ("vulkan", "many-devices"),
@@ -177,7 +177,7 @@ class Torrents(FaultCase):
 
 
 class Hangs(FaultCase):
-    # Several times as long as a healthy daemon needs on a busy machine.
+    # The deadline is several times the time that a healthy daemon needs on a busy machine.
     OPTIONS = ("--deadline-ms=1000",)
 
     def test_each_ends_at_the_deadline(self):

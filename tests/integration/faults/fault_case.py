@@ -17,7 +17,7 @@ LIBRARIES = [FAKES / "nvidia/healthy", FAKES / "intel/healthy"]
 # The time that a cached answer may take while a driver misbehaves, in seconds. The goal is 50 ms. The tests compare
 # the median, because a single answer may be late on a busy machine.
 SLOWEST = 0.25
-# Twice the amount that the fakes need, so that a driver that allocates without end is stopped
+# Twice as much as the fake drivers need, so that a driver that never stops allocating is stopped
 # early.
 ADDRESS_SPACE_KIB = 2_000_000
 MARK = "GPUPROBE_FAULT_CASE"
@@ -89,7 +89,7 @@ class FaultCase(BusCase):
         self.wait_until(lambda: not self.strays(self.daemon.pid), "the end of the first workers")
         self.calm = self.lasting_remains()
 
-    # Calls of the daemon.
+    # Answers from the daemon.
 
     def report(self):
         return json.loads(self.text())
@@ -151,7 +151,7 @@ class FaultCase(BusCase):
         try:
             self.wait_until(is_calm, "nothing left")
         except AssertionError:
-            self.fail(f"left: {seen[0]}, not {self.calm}")
+            self.fail(f"left behind: {seen[0]}, instead of {self.calm}")
 
     # Setting faults.
 

@@ -15,7 +15,7 @@ NFD = "/etc/kubernetes/node-feature-discovery"
 LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?\Z")
 # Source: Kubernetes API reference, HostPathVolumeSource.
 HOST_PATH_TYPES = {"", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"}
-# The schema of Kubernetes for the members that the manifest has.
+# The part of Kubernetes' schema that describes the members in the manifest.
 SCHEMA = json.loads((fleet_case.SOURCE / "tests/data/kubernetes/daemonset.schema.json").read_text(encoding="utf-8"))
 
 
