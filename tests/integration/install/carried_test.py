@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/packages: each client, installed offline into an empty place, asks the program in its package, which gives the answers of
-gpuprobectl; or the daemon, if one runs.
+"""Tests tools/packages: each client is installed offline into an empty folder. A client calls the daemon if one runs; otherwise it
+runs the program in its package, which gives the same answers as gpuprobectl.
 
-GPUPROBE_FILE is a program that tools/portable made, for the packages to contain; without it, gpuprobectl of this build.
-GPUPROBE_MACHINES=all replays all recorded machines instead of every tenth."""
+GPUPROBE_FILE is the program that the packages contain, made by tools/portable. If it is not set, they contain gpuprobectl of
+this build. GPUPROBE_MACHINES=all replays all recorded machines instead of every tenth."""
 import base64
 import csv
 import hashlib
@@ -28,12 +28,12 @@ FILE = pathlib.Path(os.environ.get("GPUPROBE_FILE") or BIN / "gpuprobectl-whole"
 ASK = HERE / "carried"
 NOBODY = 65534
 QUESTIONS = [("Select", {"application": "llama.cpp"}), ("Recommend", {"application": "torch"}), ("Diagnose", {"environment": {}})]
-# No other installation: neither gpuprobectl, nor a daemon, nor a home.
+# An environment without gpuprobectl, a daemon or a home folder.
 ALONE = {"PATH": "/usr/bin:/bin", "GPUPROBE_SOCKET": "/nothing", "HOME": "/nothing", "LC_ALL": "C.UTF-8"}
 
 
 def replayed():
-    """Recorded machines."""
+    """The folders of the recorded machines that are replayed."""
     machines = sorted(path for path in MACHINES.iterdir() if path.is_dir() and path.name != "LICENSES")
     return machines if os.environ.get("GPUPROBE_MACHINES") == "all" else machines[::10]
 
@@ -46,7 +46,7 @@ def run(*words, **more):
 
 
 class Carried:
-    """A package of each client, with a program that replays the machine of $MACHINE."""
+    """Tests of the package of a client. The program in the package replays the machine in $MACHINE."""
 
     @classmethod
     def setUpClass(cls):
@@ -64,7 +64,7 @@ class Carried:
         cls.ask = cls.installed()
 
     def answers(self, *, user=None, file=None, **environment):
-        """The output of the program with the installed client."""
+        """The answers that a program with the installed client prints."""
         as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
         text = run(*as_user, *self.ask, file or self.questions, env={**ALONE, **environment}, cwd="/")
         return [json.loads(line) for line in text.splitlines()]
@@ -75,7 +75,7 @@ class Carried:
         return path
 
     def assert_contains(self, program, *names):
-        """A release archive contains these files, and the program below a name."""
+        """Checks that the archive contains these files, and the program in a file whose name begins with `program`."""
         (archive,) = self.packages.glob("*.tar.gz")
         with tarfile.open(archive) as members:
             held = {member.name.partition("/")[2]: member for member in members.getmembers()}
@@ -109,7 +109,7 @@ class Carried:
         (found,) = self.answers(file=self.one_question(), GPUPROBE_SOCKET=self.path)
         self.assertEqual(found, self.call("Describe"))
         self.end_daemon()
-        with self.assertRaises(AssertionError):  # the program ends with status 9 and no answer
+        with self.assertRaises(AssertionError):  # the program ends with status 9 and without an answer
             self.answers(file=self.one_question(), GPUPROBE_SOCKET=self.path)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one-file program of the profile "embed" gives the full program's answers. tools/portable --profile embed builds it;
-tests/portable/run --profile embed runs it in the roots of several systems."""
+"""Tests that the one-file program of the profile "embed" gives the same answers as the full program. tools/portable --profile embed
+builds the one-file program; tests/portable/run --profile embed runs it in the root folders of several distributions."""
 import concurrent.futures
 import json
 import os
@@ -23,7 +23,7 @@ LEFT_OUT = ("run", "watch", "export", "selector", "verify", "check", "plan", "pr
 
 
 def ask(program, *words):
-    """The exit status, the output and the messages."""
+    """The exit status, the standard output and the standard error of a program."""
     environment = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
     done = subprocess.run([program, *words], capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
                           env=environment)

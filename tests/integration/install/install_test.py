@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the files that `cmake --install` installs, and that they work there."""
+"""Tests that `cmake --install` installs the right files, and that the installed files work."""
 import os
 import pathlib
 import re
@@ -103,7 +103,7 @@ class Installed(unittest.TestCase):
     def test_a_program_builds_by_what_pkg_config_says(self):
         self.need_plain_library()
         flags = self.build("pkg-config", "--cflags", "--libs", "gpuprobe").split()
-        self.assertNotIn("-lsystemd", flags)  # of a shared library
+        self.assertNotIn("-lsystemd", flags)  # the flags are for the shared library
         self.build("c++", "-std=c++20", EXAMPLE, *flags, "-o", "by-pkg-config")
         self.assert_runs(self.root / "by-pkg-config")
         self.assertEqual(self.build("pkg-config", "--variable=bus_name", "gpuprobe").strip(), "org.gpuprobe.GpuProbe1")

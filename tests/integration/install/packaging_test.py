@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packages of other distributions: their recipes are read by the tools that these have, and hold what is installed."""
+"""Tests the packages of other distributions: the distributions' tools read the recipes, and the packages contain all installed files."""
 import hashlib
 import json
 import os
@@ -17,7 +17,7 @@ SPEC = FOLDER / "gpuprobe.spec"
 
 
 def setting(name):
-    """A variable of the build's configuration."""
+    """The value of a CMake variable of this build."""
     return re.search(rf"^{name}:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(encoding="utf-8"), re.M)[1]
 
 
@@ -46,7 +46,7 @@ class Recipes(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("rpmbuild"), "rpmbuild is not installed: tools/install-dependencies --engines")
     def test_rpmbuild_packages_all_that_is_installed(self):
-        """Of this build, in its own prefix: rpmbuild fails on a file that no package has, and on one that is not there."""
+        """Packages this build. rpmbuild fails if an installed file is in no package, and if a listed file does not exist."""
         prefix = setting("CMAKE_INSTALL_PREFIX")
         defined = {"__os_install_post": "%{nil}", "_binary_payload": "w0.gzdio"}
         words = [word for name, value in defined.items() for word in ("--define", f"{name} {value}")]

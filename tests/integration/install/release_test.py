@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of tools/release with a clone that has a tag: its files, that they are reproducible, and their signatures."""
+"""Tests of tools/release with a tagged clone: the files of a release, their reproducibility, and their signatures."""
 import hashlib
 import json
 import os
@@ -17,7 +17,7 @@ import zipfile
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BUILD = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent
 TAG = "v0.1.0"
-# Replaces the program that tools/portable makes, because making it takes minutes.
+# Used instead of the program from tools/portable, which takes minutes to build.
 PROGRAM = pathlib.Path("/usr/bin/true")
 ARCH = platform.machine()
 WORD = {"x86_64": "x64", "aarch64": "arm64"}.get(ARCH)
@@ -39,7 +39,7 @@ def missing():
     return "" if (SOURCE / ".git").exists() else "this tree is not git's"
 
 
-# A Debian package with one file.
+# Builds a Debian package with one file.
 DUMMY = """mkdir -p "$3"
 cd "$3"
 mkdir -p root/DEBIAN root/usr/bin
@@ -60,7 +60,7 @@ def held_by(wheel):
 
 
 class Releases:
-    """A clone that has a tag, of which releases are made."""
+    """Base class of tests that make releases of a tagged clone."""
 
     @classmethod
     def setUpClass(cls):
@@ -70,7 +70,7 @@ class Releases:
         cls.environment = {"PATH": os.environ["PATH"], "HOME": folder.name, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
                            "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b", "GNUPGHOME": f"{folder.name}/keys"}
         cls.git("clone", "--quiet", "--shared", "--no-checkout", SOURCE, cls.clone)
-        # Copy only the files of the current tree that are needed here, because the whole tree has
+        # Copy only those files of the source tree that are needed here, because the whole tree has
         # 30,000 files.
         for words in (["read-tree", "--empty"], ["add", *NEEDED], ["commit", "--quiet", "--message=release"], ["tag", TAG], ["tag", "0.2.0"]):
             cls.git("-C", SOURCE, f"--git-dir={cls.clone}/.git", f"--work-tree={SOURCE}", *words)
@@ -86,7 +86,7 @@ class Releases:
         self.folder = pathlib.Path(folder.name)
 
     def release(self, *words, code=0, mask=0o022, clone=None, **settings):
-        # The types come from the build that is tested, because building the clone would take
+        # The generated types are from the build that is tested, because building the clone would take
         # minutes.
         done = subprocess.run([(clone or self.clone) / "tools/release", "--built", BUILD, "--program", PROGRAM, *words], env={**self.environment, **settings}, umask=mask,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
@@ -94,7 +94,7 @@ class Releases:
         return done.stdout + done.stderr
 
     def clone_with(self, **programs):
-        """A clone whose tag has other programs in tools/: those there take an hour."""
+        """A clone with a tag in which scripts replace programs in tools/, because the original programs run for an hour."""
         clone = self.folder / "with other programs"
         self.git("clone", "--quiet", self.clone, clone)
         for name, text in programs.items():
@@ -105,7 +105,7 @@ class Releases:
         return clone
 
     def new_key(self):
-        """A folder of gpg with a key of release@example.org."""
+        """A home folder of gpg with a key for release@example.org."""
         keys = self.folder / "keys"
         keys.mkdir(mode=0o700)
         self.addCleanup(subprocess.run, ["gpgconf", "--homedir", keys, "--kill", "all"], check=False)
@@ -209,7 +209,7 @@ class Release(Releases, unittest.TestCase):
         for name, package in files.items():
             self.assertEqual(package["checksums"][0]["checksumValue"], hashlib.sha256((made / name).read_bytes()).hexdigest())
         linked = {packages[other]["name"] for one, kind, other in relations if kind == "STATIC_LINK"}
-        # Every library in the build of the portable program is listed.
+        # The list contains every library with which the portable program is linked.
         named = set(re.findall(r"^gpuprobe_static_library\(\S+ (\w+)\)$", (SOURCE / "cmake/portable.cmake").read_text(encoding="utf-8"), re.M))
         sys.path.insert(0, str(SOURCE / "tools/packaging"))
         from linked import LIBRARIES
@@ -275,14 +275,14 @@ class Release(Releases, unittest.TestCase):
 
 
 @unittest.skipIf(missing(), missing())
-@unittest.skipUnless(os.geteuid() == 0 and shutil.which("debootstrap"), "only root can make a Debian, with debootstrap: tools/install-dependencies --system")
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("debootstrap"), "needs root and debootstrap: tools/install-dependencies --system")
 class AptRepository(Releases, unittest.TestCase):
-    """The folder of a suite's packages, as a repository of apt in a Debian that has no other."""
+    """Tests the folder with a suite's packages as the only apt repository of a Debian system."""
 
     SUITE = "trixie"
 
     def in_a_debian(self, release, script):
-        """Runs a script in a Debian, whose /srv is the folder. Nothing of what it changes is kept, and there is no network."""
+        """Runs a script in a Debian system without a network, in which /srv is the folder of the release. All changes are discarded."""
         root = subprocess.run([SOURCE / "tests/portable/root", self.SUITE], check=True, stdout=subprocess.PIPE, text=True, timeout=1800).stdout.strip()
         around = f"""set -eu
 mount -t tmpfs tmpfs /mnt

@@ -9,11 +9,11 @@ import unittest
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 NEEDED = ("CMakeLists.txt", "cmake", "src", "include", "dbus", "systemd", "data", "man", "cockpit")
-# The targets are in C and C++, include a generated file, and are linked; building everything takes
-# twenty minutes.
+# A sample, because building everything takes twenty minutes: C and C++ code, a generated file, and linked
+# libraries.
 SAMPLE = ("src/libgpuprobe.so.1.1.0", "src/libgpuprobe.a", "src/CMakeFiles/gpuprobe_base.dir/base/units.cpp.o",
           "src/CMakeFiles/gpuprobe_knowledge.dir/__/generated/builtin_rules.cpp.o")
-# The configuration for packages: with debug information, which contains file names.
+# The packages are built with this configuration. It adds debug information, which contains file names.
 CONFIGURED = ("-GNinja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_C_FLAGS=-O2 -g", "-DCMAKE_CXX_FLAGS=-O2 -g", "-DGPUPROBE_TESTS=OFF")
 
 

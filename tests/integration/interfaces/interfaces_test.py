@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every interface gives the same answer: the socket, the C library, the Python package (waiting and for asyncio), the Node package,
-the clients for Go and Rust (with and without types), D-Bus, and gpuprobectl over the socket and by itself; with
-GPUPROBE_PORTABLE=FILE, the program in one file too.
+"""Tests that every interface gives the same answer: the socket, the C library, the Python package (blocking and with asyncio), the
+Node package, the clients for Go and Rust (with and without types), D-Bus, and gpuprobectl with the socket and in direct mode. With
+GPUPROBE_PORTABLE=FILE, the portable program is tested, too.
 
-GPUPROBE_INTERFACES=500 asks that many questions on every recorded machine, GPUPROBE_INTERFACES=500:nvidia-h200-1 on one; without it, one
-of each kind on three. Prints a table of interfaces. The bytes are equal but where a interface's types do not let them be:
+GPUPROBE_INTERFACES=500 makes 500 calls on every recorded machine, and GPUPROBE_INTERFACES=500:nvidia-h200-1 makes 500 calls on one
+machine. Without the variable, the test makes one call of each kind on three machines. The test prints a table of interfaces. All
+bytes of an answer must be equal, with these exceptions:
 
-- the Node package's answer is compared as JSON, since JavaScript writes 1 for 1.0 and sorts keys that look like numbers; so are those of
-  Rust, which sorts keys, and answers that were read into types and written again, where a missing member is null and members of a
-  manifest that have no type are lost;
-- on D-Bus a record is a dictionary, without an order and without what is unknown; a GPU is an object path, and "/" for one that
-  is made up; and what satisfies nothing is an answer, with a generation. There the socket's document is put into that form;
-- an error of Varlink itself has its name beside the document on the socket, and in it everywhere else;
-- generation, created_usec and free_at_usec are of the moment: a process of its own counts them anew.
+- answers of the Node package are compared as JSON values, because JavaScript writes 1 for 1.0 and sorts keys that look like numbers;
+  so are answers of the Rust client, which sorts keys, and answers that a client has read into types and written again: in these, a
+  missing member is null, and members of a manifest without a type are lost;
+- on D-Bus, a record is a dictionary, without an order and without unknown members; a GPU is an object path, or "/" if the GPU is
+  faked; and if no candidate matches, the reply is an answer with a generation. The test converts the socket's answer to this form;
+- a Varlink error is named next to its document on the socket, and inside the document on all other interfaces;
+- generation, created_usec and free_at_usec depend on the process that answers.
 """
 import asyncio
 import collections
@@ -57,7 +58,7 @@ def compact(value):
 
 
 class Library:
-    """libgpuprobe.so.1"""
+    """A client of the C library, libgpuprobe.so.1."""
 
     def __init__(self, path):
         self.library = ctypes.CDLL(str(BIN / "libgpuprobe.so.1"))
@@ -81,7 +82,7 @@ class Library:
 
 # D-Bus ------------------------------------------------------------------------------------------------------------
 
-MAPS = ("environment", "answers")  # maps of text, whose keys are not members
+MAPS = ("environment", "answers")  # these members are maps of text, so their keys are not renamed
 
 
 def camel(key):
@@ -101,7 +102,7 @@ def as_reason(reason, path_of_gpu):
 
 
 def as_data(value):
-    """What is passed on as it is: D-Bus has no null, an empty list stands for it (src/wire/bus_message.h)."""
+    """A JSON value as it is sent on D-Bus, which has no null: an empty list replaces null (src/wire/bus_message.h)."""
     if isinstance(value, dict):
         return {key: as_data(each) for key, each in value.items()}
     return [as_data(each) for each in value] if isinstance(value, list) else [] if value is None else value
@@ -143,7 +144,7 @@ class BusInterface:
                                          None).unpack()[0]
 
     def asks(self, method, parameters):
-        if method == "Plan":  # only the socket can return exact bytes
+        if method == "Plan":  # only the socket has these parameters
             return not {"need", "margin", "gpus"} & parameters.keys()
         return method in ("Describe", "Diagnose", "ListApplications", "Select", "Recommend")
 
@@ -158,14 +159,14 @@ class BusInterface:
         return self.call("RecommendVariant", GLib.Variant("(ssa{sv})", (parameters["application"], "", request)))
 
     def large_report(self):
-        """As a file, because a reply has a limit."""
+        """The report from a file descriptor, because the size of a reply is limited."""
         _, descriptors = self.connection.call_with_unix_fd_list_sync(
             NAME, ROOT, MANAGER, "DescribeFd", None, None, Gio.DBusCallFlags.NONE, DEADLINE * 1000, None, None)
         with os.fdopen(descriptors.get(0), "rb") as file:
             return file.read().decode()
 
     def answer(self, method, parameters):
-        """A document where the bus gives one, a dictionary, or the message of an error."""
+        """The answer on D-Bus: a JSON document or a dictionary, or the name and the message of an error."""
         try:
             if method in ("Select", "Recommend"):
                 return self.dictionary(method, parameters)
@@ -180,7 +181,7 @@ class BusInterface:
 
 
 def wanted_of_bus(method, text, paths):
-    """The socket's answer in the bus's form."""
+    """The socket's answer, converted to the form of the answer on D-Bus."""
     document = json.loads(text)
     if method == "ListApplications":
         return [{key.capitalize(): value for key, value in one.items() if value is not None} for one in document["applications"]]
@@ -203,7 +204,7 @@ def wanted_of_bus(method, text, paths):
     return wanted
 
 
-# The values in the manual page's table for names that do not exist.
+# {exit status: commands with names that do not exist}, as in the table of the manual page.
 STATUSES = {
     1: ["show nothing", "show 0 nothing", "describe 99", "env nothing", "env default --gpu=nothing", "select nothing",
         "select default --gpu=nothing", "recommend nothing", "plan --memory=8MiB --gpu=nothing", "plan --memory=8MiB --application=nothing",
@@ -218,7 +219,7 @@ STATUSES = {
         "report-outcome llama.cpp ok --variant=nothing", "run default --expect=nothing -- true", "help nothing"],
     125: ["run nothing -- true", "run default --gpu=nothing -- true"],
 }
-# Also the values for which the recorded machine has no data.
+# Commands whose requirements the recorded machine does not meet, or for which it has no data.
 UNSATISFIED = ["select default --backend=rocm --strict", "select default --memory=1TiB --strict", "recommend torch --only=nothing",
                "plan --memory=99999999MiB", "env 0"]
 
@@ -264,7 +265,7 @@ class Interfaces(SocketCase):
         return done.stdout.splitlines()
 
     def assert_typed(self, machine, asked, told, language, program):
-        """Two lines for each question: the answer as it came, and as the types have it."""
+        """Checks the two lines that a program prints for each call: the answer as received, and after it was read into types."""
         lines = self.by_program(asked, program)
         self.assertEqual(len(lines), 2 * len(asked))
         for question, text, plain, typed in zip(asked, told, lines[::2], lines[1::2]):
@@ -296,7 +297,7 @@ class Interfaces(SocketCase):
         self.count(machine, question, interface, found == told, found, told)
 
     def count(self, machine, question, interface, is_same, found, told):
-        """Keeps what differs, and how often each interface was asked about each machine."""
+        """Counts the calls and the machines of each interface, and keeps the differences."""
         self.asked[interface] += 1
         self.machines[interface].add(machine.name)
         if not is_same:
@@ -405,21 +406,21 @@ class Interfaces(SocketCase):
 
 
 def with_name(method, text):
-    """The document of an error of Varlink itself, with the error's name."""
+    """The document of an answer. If it is a Varlink error, the document with the name of the error."""
     errors = {'{"parameter":': "InvalidParameter", '{"method":': "MethodNotFound"}
     name = next((name for start, name in errors.items() if text.startswith(start)), None)
     return f'{{"name":"org.varlink.service.{name}",{text[1:]}' if name else text
 
 
 def as_typed(value):
-    """A document without the members that are unknown, and without those of a manifest's artifact that have no type: x-archive."""
+    """A document without unknown members, and without members of a manifest that have no type, such as x-archive."""
     if isinstance(value, dict):
         return {key: as_typed(each) for key, each in value.items() if each is not None and not key.startswith("x-")}
     return [as_typed(each) for each in value] if isinstance(value, list) else value
 
 
 def shorter(found, told):
-    """Where two texts begin to differ."""
+    """The part of each text at which they begin to differ."""
     at = next((at for at, (one, other) in enumerate(zip(found, told)) if one != other), min(len(found), len(told)))
     return found[max(0, at - 60):at + 80], told[max(0, at - 60):at + 80]
 

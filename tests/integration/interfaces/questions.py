@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions for every interface: a method of org.gpuprobe with its parameters, and the words of gpuprobectl that ask the same."""
+"""Calls for every interface: a method of org.gpuprobe, its parameters, and the arguments with which gpuprobectl makes the same call."""
 import functools
 import os
 import pathlib
@@ -15,7 +15,8 @@ NO_GPU = "pci:0000:00:00.0"
 
 
 def words_of(verb, name, request):
-    """None where gpuprobectl has no word for it (an empty list is an option that was not given), or refuses the word itself."""
+    """The arguments of gpuprobectl for a request. None if gpuprobectl cannot express the request (an empty list, for example), or refuses
+    an argument before it makes the call."""
     words = [verb, name]
     for key, value in request.items():
         if value in (-1, "wrong", [], [NO_GPU]):
@@ -42,7 +43,7 @@ MODELS = pathlib.Path(__file__).resolve().parents[2] / "data/models"
 
 @functools.cache
 def model(name):
-    """The document of a recorded header."""
+    """The JSON document that describes the model with this recorded header."""
     done = subprocess.run([pathlib.Path(os.environ["GPUPROBE_BIN"]) / "gpuprobectl", "plan", "--beginning", "--print-model",
                            f"--gguf={MODELS / name}.header.gguf"], capture_output=True, text=True, check=True)
     return done.stdout
@@ -52,7 +53,7 @@ PLAN_OPTIONS = {"gpus": ("gpu",), "kv": ("cache-type-k", "cache-type-v"), "strea
 
 
 def plan_words(key, value):
-    """The options of `plan` for a key of its request. Each type of the cache has an option; a single type is for both."""
+    """The options of `plan` for a key of its request. Each of the two caches has an option; a single type is used for both."""
     options = PLAN_OPTIONS.get(key, (key.replace("_", "-"),))
     if key == "kv":
         return [f"--{option}={each}" for option, each in zip(options, value * 2)]
@@ -67,7 +68,7 @@ def plan(name, **request):
 
 
 def first(gpus):
-    """One of each kind, among them the refusals."""
+    """One call of each kind, including calls that are refused."""
     gpu = gpus[0] if gpus else NO_GPU
     return [
         ("Describe", {}, ["describe"]), ("ListGpus", {}, ["list"]), ("Diagnose", {}, ["doctor"]),
@@ -89,7 +90,7 @@ def first(gpus):
 
 
 def requests(gpus):
-    """Requests of select."""
+    """Requests for select."""
     for backend in BACKENDS:
         yield from ({"only": [backend]}, {"prefer": [backend]}, {"deny": [backend]}, {"backend": backend},
                     {"built": [backend, "cpu"]}, {"backend": backend, "strict": True, "any_vendor": True})
@@ -105,14 +106,14 @@ def requests(gpus):
 
 
 def plans(gpus):
-    """Requests of plan."""
+    """Requests for plan."""
     return [{}, {"ctx": 1}, {"ctx": 131072, "flash_attention": "off"}, {"ctx": "16k", "kv": "q8_0"}, {"batch": 2048, "ubatch": 256},
             {"streams": 16}, {"swa_full": True, "ctx": "32k"}, {"margin_mib": 0}, {"context_mib": 300}, {"tensor_split": "3,1"},
             {"gpus": gpus[:1] or [NO_GPU]}, {"kv": "q4_0", "flash_attention": "off"}, {"ctx": 0}, {"tensor_split": ["1", "wrong"]}]
 
 
 def further(report):
-    """Without end, the same each time for the same machine."""
+    """An endless sequence of random calls, which is always the same for a machine."""
     chance = random.Random(len(str(report["host"])))
     gpus = [gpu["id"] for gpu in report["gpus"]]
     asked = list(requests(gpus))

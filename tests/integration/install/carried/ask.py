@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks each question of a file, [[machine, method, parameters], …], and prints each answer as one line of JSON."""
+"""Makes each call in a file, [[machine, method, parameters], …], and prints each answer as one line of JSON."""
 import json
 import os
 import sys
