@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a package-lock.json names, installed from npm's registry without scripts."""
+"""Installs the packages in a package-lock.json from npm's registry, without running their scripts."""
 import fcntl
 import shutil
 import subprocess
@@ -7,7 +7,7 @@ import unittest
 
 
 def installed(source, folder):
-    """`folder`, with the node_modules of source/package-lock.json: installed once for this build. Skips where it can't be."""
+    """Installs the packages in source/package-lock.json into `folder`, once for each build. Skips the test if npm fails."""
     folder.mkdir(parents=True, exist_ok=True)
     wanted = (source / "package-lock.json").read_bytes()
     with open(folder / "lock", "w", encoding="ascii") as lock:
@@ -20,6 +20,6 @@ def installed(source, folder):
         npm = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, stdin=subprocess.DEVNULL,
                              capture_output=True, text=True, timeout=110, check=False)
         if npm.returncode != 0:
-            raise unittest.SkipTest(f"npm can't install what {source.name}/package-lock.json names: " + npm.stderr.strip()[-300:])
+            raise unittest.SkipTest(f"npm cannot install the packages in {source.name}/package-lock.json: " + npm.stderr.strip()[-300:])
         done.write_bytes(wanted)
     return folder

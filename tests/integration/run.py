@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one class of a unittest file, or lists its classes.
 
-Usage: run.py FILE CLASS    ends with 0 (all passed), 1, or 77 when a test of the class was skipped
-       run.py --list FILE   prints the names of the classes that hold tests
+Usage: run.py FILE CLASS    ends with status 0 (all passed), 1 (a test failed), or 77 (a test was skipped)
+       run.py --list FILE   prints the names of the classes with tests
 """
 import ast
 import importlib.util
@@ -13,7 +13,7 @@ import unittest
 
 
 def classes_in(path):
-    """Classes without a base class are left out, because other classes inherit their tests."""
+    """The names of the classes with tests. Classes without a base class are left out, because other classes inherit their tests."""
     for node in ast.parse(pathlib.Path(path).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef) and node.bases and any(
             isinstance(item, ast.FunctionDef) and item.name.startswith("test") for item in node.body

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A gpuprobe-worker that answers what a file says, for tests of whoever starts workers.
+"""A fake gpuprobe-worker whose answers are in a file, for tests of programs that start workers.
 
 Usage: told_worker.py TOLD.json API --stage STAGE [--driver MANIFEST] [--device KEY] … 3>FRAMES
 
-TOLD.json is {"API STAGE": answer, "API STAGE DEVICE": answer}; the longer key counts. An answer is {"devices": [facts],
-"outcome", "note", "reasons"}, or {"deed": "crash" | "hang"}, which comes after its devices, or {"after": a pipe's name}
-to answer only when somebody has written there. What it is not told is absent.
+TOLD.json is {"API STAGE": answer, "API STAGE DEVICE": answer}; the longer key is preferred. An answer has the members "devices"
+(a list of facts), "outcome", "note" and "reasons". With "deed": "crash" or "hang", the worker crashes or hangs after it has
+sent the devices. With "after": PIPE, it waits until the test has opened and closed this pipe. If there is no answer for an
+API, the outcome is "absent".
 """
 import json
 import os
@@ -45,7 +46,7 @@ def main(told, api, *options):
 
 
 def install(folder, answers):
-    """Makes a program in `folder` that is such a worker, and returns its path."""
+    """Makes a fake worker with these answers in `folder`. Returns the path of its program."""
     told, program = folder / "told.json", folder / "told-worker"
     tell(folder, answers)
     program.write_text(f'#!/bin/sh\nexec /usr/bin/python3 {os.path.abspath(__file__)} {told} "$@"\n', encoding="utf-8")

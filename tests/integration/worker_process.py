@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs gpuprobe-worker by itself and takes its frames apart (src/probe/worker_answer.h)."""
+"""Runs gpuprobe-worker without a daemon, and reads its frames (src/probe/worker_answer.h)."""
 import json
 import os
 import struct
@@ -41,7 +41,7 @@ class Frames:
 
 
 def run_worker(api, *options, library_path=None, timeout=20, variables=None):
-    """Frames on descriptor 3, as the supervisor hands it over."""
+    """Runs a worker that writes its frames to descriptor 3, as the supervisor does. Returns the frames."""
     reader, writer = os.pipe()
     folder = tempfile.TemporaryDirectory()
     environment = {"PATH": "/usr/bin:/bin", "HOME": folder.name, "TMPDIR": folder.name, "LANG": "C.UTF-8"}

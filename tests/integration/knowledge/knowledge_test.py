@@ -55,7 +55,7 @@ class KnowledgeCase(unittest.TestCase):
                               stdin=subprocess.DEVNULL, check=False)
 
     def bundle(self, version, key="us", name="file", **more):
-        """The path of a bundle of this tree's documents, of which `more` replaces some."""
+        """Makes a bundle of the data files in this tree, of which `more` replaces some. Returns its path."""
         changed = {each.replace("__", "/"): text for each, text in more.items()}
         path = self.home / name
         path.write_bytes(self.tool.make_bundle(self.keys / f"{key}.pem", {**self.documents, **changed}, version=version,
@@ -135,7 +135,7 @@ class Bundles(KnowledgeCase):
         expired = self.tool.make_bundle(self.keys / "us.pem", self.documents, version="2030.1.1", issued="2026-01-01", expires="2026-02-01")
         bad.write_bytes(expired)
         self.assertIn("has expired on 2026-02-01", self.refusal(bad))
-        self.tool.make_key(self.home / "us", "2026-01-01")  # a different key number, and an expiry date in the past
+        self.tool.make_key(self.home / "us", "2026-01-01")  # an expired key with another number
         shutil.copy(self.home / "us.pub", self.root / "etc/gpuprobe/keys.d/late.pub")
         bad.write_bytes(self.tool.make_bundle(self.home / "us.pem", self.documents, version="2030.1.1"))
         self.assertIn("the signing key has expired: late.pub", self.refusal(bad))
@@ -153,7 +153,7 @@ class Bundles(KnowledgeCase):
         path = self.bundle("2030.1.1")
         path.chmod(0o644)
         if os.geteuid() != 0 or not shutil.which("setpriv"):
-            self.skipTest("only root becomes somebody else")
+            self.skipTest("only root can become another user")
         nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
         result = self.ctl("knowledge", "update", str(path), before=nobody)
         self.assertEqual((result.returncode, result.stdout), (5, ""))
@@ -163,7 +163,7 @@ class Bundles(KnowledgeCase):
 
     def test_on_a_full_disk_leave_what_there_was(self):
         first, second = self.bundle("2030.1.1", name="first"), self.bundle("2030.1.2", name="second")
-        # Space for one and a half bundles.
+        # The disk has space for one and a half bundles.
         size = first.stat().st_size * 3 // 2
         if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", self.state],
                           stderr=subprocess.DEVNULL, check=False).returncode:
@@ -292,7 +292,7 @@ class Expired(KnowledgeCase):
 
 
 class Superseded(KnowledgeCase):
-    """Data files that describe an older version of their project than the newest known version."""
+    """Tests with data files that describe an older version of their project than the newest known version."""
 
     def setUp(self):
         super().setUp()
@@ -334,14 +334,14 @@ class Superseded(KnowledgeCase):
 
 
 class Frozen(KnowledgeCase):
-    """A machine from which newer bundles are withheld: the one that it has stays in use beyond its day, and every answer says so."""
+    """Tests with a machine that gets no newer bundles: it keeps using its bundle after the expiry date, with a warning in every answer."""
 
     def setUp(self):
         super().setUp()
         self.installed(expires="2026-02-01")
 
     def installed(self, expires):
-        """The state after `update` on a day on which the bundle had not expired."""
+        """Installs a bundle as if `knowledge update` had run before the bundle expired."""
         (self.state / "current.bundle").write_bytes(self.tool.make_bundle(
             self.keys / "us.pem", self.documents, version="2030.1.1", issued="2026-01-01", expires=expires))
 

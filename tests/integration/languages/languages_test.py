@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clients for Go and Rust do the same: with a daemon, with one that is restarted, with other servers, and without a daemon."""
+"""Tests that the clients for Go and Rust behave alike: with a daemon, with a restarted daemon, with other servers, and without a daemon."""
 import json
 import os
 import pathlib
@@ -19,7 +19,7 @@ class Steps:
     """Tests with a program that executes each line of its input with one client."""
 
     def begin(self, *words, path=None, **environment):
-        """A process of the program."""
+        """Starts the program."""
         process = subprocess.Popen([self.program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                    env={**os.environ, "GPUPROBE_SOCKET": str(path or self.path), "HOME": self.folder, **environment})
         self.addCleanup(process.stdout.close)
@@ -55,7 +55,7 @@ class Steps:
         self.assertNotEqual(self.answers("doctor"), ["drivers-overridden"])
 
     def test_send_only_what_is_set(self):
-        """The daemon refuses null in a request, and an empty list of GPUs; a list that is not set is any GPU."""
+        """Tests that unset members are not sent: the daemon refuses null and an empty list of GPUs. No list means any GPU."""
         self.start()
         self.assertEqual(self.answers("select default cuda", "select-nothing"), ["cuda", "refused: InvalidRequest"])
 
@@ -112,7 +112,7 @@ class Steps:
             self.assertEqual([self.answers("select x", path=server.path(row))[0] for row in rows], ["invalid"] * len(rows))
 
     def output(self, program):
-        """What a program without input prints if a daemon answers."""
+        """The output of a program that needs no input, while a daemon runs."""
         self.start()
         return subprocess.run([program], env={**os.environ, "GPUPROBE_SOCKET": str(self.path), "HOME": self.folder}, timeout=60,
                               stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -122,7 +122,7 @@ class Steps:
 
 
 def page_source(name, page, language, before, after):
-    """A file with the only block of the language on a page, between other lines."""
+    """Writes a file with the only block in this language on a page, between `before` and `after`."""
     text = (SOURCE / page).read_text(encoding="utf-8")
     (shown,) = re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
     built_clients.KEPT.mkdir(exist_ok=True)

@@ -17,7 +17,7 @@ sys.path[:0] = [str(SOURCE / "tests/integration" / folder) for folder in ("", "s
 from socket_case import BIN, H200, SocketCase  # noqa: E402
 
 NODE = os.environ.get("GPUPROBE_NODE") or shutil.which("node")
-# Returns the values that a script passes to told(); told(await kind(promise)) passes the kind of a failure.
+# Comes before each script. told() prints a value as a line of JSON; kind() is the class of the error with which a promise fails.
 HEAD = f"""
 import * as gpuprobe from {json.dumps(str(PACKAGE / "gpuprobe.js"))};
 const path = process.env.TESTED_SOCKET;
@@ -28,7 +28,7 @@ const kind = (promise) => promise.then(() => "an answer", (problem) => problem.c
 
 
 def node(script, path, timeout=60, **environment):
-    """What the script told, one value a line. Nothing keeps the process alive but what it waits for."""
+    """The values that the script has passed to told(). The process must end when the script has nothing left to wait for."""
     done = subprocess.run([NODE, "--input-type=module", "-"], input=HEAD + script, capture_output=True, text=True,
                           timeout=timeout, check=False, env={**os.environ, "TESTED_SOCKET": path, **environment})
     if done.returncode != 0:
@@ -142,7 +142,7 @@ class NodePackage(SocketCase):
             try:
                 self.assertIn("parameters", plain.receive())
                 self.assertEqual(told, ["an answer"])
-            except Exception as refused:  # a replayed machine has no drivers to probe
+            except Exception as refused:  # the daemon replays a machine and has no drivers to probe
                 self.assertEqual(told, [refused.parameters["name"]])
 
     def test_a_probe_falls_back_too(self):
@@ -168,7 +168,7 @@ class NodePackage(SocketCase):
 
 @unittest.skipUnless(NODE and shutil.which("npm") and shutil.which("npx"), "node, npm or npx is not installed")
 class NodeArchive(SocketCase):
-    """What `npm pack` makes, in a project of its own, without a registry."""
+    """Tests the archive from `npm pack`, installed into a separate project without a registry."""
 
     def setUp(self):
         super().setUp()
@@ -206,7 +206,7 @@ class NodeArchive(SocketCase):
 
 
 class Server:
-    """A daemon that answers as it is told: `serve` gets each connection, and the number of those before it."""
+    """A fake daemon. `serve` is called with each connection and the number of earlier connections."""
 
     def __init__(self, test, serve):
         self.path = f"{test.folder}/fake"
@@ -230,7 +230,7 @@ class Server:
 
 
 def heard(connection):
-    """The next call; None at the end."""
+    """The next call on the connection; None if the client has disconnected."""
     text = b""
     while not text.endswith(b"\0"):
         block = connection.recv(1 << 20)
@@ -257,7 +257,7 @@ class NodeAgainstServers(SocketCase):
             with connection:
                 asked = heard(connection)
                 if before == 0:
-                    heard(connection)  # the end
+                    heard(connection)  # until the client disconnects
                     return
                 application = json.dumps(asked["parameters"]["application"]).encode()
                 connection.sendall(b'{"parameters":{"application":%b}}\0' % application)

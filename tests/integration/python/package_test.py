@@ -35,7 +35,7 @@ def waited(path, name, *words, **more):
 
 
 def both(path, name, *words, **more):
-    """The results of the blocking client and of the client for asyncio: a document, or the kind of the failure."""
+    """The results of the blocking client and of the asyncio client: a document, or the class of the exception."""
     answers = []
     for ask in (lambda: waited(path, name, *words, **more), lambda: asyncio.run(awaited(path, name, *words, **more))):
         try:
@@ -134,7 +134,7 @@ class PythonPackage(SocketCase):
     def test_probes_drivers(self):
         self.start()
         for answer in both(self.path, "probe", apis=["vulkan"]):
-            if isinstance(answer, type):  # a replayed machine has no drivers to probe
+            if isinstance(answer, type):  # the daemon replays a machine and has no drivers to probe
                 self.assertTrue(issubclass(answer, gpuprobe.Refused), answer)
             else:
                 self.assertIsNotNone(answer["generation"])
@@ -143,7 +143,7 @@ class PythonPackage(SocketCase):
 
     @contextlib.contextmanager
     def server(self, *messages):
-        """Answers each call with these documents."""
+        """A fake daemon that answers each call with these documents."""
         path = f"{self.folder}/fake"
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(path)
@@ -156,7 +156,7 @@ class PythonPackage(SocketCase):
                         with connection, contextlib.suppress(OSError):
                             self.heard.append(json.loads(connection.recv(1 << 16)[:-1]))
                             connection.sendall(b"".join(json.dumps(message).encode() + b"\0" for message in messages))
-                            connection.recv(1)  # the end
+                            connection.recv(1)  # until the client disconnects
             thread = threading.Thread(target=serve)
             self.heard = []
             thread.start()
@@ -251,7 +251,7 @@ class PythonPackage(SocketCase):
         self.assertEqual(gpuprobe.plan.__doc__, gpuprobe.Client.plan.__doc__)
 
     def test_loads_only_json_and_socket(self):
-        """Other modules of Python, such as typing and asyncio, take longer to load than a selection takes."""
+        """Tests that other modules are not loaded, because typing and asyncio, for example, take longer to load than a selection takes."""
         self.start()
         script = f"""
 import json, socket, sys
@@ -275,7 +275,7 @@ print(*sorted(set(sys.modules) - before))
 
 class PythonTypes(SocketCase):
     def assert_is(self, value, kind, place):
-        """Whether the value has the type, member for member."""
+        """Checks that the value and all its members have the right type."""
         origin, words = typing.get_origin(kind), typing.get_args(kind)
         if typing.is_typeddict(kind):
             hints = typing.get_type_hints(kind)
@@ -311,7 +311,7 @@ class PythonTypes(SocketCase):
             self.assert_is({"applications": [{"name": 1}]}, interface.ListApplicationsAnswer, "")
 
     def check(self, *words):
-        """The output of mypy."""
+        """The output of mypy with these arguments."""
         done = subprocess.run(["/usr/bin/python3", "-m", "mypy", "--strict", "--no-error-summary", "--enable-incomplete-feature=Unpack",
                                f"--cache-dir={self.folder}/cache", *words], cwd=self.folder, capture_output=True, text=True, timeout=100,
                               check=False, env={**os.environ, "MYPYPATH": str(PACKAGE)})

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares docs/internals/machines.md with the machines in tests/data/machines and with their replayed reports.
 
-GPUPROBE_ACCEPT=1 writes the page; otherwise the page must match the output of the programs in GPUPROBE_BIN.
+GPUPROBE_ACCEPT=1 writes the page; otherwise the page must match the reports of the program in GPUPROBE_BIN.
 """
 
 import collections
@@ -45,7 +45,7 @@ def all_machines():
 
 
 def plain(value):
-    """An expectation without its mark of a known gap."""
+    """The expected value without its known-gap mark."""
     return value[VALUE] if isinstance(value, dict) and KNOWN_GAP in value else value
 
 
@@ -57,7 +57,7 @@ def expected_count(expected):
 
 
 def gaps_in(value, path=""):
-    """(place within its GPU, what is expected there, why it is not found) of each known gap."""
+    """Yields (path within the GPU, expected value, reason why it is not found) for each known gap."""
     if isinstance(value, dict) and KNOWN_GAP in value:
         yield path, value[VALUE], value[KNOWN_GAP]
     elif isinstance(value, dict):
@@ -74,7 +74,7 @@ def gap_text(place, value, why):
 
 
 def size(count):
-    """Rounded down to one digit, as gpuprobectl writes it."""
+    """A size as gpuprobectl prints it, rounded down to one decimal."""
     if count is None:
         return UNKNOWN
     unit = 0
@@ -94,7 +94,7 @@ def memory(gpu):
 
 
 def apis(gpu):
-    """"pci" describes the hardware and is never joined."""
+    """The APIs whose devices were joined with the GPU. "pci" describes the hardware itself, so it is left out."""
     joined = [f"{api} ({view['joined_by'] or 'itself'})" for api, view in sorted(gpu["apis"].items())
               if view["device"] is not None and api != "pci"]
     return ", ".join(joined) or UNKNOWN
@@ -148,7 +148,7 @@ class MachinesTable(unittest.TestCase):
         for name, expected, report in self.reports():
             stated = expected_count(expected)
             if stated.isdigit() and int(stated) != len(report["gpus"]):
-                self.assertTrue(any(gaps_in(expected)), f"{name}: {stated} GPUs expected, and no known gap says why")
+                self.assertTrue(any(gaps_in(expected)), f"{name}: {stated} GPUs expected, and no known gap explains the difference")
             rows.append(row(name, expected, report))
         made = page(rows)
         if os.environ.get("GPUPROBE_ACCEPT") == "1":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares a report with what is expected of it. The rules are in tests/data/machines/README.md."""
+"""Compares a report with the expected report. The rules are in tests/data/machines/README.md."""
 
 import json
 
@@ -9,7 +9,7 @@ CONTAINS = "_contains"
 
 
 class Comparison:
-    """The differences, and the known gaps that still exist or no longer exist."""
+    """The result of a comparison: the differences, and the known gaps that still exist or no longer exist."""
 
     def __init__(self):
         self.differences = []
@@ -70,7 +70,7 @@ def _compare_list(expected, got, path, out):
 
 
 def _compare_some(expected, got, path, out):
-    """Each expected element matches one of its own: by id where it has one, else in any order."""
+    """Compares lists. Each expected element must match a different element: the one with the same id, or any if it has no id."""
     if not isinstance(got, list):
         out.differences.append(f"{path}: expected an array, got {_short(got)}")
         return
@@ -91,7 +91,7 @@ def _compare_some(expected, got, path, out):
 
 
 def _assign(expected, got, free, path, out):
-    """Elements without id: an assignment that matches all of them, or the differences of each with its best."""
+    """Assigns expected elements without id to different elements. Records the differences from the closest element if this fails."""
     if not expected or _assignment(expected, got, free):
         return
     for number, element in enumerate(expected):

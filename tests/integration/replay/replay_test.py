@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Replays every machine of tests/data/machines through gpuprobectl: its report follows the schema and expected.json.
+"""Replays every machine in tests/data/machines with gpuprobectl, and compares the report with the schema and with expected.json.
 
-GPUPROBE_BIN is the folder of the built programs. GPUPROBE_MACHINE limits the run to machines whose name starts with it.
+GPUPROBE_BIN is the folder of the built programs. If GPUPROBE_MACHINE is set, only machines whose names start with it are replayed.
 """
 
 import json
@@ -49,7 +49,7 @@ def validator():
 
 
 def closed_records(schema, place="#"):
-    """Each record of the schema, with the place it is at."""
+    """Yields (path, record) for each record of the schema that allows no other members."""
     if isinstance(schema, dict):
         if schema.get("additionalProperties") is False:
             yield place, schema
@@ -71,7 +71,7 @@ class ReportSchema(unittest.TestCase):
     def test_requires_every_field_of_every_record(self):
         for place, record in closed_records(self.schema):
             with self.subTest(place):
-                # A reason has texts only in answers to calls, and not in a report.
+                # Reasons in a report have no texts; only reasons in answers to calls have texts.
                 words = {"text", "fix", "commands", "subject"} if place.endswith("/Reason") else set()
                 self.assertEqual({*record["required"]} | words, {*record["properties"]})
 
@@ -102,7 +102,7 @@ class ReportSchema(unittest.TestCase):
 
 @unittest.skipUnless(os.path.exists(PROGRAM), "gpuprobectl is not built")
 class Replay(unittest.TestCase):
-    """One test per machine; the tests are added below."""
+    """Has one test for each machine; add_tests() adds the tests."""
 
     @classmethod
     def setUpClass(cls):
@@ -131,7 +131,7 @@ class Replay(unittest.TestCase):
 
 
 def without_ages(value):
-    """The report without what the clock has a part in."""
+    """The report without the members that depend on the clock."""
     if isinstance(value, dict):
         return {k: without_ages(v) for k, v in value.items() if k not in ("age_usec", "free_at_usec", "duration_usec")}
     if isinstance(value, list):
