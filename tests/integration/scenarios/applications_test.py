@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Applications that have a selection and an application, on every recorded machine and on made-up ones: what `select` and `recommend` answer is
-tests/data/selection/applications/NAME.json, and where they differ the answers say why. GPUPROBE_ACCEPT=1 writes the files."""
+"""Compares `select` and `recommend` for each application with a selection and a manifest, on every recorded machine and on made-up
+machines. The answers must match tests/data/selection/applications/NAME.json. If the two answers differ, one of them must give a
+reason. GPUPROBE_ACCEPT=1 writes the files."""
 import concurrent.futures
 import json
 import os
@@ -10,19 +11,19 @@ from scenario_case import SOURCE, ScenarioCase
 
 MACHINES = SOURCE / "tests/data/machines"
 ANSWERS = SOURCE / "tests/data/selection/applications"
-# Families of applications that are another name for a backend.
+# Families of variants that are other names for a backend.
 BACKENDS = {"xpu": "sycl", "openvino": "opencl"}
-# Only a build can have these reasons. A missing library may be installed together with the build, so `recommend`
-# gives advice.
+# Reasons that only `recommend` has, because they are about a build. A missing library may be installed together with
+# the build, so `recommend` gives advice.
 OF_BUILDS = {"arch-not-in-build", "built-for-older", "cuda-version-unfit", "driver-too-old", "glibc-too-old", "library-missing",
              "other-libc", "ptx-needs-newer-driver", "rocm-version-unfit", "vulkan-feature-missing", "vulkan-too-old"}
-# With these reasons a question is open, which `select` and `recommend` treat differently: for `select`, an
-# unknown fact is not good enough, but for a build, it is not an obstacle; a library that the host lacks is not an
-# obstacle for a build that bundles it.
+# Reasons for which `select` and `recommend` may answer differently: `select` does not choose a backend if a fact is
+# unknown, but `recommend` may choose a build; and a build may bundle a library that is missing on the
+# machine.
 OPEN = {"fact-unknown", "not-probed", "requirement-unknown", "unknown-not-chosen", "joined-weakly", "loader-missing"}
 ARM = {"arch": "aarch64", "libc_version": "2.39"}
 NEW = {"libc_version": "2.39"}
-# Often little is known about recorded machines, but about these machines everything is known.
+# Made-up machines, on which all facts are known. On recorded machines, many facts are unknown.
 MADE = {
     "rtx-5090-driver-580": lambda: Machine(**NEW).nvidia(capability="12.0"),
     "rtx-5090-driver-570": lambda: Machine(**NEW).nvidia(capability="12.0", driver="570.86.10"),
@@ -57,7 +58,7 @@ def document(name):
 
 
 class Sides:
-    """Both answers about one application on one machine."""
+    """The answers of `select` and `recommend` about one application on one machine."""
 
     def __init__(self, name, selected, recommended):
         selection, application = (document(name)[part] for part in ("selection", "manifest"))
@@ -79,7 +80,7 @@ class Sides:
         return f"{self.word} / {self.variant or self.status}"
 
     def unexplained(self):
-        """Finds cases in which one answer chose the first candidate and the other refused it without a reason."""
+        """A text if one answer chose a backend and the other answer rejected it without a reason that explains the difference; otherwise None."""
         if self.backend == self.family or self.status == "no-platform":
             return None
         rank = {backend: place for place, backend in enumerate(self.order)}
@@ -101,12 +102,12 @@ class ApplicationCase(ScenarioCase):
         return json.loads(self.run_ctl("--replay", str(machine), *words, "-j").stdout)
 
     def machines(self):
-        """Where each recorded and each made-up machine is."""
+        """{name: folder} of all recorded and made-up machines."""
         made = {f"made-{name}": self.capture(machine()) for name, machine in MADE.items()}
         return made | {name: MACHINES / name for name in captures()}
 
     def asked(self, question):
-        """{machine: answer}"""
+        """{machine: answer to the question}."""
         machines = self.machines()
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             return dict(zip(machines, pool.map(question, machines.values())))
@@ -262,7 +263,7 @@ class Xformers(ApplicationCase):
 
 
 class Blender(ApplicationCase):
-    """It has no variants, because one build is for all GPUs."""
+    """Tests Blender, which has no variants, because one build supports all GPUs."""
 
     def test_chooses_as_recorded(self):
         self.assert_recorded("blender", self.asked(lambda machine: self.answer(machine, "select", "blender").get("backend")))

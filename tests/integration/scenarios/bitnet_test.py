@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What BitNet-rs answers, by the numbers B1 to B12. Its `detected` is what was compiled in; ours is what can be used."""
+"""Tests the scenarios B1 to B12 of BitNet-rs. Its `detected` lists the backends that were compiled in; ours lists those that can be used."""
 from made_machine import Machine
 from scenario_case import BIN, ScenarioCase
 
@@ -68,7 +68,7 @@ class BitNet(ScenarioCase):
         self.assertEqual(again, first)
 
     def test_B9_a_probe_that_was_killed_is_a_state_of_its_own(self):
-        """Killing and reaping at the deadline: tests/unit/probe/supervisor_test.cpp."""
+        """tests/unit/probe/supervisor_test.cpp tests that workers are killed and reaped at the deadline."""
         machine = Machine().nvidia(cuda=False)
         machine.fails("cuda", "timed-out", signal=9)
         answer = self.select(machine, "bitnet")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with the expectations about identity and selection in other projects' tests: tests/data/selection/cases.json."""
+"""Tests what other projects' tests expect about identity and selection. The cases are in tests/data/selection/cases.json."""
 import json
 import re
 
@@ -172,7 +172,7 @@ class Corpus(ScenarioCase):
         self.assert_capability(104)
 
     def test_localai_cap_112(self):
-        """The word "nvidia" makes LocalAI install its CUDA 12 image. Driver 470 cannot run that image, Vulkan runs."""
+        """The answer "nvidia" would make LocalAI install its CUDA 12 image, which does not run with driver 470. Vulkan works."""
         expected = self.expect("localai-cap-112")
         self.assertEqual((expected["capability"], expected["backends_in_order"][0]), ("nvidia", "cuda"))
         answer = self.select(self.localai_machine("nvidia", driver="470.256.02"), "localai")
@@ -188,7 +188,7 @@ class Corpus(ScenarioCase):
         orin = Machine().nvidia(capability="8.7", vulkan=False)
         orin.probes["cuda"]["devices"][0]["type"] = "integrated"
         no_rocm = Machine().amd(gfx="gfx1030", hip=False)
-        no_rocm.nodes["/dev/kfd"]["mode"] = 0o600  # Ollama bundles the libraries above the kernel driver
+        no_rocm.nodes["/dev/kfd"]["mode"] = 0o600  # without access to this node, ROCm cannot be used, although Ollama bundles ROCm's libraries
         no_rocm.nodes["/dev/kfd"]["accessible"] = False
         for machine, chosen in (
             (orin, "cuda"),
@@ -227,7 +227,7 @@ class Corpus(ScenarioCase):
 
 
 class CorpusIsWhole(ScenarioCase):
-    """`integration.replay` holds each machine of tests/data/machines to its expected.json."""
+    """Tests that no case is forgotten. `integration.replay` compares the machines in tests/data/machines with expected.json."""
 
     def test_each_case_is_tested_or_replayed(self):
         for case in CASES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which wheel cyllama's users should install, by the numbers C1 to C10."""
+"""Tests which wheel cyllama's users should install, in the scenarios C1 to C10."""
 from made_machine import GB, GIB, ONEAPI, Machine
 from scenario_case import ScenarioCase
 
@@ -56,7 +56,7 @@ class Cyllama(ScenarioCase):
         chosen = self.select(Machine(libraries=ONEAPI).intel(integrated=False, level_zero=True), "cyllama")
         self.assertEqual((chosen.answers["wheel"], chosen.answers.get("hint")), ("cyllama-sycl", None))
         without = self.select(Machine(libraries=ONEAPI).intel(integrated=False), "cyllama", "--prefer=sycl")
-        self.assertEqual(without.answers["wheel"], "cyllama-vulkan", "no Level Zero, no SYCL")
+        self.assertEqual(without.answers["wheel"], "cyllama-vulkan", "SYCL needs Level Zero")
 
     def test_C6_no_wheel_for_arm_or_musl_and_the_constraint_is_named(self):
         for machine, have, requirement in (
@@ -90,7 +90,7 @@ class Cyllama(ScenarioCase):
                 "VK_ICD_FILENAMES": manifest,
                 "MESA_VK_DEVICE_SELECT": "1002:744c!",
                 "GGML_VK_VISIBLE_DEVICES": "0",
-                # No other API has a device.
+                # All other APIs are hidden.
                 "CUDA_VISIBLE_DEVICES": "",
                 "HIP_VISIBLE_DEVICES": "-1",
                 "ROCR_VISIBLE_DEVICES": "",

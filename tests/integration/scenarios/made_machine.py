@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures of fake machines for a replay, with the files of the kernel and the answers of each driver."""
+"""Makes captures of fake machines, with the files of the kernel and the answers of each driver, which tests replay."""
 import json
 import os
 import pathlib
 
 GB = 10**9
 GIB = 2**30
-# The CUDA version of the driver's release. Source: data/rules/cuda_driver.json.
-# The name in NVIDIA's driver of a GPU with each compute capability. The product line follows from the
+# A GPU for each compute capability, as NVIDIA's driver names it. gpuprobe derives the product line from the
 # name.
 NVIDIA_NAMES = {"12.0": "NVIDIA GeForce RTX 5090", "9.0": "NVIDIA H100 80GB HBM3", "8.9": "NVIDIA GeForce RTX 4090", "8.6": "NVIDIA GeForce RTX 3090",
                 "8.0": "NVIDIA A100-SXM4-80GB", "7.5": "Tesla T4", "7.0": "Tesla V100-SXM2-32GB", "6.1": "NVIDIA GeForce GTX 1080",
                 "3.7": "Tesla K80"}
+# The CUDA version of each release of the driver. Source: data/rules/cuda_driver.json.
 CUDA_OF_DRIVER = {"470": "11.4", "525": "12.0", "535": "12.2", "550": "12.4", "570": "12.8", "580": "13.0"}
-# The libraries with which programs for the oneAPI runtime 2025 are linked.
+# The libraries that programs for the oneAPI runtime 2025 need.
 ONEAPI = ("libsycl.so.8", "libsvml.so", "libimf.so", "libintlc.so.5")
 VULKAN_QUEUES = [{"flags": ["graphics", "compute", "transfer"], "count": 1, "timestamp_bits": 64}]
 
@@ -23,7 +23,7 @@ def node(major, minor, group="render", accessible=True):
 
 
 class Machine:
-    """Starts without a GPU; every API's library is missing until a GPU brings it."""
+    """A fake machine, at first without a GPU. The library of an API is missing until a GPU is added that has it."""
 
     def __init__(self, arch="x86_64", libc="glibc", libc_version="2.36", features=("avx", "avx2"), level="x86-64-v3", os_name="linux",
                  libraries=()):
@@ -45,7 +45,7 @@ class Machine:
         self.probes = {name: {"outcome": "absent"} for name in ("cuda", "hip", "level_zero", "nvml", "opencl", "vulkan")}
         self.cards = 0
 
-    # What every GPU has ------------------------------------------------------
+    # Parts of every GPU -------------------------------------------------------
 
     def function(self, address, vendor, device, pci_class, driver=None):
         folder = f"sys/bus/pci/devices/{address}"
@@ -59,7 +59,7 @@ class Machine:
         return folder
 
     def said(self, api, device, driver=None, **runtime):
-        """One more device in the API's answer; `driver` is a manifest's name."""
+        """Adds a device to the answer of an API. `driver` is the name of the driver's manifest."""
         key = f"{api}.{driver}" if driver else api
         if driver:
             self.probes.pop(api, None)
@@ -157,7 +157,7 @@ class Machine:
         return self
 
     def opencl_only(self, address="0000:05:00.0"):
-        """A GPU whose only driver is an OpenCL driver."""
+        """Adds a GPU whose only driver is an OpenCL driver."""
         self.function(address, "1ed5", "0222", "0300", "mtgpu")
         self.said("opencl", {"name": "MTT S80", "vendor_id": "1ed5", "device_id": "0222", "pci": address, "type": "discrete",
                              "memory": {"total": 16 * GB, "free": None}, "platform_name": "MT OpenCL", "available": True},

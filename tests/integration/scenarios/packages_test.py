@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same scenarios as questions about packages: the catalogues' answers, and what they hold against the others."""
+"""Tests of the scenarios about packages: which package `recommend` chooses, and for which reasons it rejects the others."""
 from made_machine import GB, ONEAPI, Machine
 from scenario_case import ScenarioCase
 
@@ -9,7 +9,7 @@ NO_GPU = "no GPU detected: tsuku-llm requires a GPU with at least 8 GB VRAM"
 
 class TsukuPackages(ScenarioCase):
     def assert_asset(self, machine, arch, family, dependency):
-        """By tsuku's recipe and by what the builds need."""
+        """Checks the choice with tsuku's own recipe, and with the requirements of the builds."""
         for application in ("tsuku-llm-recipe", "tsuku-llm"):
             with self.subTest(application):
                 answer = self.recommend(machine, application)
@@ -57,7 +57,7 @@ class TsukuPackages(ScenarioCase):
 
     def test_T9_the_recipe_takes_cuda_whatever_the_driver(self):
         answer = self.recommend(Machine().nvidia(driver=OLD), "tsuku-llm-recipe")
-        self.assertEqual(answer.variant, "cuda", "as tsuku does, and then CUDA fails")
+        self.assertEqual(answer.variant, "cuda", "tsuku also chooses CUDA, which then fails")
 
     def test_T9_an_old_driver_is_no_cuda(self):
         answer = self.recommend(Machine().nvidia(driver=OLD), "tsuku-llm", "--only=cuda")
@@ -135,8 +135,8 @@ class CyllamaWheels(ScenarioCase):
         self.assertIn("not installed: libsycl.so.8", nvidia.text)
         helps = nvidia.text.partition("What helps")[2]
         for useless in ("oneAPI", "libsycl"):
-            self.assertNotIn(useless, helps, "it would be of no use there")
-        self.assertIn("libcudart.so.12", helps, "what the chosen wheel lacks")
+            self.assertNotIn(useless, helps, "this library would not help on this machine")
+        self.assertIn("libcudart.so.12", helps, "the chosen wheel needs this library")
 
     def test_C6_no_wheel_for_arm_or_musl_and_the_constraint_is_named(self):
         for machine, have in (
@@ -155,7 +155,7 @@ class ShimmyAssets(ScenarioCase):
         self.assertEqual((answer.variant, answer.artifact["ref"]), ("webgpu", "shimmy-linux-x86_64"))
         self.assertEqual(answer.artifact["x-contains"], ["webgpu", "cpu"])
         arm = self.recommend(Machine(arch="aarch64", libc_version="2.39").amd(), "shimmy")
-        self.assertEqual((arm.variant, arm.status), (None, "no-platform"), "its release has no build for it")
+        self.assertEqual((arm.variant, arm.status), (None, "no-platform"), "shimmy's release has no build for this platform")
 
     def test_S12_an_older_system_than_the_build_host_is_told(self):
         answer = self.recommend(Machine(libc_version="2.38").amd(), "shimmy")
@@ -166,7 +166,7 @@ class ShimmyAssets(ScenarioCase):
 
 
 class PyTorchIndexes(ScenarioCase):
-    """2.14 with older versions kept: the newest index that has kernels for the GPU and a driver that is new enough."""
+    """Tests that the newest PyTorch index with kernels for the GPU that works with the driver is chosen, up to version 2.14."""
 
     def assert_index(self, machine, variant):
         answer = self.recommend(machine, "torch")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of the scenarios: fake machines, which gpuprobectl replays as captures."""
+"""Shared code of the scenario tests, in which gpuprobectl replays captures of fake machines."""
 import json
 import os
 import pathlib
@@ -34,7 +34,7 @@ class Answer:
         self.candidates = about.get("candidates", [])
 
     def codes(self, backend, gpu=None):
-        """The reasons of the candidate; of the only one of that backend where no GPU is named."""
+        """The codes of the reasons of a candidate. Without `gpu`, the backend must have only one candidate."""
         found = [each for each in self.candidates if each["backend"] == backend and gpu in (None, each["gpu"])]
         assert len(found) == 1, (backend, self.candidates)
         return [reason["code"] for reason in found[0]["reasons"]]
@@ -48,7 +48,7 @@ class Answer:
 
 
 class Recommended:
-    """The output of `recommend`, as JSON and as text."""
+    """The output of `recommend`: JSON, and the text for users."""
 
     def __init__(self, done, explained):
         self.code = done.returncode
@@ -64,7 +64,7 @@ class Recommended:
         self.candidates = {each["variant"]: each for each in document["candidates"]}
 
     def why(self, variant):
-        """The code and the detail of each reason against the variant."""
+        """{code: detail} of the reasons for which the variant was rejected."""
         candidate = self.candidates[variant]
         assert candidate["verdict"] == "rejected", candidate
         return {reason["code"]: reason["detail"] for reason in candidate["reasons"]}
@@ -103,7 +103,7 @@ class ScenarioCase(unittest.TestCase):
         return Answer(self.run_ctl("--replay", self.capture(machine), "--json=short", "select", application, *options))
 
     def select_anywhere(self, application, *options):
-        """Runs select for answers that depend only on the profile."""
+        """Runs select without a capture, for answers that depend only on the profile."""
         return Answer(self.run_ctl("--json=short", "select", application, *options))
 
     def recommend(self, machine, application, *options):
@@ -117,13 +117,13 @@ class ScenarioCase(unittest.TestCase):
 
     @staticmethod
     def manifest(name, platform):
-        """The variants of an application for a platform, by name."""
+        """{name: variant} of an application for a platform."""
         text = (SOURCE / f"data/knowledge/applications/{name}.json").read_text(encoding="utf-8")
         return json.loads(text)["manifest"]["platforms"][platform]["variants"]
 
     def spy_on(self, program, name):
-        """A program of that name that notes each of its runs; and where it notes them. (No variable could
-        tell it where: workers start with an environment of their own.)"""
+        """Makes a program with this name that logs each run and then runs `program`. Returns its path and the path of the log, which
+        is part of the program, because workers do not inherit variables."""
         log = self.folder / f"{name}.log"
         spy = self.folder / "spies" / name
         spy.parent.mkdir(exist_ok=True)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tsuku's own code, recipe and design answer, by the numbers T1 to T18; and where we know better."""
+"""Tests the scenarios T1 to T18, which are based on tsuku's code, recipe and design, and cases in which tsuku's answer is wrong."""
 from made_machine import GB, Machine
 from scenario_case import ScenarioCase
 
 
 class Tsuku(ScenarioCase):
     def assert_choice(self, answer, backend, gpu, detected=None):
-        """`gpu` is the recipe's word; `detected` what tsuku finds by itself, where that differs."""
+        """`gpu` is the value in the recipe; `detected` is the value that tsuku detects by itself, if it differs from `gpu`."""
         self.assertEqual((answer.backend, answer.answers["gpu"]), (backend, gpu), answer.document)
         self.assertEqual(answer.answers["detected_by_tsuku"], detected or gpu)
 
@@ -37,7 +37,7 @@ class Tsuku(ScenarioCase):
                 self.assert_choice(self.select(machine, "tsuku"), backend, gpu)
 
     def test_T5_each_answer_leads_to_its_asset_in_the_recipe(self):
-        """T1 to T5: one asset for each vendor's word, and what it depends on."""
+        """Tests for T1 to T5 that each answer leads to exactly one asset of the recipe, with the right dependency."""
         for arch, host in (("amd64", "x86_64"), ("arm64", "aarch64")):
             for machine, family, dependency in (
                 (Machine(arch=host).nvidia(), "cuda", "cuda-runtime"),
@@ -73,7 +73,7 @@ class Tsuku(ScenarioCase):
         self.assertEqual(answer.code, 3)
         self.assertEqual(answer.detail("cuda", "driver-too-old"), {"have": "470.256.02", "need": "525.60.13"})
         self.assertEqual(answer.codes("vulkan"), ["not-in-profile-for-vendor"])
-        self.assertEqual(answer.answers["detected_by_tsuku"], "nvidia", "tsuku itself would take CUDA")
+        self.assertEqual(answer.answers["detected_by_tsuku"], "nvidia", "tsuku itself would choose CUDA")
         self.assertIn("update the GPU's driver to 525.60.13 or later", self.explained(old, "tsuku"))
 
     def test_T9_relaxed_is_vulkan(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What vectorizer's specification promises, by the numbers V1 to V11. (It ships Metal and the CPU only.)"""
+"""Tests the scenarios V1 to V11 in vectorizer's specification, although vectorizer is published only with Metal and CPU backends."""
 from made_machine import GIB, Machine
 from scenario_case import BIN, ScenarioCase
 
@@ -34,7 +34,7 @@ class Vectorizer(ScenarioCase):
         self.assertIn('"backend":"cpu"', off.stdout)
         self.assertIn('"messages":["GPU disabled via configuration"]', off.stdout)
         self.run_ctl(*options)
-        self.assertGreater(len(self.runs(log)), 0, "the spy sees workers where there are any")
+        self.assertGreater(len(self.runs(log)), 0, "the log is not empty if workers are started")
 
     def test_V6_a_preferred_backend_that_is_missing_is_warned_of(self):
         answer = self.select(Machine().amd(), "vectorizer", "--backend=cuda")
