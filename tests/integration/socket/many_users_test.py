@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with many users at once, which may be one account with subordinate uids: other users are still answered, and memory stays bounded."""
+"""Tests with calls from many users at once, or from many subordinate uids of one account: others are still answered, and memory stays bounded."""
 import json
 import multiprocessing
 import os
@@ -12,12 +12,12 @@ import unittest
 from socket_case import DEADLINE, Client, Refused, SocketCase
 
 MIB = 1 << 20
-SOON = 0.25 if not os.environ.get("GPUPROBE_SANITIZE") else 2  # seconds, of 99 in 100 answers
-MOST = 64 * MIB  # resident
+SOON = 0.25 if not os.environ.get("GPUPROBE_SANITIZE") else 2  # seconds within which 99 of 100 answers arrive
+MOST = 64 * MIB  # of resident memory
 UNFINISHED = b'{"method":"' + b"x" * (2 * MIB - 4096)
-STRANGERS = range(3_100_000_000, 3_100_010_000)  # no account and no owner in /etc/subuid
+STRANGERS = range(3_100_000_000, 3_100_010_000)  # uids without an account, and without an owner in /etc/subuid
 ORDINARY = sorted(entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid not in (0, 65534))[:20]
-SOMEBODY = 65534  # nobody, an account in every Debian
+SOMEBODY = 65534  # the user "nobody", which exists on every Debian system
 
 
 def call(method, parameters=None):
@@ -25,11 +25,11 @@ def call(method, parameters=None):
 
 
 def connected(path, uid):
-    """A connection of that user. Its uid is that of the moment when it connects: unix(7), SO_PEERCRED."""
+    """A connection of this user. The daemon sees the uid with which connect() was called: unix(7), SO_PEERCRED."""
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     os.seteuid(uid)
     try:
-        client.connect(path)  # waits while the queue is full; with a timeout it would fail
+        client.connect(path)  # has no timeout, because it must wait if the queue is full
     finally:
         os.seteuid(0)
     client.settimeout(DEADLINE)
@@ -37,7 +37,7 @@ def connected(path, uid):
 
 
 def flood(path, uid, ready):
-    """One ordinary user: connections that only wait, calls that never end, spent budgets, and decisions that no cache has."""
+    """Acts as an ordinary user who opens idle connections, sends unfinished calls, spends the budgets, and requests uncached decisions."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
     held = []
     for _ in range(100):
@@ -67,7 +67,7 @@ def flood(path, uid, ready):
                 ask[index] = connected(path, uid)
 
 
-@unittest.skipUnless(os.geteuid() == 0, "only root can become others")
+@unittest.skipUnless(os.geteuid() == 0, "only root can become other users")
 class ManyUsersCase(SocketCase):
     def setUp(self):
         super().setUp()
@@ -91,14 +91,14 @@ class ManyUsersCase(SocketCase):
         return client
 
     def ask(self, uid, method="Select", parameters=None):
-        """The answer that a new connection of that user gets."""
+        """Makes a call on a new connection of this user. Returns the answer."""
         client = Client.__new__(Client)
         client.socket, client.buffer = connected(self.path, uid), b""
         with client:
             return client.call(method, parameters)
 
     def assert_prompt(self, uid):
-        """New connections of that user, one for each question."""
+        """Checks that calls of this user are answered soon. Each call has a new connection."""
         waited = []
         for _ in range(200):
             start = time.monotonic()
@@ -116,7 +116,7 @@ class ManyUsersCase(SocketCase):
         manifest = json.dumps({"schema": "gpuprobe.variants/1", "variants": [{"name": "x" * 900_000}]})
         with self.assertRaises(Refused) as refused:
             self.ask(SOMEBODY, "Recommend", {"application": "x", "manifest": manifest})
-        self.assertNotIn("TooMany", refused.exception.name, "a large call has room")
+        self.assertNotIn("TooMany", refused.exception.name, "a large call of another user is not refused")
         self.assert_small()
 
 
@@ -125,8 +125,8 @@ class ManyUsers(ManyUsersCase):
         self.ask(STRANGERS[-1])
         held = [self.connect(uid) for uid in STRANGERS[:4200]]
         self.assert_others_are_served(STRANGERS[-1])
-        time.sleep(1)  # SocketServer::kIdle
-        self.ask(STRANGERS[-2])  # has never called before: an idle stranger's connection is closed for it
+        time.sleep(1)  # after this time, a connection is idle (SocketServer::kIdle)
+        self.ask(STRANGERS[-2])  # this stranger is new, so the daemon closes an idle connection of another stranger for it
         for client in held:
             client.close()
 
@@ -163,7 +163,7 @@ class ManyUsers(ManyUsersCase):
                     self.ask(uid, "ReportOutcome", outcome)
                 except Refused:
                     refused += 1
-        self.assertGreater(refused, 500, "strangers share what is set aside for them")
+        self.assertGreater(refused, 500, "all strangers share one budget")
         self.assert_others_are_served(STRANGERS[-1])
         self.ask(STRANGERS[-1], "ReportOutcome", outcome)
 
@@ -189,7 +189,7 @@ class ManyUsers(ManyUsersCase):
 
 
 class Hoarders(ManyUsersCase):
-    """The memory that one user can make the daemon keep."""
+    """Tests that one user cannot make the daemon keep much memory."""
 
     HOARDER = 1
 
@@ -227,7 +227,7 @@ class Hoarders(ManyUsersCase):
         self.assert_others_are_served(SOMEBODY)
 
     def test_calls_behind_one_that_is_answered_too_late(self):
-        """The next call's bytes are those of a connection that has closed when the answer comes."""
+        """Each client sends a call and a part of the next call, and has disconnected when its answer is ready."""
         for _ in range(3000):
             client = self.connect(self.HOARDER)
             client.sendall(call("Recommend", {"application": "torch"}) + UNFINISHED[:60_000])
@@ -236,7 +236,7 @@ class Hoarders(ManyUsersCase):
         self.ask(self.HOARDER, "Select", {"application": "default", "request": {}})
 
     def test_unread_answers_keep_their_connection(self):
-        """Data that the kernel buffers for a client counts as the daemon's memory, so the client stays charged."""
+        """Tests that a connection with unread answers stays open and counts for its user, because the answers are in the kernel's buffers."""
         before, clients = self.descriptors(), []
         for _ in range(300):
             clients.append(self.connect(self.HOARDER))
@@ -257,7 +257,7 @@ class Hoarders(ManyUsersCase):
         self.assert_small()
 
     def connect_and_leave(self, uid):
-        """Until it is killed, or the daemon ends."""
+        """Connects and disconnects until this process is killed or the daemon ends."""
         os.setuid(uid)
         try:
             while True:
@@ -281,7 +281,7 @@ class Hoarders(ManyUsersCase):
 
 
 class SubordinateUids(ManyUsersCase):
-    """A machine whose nobody has a range in /etc/subuid."""
+    """Tests with a machine on which the user "nobody" has subordinate uids in /etc/subuid."""
 
     LAUNCHER = ("unshare", "--mount", "sh", "-c", 'mount --bind "$SUBUID" /etc/subuid && exec "$@"', "sh")
 
@@ -299,7 +299,7 @@ class SubordinateUids(ManyUsersCase):
                 refused += b"TooManyRequests" in client.recv(1 << 16)
             except (BrokenPipeError, ConnectionResetError):
                 refused += 1
-        self.assertGreater(refused, 2000, "one account has half of all places at most")
+        self.assertGreater(refused, 2000, "one account can use at most half of all connections")
         for uid in (ORDINARY[0], STRANGERS[-1], 0):
             self.assert_prompt(uid)
         self.assert_small()

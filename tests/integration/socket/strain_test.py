@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that stop half-way, send too much or never read: the others are answered all the same."""
+"""Tests with clients that send unfinished calls, send too much or never read: other clients are still answered."""
 import json
 import os
 import resource
@@ -14,8 +14,8 @@ import unittest
 from socket_case import DEADLINE, MACHINES, Client, Refused, SocketCase
 
 QUESTION = json.dumps({"method": "org.gpuprobe.Select", "parameters": {"application": "default"}}).encode() + b"\0"
-LIMIT = 0.05 if not os.environ.get("GPUPROBE_SANITIZE") else 0.5  # seconds, of 99 in 100 answers
-# tools/test --strain: 100,000 connections as fast as they are accepted, within a minute.
+LIMIT = 0.05 if not os.environ.get("GPUPROBE_SANITIZE") else 0.5  # seconds within which 99 of 100 answers arrive
+# Set by tools/test --strain: 100,000 connections, as fast as the daemon accepts them, must take at most a minute.
 LONG = bool(os.environ.get("GPUPROBE_STRAIN"))
 CONNECTIONS = 100_000 if LONG else 5_000
 
@@ -30,7 +30,7 @@ class StrainCase(SocketCase):
         self.wait_for_descriptors(self.settled())
 
     def settled(self):
-        """Descriptors of a daemon without a client."""
+        """The number of the daemon's descriptors, when it no longer changes."""
         counts = [self.descriptors()]
         while len(counts) < 3 or len(set(counts[-3:])) > 1:
             time.sleep(0.05)
@@ -38,7 +38,7 @@ class StrainCase(SocketCase):
         return counts[-1]
 
     def times(self, rounds=300):
-        """How long another client waits for each of its answers, in ascending order."""
+        """The times that another client waits for its answers, in ascending order."""
         times = []
         with Client(self.path) as client:
             for _ in range(rounds):
@@ -100,7 +100,7 @@ class Strain(StrainCase):
 
     def test_of_what_one_user_leaves_unfinished(self):
         if os.geteuid() != 0:
-            self.skipTest("only root can become others")
+            self.skipTest("only root can become other users")
         memory = self.resident()
         for client in self.many(64):
             try:
@@ -124,13 +124,13 @@ class Strain(StrainCase):
         self.wait_for_descriptors(before)
 
     def test_of_connections_that_come_and_go(self):
-        """Runs in another process, while another client makes calls continuously."""
+        """Another process opens and closes connections while a client makes calls."""
         before = self.settled()
         program = ("import socket,sys\nfor index in range(int(sys.argv[2])):\n s=socket.socket(socket.AF_UNIX)\n s.connect(sys.argv[1])\n"
-                   f" if index%3==0: s.sendall({QUESTION!r})\n s.close()\n")  # and the answer has no receiver
+                   f" if index%3==0: s.sendall({QUESTION!r})\n s.close()\n")  # in this case, the answer has no receiver
         start = time.monotonic()
         times, crowds = [], 0
-        while len(times) < 1000:  # so that ten late answers are one percent
+        while len(times) < 1000:  # enough answers for a meaningful percentage: 10 late answers are 1 %
             child = subprocess.Popen([sys.executable, "-c", program, self.path, str(CONNECTIONS)])
             while child.poll() is None:
                 times += self.times(rounds=50)
@@ -143,7 +143,7 @@ class Strain(StrainCase):
         self.wait_for_descriptors(before)
 
     def test_of_calls_that_are_not_known_yet(self):
-        """Each call of the strangers is different and needs a decision."""
+        """Each call of the other clients is different, so that the daemon must decide each time."""
         stop = threading.Event()
 
         def ask(number):
@@ -172,12 +172,12 @@ class Strain(StrainCase):
         child.send_signal(signal.SIGSTOP)
         self.assert_others_are_answered()
         child.send_signal(signal.SIGCONT)
-        self.assertEqual(child.stdout.readline(), "200\n")  # nothing is lost
+        self.assertEqual(child.stdout.readline(), "200\n")  # no answer is lost
         child.wait(DEADLINE)
         self.wait_for_descriptors(before)
 
     def test_of_subscribers_that_never_read(self):
-        self.call("SetOverride", {"application": "default", "rule": {"strict": True}})  # opens the state file
+        self.call("SetOverride", {"application": "default", "rule": {"strict": True}})  # so that the daemon has opened its state file
         before = self.settled()
         clients = self.many(200)
         for client in clients:
@@ -209,10 +209,10 @@ class Strain(StrainCase):
         self.assert_others_are_answered()
 
 
-@unittest.skipUnless(os.geteuid() == 0, "only root can become others")
+@unittest.skipUnless(os.geteuid() == 0, "only root can become other users")
 class Bounds(StrainCase):
     def test_of_one_users_connections(self):
-        """Tests of the limits for users other than root, and that root is still served."""
+        """Tests the limit on the connections of a user, and that root is still served."""
         program = ("import os,resource,socket,sys\nresource.setrlimit(resource.RLIMIT_NOFILE,(4096,4096))\n"
                    "os.setgroups([]);os.setgid(65534);os.setuid(65534)\nheld=[]\n"
                    "while len(held)<2048:\n held.append(socket.socket(socket.AF_UNIX));held[-1].connect(sys.argv[1])\n"
@@ -227,9 +227,9 @@ class Bounds(StrainCase):
             child.communicate("", timeout=DEADLINE)
 
 
-@unittest.skipUnless(os.geteuid() == 0, "only root can become others")
+@unittest.skipUnless(os.geteuid() == 0, "only root can become other users")
 class Shares(SocketCase):
-    """Places for 128 connections, half of the descriptors that the daemon may have."""
+    """Tests how users share the 128 connections that the daemon allows, which are half of its allowed descriptors."""
 
     LAUNCHER = ("sh", "-c", 'ulimit -n 256; exec "$@"', "sh")
     USER = """
@@ -257,7 +257,7 @@ for line in sys.stdin:
 """
 
     def user(self, uid):
-        """A function that connects so many times more, and returns how many connections are answered."""
+        """Starts a process of this user. Returns a function that opens `more` connections and returns how many connections are answered."""
         child = subprocess.Popen([sys.executable, "-c", self.USER, self.path, str(uid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(child.communicate, "", timeout=DEADLINE)
 
@@ -269,21 +269,21 @@ for line in sys.stdin:
     def test_shrink_as_others_come(self):
         self.start()
         first, second, third, fourth = map(self.user, range(60001, 60005))
-        self.assertEqual(first(70), 64, "half of all is the most for one")
+        self.assertEqual(first(70), 64, "one user can use at most half of all connections")
         self.assertEqual(second(64), 64)
-        self.assertEqual(third(1), 1, "no place was free")
+        self.assertEqual(third(1), 1, "all connections were in use, so another user must lose one")
         self.assertEqual(sorted((first(0), second(0))), [63, 64])
         self.assertEqual(third(63), 42)
         self.assertEqual((first(0), second(0)), (43, 43))
-        self.assertEqual(first(10), 43, "who has most takes nothing from others")
+        self.assertEqual(first(10), 43, "the user with the most connections takes none from others")
         self.assertEqual(fourth(64), 32)
         self.assertEqual([user(0) for user in (first, second, third)], [32] * 3)
-        self.assertTrue(self.call("ListApplications")["applications"], "root has a place besides")
+        self.assertTrue(self.call("ListApplications")["applications"], "root has a reserved connection")
 
 
-@unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "a sanitizer keeps memory")
+@unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "a sanitizer keeps freed memory")
 class Rest(SocketCase):
-    """Memory that is not needed is given back. Pages of the program and its libraries are not counted: they are page cache."""
+    """Tests that the daemon returns unused memory. Pages of its program and libraries are not counted, because they are page cache."""
 
     QUESTIONS = (("Select", {}), ("Select", {"application": "ollama"}), ("Diagnose", {}), ("Recommend", {"application": "torch"}),
                  ("Describe", {}), ("ListApplications", {}))
