@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that were linked with an earlier libgpuprobe.so.1 run with this one: libabigail compares it with what
-tests/data/libgpuprobe.so.1.abi describes. GPUPROBE_ACCEPT=1 adds what is new to that file."""
+"""Tests that programs that were linked with an earlier libgpuprobe.so.1 run with this library: libabigail compares the library with
+the description in tests/data/libgpuprobe.so.1.abi. GPUPROBE_ACCEPT=1 adds new symbols to the description."""
 import os
 import pathlib
 import platform
@@ -17,15 +17,15 @@ DESCRIBED = SOURCE / "tests/data/libgpuprobe.so.1.abi"
 
 
 @unittest.skipUnless(shutil.which("abidiff"), "abidiff (abigail-tools) is not installed")
-@unittest.skipUnless(platform.machine() == "x86_64", "the description is that of x86_64")
-@unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "sanitizers add symbols of their own")
+@unittest.skipUnless(platform.machine() == "x86_64", "the description is for x86_64")
+@unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "sanitizers add symbols")
 class Abi(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuprobe-abi-"))
         self.addCleanup(shutil.rmtree, self.folder)
 
     def description(self, library, headers=SOURCE / "include/gpuprobe"):
-        """The public interface of the library."""
+        """Writes a description of the library's public interface. Returns its path."""
         path = self.folder / f"{library.name}.abi"
         subprocess.run(["abidw", "--exported-interfaces-only", "--drop-private-types", "--headers-dir", headers, "--no-corpus-path",
                         "--no-comp-dir-path", "--no-show-locs", "--no-elf-needed", "--type-id-style", "hash", "--out-file", path, library],
@@ -36,7 +36,7 @@ class Abi(unittest.TestCase):
         return subprocess.run(["abidiff", *words, DESCRIBED, described], capture_output=True, text=True, timeout=60, check=False)
 
     def changed(self, changes):
-        """The library with these changes: FILE: (TEXT, OTHER)."""
+        """Builds the library with changes, {file: (old text, new text)}. Returns the description of its public interface."""
         folder = self.folder / "changed"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(SOURCE / "include", folder / "include")
@@ -67,7 +67,7 @@ class Abi(unittest.TestCase):
     def test_shows_no_structure(self):
         shown = [line.strip() for line in DESCRIBED.read_text(encoding="utf-8").splitlines() if "-decl name" in line and "is-struct" in line]
         self.assertEqual([line for line in shown if "is-declaration-only='yes'" not in line], [])
-        self.assertEqual(len(shown), 1)  # the client
+        self.assertEqual(len(shown), 1)  # the only structure is the client
 
     def test_finds_what_breaks_programs(self):
         for what, change, *files in (

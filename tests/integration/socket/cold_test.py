@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the first scan of a machine whose drivers take known times: early results are published early."""
+"""Tests the first scan of a machine with slow drivers: results of fast drivers are published before the slow drivers have answered."""
 import os
 import pathlib
 import shutil
@@ -14,7 +14,7 @@ FAKES = pathlib.Path(os.environ["GPUPROBE_FAKES"])
 sys.path.append(str(SOURCE / "tests/hardware"))
 import cold  # noqa: E402
 
-# The seconds that these drivers take before they answer; all other drivers answer at once.
+# After how many seconds these drivers answer; all other drivers answer at once.
 TIMES = {"cuda": 3.0, "vulkan": 2.5, "opencl": 2.0, "level_zero": 2.0}
 WORKER = """#!/bin/sh
 case "$1" in {times} esac
@@ -23,7 +23,7 @@ exec {bin}/gpuprobe-worker "$@"
 """
 
 
-@unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "it measures times")
+@unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "the test measures times")
 class Cold(unittest.TestCase):
     def setUp(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuprobe-cold-"))
@@ -50,7 +50,8 @@ class Cold(unittest.TestCase):
             self.assertNotIn("cuda", {probe["api"] for probe in report["probes"]})
 
     def test_who_is_slow_to_say_how_busy_a_gpu_is_has_told_the_rest(self):
-        # The default worker, next to the daemon, which is started before the machine is scanned.
+        # Put the worker next to the daemon, where the default worker is, because the daemon starts the default worker before it scans the
+        # machine.
         folder = self.worker.parent
         shutil.copy(BIN / "gpuprobed", folder)
         self.worker.rename(folder / "gpuprobe-worker")

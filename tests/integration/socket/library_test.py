@@ -19,13 +19,13 @@ from socket_case import BIN, H200, SOURCE, SocketCase
 
 DAEMON_ONLY = 1
 SANITIZERS = os.environ.get("GPUPROBE_SANITIZE")
-# Errors that programs need not distinguish: -EIO.
+# Errors that the library returns as -EIO, because programs need not distinguish them.
 OWN_FAULTS = {"Failed", "ProbeFailed", "Internal"}
 LISTENER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 
 
 class Library:
-    """One client of the library."""
+    """A client of the C library."""
 
     lib = None
 
@@ -40,14 +40,14 @@ class Library:
         self.lib.gpuprobe_close(self.handle)
 
     def ask(self, method, parameters=None):
-        """The code, and the text or None."""
+        """Returns the code, and the answer as text or None."""
         text = ctypes.c_void_p()
         given = None if parameters is None else json.dumps(parameters).encode()
         code = self.lib.gpuprobe_call(self.handle, method.encode(), given, ctypes.byref(text))
         return code, self.taken(text)
 
     def ask_more(self, method):
-        """The code, the text or None, and the replies before."""
+        """Returns the code, the last reply as text or None, and the earlier replies."""
         text, heard = ctypes.c_void_p(), []
         listener = LISTENER(lambda _context, json: heard.append(json.decode()))
         code = self.lib.gpuprobe_call_more(self.handle, method.encode(), None, listener, None, ctypes.byref(text))
@@ -69,7 +69,7 @@ class Library:
         return self.taken(ctypes.c_void_p(self.lib.gpuprobe_value(document.encode(), pointer.encode())))
 
 
-@unittest.skipIf(SANITIZERS, "Python does not load the sanitizers first")
+@unittest.skipIf(SANITIZERS, "Python does not load the sanitizers' library first")
 class ClientLibrary(SocketCase):
     def library(self, path=None, flags=0):
         library = Library(path or self.path, flags)
@@ -113,7 +113,7 @@ class ClientLibrary(SocketCase):
 
     @contextlib.contextmanager
     def server(self, answer, waits=False):
-        """Answers each call with those bytes and closes; or, if it `waits`, never."""
+        """A fake daemon that answers each call with these bytes and closes the connection. If `waits` is set, it keeps the connection open."""
         path = f"{self.folder}/other"
         pathlib.Path(path).unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX) as listening:
@@ -245,7 +245,7 @@ class ClientLibrary(SocketCase):
         self.assertEqual(library.lib.gpuprobe_watch(library.handle), -errno.ECONNREFUSED)
 
     def in_child(self, path, code, socket_path=None):
-        """What Python prints that runs the code with a `library` and that PATH."""
+        """Runs Python code in a new process with this PATH, in which `library` is a client. Returns its output."""
         program = (f"import sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\n"
                    f"from library_test import Library\nlibrary = Library({socket_path or self.folder + '/nothing'!r})\n{code}")
         return subprocess.run([sys.executable, "-c", program], env={**os.environ, "PATH": path}, check=True,
@@ -261,7 +261,7 @@ class ClientLibrary(SocketCase):
             self.assertEqual(told, self.gpuprobectl(f"--replay={H200}", "-j", *words).stdout)
 
     def program(self, name, select):
-        """A program that answers Select with this text, and Subscribe with two changes."""
+        """Compiles a program that answers Select with this backend, and Subscribe with two changes."""
         code, program = pathlib.Path(self.folder, f"{name}.c"), pathlib.Path(self.folder, name)
         code.write_text(f"""
             #include <stdio.h>
@@ -341,14 +341,14 @@ class ClientLibrary(SocketCase):
 
 
 def reason_line(reason):
-    """The members of a reason as client_header.cpp prints them."""
+    """The line that client_header.cpp prints for a reason."""
     subject = reason.get("subject") or {}
     return "|".join((reason["code"], reason.get("text") or "", reason.get("fix") or "", subject.get("gpu") or "",
                      str(len(reason.get("commands") or [])), json.dumps(reason["detail"], ensure_ascii=False, separators=(",", ":"))))
 
 
 class ClientHeader(SocketCase):
-    """The same library from C++."""
+    """Tests of the library's C++ header."""
 
     def test_asks_all_that_the_library_can(self):
         program = f"{self.folder}/client_header"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon without a bus, and a client of its socket that needs nothing but the standard library."""
+"""Shared code of the socket tests: starts a daemon without a bus. The client needs only the standard library."""
 import json
 import os
 import pathlib
@@ -28,7 +28,7 @@ class Refused(Exception):
 
 
 class Client:
-    """One connection."""
+    """A connection to the socket."""
 
     def __init__(self, path, timeout=DEADLINE):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -71,7 +71,7 @@ class Client:
         return self.receive()["parameters"]
 
     def text_of(self, method, parameters=None):
-        """The bytes of the document of an answer or refusal."""
+        """The unchanged JSON text of an answer or of an error's parameters."""
         self.send(method, parameters)
         text = self.receive_raw()
         return text.split('"parameters":', 1)[1].removesuffix("}")
@@ -79,7 +79,7 @@ class Client:
 
 @unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")
 class SocketCase(unittest.TestCase):
-    """Each test has a folder; start() puts a daemon with a socket into it, by the words of LAUNCHER."""
+    """Each test has its own folder. start() starts a daemon with a socket in the folder; LAUNCHER is put before its command line."""
 
     LAUNCHER = ()
 
@@ -129,7 +129,7 @@ class SocketCase(unittest.TestCase):
         late = time.monotonic() + DEADLINE
         while self.descriptors() > count:
             if time.monotonic() > late:
-                self.fail(f"{self.descriptors()} descriptors, not {count}")
+                self.fail(f"{self.descriptors()} descriptors instead of {count}")
             time.sleep(0.01)
 
     def gpuprobectl(self, *words, **options):

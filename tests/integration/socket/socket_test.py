@@ -132,7 +132,7 @@ class Answers(SocketCase):
         first = client.receive()["parameters"]["generation"]
         self.call("SetOverride", {"application": "default", "rule": {"only": ["cpu"]}})
         self.assertGreater(client.receive()["parameters"]["generation"], first)
-        self.assertEqual(self.call("Select")["backend"], "cpu")  # no earlier answer is cached
+        self.assertEqual(self.call("Select")["backend"], "cpu")  # not the cached earlier answer
         self.assertEqual(self.call("ListOverrides")["overrides"]["default"]["rule"], {"only": ["cpu"]})
         self.assertEqual(self.call("ClearOverride", {"application": "default"}),
                          {"application": "default", "cleared": True})
@@ -145,10 +145,10 @@ class Answers(SocketCase):
         self.assertNotEqual(self.call("Select")["backend"], "cuda")
 
 
-@unittest.skipUnless(os.geteuid() == 0, "only root can become others")
+@unittest.skipUnless(os.geteuid() == 0, "only root can become other users")
 class Callers(SocketCase):
     def as_nobody(self, ask):
-        """What `ask` returns, run in a process of the user nobody; it is sent as JSON."""
+        """Runs `ask` in a process of the user nobody. Returns its result, which is sent as JSON."""
         ours, theirs = os.pipe()
         child = os.fork()
         if child == 0:
@@ -182,11 +182,11 @@ class Callers(SocketCase):
         self.assertIsNone(self.outcome_of("Select")[0])
 
     def enter_container(self):
-        """Namespaces of this process's own in which it is root, with the daemon's folder as /mnt and nothing else of /tmp; what
-        rootless containers do. Source: user_namespaces(7)."""
+        """Makes this process root in new namespaces, in which /mnt is the daemon's folder and /tmp is empty, as rootless containers
+        do. Source: user_namespaces(7)."""
         libc = ctypes.CDLL(None, use_errno=True)
         user, group = os.getuid(), os.getgid()
-        libc.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE, which setuid() took: /proc/self is its owner's again
+        libc.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE, which setuid() has cleared: makes this process the owner of /proc/self again
         if libc.unshare(0x10000000 | 0x20000) != 0:  # CLONE_NEWUSER, CLONE_NEWNS
             return os.strerror(ctypes.get_errno())
         for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
@@ -214,7 +214,7 @@ class Callers(SocketCase):
             return outside + names
         told = self.as_nobody(ask)
         if isinstance(told, str):
-            self.skipTest(f"no user namespaces here: {told}")
+            self.skipTest(f"user namespaces cannot be created here: {told}")
         self.assertEqual(told, [0, False, None, "org.gpuprobe.NotAuthorized"])
 
     def test_limits_what_costs(self):
@@ -234,7 +234,7 @@ class Callers(SocketCase):
 
 
 class SameAnswers(SocketCase):
-    """The bytes of the answers on the socket, and of gpuprobectl's output for the same machine."""
+    """Tests that the answers on the socket and gpuprobectl's output for the same machine are equal byte for byte."""
 
     QUESTIONS = (
         (("select", "default"), "Select", {"application": "default"}),
@@ -272,7 +272,7 @@ class SameAnswers(SocketCase):
             self.end_daemon()
 
 
-# Varlink's grammar, as far as descriptions need it -----------------------------------------------
+# A parser for the part of Varlink's grammar that descriptions use ----------------------------------
 
 TOKEN = re.compile(r"\s+|#[^\n]*\n|(->|\[\]|\[string\]|[():,?]|[A-Za-z][A-Za-z0-9_.-]*)")
 
@@ -304,7 +304,7 @@ class Parser:
     def name(self):
         name = self.take()
         if not NAME.match(name):
-            raise ValueError(f"no name: {name}")
+            raise ValueError(f"not a name: {name}")
         return name
 
     def type(self):
@@ -312,7 +312,7 @@ class Parser:
             kind = self.take()
             inner = self.type()
             if inner[0] == "?":  # systemd's parser does not accept lists of optional values either
-                raise ValueError(f"{kind} of a maybe")
+                raise ValueError(f"{kind} of an optional type")
             return (kind, inner)
         if self.token == "(":
             return self.members()
@@ -325,7 +325,7 @@ class Parser:
         while self.token != ")":
             name = self.name()
             if name in members:
-                raise ValueError(f"{name} twice")
+                raise ValueError(f"{name} occurs twice")
             members[name] = None
             if self.token == ":":
                 self.take(":")
@@ -348,13 +348,13 @@ def parse_description(text):
             parser.take("->")
             first = (first, parser.members())
         if any(name in found[other] for other in ("types", "methods", "errors")):
-            raise ValueError(f"{name} twice")
+            raise ValueError(f"{name} occurs twice")
         found[kind + "s"][name] = first
     return found
 
 
 def check_type(interface, kind, value, where):
-    """Errors: AssertionError where the value is not of that type."""
+    """Raises AssertionError if the value does not have this type."""
     what, inner = kind
     if what == "?":
         return None if value is None else check_type(interface, inner, value, where)
@@ -370,12 +370,12 @@ def check_type(interface, kind, value, where):
     if what == "members":
         assert set(value) <= set(inner), f"{where}: {set(value) - set(inner)}"
         for key, member in inner.items():
-            assert key in value or member[0] == "?", f"{where}: no {key}"
+            assert key in value or member[0] == "?", f"{where}: missing {key}"
             if key in value:
                 check_type(interface, member, value[key], f"{where}.{key}")
         return None
     python = {"bool": bool, "int": int, "float": (float, int), "string": str, "object": (dict, list, str, int, bool)}
-    assert isinstance(value, python[inner]), f"{where}: {value!r} is no {inner}"
+    assert isinstance(value, python[inner]), f"{where}: {value!r} is not of type {inner}"
     return None
 
 
