@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/knowledge/chips: its readers on made-up tables, its linter, and chips.json against what each source claims."""
+"""Tests tools/knowledge/chips: its readers with made-up tables, its linter, and whether chips.json agrees with the claims of each source."""
 import collections
 import json
 import os
@@ -237,7 +237,7 @@ class ChipsLint(unittest.TestCase):
 
 
 class ChipsClaims(unittest.TestCase):
-    """What the kernel, Mesa and the vendors' lists say of each id, and what chips.json says of it."""
+    """Compares chips.json with the claims of the kernel, Mesa and the vendors' lists about each id."""
 
     def setUp(self):
         document = json.loads(CHIPS.read_text(encoding="utf-8"))

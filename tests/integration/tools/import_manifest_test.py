@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/knowledge/import-manifest: manifests made of other projects' lists, and what it says of lists that it refuses."""
+"""Tests tools/knowledge/import-manifest: the manifests that it makes from other projects' lists, and its reasons for refusing lists."""
 import json
 import os
 import pathlib
@@ -36,7 +36,7 @@ class ImportCase(unittest.TestCase):
         self.assertTrue(str(refusal.exception).startswith(problem), refusal.exception)
 
     def assert_sound_when_cut(self, convert, text):
-        """Cut at each byte, the text makes a manifest or is refused with a reason. Returns how many make one."""
+        """Checks that the text, cut at any byte, makes a manifest or is refused with a reason. Returns the number of manifests."""
         taken = 0
         for length in range(len(text)):
             try:
@@ -150,13 +150,13 @@ class ImportUnsloth(ImportCase):
 
 
 def alias_bomb(levels):
-    """Lists that each name the one before nine times."""
+    """A YAML document with lists that each contain nine aliases of the previous list."""
     lists = [f"- &a{level} [{','.join([f'*a{level - 1}'] * 9)}]\n" for level in range(1, levels + 1)]
     return ("- &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(lists)).encode()
 
 
 def merge_bomb(levels):
-    """Mappings that each merge the one before twice."""
+    """A YAML document with mappings that each merge the previous mapping twice."""
     mappings = [f"- &a{level} {{<<: [*a{level - 1}, *a{level - 1}]}}\n" for level in range(1, levels + 1)]
     return ("- &a0 {name: x}\n" + "".join(mappings)).encode()
 
@@ -254,7 +254,7 @@ class ImportLocalai(ImportCase):
 
 
 class ImportedDocuments(ImportCase):
-    """What all three formats are read with."""
+    """Tests the reader that all three formats use."""
 
     def test_json_is_read_strictly(self):
         for problem, text in (
@@ -282,7 +282,7 @@ class ImportedDocuments(ImportCase):
 
 
 class ImportManifest(ImportCase):
-    """The command, as somebody would use it."""
+    """Tests the command as users run it."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

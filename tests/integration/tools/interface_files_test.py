@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/interface-files: the files that it makes from a small description."""
+"""Tests the files that tools/interface-files makes from a small description."""
 import json
 import os
 import pathlib

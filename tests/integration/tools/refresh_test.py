@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/knowledge/refresh: applications made again from small indexes, and what it says of indexes that it refuses."""
+"""Tests tools/knowledge/refresh: how it updates applications from small indexes, and its reasons for refusing indexes."""
 import contextlib
 import datetime
 import json
@@ -70,7 +70,7 @@ class RefreshCase(unittest.TestCase):
                               capture_output=True, env={**os.environ, "GPUPROBECTL": CTL}, timeout=60, check=False)
 
     def written(self, name):
-        """The document as the tool writes it, its remarks, and the difference that it showed."""
+        """The data file that the tool writes, the tool's messages, and the difference that it prints."""
         done = self.run_tool("--write")
         self.assertEqual(done.returncode, 0, done.stderr)
         text = (self.applications / f"{name}.json").read_text(encoding="utf-8")
@@ -81,7 +81,7 @@ class RefreshCase(unittest.TestCase):
 
 
 class KnownVersions(RefreshCase):
-    """Versions that a document does not describe."""
+    """Tests how newer versions are found that a data file does not describe yet."""
 
     def setUp(self):
         super().setUp()
@@ -386,13 +386,13 @@ class ByRules(RefreshCase):
         self.has(document)
         rule = {"applications": ["app"], "fact": "the kernels", "read": {"shell": {"variable": "T", "known": {}}}, "as": "gfx",
                 "is": ["manifest/platforms/*/variants/gpu/requires/device/gfx"]}
-        # This library has no kernels for gfx900, one of the three architectures.
+        # This library has no kernels for gfx900, which the build has.
         parts = [{"applications": ["app"], "is": rule["is"], "of": ["rocBLAS 7.2"]}]
         self.rules.write_text(json.dumps({"parts": parts, "rules": [rule], "by_hand": []}), encoding="utf-8")
 
     @staticmethod
     def facts_in(done):
-        """The second table: the first has the version of each document."""
+        """The lines of the table of facts, which follows the table of versions."""
         lines = done.stdout.splitlines()
         return lines[[line.startswith("Facts on ") for line in lines].index(True):]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of facts: readers of other projects' files, the table, and whether a change of a file is noticed."""
+"""Tests the rules that check facts: the readers of other projects' files, the table of rules, and whether changes of files are noticed."""
 import datetime
 import hashlib
 import json
@@ -31,7 +31,7 @@ OUR_OWN = {"default", "measured"}
 SEED = 43
 CHANGES = 200
 ENOUGH = 195
-BY_RULE = 0.85  # share of all facts
+BY_RULE = 0.85  # at least this share of all facts has a rule
 
 
 class WorkflowExpressions(unittest.TestCase):
@@ -194,7 +194,7 @@ class Structures(unittest.TestCase):
 
 
 class Values(unittest.TestCase):
-    """What becomes of a value between its file and the document."""
+    """Tests how values from a file are converted to values in a data file."""
     TABLE = {"libraries": {"lib 1": {"gfx": ["gfx900"]}}, "names": {"hosts": {"ubuntu-22.04": "2.35"}}}
 
     def value(self, text, **rule):
@@ -256,7 +256,7 @@ class Values(unittest.TestCase):
 
 
 class Versions(unittest.TestCase):
-    """What a project's index says about the version that a document describes."""
+    """Tests how a project's index is compared with the version that a data file describes."""
     DAY = datetime.date(2026, 11, 29)
 
     def look(self, described, index, name="pypi/app.json", **source):
@@ -352,7 +352,7 @@ class FactTable(unittest.TestCase):
             self.assertTrue(entry["reason"])
             self.assertEqual("sha256" in entry, "lines" in entry)
             has_file = any("path" in rules.fact_of(DOCUMENTS[name], entry["fact"]) for name in entry["applications"])
-            self.assertTrue("sha256" in entry or not has_file, f"{entry['fact']}: a file can be compared with the cited lines")
+            self.assertTrue("sha256" in entry or not has_file, f"{entry['fact']}: the entry needs a hash, because the fact cites a file")
 
     def test_changed_lines_are_noticed(self):
         entry = {"fact": "f", "date": "2026-01-01", "reason": "r", "lines": 1, "sha256": hashlib.sha256(b"b\n").hexdigest()}
@@ -373,7 +373,7 @@ class FactTable(unittest.TestCase):
 
 
 class Sample(unittest.TestCase):
-    """tools/knowledge/sample: facts for a second reader."""
+    """Tests tools/knowledge/sample, which draws facts for a second reader."""
 
     def drawn(self, *words):
         done = subprocess.run([SOURCE / "tools/knowledge/sample", *words], capture_output=True, text=True, check=True)
@@ -437,7 +437,7 @@ class Mutation(UpstreamCase):
                 self.assertEqual([(each.state, each.detail) for each in results], [("same", "")] * len(results))
 
     def changed(self, generator, text):
-        """The text with one of its marked words changed, and what was done."""
+        """The text with one marked word changed at random, and a description of the change."""
         words = list(re.finditer("«(.*?)»", text))
         word = generator.choice(words)
         if generator.random() < 0.25:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small files of the form that other projects' files have, for the rules in tools/knowledge/rules.json.
+"""Small files in the formats of other projects' files, for tests of the rules in tools/knowledge/rules.json.
 
-FILES has (application, beginning of the fact that cites the file, text). «» enclose what a rule depends on; they are not part of the file.
+FILES contains (application, beginning of the fact that cites the file, text). «» mark words on which a rule depends; the marks are removed.
 """
 
 import json
@@ -84,7 +84,7 @@ fi
 
 
 def releases(cuda="", rocm="", tested="", stable="", candidate=""):
-    """PyTorch's matrix of builds: with only those of CUDA's or ROCm's versions that a rule is about."""
+    """PyTorch's matrix of builds, with only these versions of CUDA and ROCm."""
     words = lambda text: ", ".join(f'"«{word}»"' for word in text.split())
     members = lambda name, text: f'"«{name}»": [{words(text)}],' if text else ""
     versions = "".join(f'CURRENT_{kind}_VERSION = "«{version}».0"\n' for kind, version in (("STABLE", stable), ("CANDIDATE", candidate)) if version)
@@ -466,7 +466,7 @@ HIPBLASLT = f"""\
 
 
 def cudnn(package, toolkits, capabilities):
-    """A row of the support matrix, and the one after it."""
+    """A row of cuDNN's support matrix, followed by another row."""
     bullets = lambda words: "".join(f"\n  • {each}\n" for each in words.split())
     rows = ((package, toolkits, "".join(f"\n  • «{each}» [3]\n" for each in capabilities.split())), ("cuDNN 9.0.0 for CUDA 11.x", "11.8", bullets("9.0 3.5")))
     return "".join(f"{name}\n{bullets(versions)}\nYes\n\n>=525.60.13\n\n>=527.41\n{found}\n  • NVIDIA Hopper\n\n" for name, versions, found in rows)

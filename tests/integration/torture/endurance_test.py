@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A few kills, jumps of the clock, suspends, hardware events and many GPUs; and that each of them would notice a fault."""
+"""Short torture tests with kills, clock jumps, suspends, hardware events and many GPUs. Also tests that each would notice a fault."""
 import collections
 import json
 import os
@@ -39,7 +39,7 @@ class ShortClock(TortureCase):
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_a_wall_clock_that_jumps(self):
         if os.environ.get("GPUPROBE_SANITIZE"):
-            self.skipTest("a sanitizer's own library has to be the first")
+            self.skipTest("a sanitizer's library must be loaded first")
         shown = self.survives("--clock=16")
         for outcome in ("failures that count", "instants", "probes with deadline", "restarts"):
             self.assertGreater(shown["outcomes"].get(outcome, 0), 0, shown)
@@ -80,13 +80,13 @@ class ManyGpus(TortureCase):
 
 
 class Noticed(unittest.TestCase):
-    """Each torture is shown what a daemon with a fault would have shown it."""
+    """Tests that the torture tests notice the faults of a daemon: each gets answers that a faulty daemon would have given."""
 
     def setUp(self):
         self.figures = figures.Figures("faults")
 
     def compared(self, known, found, unanswered=None, file=None, notes=()):
-        """What kills finds wrong after one round with one client."""
+        """The number of faults that the torture test with kills finds after one round with one client."""
         with tempfile.TemporaryDirectory() as folder:
             for name in ("state", "cache"):
                 pathlib.Path(folder, name).mkdir()

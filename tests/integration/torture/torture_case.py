@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/torture, for a short while."""
+"""Shared code of the tests that run tools/torture for a short time."""
 import json
 import os
 import pathlib
@@ -16,7 +16,7 @@ sys.path.insert(0, str(SOURCE / "tests/torture"))
 @unittest.skipUnless((BIN / "gpuprobed").exists(), "gpuprobed is not built")
 class TortureCase(unittest.TestCase):
     def survives(self, *arguments):
-        """Its figures, of the last torture."""
+        """Runs tools/torture and checks that it finds no fault. Returns the figures of its last torture test."""
         done = subprocess.run([TORTURE, f"--bin={BIN.parent}", "--json", *arguments], stdout=subprocess.PIPE,
                               timeout=110, text=True, check=False)
         shown = json.loads(done.stdout.splitlines()[-1])

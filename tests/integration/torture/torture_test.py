@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A short torture of each kind; that it would notice; that it repeats itself."""
+"""Runs a short torture test of each kind. Also tests that the torture tests notice faults, and that a run can be repeated."""
 import collections
 import os
 import pathlib
@@ -32,7 +32,7 @@ class ShortTortures(TortureCase):
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_attacks_of_a_driver(self):
         if os.environ.get("GPUPROBE_SANITIZE"):
-            self.skipTest("a sanitizer does what attacks are refused")
+            self.skipTest("a sanitizer makes system calls that this test expects to be refused")
         shown = self.survives("--attacks=5")
         self.assertEqual(shown["count"], 5)
         self.assertIn("(nothing)", shown["by_attack"])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The provider of wheel variants says what the vendors' own providers say, and variantlib loads it.
+"""Tests that our provider of wheel variants gives the same answers as the vendors' providers, and that variantlib loads our provider.
 
-What theirs answer is recorded in tests/data/wheel_variants.json; GPUPROBE_ACCEPT=1 records it anew where $GPUPROBE_WHEELNEXT has
-them."""
+The answers of the vendors' providers are recorded in tests/data/wheel_variants.json. GPUPROBE_ACCEPT=1 records them again if
+$GPUPROBE_WHEELNEXT contains these providers."""
 import collections
 import configparser
 import copy
@@ -44,7 +44,7 @@ def captures():
 
 
 def with_all_drivers(report):
-    """The machine with CUDA 12.8, ROCm 7.0 and Level Zero, which answer on each GPU of theirs."""
+    """A report as if CUDA 12.8, ROCm 7.0 and Level Zero were installed and worked on all GPUs of their vendors."""
     report = copy.deepcopy(report)
     report["runtimes"] |= {"cuda": {"version": "12.8"}, "nvml": {}, "hip": {"release": "7.0.2-56"}, "level_zero": {}}
     for gpu in report["gpus"]:
@@ -57,7 +57,7 @@ def with_all_drivers(report):
 
 
 def told_by(report):
-    """What the drivers of that machine tell the vendors' providers, by namespace."""
+    """{namespace: facts that the drivers of this machine report to the vendor's provider}."""
     def of(api, key):
         gpus = [gpu for gpu in report["gpus"] if gpu["apis"].get(api, {}).get("outcome") == "answered"]
         return [gpu["architecture"][key] for gpu in gpus if gpu["architecture"][key]]
@@ -69,7 +69,7 @@ def told_by(report):
 
 
 def as_recorded(recorded, told):
-    """What the vendors' providers answer to that; each value of theirs was recorded by itself."""
+    """The answers of the vendors' providers to these facts, put together from the recorded answers to each single value."""
     nvidia, amd, intel = told["nvidia"], told["amd"], told["intel"]
     found = {"nvidia": {}, "amd": {}, "intel": {}}
     if nvidia["cuda"] and nvidia["capabilities"]:
@@ -87,7 +87,7 @@ def as_recorded(recorded, told):
 
 
 def record(reports):
-    """What the vendors' providers answer to everything that the machines hold."""
+    """The answers of the vendors' providers to each value that occurs on one of the machines."""
     told = [told_by(with_all_drivers(report)) for report in reports]
 
     def all_of(namespace, key):
@@ -127,9 +127,9 @@ class WheelVariants(unittest.TestCase):
             found = properties(report)
             wanted = as_recorded(self.recorded, told_by(report))
             if "amd" not in vendors:
-                wanted["amd"] = {}  # the other provider reports ROCm even without a GPU
+                wanted["amd"] = {}  # AMD's provider reports ROCm even without a GPU
             if "nvidia" in vendors and not wanted["nvidia"]:
-                wanted["nvidia"] = self.recorded["cuda"]["12.8"]  # the other provider fails if no capability is known
+                wanted["nvidia"] = self.recorded["cuda"]["12.8"]  # NVIDIA's provider fails if no compute capability is known
             self.assertEqual(found, wanted, name)
             answered.update(namespace for namespace in found if wanted[namespace])
         self.assertGreater(min(answered[name] for name in ("nvidia", "amd", "intel")), 8, answered)
@@ -146,7 +146,7 @@ class WheelVariants(unittest.TestCase):
         self.assertIn("90_real", properties(report)["nvidia"]["sm_arch"])
         report["gpus"][0]["backends"]["cuda"]["usable"] = False
         self.assertEqual(properties(report)["nvidia"]["sm_arch"], ["61_real", "60_real", "60_virtual"])
-        older["backends"]["cuda"]["usable"] = None  # was not probed
+        older["backends"]["cuda"]["usable"] = None  # as if CUDA had not been probed
         self.assertEqual(properties(report)["nvidia"], {})
 
     def test_takes_nothing_for_a_version_that_is_none(self):
@@ -178,7 +178,7 @@ class WheelVariants(unittest.TestCase):
 
 
 def built(project, folder):
-    """The wheel of a project in src."""
+    """Builds the wheel of a project in src. Returns its path."""
     copy = pathlib.Path(folder, project)
     shutil.copytree(SOURCE / "src" / project, copy)
     done = subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder,
@@ -189,7 +189,7 @@ def built(project, folder):
     return wheel
 
 
-@unittest.skipUnless(all(map(importlib.util.find_spec, ("pip", "setuptools", "wheel"))), "no pip, setuptools or wheel")
+@unittest.skipUnless(all(map(importlib.util.find_spec, ("pip", "setuptools", "wheel"))), "pip, setuptools or wheel is not installed")
 class Wheels(unittest.TestCase):
     def test_hold_their_modules_and_say_what_they_are(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -248,17 +248,17 @@ class StaticList(SocketCase):
 
 
 class BootUnit(SocketCase):
-    """gpuprobe-export@wheel-variants.service as systemd would run it, with the wheels where Debian's package would be."""
+    """Tests gpuprobe-export@wheel-variants.service as systemd would run it, but with wheels instead of Debian's package."""
 
     def settings(self):
         unit = configparser.ConfigParser(interpolation=None, strict=False)
         unit.optionxform = str
-        # If a name is on several lines, the last line is used, as in systemd after an empty line.
+        # configparser uses the last of several lines with the same name. So does systemd here, because an empty line resets the setting.
         unit.read([BIN.parent / "systemd/gpuprobe-export@.service", SOURCE / "systemd/export/wheel-variants.conf"], encoding="utf-8")
         return unit["Service"]
 
     def environment_with_wheels(self):
-        """The python of a virtual environment: -I takes nothing from PYTHONPATH."""
+        """Makes a virtual environment with the wheels, because python -I ignores PYTHONPATH. Returns the path of its Python."""
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", f"{self.folder}/venv"], check=True, timeout=100)
         (site,) = pathlib.Path(self.folder, "venv").glob("lib/python3*/site-packages")
         for project in ("python", "variant_provider"):
@@ -266,7 +266,7 @@ class BootUnit(SocketCase):
                             built(project, self.folder)], capture_output=True, timeout=100, check=True)
         return f"{self.folder}/venv/bin/python3"
 
-    @unittest.skipUnless(all(map(importlib.util.find_spec, ("pip", "setuptools", "wheel"))), "no pip, setuptools or wheel")
+    @unittest.skipUnless(all(map(importlib.util.find_spec, ("pip", "setuptools", "wheel"))), "pip, setuptools or wheel is not installed")
     def test_writes_the_list(self):
         settings = self.settings()
         python, *words = shlex.split(settings["ExecStart"])
@@ -293,13 +293,13 @@ class BootUnit(SocketCase):
         shutil.copy(SOURCE / "systemd/export/wheel-variants.conf", drop_in)
         done = subprocess.run(["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, timeout=60, check=False)
         complaints = [line for line in done.stderr.splitlines() if "wheel-variants" in line]
-        # gpuprobed.service, on which it depends, is not installed here.
+        # The unit depends on gpuprobed.service, which is not installed here.
         self.assertEqual([line for line in complaints if "gpuprobed.service" not in line], [])
 
 
-@unittest.skipUnless(real_providers.FOLDER, "GPUPROBE_WHEELNEXT names no folder with variantlib and the vendors' providers")
+@unittest.skipUnless(real_providers.FOLDER, "GPUPROBE_WHEELNEXT is not set to a folder with variantlib and the vendors' providers")
 class WithVariantlib(SocketCase):
-    """The real loader, in a process of its own; it runs the plugins in another. And the vendors' own providers."""
+    """Tests with the real loader, which runs the plugins in a separate process, and with the vendors' providers."""
 
     def test_the_record_is_what_the_vendors_providers_answer(self):
         made = record([describe(path) for path in captures()])
@@ -330,7 +330,7 @@ with ListPluginLoader(["gpuprobe_variant_provider:" + name for name in ("Nvidia"
     told = loader.get_%s_configs()
 """ + self.TELL
         found = properties(describe(H200))
-        self.assertEqual(self.load(load % "supported"), {"nvidia": found["nvidia"]})  # it leaves out what is empty
+        self.assertEqual(self.load(load % "supported"), {"nvidia": found["nvidia"]})  # the loader leaves out namespaces without values
         self.assertEqual(set(self.load(load % "all")), {"nvidia", "amd", "intel"})
 
     def test_finds_the_plugins_of_an_installed_wheel(self):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the vendors' own providers of wheel variants answer where their drivers say what they are told.
+"""Runs the vendors' providers of wheel variants with fake drivers that report given facts.
 
-$GPUPROBE_WHEELNEXT is a folder with checkouts of wheelnext's variantlib, nvidia-, amd- and intel-variant-provider; they run
-as they are, over an NVML, a rocminfo and a Level Zero that are made up here.
+$GPUPROBE_WHEELNEXT is a folder with checkouts of wheelnext's variantlib, nvidia-, amd- and intel-variant-provider. The
+providers run unchanged, with an NVML, a rocminfo and a Level Zero that are faked here.
 """
 import json
 import os
@@ -61,8 +61,8 @@ print(json.dumps({config.name: config.values for config in configs}))
 
 
 def nvidia_path(folder):
-    """It brings packaging as a submodule, which a plain checkout lacks."""
-    import packaging  # python3-packaging
+    """Makes a folder with NVIDIA's provider and Debian's packaging, which the provider has as a submodule that a plain checkout lacks."""
+    import packaging  # from the package python3-packaging
     package = pathlib.Path(folder, "nvidia_variant_provider")
     package.mkdir()
     for path in pathlib.Path(FOLDER, "nvidia-variant-provider/nvidia_variant_provider").glob("*.py"):
@@ -74,7 +74,7 @@ def nvidia_path(folder):
 
 
 def answer(namespace, told):
-    """{feature: values}, of what works there; with "all" in `told`, of all that there is."""
+    """{feature: values} that the provider supports with the facts in `told`. If `told` has "all", {feature: values} of all known values."""
     with tempfile.TemporaryDirectory() as folder:
         path = nvidia_path(folder) if namespace == "nvidia" else f"{FOLDER}/{namespace}-variant-provider"
         done = subprocess.run([sys.executable, "-W", "ignore", "-c", TELL % CODE[namespace]], input=json.dumps({"all": False, **told}),
