@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each attack would do to its victims if it succeeded; the functions are in the .c files beside this one."""
+"""The harm that each attack would do if it succeeded. The functions that attack are in the .c files in this folder."""
 import dataclasses
 
 
@@ -7,10 +7,10 @@ import dataclasses
 class Attack:
     name: str
     harm: str
-    outcomes: tuple = ("failed",)  # of its own API. The driver refuses after each attack.
-    beside: bool = False  # other drivers take their time, so that their workers are there to be attacked
-    silent: bool = False  # the driver does not come to say that it ran
-    again: bool = False  # everybody is asked a second time, which is when it would show
+    outcomes: tuple = ("failed",)  # allowed outcomes of the API that attacks; the driver fails after each attack
+    beside: bool = False  # slows down other drivers, so that their workers are running during the attack
+    silent: bool = False  # the driver does not report that it ran the attack
+    again: bool = False  # probes a second time, because only the next workers would show the harm
 
 
 OWN_DEATH = ("failed", "crashed", "timed-out")
@@ -43,7 +43,7 @@ ATTACKS = (
     Attack("limit-others", "limits of other processes", beside=True),
     Attack("exit-signal", "a signal by the death of a child"),
     Attack("death-signal", "a signal by the death of a parent"),
-    # systemd's own filter ends a program that calls by another architecture's numbers.
+    # systemd's filter ends a program that makes a system call of another architecture.
     Attack("kill-by-int80", "a signal by a system call of 32 bits", OWN_DEATH),
     Attack("kill-by-x32", "a signal by a system call of x32", OWN_DEATH),
     # processes.c

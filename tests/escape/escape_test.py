@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One driver attacks everything it can reach, and everything must be as it was: it costs its own answer only.
+"""A driver attacks everything that it can reach. Only the results of this driver may be lost; everything else must stay unchanged.
 
-The driver is a libcuda.so.1 of our own (attacks.c). What it says of its success is printed and not believed; the rows
-that call breach() are the exception, since nobody else can see whether a system call was allowed.
+The driver is our own libcuda.so.1 (attacks.c). Its reports of success are printed but ignored, except those made with
+breach(), because only the driver can see whether a system call was allowed.
 
-ESCAPE_ONLY=name,name runs only these attacks, ESCAPE_RESULTS=file adds the table to a file. With ESCAPE_BUILT=folder
-nothing is compiled: the driver and the canary lie there, and their victims are described in ESCAPE_FOLDER.
+ESCAPE_ONLY=name,name runs only these attacks. ESCAPE_RESULTS=file appends the table to a file. With ESCAPE_BUILT=folder,
+nothing is compiled: the driver and the canary are in that folder, and ESCAPE_FOLDER is the folder that describes the victims.
 """
 import contextlib
 import ctypes
@@ -37,8 +37,8 @@ HERE = pathlib.Path(__file__).parent
 FAKES = pathlib.Path(os.environ.get("GPUPROBE_FAKES", "/nonexistent"))
 BUILT = os.environ.get("ESCAPE_BUILT")
 LIBRARIES = f"{FAKES}/nvidia/healthy:{FAKES}/intel/healthy"
-PATIENCE = 20  # seconds for one question
-SLOWEST = 12  # a question that took longer was held up
+PATIENCE = 20  # seconds for one call
+SLOWEST = 12  # seconds; a call that takes longer was delayed by the attack
 ONLY = [name for name in os.environ.get("ESCAPE_ONLY", "").split(",") if name]
 PLACE = "GPUPROBE_ESCAPE"
 
@@ -56,12 +56,12 @@ results = {}
 
 
 def timeless(note):
-    """That a driver was slow is as we have it."""
+    """The note, or None if it only reports that the driver was slow, because some tests slow down drivers on purpose."""
     return None if note and re.fullmatch(r"answered after \d+ s", note) else note
 
 
 def others(report):
-    """What the APIs say that are not attacked with, as far as it is the same each time."""
+    """The results of the APIs that do not attack, without the values that change from probe to probe."""
     found = {f"{probe['api']} {probe['driver']}": (probe["outcome"], probe["signal"], timeless(probe["note"]))
              for probe in report["probes"] if probe["api"] != "cuda"}
     for gpu in report["gpus"]:
@@ -76,7 +76,7 @@ def own(report):
 
 
 def texts(value):
-    """Every string of a document."""
+    """Yields every string in a document."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -86,12 +86,13 @@ def texts(value):
 
 
 def moves_a_terminal(text):
-    """Whether it holds what is no character to show: controls but ends of lines and tabs, and turned directions."""
+    """Whether the text contains characters that control a terminal or change the direction of text."""
     return any(unicodedata.category(one) in ("Cc", "Cf", "Cs") and one not in "\n\t" for one in text)
 
 
 def judged(row, calm, report):
-    """What is other than its own answer in the report, with what the others said before."""
+    """The differences between the report and the earlier results of the other APIs, and unexpected results of the driver that
+    attacks."""
     problems = differences("answer", calm, others(report))
     probe = own(report)
     note = probe["note"] or ""
@@ -106,11 +107,11 @@ def judged(row, calm, report):
 
 
 class Trouble(Exception):
-    """There was no answer."""
+    """A call was not answered."""
 
 
 class World:
-    """One folder with the drivers, and everything that is watched."""
+    """The folder with the drivers, and all objects that are watched for changes."""
 
     def __init__(self, folder, user=None):
         self.folder = folder
@@ -127,7 +128,7 @@ class World:
         self.watch()
 
     def build(self):
-        """The driver once, under the name of each attack."""
+        """Compiles the driver, and links it under the name of each attack."""
         for name in ("drivers", "state", "cache", "tmp", "home", "sockets", "vulkan", "opencl", "services"):
             (self.folder / name).mkdir()
         library = self.folder / "drivers/libcuda.so.1"
@@ -150,7 +151,7 @@ class World:
         self.folder.chmod(0o755)
 
     def check_names(self, library):
-        """Each attack is in both tables."""
+        """Checks that the table in attack_table.py lists the same attacks as the driver."""
         name = ctypes.CDLL(str(library)).attack_name
         name.restype = ctypes.c_char_p
         found = [text.decode() for text in iter(lambda count=iter(range(1000)): name(next(count)), None)]
@@ -163,7 +164,7 @@ class World:
                 os.chown(path, self.user, self.user, follow_symlinks=False)
 
     def watch(self):
-        """New canaries."""
+        """Replaces the watched objects with new ones."""
         self.unwatch()
         for name in ("outside", "sockets"):
             remove(self.folder / name)
@@ -189,7 +190,7 @@ class World:
         self.files.before = self.files.look()
 
     def describe(self, name, daemon, **more):
-        """The attack waits for this."""
+        """Writes the file with the victims. The driver attacks as soon as this file exists."""
         text = {"attack": name, "mark": MARK, "daemon": daemon, "canary": self.canary.pid, "page": self.canary.page,
                 "outside": self.files.folder, "home": self.folder / "home", "worker": self.worker,
                 "canary_in_tmp": self.files.shared[0], "canary_in_shm": f"/{self.files.shared[1].name}",
@@ -208,7 +209,7 @@ class World:
         return found + left_in_the_system() + self.left_at_home()
 
     def is_marked(self, path):
-        """By its name or its text."""
+        """Whether the file's name or content contains the mark of an attack."""
         if MARK in path.name:
             return True
         with contextlib.suppress(FileNotFoundError):
@@ -216,8 +217,9 @@ class World:
         return False
 
     def left_at_home(self):
-        """What of the attack's is in our folders, and its text in what the daemon keeps. Where there was much, the
-        daemon removes it after its answer."""
+        """Files that the attack left in our folders, and files of the daemon that contain the attack's mark. Waits, because the
+        daemon
+        removes large amounts of files only after its answer."""
         late = time.monotonic() + PATIENCE
         while (found := [path for place in self.kept for path in [place, *self.tree(place)] if self.is_marked(path)]):
             if time.monotonic() > late:
@@ -228,14 +230,14 @@ class World:
         return [f"left: {len(found)} files: {', '.join(dict.fromkeys(names))[:160]}"] if found else []
 
     def tree(self, folder):
-        """Of a tree that nobody can walk to its end, the beginning."""
+        """Yields the entries of a tree. Skips very deep levels, because an attack may create a tree that is too deep to walk."""
         for root, folders, files in os.walk(folder):
             if len(root) > 1000:
                 folders.clear()
             yield from (pathlib.Path(root) / name for name in (*folders, *files))
 
     def forget(self):
-        """Whatever drivers and the daemon have kept goes."""
+        """Removes all files that drivers and the daemon have stored."""
         for name in ("home", "state", "cache", "tmp"):
             remove(self.folder / name)
             (self.folder / name).mkdir()
@@ -257,7 +259,7 @@ def compile_driver(victims, library):
 
 
 class Cage(unittest.TestCase):
-    """What all ways of starting a worker have in common."""
+    """The base class of the tests. Each derived class starts workers in a different way."""
 
     SKIPPED = ()
     USER = None
@@ -270,7 +272,7 @@ class Cage(unittest.TestCase):
         results[type(self).__name__] = self.results = {}
 
     def new_folder(self):
-        """A folder of its own."""
+        """Creates the folder for this test."""
         if not shutil.which("cc"):
             self.skipTest("no C compiler")
         if not os.access(BIN.parent, os.W_OK):
@@ -291,7 +293,7 @@ class Cage(unittest.TestCase):
         self.assertTrue(self.results, "no such attack")
 
     def attack(self, row):
-        """What was other than its own answer."""
+        """Runs an attack, and returns everything that changed except the results of the driver that attacks."""
         world = self.world
         self.prepare(row)
         world.choose(row.name, "slow" if row.beside else "-")
@@ -314,19 +316,19 @@ class Cage(unittest.TestCase):
         return list(dict.fromkeys(problems))
 
     def look_after(self, pid):
-        """Everything that this process starts from here on."""
+        """Watches the processes that this process starts."""
         seen = self.watch.end() if self.watch else {}
         self.watch = Watch(f"{self.world.victims}.peers", lambda: self.peers(pid), seen)
 
     def peers(self, pid):
-        """The processes of workers now."""
+        """The processes of all workers that are running."""
         return descendants(pid)
 
     def prepare(self, row):
-        """Before each attack."""
+        """Called before each attack."""
 
     def after(self):
-        """What has changed in whoever asked."""
+        """What changed in the process that started the worker."""
         return []
 
     def renew(self):
@@ -345,7 +347,7 @@ class Cage(unittest.TestCase):
 
 
 class OnBus(Cage):
-    """A daemon that is asked on a bus and has a socket."""
+    """A daemon with a bus and a socket."""
 
     ASKED = ("cuda", "nvml", "level_zero", "opencl", "vulkan")
 
@@ -393,7 +395,7 @@ class OnBus(Cage):
         return problems + self.changes_of_socket()
 
     def changes_of_socket(self):
-        """It is the daemon that answers there."""
+        """Checks that the daemon still answers on its socket."""
         try:
             with socket.socket(socket.AF_UNIX) as asked:
                 asked.settimeout(PATIENCE)
@@ -406,13 +408,13 @@ class OnBus(Cage):
         return [] if b"org.gpuprobe" in said and whom in self.owners() else [f"socket: process {whom} says {said[:80]}"]
 
     def owners(self):
-        """Who has made the socket."""
+        """The processes that may have created the socket."""
         return (self.daemon.pid,)
 
 
 @unittest.skipUnless((BIN / "gpuprobed").exists(), "gpuprobed is not built")
 class Spawn(OnBus):
-    """A daemon on a bus, whose workers are its children."""
+    """A daemon on a bus, which starts workers as its children."""
 
     LAUNCHED_BY = ()
 
@@ -433,7 +435,7 @@ class Spawn(OnBus):
         self.start()
 
     def places(self):
-        """Where the daemon is, for the attack."""
+        """The paths and addresses of the daemon, which the attack uses."""
         folder = self.world.folder
         return {"state": folder / "state", "cache": folder / "cache", "bus": self.bus.address, "notify": self.notify.path,
                 "varlink": folder / "varlink"}
@@ -495,7 +497,9 @@ class Spawn(OnBus):
 
 
 class SpawnWithoutNamespaces(Spawn):
-    """The same where a container or the administrator allows no namespaces: Landlock and the filters hold."""
+    """The same tests without namespaces, as if a container or the administrator forbade them. Only Landlock and the system-call
+    filters
+    protect against the driver."""
 
     LAUNCHED_BY = ("unshare", "--user", "--map-current-user", "sh", "-c",
                    'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', "sh")
@@ -509,9 +513,9 @@ class SpawnWithoutNamespaces(Spawn):
 
 @unittest.skipUnless((BIN / "gpuprobectl").exists(), "gpuprobectl is not built")
 class Direct(Cage):
-    """gpuprobectl, whose workers are its children."""
+    """gpuprobectl, which starts workers as its children."""
 
-    # There is no daemon.
+    # These attacks need a daemon.
     SKIPPED = ("set-override", "start-by-bus", "notify-readiness", "varlink-connect", "varlink-decide",
                "varlink-impersonate")
 
@@ -555,7 +559,7 @@ class Direct(Cage):
 
 @unittest.skipUnless((BIN / "gpuprobectl").exists(), "gpuprobectl is not built")
 class DirectAsUser(Direct):
-    """The same as a user without any privilege, where the tests run as root."""
+    """The same tests as an unprivileged user, if the tests run as root."""
 
     USER = pwd.getpwnam("nobody").pw_uid if os.getuid() == 0 else None
 
@@ -574,7 +578,7 @@ class DirectAsUser(Direct):
 
 
 def tearDownModule():
-    """The table of attacks and modes, where more than one mode was run."""
+    """Prints the results by attack and mode, if more than one mode was tested."""
     if len(results) < 2:
         return
     width = max(len(row.name) for row in ATTACKS) + 2

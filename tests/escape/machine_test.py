@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The attacks of a driver in a booted machine, whose workers systemd starts as the package's units say.
+"""Attacks by a driver in a booted machine, in which systemd starts the workers from the units of the package.
 
-As root, in a machine that may be thrown away: tests/system/run.py. The driver and the canary are built for it
-(ESCAPE_BUILT), and their victims described in ESCAPE_FOLDER. Others than the attacked one are software drivers.
+Must run as root in a disposable machine, as tests/system/run.py does. The driver and the canary were compiled beforehand
+(ESCAPE_BUILT); ESCAPE_FOLDER is the folder that describes the victims. The drivers of the other APIs are software drivers.
 """
 import os
 import pathlib
@@ -37,7 +37,7 @@ def property_of(unit, name):
 
 
 class Unit:
-    """The daemon, as Spawn has its child."""
+    """The daemon's unit, with the members of subprocess.Popen that the tests use."""
 
     def __init__(self):
         self.pid = int(property_of(DAEMON, "MainPID"))
@@ -49,7 +49,7 @@ class Unit:
 
 
 class Socket(OnBus):
-    """gpuprobed as it is installed."""
+    """The installed gpuprobed."""
 
     USER = pwd.getpwnam("gpuprobe-worker").pw_uid
     ASKED = ("cuda", "opencl", "vulkan")
@@ -82,7 +82,7 @@ class Socket(OnBus):
         systemctl("reset-failed", DAEMON)
         systemctl("restart", DAEMON)
         self.daemon = Unit()
-        self.ask("none")  # what is compiled once for all
+        self.ask("none")  # drivers compile their shaders during the first probe
         self.calm = others(self.ask("none"))
         if sum(outcome == "answered" for outcome, *_rest in self.calm.values()) < 2:
             self.fail(f"nobody else answers: {self.calm}")
@@ -101,7 +101,7 @@ class Socket(OnBus):
                 "bus": "unix:path=/run/dbus/system_bus_socket", "varlink": SOCKET, "journal": JOURNAL}
 
     def owners(self):
-        return (1, self.daemon.pid)  # systemd has made it, and hands it over
+        return (1, self.daemon.pid)  # systemd creates the socket and passes it to the daemon
 
     def drain_notices(self):
         status = property_of(DAEMON, "StatusText")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that an attack could change, and what of it has changed."""
+"""Everything that an attack could change, with functions that find the changes."""
 import contextlib
 import ctypes
 import fcntl
@@ -25,7 +25,7 @@ LIBRT = ctypes.CDLL("librt.so.1", use_errno=True)
 IOPRIO_GET = {"x86_64": 252, "aarch64": 31}.get(os.uname().machine)
 PF_EXITING = 4  # include/linux/sched.h
 KEY = 0x45500000 + os.getpid() % 0x10000
-FS_IOC_GETFLAGS = 0x80086601  # ioctl_iflags(2); of 64-bit machines
+FS_IOC_GETFLAGS = 0x80086601  # ioctl_iflags(2); the value for 64-bit machines
 CANARY_KEY = 0x45600000 + os.getpid() % 0x10000
 MARK = f"gpuprobe-escape-{os.getpid()}-"
 TEXT = b"a canary, 32 bytes and a line.\n\n"
@@ -39,7 +39,7 @@ def read(path):
 
 
 def parents():
-    """Every process and its parent."""
+    """{process: parent} of all processes."""
     found = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -53,7 +53,7 @@ def parents():
 
 
 def stat_of(pid):
-    """What proc(5) has after the name of a process; None for what is gone, or ended and not reaped."""
+    """The fields after the process's name in /proc/PID/stat (proc(5)); None if the process has ended."""
     try:
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
     except OSError:
@@ -62,19 +62,20 @@ def stat_of(pid):
 
 
 def started(pid):
-    """When it did; None for what is gone."""
+    """The start time of a process; None if the process has ended."""
     fields = stat_of(pid)
     return int(fields[19]) if fields else None
 
 
 def is_ending(pid):
-    """Whether it runs no more, and the kernel still takes down what it had."""
+    """Whether the process has ended, or is ending while the kernel frees its resources."""
     fields = stat_of(pid)
     return not fields or bool(int(fields[6]) & PF_EXITING)
 
 
 def still_runs(found):
-    """Those of them that neither end nor have somebody below them that does, whom they may wait for."""
+    """The processes that are neither ending nor the ancestor of a process that is ending, because an ancestor may wait for its
+    descendants."""
     ending = {pid for pid in found if is_ending(pid)}
     families = parents()
     waiting = set()
@@ -97,7 +98,7 @@ def descendants(root):
 
 
 def processes_of(user, but=()):
-    """Whatever runs as that user."""
+    """All processes of that user."""
     found = []
     for name in os.listdir("/proc"):
         if name.isdigit() and int(name) not in but and f"\nUid:\t{user}\t" in f"\n{read(f'/proc/{name}/status')}":
@@ -106,7 +107,7 @@ def processes_of(user, but=()):
 
 
 def standing(pid):
-    """How the kernel treats a process, as far as others can change that."""
+    """The properties of a process that other processes can change, for example its priority."""
     try:
         found = {
             "nice": os.getpriority(os.PRIO_PROCESS, pid),
@@ -129,7 +130,7 @@ def standing(pid):
 
 
 def picture(folder):
-    """Everything about the files below a folder."""
+    """The metadata and digests of all files below a folder."""
     found = {}
     for path in [folder, *sorted(folder.rglob("*"))]:
         info = path.lstat()
@@ -145,7 +146,7 @@ def picture(folder):
 
 
 def flags_of(path):
-    """What chattr(1) changes; None where the file system has none."""
+    """The attributes that chattr(1) changes; None if the file system has none."""
     with contextlib.suppress(OSError):
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
@@ -161,10 +162,10 @@ def differences(what, before, after):
 
 
 class Canary:
-    """A process of the same user that nobody may touch."""
+    """A process of the same user as the worker. No attack may change this process."""
 
     def __init__(self, program, file, prefix=()):
-        folder = pathlib.Path(file).parent  # what is written by way of its working folder is seen
+        folder = pathlib.Path(file).parent  # files that an attack creates in the canary's working folder are found
         self.process = subprocess.Popen([*prefix, program, file], cwd=folder, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.page = int(self.process.stdout.readline())
@@ -196,7 +197,7 @@ class Canary:
 
 
 class Listeners:
-    """Sockets that nobody may speak to."""
+    """Sockets that no attack may connect to or send to."""
 
     def __init__(self, folder):
         self.names = {
@@ -242,7 +243,7 @@ class Listeners:
 
 
 class Terminal:
-    """Whoever reads from it reads what its user has typed."""
+    """A terminal. An attack could send input as if the user had typed it."""
 
     def __init__(self):
         self.master, self.slave = pty.openpty()
@@ -251,7 +252,7 @@ class Terminal:
         os.set_blocking(self.slave, False)
         os.set_blocking(self.master, False)
         settings = termios.tcgetattr(self.slave)
-        settings[3] = 0  # byte by byte, without echo
+        settings[3] = 0  # without line editing and echo
         termios.tcsetattr(self.slave, 0, settings)
         self.settings = self.look()
 
@@ -274,7 +275,7 @@ class Terminal:
 
 
 class Queue:
-    """A POSIX message queue; bytes for its name, as libc has it."""
+    """A POSIX message queue. Its name is passed as bytes, because ctypes passes the name to libc."""
 
     class Attributes(ctypes.Structure):
         _fields_ = [(name, ctypes.c_long) for name in ("flags", "most", "size", "count")] + [("room", ctypes.c_long * 4)]
@@ -301,7 +302,7 @@ class Queue:
 
 
 class SystemV:
-    """Memory that everybody may write to, and nobody should."""
+    """System V shared memory that every process may write to. No attack may write to it."""
 
     def __init__(self):
         LIBC.shmat.restype = ctypes.c_void_p
@@ -332,7 +333,7 @@ class SystemV:
 
 
 class Files:
-    """Canaries in a folder outside every run's, in /tmp and in /dev/shm."""
+    """Canary files in a folder outside the folders of the runs, in /tmp and in /dev/shm."""
 
     def __init__(self, folder, others, user=None):
         self.folder = folder
@@ -356,7 +357,7 @@ class Files:
         self.before = None
 
     def write_secrets(self, user):
-        """One in a home of the driver's user, one in root's."""
+        """Writes a secret to a home folder of the driver's user, and a secret to root's home folder."""
         self.secrets[0].parent.mkdir(parents=True)
         os.chown(self.secrets[0].parent, user, user)
         for path, owner in zip(self.secrets, (user, 0), strict=True):
@@ -381,7 +382,7 @@ class Files:
 
 
 def remove(path):
-    """Whatever it is, and however it was protected."""
+    """Removes a file or folder, even if it is protected against changes."""
     path = pathlib.Path(path)
     try:
         if path.is_dir() and not path.is_symlink():
@@ -394,7 +395,7 @@ def remove(path):
 
 
 def left_in_the_system():
-    """Names of ours where everybody may write, but the canaries'. They are removed."""
+    """Finds and removes files that an attack left in folders where everybody may write. The canaries' own files are ignored."""
     found = []
     for folder in FOLDERS:
         try:
@@ -427,13 +428,13 @@ def leave_group(path):
 
 
 class Watch(threading.Thread):
-    """Tells the attack which processes there are: the file that it reads is always of now."""
+    """Keeps a file up to date that lists the running processes. The attack reads this file to find its victims."""
 
     def __init__(self, path, find, seen):
         super().__init__(daemon=True)
         self.path = path
         self.find = find
-        self.seen = dict(seen)  # each with when it started
+        self.seen = dict(seen)  # process -> start time
         self.is_over = threading.Event()
         self.start()
 
@@ -457,7 +458,7 @@ class Watch(threading.Thread):
 
 
 def with_mark(mark):
-    """Processes whose environment holds it."""
+    """The processes whose environment contains the mark."""
     found = []
     for name in os.listdir("/proc"):
         try:
@@ -469,9 +470,10 @@ def with_mark(mark):
 
 
 def strays(mark, watch, patience=3.0, patience_with_kernel=60.0):
-    """Processes that are still there after a while. They are killed.
+    """Waits for the attack's processes to end. Kills and reports processes that are still running after that time.
 
-    Millions of watches are not taken down in one moment beside other programs."""
+    The kernel gets more time than the processes, because freeing millions of inotify watches can take long on a busy machine.
+    """
     began = time.monotonic()
 
     def left():
