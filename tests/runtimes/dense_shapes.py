@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More of shapes.SHAPES: older models, those with ALiBi, and small mixtures of experts."""
+"""More shapes for shapes.SHAPES: older models, models with ALiBi, and small mixtures of experts."""
 from shapes import RMS, Model, dense, shape
 
 NORM = {"attention__layer_norm_epsilon": 1e-5}
 
 
 def classic(architecture, layers, width, vocabulary, heads, inner, kv_heads=None, bias=True, second_norm=True, tied=True, **keys):
-    """Attention in one matrix and a feed-forward network without a gate."""
+    """A model with one matrix for queries, keys and values, and a feed-forward network without a gate."""
     kv_heads = kv_heads or heads
     model = Model(architecture, layers, width, vocabulary, tied=tied, feed_forward_length=inner, attention__head_count=heads,
                   attention__head_count_kv=kv_heads, **NORM, **keys)

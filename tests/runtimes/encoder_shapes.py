@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More of shapes.SHAPES: models without a cache, and those with an encoder."""
+"""More shapes for shapes.SHAPES: models without a cache, and models with an encoder."""
 from shapes import RMS, Model, dense, shape
 
 LAYER_NORM = {"attention__layer_norm_epsilon": 1e-12}
@@ -12,7 +12,7 @@ def bert_norms(model, layer):
 
 
 def embedded(model, *norms):
-    """What stands before the first layer."""
+    """Adds the tensors that precede the first layer."""
     for name in norms:
         model.tensor(f"token_embd_norm.{name}", model.width, type="f32")
     return model

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What llama.cpp reserves for a model: its own account of its buffers, without allocating the weights.
+"""Finds out how much memory llama.cpp reserves for a model: llama.cpp calculates the sizes of its buffers, but does not allocate
+the weights.
 
-As a program: llama.py FOLDER MODEL SWITCHES loads the shared objects of FOLDER and prints {"cache", "compute"} in MiB by
-device, and {"parts"}, or {"error"}; it runs as a process of its own because the library may abort.
+As a program: `llama.py FOLDER MODEL SWITCHES` loads the shared objects in FOLDER and prints {"cache", "compute"} in MiB by
+device, and {"parts"}, or {"error"}. It runs in a separate process because the library may abort.
 """
 import collections
 import ctypes
@@ -14,12 +15,12 @@ import struct
 import subprocess
 import sys
 
-VERSION = "3.22.1"  # of node-llama-cpp, whose packages hold llama.cpp v0.5.0
+VERSION = "3.22.1"  # node-llama-cpp; its packages contain llama.cpp v0.5.0
 CACHE_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q8_0": 8, "bf16": 30}
 
 
 class Parameters:
-    """A structure of include/llama.h at v0.5.0 by the offsets of what is changed in it."""
+    """A structure of include/llama.h at v0.5.0. Only the offsets of members that the tests change are known."""
 
     def __init__(self, function, size):
         kind = type("Parameters", (ctypes.Structure,), {"_fields_": [("bytes", ctypes.c_uint8 * size)]})
@@ -57,12 +58,12 @@ def context_parameters(library, switches):
     parameters.put(0, "<IIII", switches["ctx"] * streams, max(2048, switches["batch"]), switches["batch"], streams)
     parameters.put(52, "<i", {"auto": -1, "off": 0, "on": 1}[switches["flash"]])
     parameters.put(104, "<ii", CACHE_TYPES[switches["keys"]], CACHE_TYPES[switches["values"]])
-    parameters.put(132, "<??", switches["swa_full"], False)  # and no unified cache
+    parameters.put(132, "<??", switches["swa_full"], False)  # kv_unified is false
     return parameters
 
 
 def load(folder):
-    """The libraries of a folder of shared objects: ggml and llama."""
+    """Loads the libraries ggml and llama from a folder of shared objects."""
     folder = pathlib.Path(folder)
 
     def library(pattern):
@@ -75,7 +76,7 @@ def load(folder):
 
 
 def listened(library):
-    """The list that the library's log goes to."""
+    """A list to which the library's log messages are added."""
     lines = []
     form = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
     library.kept = form(lambda level, text, data: lines.append(text.decode(errors="replace")))
@@ -84,7 +85,8 @@ def listened(library):
 
 
 def made(ggml, library, folder, model, switches, is_account=True):
-    """A context of the model, or None. An account reserves nothing and loads no weights."""
+    """A context for the model, or None. With `is_account`, sizes are calculated, but no memory is reserved and no weights are
+    loaded."""
     ggml.ggml_backend_load_all_from_path(str(folder).encode())
     library.llama_backend_init()
     parameters = model_parameters(library, switches["layers"], switches["split"], is_account)
@@ -114,7 +116,8 @@ def sizes(text):
 
 
 def parts(text):
-    """By device: the layers that it was given (the output is the one behind the last), its cache and computation in MiB."""
+    """For each device: its layers (the output layer has the number after the last layer), and its cache and compute buffers in
+    MiB."""
     found = collections.defaultdict(lambda: {"layers": [], "cache": 0.0, "compute": 0.0})
     for layer, device in re.findall(r"load_tensors: layer +(\d+) assigned to device (\w+)", text):
         found[device]["layers"].append(int(layer))
@@ -124,7 +127,7 @@ def parts(text):
     for line in text.splitlines():
         if holder := re.search(r"llama_kv_cache\w*: layer +\d+: dev = (\w+)", line):
             holders.append(holder[1])
-        # All layers of one cache are alike.
+        # All layers with the same cache need the same amount.
         if size := re.search(r"llama_kv_cache\w*: size = +([\d.]+) MiB", line):
             for holder in holders:
                 found[holder]["cache"] += float(size[1]) / len(holders)
@@ -141,7 +144,8 @@ def command(folder, model, **switches):
 
 
 def reserved(folder, model, environment=None, **switches):
-    """What llama.cpp of `folder` reserves: {"cache", "compute"}; {"error"} where it refuses the model or the switches."""
+    """The memory that the llama.cpp in `folder` reserves: {"cache", "compute"}; {"error"} if it rejects the model or the
+    switches."""
     done = subprocess.run(command(folder, model, **switches), text=True, check=False, capture_output=True, timeout=120,
                           env={**os.environ, "GGML_NO_BACKTRACE": "1", **(environment or {})})
     if done.returncode != 0:
@@ -154,7 +158,7 @@ def main(folder, model, switches):
     problems = [line for line in text.splitlines() if re.search("error|failed|requires", line)]
     print(json.dumps({**sizes(text), "parts": parts(text)} if is_made else {"error": problems[:2]}))
     sys.stdout.flush()
-    os._exit(0)  # nothing was allocated that could be freed
+    os._exit(0)  # skips the destructors, because nothing was allocated
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More of shapes.SHAPES: models whose layers are of several kinds, widths or windows."""
+"""More shapes for shapes.SHAPES: models whose layers differ in kind, width or window."""
 import shapes
 from shapes import RMS, Model, dense, mamba2_block, shape
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages from npm, installed without their scripts into a folder that is kept from one run to the next."""
+"""Installs npm packages, without running their scripts, into a folder that is kept between runs."""
 import contextlib
 import fcntl
 import os
@@ -13,7 +13,7 @@ KEPT = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent / "runtimes"
 
 @contextlib.contextmanager
 def locked(folder):
-    """Two tests that run at the same time install a package one after the other."""
+    """Holds a lock, so that two tests that run at the same time do not install a package twice."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -21,8 +21,10 @@ def locked(folder):
 
 
 def package(name, version, *beside):
-    """The package's folder, with other packages (NAME@VERSION) where it finds them. Skips the test with the reason where it
-    cannot be had. Optional dependencies are left out, because those of some packages take gigabytes."""
+    """The folder of the installed package. `beside` lists other packages (NAME@VERSION) that the package must find. If the
+    package cannot be
+    installed, skips the test with the reason. Optional dependencies are left out, because some packages have gigabytes of
+    them."""
     folder = KEPT / version / name.replace("/", "+")
     with locked(KEPT):
         if not (folder / "complete").exists():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Root folders of other releases of Debian, where a program finds that release's Mesa, Vulkan loader and device-select layer.
+"""Root folders of other Debian releases, in which a program uses that release's Mesa, Vulkan loader and device-select layer.
 
-A folder is made once, in about five minutes, and kept in $XDG_CACHE_HOME/gpuprobe/system.
+Creating a folder takes about five minutes. The folders are kept in $XDG_CACHE_HOME/gpuprobe/system.
 """
 import os
 import pathlib
@@ -12,7 +12,7 @@ import unittest
 
 PACKAGES = "mesa-vulkan-drivers,libvulkan1,libgomp1,nodejs,python3"
 MIRROR = os.environ.get("GPUPROBE_MIRROR", "http://deb.debian.org/debian")
-# Binds each folder up to "--" into the root, and starts the rest there.
+# Bind-mounts each folder before "--" into the root folder, and runs the command after "--" there.
 START = """root=$0
 mount -t tmpfs tmpfs "$root/tmp" || exit 125
 while [ "$1" != -- ]; do mkdir -p "$root$1" && mount --bind "$1" "$root$1" && shift || exit 125; done
@@ -22,7 +22,7 @@ mount -t proc proc "$root/proc" && exec chroot "$root" "$@"
 
 
 def folder(suite):
-    """The root folder of that release. Skips the test with the reason where there is none and none can be made."""
+    """The root folder of that release. If the folder does not exist and cannot be created, skips the test with the reason."""
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     root = cache / "gpuprobe/system" / f"{suite}-mesa"
     if os.geteuid() != 0:
@@ -44,11 +44,11 @@ def folder(suite):
 
 
 def version(root, package):
-    """The installed version of a package, as dpkg has it."""
+    """The installed version of a package, according to dpkg."""
     status = (root / "var/lib/dpkg/status").read_text(encoding="utf-8")
     return re.search(rf"^Package: {package}\n(?:.+\n)*?Version: (.+)$", status, re.MULTILINE).group(1)
 
 
 def started_in(root, folders, command):
-    """The command that starts `command` in the root folder, where it finds these folders in their own places."""
+    """The command that runs `command` in the root folder, in which these folders are visible under their own paths."""
     return ["unshare", "--mount", "sh", "-c", START, str(root), *map(str, folders), "--", *map(str, command)]

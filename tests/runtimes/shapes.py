@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model files of many architectures that llama.cpp loads: real widths, few layers, tensors that are holes in a sparse file.
+"""Model files of many architectures that llama.cpp can load. Widths are real, there are few layers, and the tensors are holes in
+a sparse file.
 
-A shape is a function that fills a Model. Where the estimate is not exact the layers are
-as many as in the real model. Names of keys and tensors: src/llama-arch.cpp and src/models of llama.cpp v0.5.0.
+A shape is a function that fills a Model. If the estimate for a shape is not exact, the shape has as many layers as the real
+model. Sources for the names of keys and tensors: src/llama-arch.cpp and src/models of llama.cpp v0.5.0.
 """
 
 import struct
@@ -12,7 +13,7 @@ TYPES = {"f32": (0, 1, 4), "f16": (1, 1, 2), "q4_0": (2, 32, 18), "q8_0": (8, 32
 
 
 class Model:
-    """The keys and tensors of one file."""
+    """The keys and tensors of a model file."""
 
     def __init__(self, architecture, layers, width, vocabulary, context=131072, tied=False, **keys):
         self.architecture = architecture
@@ -34,7 +35,7 @@ class Model:
         self.tensors[name] = (shape, type)
 
     def block(self, layer, name, *shape, type=None):
-        """A weight; of one dimension it is in f32, as the converter writes it."""
+        """Adds a tensor of a layer. Tensors with one dimension have the type f32 by default, as in the converter's output."""
         self.tensor(f"blk.{layer}.{name}", *shape, type=type or ("q4_0" if len(shape) > 1 else "f32"))
 
     def norms(self, layer, *names):
@@ -80,7 +81,7 @@ class Model:
             self.block(layer, "ffn_down_shexp.weight", shared, self.width)
 
     def header(self):
-        """The header of the file, and how many bytes of tensors follow."""
+        """The header of the file, and the number of bytes of tensors after it."""
         head, offset = [b"GGUF" + struct.pack("<IQQ", 3, len(self.tensors), len(self.keys))], 0
         for key, value in self.keys.items():
             head.append(_text(key) + _value(value))
@@ -102,7 +103,7 @@ class Model:
             file.truncate(len(header) + size)
 
     def in_type(self, kind, **others):
-        """The same model with its matrices in another type, but those that are named."""
+        """Changes the type of all matrices. `others` has different types for matrices by name."""
         for name, (shape, _) in self.tensors.items():
             if len(shape) > 1:
                 self.tensors[name] = (shape, others.get(name.removesuffix(".weight"), kind))
@@ -563,7 +564,7 @@ def llama4():
 
 
 def smallest():
-    """A model of a few hundred kilobytes with a vocabulary of single bytes, which every program that takes GGUF files loads."""
+    """A model of a few hundred kilobytes with a vocabulary of single bytes, which every program for GGUF files can load."""
     words = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)]
     model = dense("llama", 1, 256, len(words), 4, 4, 64, 256)
     model.keys |= {"tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": words, "tokenizer.ggml.scores": [0.0] * len(words),
@@ -572,7 +573,7 @@ def smallest():
     return model
 
 
-# The models of tests/data/models: whole, as they are published in Q4_K.
+# The models of tests/data/models: complete, and in Q4_K like the published files.
 PUBLISHED = {
     "llama-3.1-8b": ("Llama 3.1 8B", lambda: dense("llama", 32, 4096, 128256, 32, 8, 128, 14336)),
     "qwen2.5-14b": ("Qwen2.5 14B", lambda: dense("qwen2", 48, 5120, 152064, 40, 8, 128, 13824, bias=True, context_length=32768)),
@@ -587,7 +588,7 @@ def published(name):
     title, made = PUBLISHED[name]
     model = made().in_type("q4_K", output="q6_K")
     model.keys["general.name"] = title
-    if model.architecture in ("llama", "qwen2"):  # the length of a head follows from the width
+    if model.architecture in ("llama", "qwen2"):  # the head length follows from the width
         for key in ("attention.key_length", "attention.value_length"):
             del model.keys[f"{model.architecture}.{key}"]
     return model

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes with llama.cpp on all the GPUs that it sees: llama_run.py FOLDER MODEL [CONTEXT [TOKENS]].
+"""Computes with llama.cpp on all visible GPUs: llama_run.py FOLDER MODEL [CONTEXT [TOKENS]].
 
-Prints {"devices": {name: description}, "tokens", "sizes"} or {"error"}. CONTEXT is 256, or how many cells the cache shall
-have; without TOKENS the model is loaded alone. It stays until its standard input ends, so that others can look at what it holds.
+Prints {"devices": {name: description}, "tokens", "sizes"} or {"error"}. CONTEXT is the number of cells in the cache, by default
+256.
+Without TOKENS, the program only loads the model. It runs until its standard input ends, so that a test can measure its memory.
 """
 import ctypes
 import json
@@ -21,7 +22,7 @@ class Batch(ctypes.Structure):
 
 
 def devices(ggml):
-    """The GPUs that ggml has found, by its own names."""
+    """The GPUs that ggml found: name -> description."""
     for name in ("ggml_backend_dev_count", "ggml_backend_dev_get"):
         getattr(ggml, name).restype = ctypes.c_size_t
     found = {}
@@ -29,7 +30,7 @@ def devices(ggml):
         device = ctypes.c_void_p(ggml.ggml_backend_dev_get(ctypes.c_size_t(i)))
         for name in ("ggml_backend_dev_name", "ggml_backend_dev_description"):
             getattr(ggml, name).restype = ctypes.c_char_p
-        if ggml.ggml_backend_dev_type(device) != 0:  # the CPU
+        if ggml.ggml_backend_dev_type(device) != 0:  # not the CPU
             found[ggml.ggml_backend_dev_name(device).decode()] = ggml.ggml_backend_dev_description(device).decode()
     return found
 
