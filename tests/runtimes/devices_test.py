@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real programs are started with what env prints, on machines of many GPUs: which of them did they open?
+"""Starts real programs with the variables that `env` prints, on simulated machines with several GPUs, and checks which GPUs the
+programs open.
 
-The table is kept in docs/internals/runtimes.md; GPUPROBE_ACCEPT=1 writes it.
+The results are in the table of docs/internals/runtimes.md. With GPUPROBE_ACCEPT=1, the test writes this table.
 """
 import concurrent.futures
 import json
@@ -42,7 +43,8 @@ MACHINES = {
     "laptop": {"intel": [INTEL], "lvp": [SOFTWARE]},
     "no GPU": {"lvp": [SOFTWARE]},
 }
-# All applications are started on the desktop, these everywhere: each program, and who has rules of its own about GPUs.
+# All applications are tested on the desktop. These are tested on every machine, because they represent each program and each set of rules for
+# choosing GPUs.
 ON_EVERY_MACHINE = ("llama.cpp", "node-llama-cpp", "transformers.js", "onnxruntime", "vectorizer", "ollama", "tsuku", "localai")
 BY_ADDRESS = {f"pci:0000:{device['answers']['pciBus']:02x}:{device['answers']['pciDevice']:02x}.0": device["id"]
               for device in (RTX, SECOND, AMD, INTEL, NAVI31, TWIN, NAVI21)}
@@ -50,7 +52,7 @@ EQUAL = {device["id"] for device in (RTX, SECOND, NAVI31, TWIN)}
 
 
 def onnx_sum():
-    """An ONNX model of one addition, y = x + x, as its protocol buffers (onnx/onnx.proto of version 1.16)."""
+    """An ONNX model that computes y = x + x, as a protocol buffer (onnx/onnx.proto, version 1.16)."""
 
     def number(value):
         return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + number(value >> 7)
@@ -70,7 +72,7 @@ def onnx_sum():
 
 
 class Programs:
-    """The commands that stand for applications."""
+    """The commands that represent applications."""
 
     def __init__(self, folder):
         vulkan = f"@node-llama-cpp/linux-x64-vulkan@{llama.VERSION}"
@@ -84,7 +86,7 @@ class Programs:
         self.sum.write_bytes(onnx_sum())
 
     def of(self, application, reads, answer):
-        """The program that is this application, or that its runtime is in; None where none of them is."""
+        """The command for the application, or for a program with the same runtime; None if no program here is suitable."""
         if application == "node-llama-cpp":
             return ["node", PROGRAMS / "node_llama_run.mjs", self.node_llama, self.model]
         if application == "transformers.js":
@@ -99,7 +101,7 @@ class Programs:
 
 
 def applications():
-    """Those whose selection says that the program looks at what its libraries look at."""
+    """Yields (name, selection) for each application that selects a GPU."""
     for path in sorted((SOURCE / "data/knowledge/applications").glob("*.json")):
         selection = json.loads(path.read_text(encoding="utf-8")).get("selection")
         if selection:
@@ -108,7 +110,7 @@ def applications():
 
 class Devices(unittest.TestCase):
     MACHINES = tuple(MACHINES)
-    LEAST = 90  # programs that are started
+    LEAST = 90  # minimum number of programs that are started
     root, mesa = None, None
 
     @classmethod
@@ -121,13 +123,16 @@ class Devices(unittest.TestCase):
         cls.needs = (folder.name, PROGRAMS.parent, npm.KEPT)
 
     def opened(self, machine, command, variables, expected, beside, words):
-        """What the program opened, for the table; a difference is a failure.
+        """The devices that the program opened, for the table. If they differ from the expected devices, adds an entry to
+        `self.wrong`.
 
-        llama.cpp takes all GPUs that it is given, the others one. `beside` are the GPUs that the answer warns of: a program
-        that reads only the Vulkan loader's variables may open one of them instead. Only equal GPUs may be in it.
+        llama.cpp uses all visible GPUs, and the other programs use one. `beside` contains the GPUs that the answer's warnings
+        name: a program
+        that reads only the variables of the Vulkan loader may open one of them instead. `beside` may only contain GPUs of
+        equal models.
         """
         done, opened, computed = machine.run(command, variables)
-        if done.returncode != 0 and not computed:  # Dawn's module may crash when the process ends, after it has computed
+        if done.returncode != 0 and not computed:  # Dawn's module may crash at exit, after a successful computation
             self.wrong.append(f"{words}: it ended with {done.returncode}: {done.stderr[-300:]}")
         takes_all = any("llama" in str(word) for word in command)
         may_open = expected if takes_all else expected | beside
@@ -149,7 +154,7 @@ class Devices(unittest.TestCase):
 
     @staticmethod
     def beside(answer):
-        """The GPUs that the answer's warnings say are seen too."""
+        """The GPUs that the program also sees, according to the answer's warnings."""
         return {BY_ADDRESS[each] for warning in answer.get("warnings", []) if warning["code"] == "not-told-apart"
                 for each in warning["detail"]["gpus"]}
 
@@ -173,7 +178,7 @@ class Devices(unittest.TestCase):
                     print(f"{name:10} {words:48} {found}", flush=True)
 
     def ask_of_gpus(self, machine, name, rows):
-        """env GPU makes any program use that GPU."""
+        """Checks that `env GPU` makes every program use that GPU."""
         for entry in machine.report()["gpus"]:
             key = BY_ADDRESS[entry["id"]]
             variables = machine.variables(entry["id"])
@@ -186,7 +191,7 @@ class Devices(unittest.TestCase):
                 print(f"{name:10} {words:48} {rows[words][name]}", flush=True)
 
     def drivers_of(self, name):
-        """The machine's drivers; those of Mesa have the version of the root folder's."""
+        """The machine's drivers. If there is a root folder, Mesa's drivers get the version of the Mesa in that folder."""
         if not self.mesa:
             return MACHINES[name]
         return {driver: [{**each, "answers": {**each["answers"], "driverInfo": f"Mesa {self.mesa}"}}
@@ -228,7 +233,7 @@ class Devices(unittest.TestCase):
 
 
 class DevicesOfDebian13(Devices):
-    """The same with the Mesa, Vulkan loader and device-select layer of Debian 13."""
+    """The same tests with the Mesa, Vulkan loader and device-select layer of Debian 13."""
 
     MACHINES = ("two cards", "two Radeons", "two equal Radeons", "Ryzen with Radeon")
     LEAST = 40
@@ -243,7 +248,7 @@ class DevicesOfDebian13(Devices):
         super().test_that_are_opened_are_those_that_env_names()
 
     def keep(self, rows):
-        """Nothing: the table is of the Mesa that the machine with the tests has."""
+        """Does nothing, because the table contains results with this machine's Mesa."""
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines of many GPUs where there is none: a driver over Mesa's lavapipe says what it is told, and computes.
+"""Simulates machines with several GPUs. A fake driver on top of Mesa's lavapipe reports the configured devices, and computes with
+lavapipe.
 
-A machine is a folder with share/vulkan/icd.d, as a loader finds it by XDG_DATA_DIRS, and a daemon that asks these drivers.
+A machine consists of a folder with share/vulkan/icd.d, which a loader finds through XDG_DATA_DIRS, and a daemon that probes
+these drivers.
 """
 import json
 import os
@@ -21,7 +23,7 @@ GIB = 1 << 30
 INTEGRATED, DISCRETE, CPU = 1, 2, 4
 NVIDIA, RADV, ANV, LLVMPIPE = 4, 3, 6, 13  # VkDriverId
 
-# What Dawn wants of every device and lavapipe 22.3 has not.
+# Features that Dawn requires and lavapipe 22.3 lacks.
 FEATURES = ("robustBufferAccess", "fullDrawIndexUint32", "imageCubeArray", "independentBlend", "sampleRateShading", "depthBiasClamp",
             "textureCompressionBC", "fragmentStoresAndAtomics", "shaderUniformBufferArrayDynamicIndexing",
             "shaderSampledImageArrayDynamicIndexing", "shaderStorageBufferArrayDynamicIndexing",
@@ -29,7 +31,8 @@ FEATURES = ("robustBufferAccess", "fullDrawIndexUint32", "imageCubeArray", "inde
 
 
 def gpu(key, name, vendor, device, kind, address=None, driver=NVIDIA, memory=8 * GIB, **answers):
-    """A device by the names of the specification's members; `key` is what the driver's log calls it."""
+    """A device. `answers` uses the names of members in the Vulkan specification; `key` is the device's name in the driver's
+    log."""
     bus, slot = (int(part, 16) for part in (address or "0:0").split(":"))
     said = {"deviceName": name, "vendorID": vendor, "deviceID": device, "deviceType": kind, "driverID": driver,
             "apiVersion": (1 << 22) | (3 << 12) | 239, "driverName": "a driver that is told",
@@ -43,8 +46,9 @@ def gpu(key, name, vendor, device, kind, address=None, driver=NVIDIA, memory=8 *
 
 
 class Machine:
-    """Drivers by name, each with its GPUs. Programs start in the root folder of another Debian if one is given, with the
-    folders that they need."""
+    """A machine with drivers by name, each with its GPUs. With `root`, programs run in the root folder of another Debian release,
+    in which
+    the folders in `needs` are visible."""
 
     def __init__(self, folder, drivers, root=None, needs=(), **fail):
         self.folder = pathlib.Path(folder)
@@ -69,7 +73,7 @@ class Machine:
         manifest = {"file_format_version": "1.0.0", "ICD": {"library_path": str(folder / "told.so"), "api_version": "1.3.239"}}
         (self.manifests / f"{name}.json").write_text(json.dumps(manifest), encoding="utf-8")
 
-    # gpuprobe's answers.
+    # Calls to gpuprobe.
 
     def __enter__(self):
         for name in ("none", "state"):
@@ -79,7 +83,7 @@ class Machine:
              f"--vulkan-drivers={self.manifests}", f"--opencl-vendors={self.folder}/none", f"--worker={BIN}/gpuprobe-worker"],
             stdin=subprocess.DEVNULL, stderr=(self.folder / "daemon.log").open("w"), cwd=self.folder)
         end = time.monotonic() + 60
-        # The socket is there a moment before anybody listens.
+        # The socket exists shortly before the daemon listens on it.
         while (done := self.ask("probe")).returncode != 0:
             if self.daemon.poll() is not None or time.monotonic() > end:
                 self.__exit__()
@@ -99,16 +103,17 @@ class Machine:
         return json.loads(self.ask("describe", "-j").stdout)
 
     def variables(self, *words):
-        """What env prints, as a dictionary."""
+        """The variables that `env` prints, as a dictionary."""
         done = self.ask("env", "-q", *words)
         if done.returncode not in (0, 3):
             raise RuntimeError(f"env {words}: {done.stderr}")
         return dict(word.split("=", 1) for word in shlex.split(done.stdout))
 
-    # A program on this machine.
+    # Programs on this machine.
 
     def run(self, command, variables=None, timeout=120):
-        """The program's end, and the devices that it opened and computed with, by the drivers' log."""
+        """Runs a program. Returns the completed process, and the devices that it opened and computed with according to the
+        drivers' log."""
         self.log.unlink(missing_ok=True)
         if self.root:
             command = roots.started_in(self.root, [self.folder, *self.needs], command)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuprobectl plan against the buffers that llama.cpp itself reports, for many shapes of models and ways to run them.
+"""Compares `gpuprobectl plan` with the buffer sizes that llama.cpp reports, for many model shapes and options.
 
-A short part always runs; with GPUPROBE_RUNTIMES=all (tools/test --runtimes) each shape is run in every way.
+A short part always runs. With GPUPROBE_RUNTIMES=all (tools/test --runtimes), every shape is tested with every set of options.
 """
 import json
 import os
@@ -22,11 +22,11 @@ SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 RUNS_ALL = os.environ.get("GPUPROBE_RUNTIMES") == "all"
 MIB = 1 << 20
 
-# What the estimate may be off, of the sum of weights, cache and computation.
+# The allowed error of the estimate, in percent of the sum of weights, cache and compute buffers.
 LEAST, MOST = -1.0, {"on": 2.0, "off": 3.0}
 
 WAYS = [dict(flash=flash) for flash in ("on", "off")]
-# The place of a mask of 128 MiB is reused or not; it is counted where that is not certain.
+# llama.cpp may reuse the memory of a mask of 128 MiB. If this is uncertain, `plan` counts the mask.
 MOST_OF_LONG = 3.5
 LONG = [dict(flash=flash, ctx=ctx) for ctx in (65536, 131072) for flash in ("on", "off")]
 MORE_WAYS = [
@@ -47,7 +47,7 @@ MORE_WAYS = [
 
 
 def answer(model, way):
-    """Of a machine without a GPU."""
+    """The answer of `plan` for a machine without a GPU."""
     switches = {**llama.SWITCHES, **way}
     words = [f"--gguf={model}", f"--ctx={switches['ctx']}", f"--batch={switches['batch']}", f"--parallel={switches['streams']}",
              f"--cache-type-k={switches['keys']}", f"--cache-type-v={switches['values']}", f"--flash-attention={switches['flash']}"]
@@ -58,7 +58,7 @@ def answer(model, way):
 
 
 def planned(model, way):
-    """Cache and computation in MiB."""
+    """The planned sizes of cache and compute buffers in MiB."""
     need = answer(model, way)["need"]
     return need["cache"] / MIB, need["compute"] / MIB
 
@@ -112,7 +112,8 @@ class PlanOfEveryShape(WithLlamaCpp):
 
 
 class PlanOfLongContexts(WithLlamaCpp):
-    # Of each class: dense, windows first and last, latent, an indexer, compressed, recurrent, mixtures.
+    # At least one shape of each kind: dense models, models with windows in the first or last layers, latent attention, an indexer, compressed
+    # caches, recurrent layers, and mixtures of experts.
     SHAPES = ("llama-8b", "llama-1b", "qwen3-32b", "qwen3-moe", "gemma2-9b", "gemma3-12b", "cohere2-7b", "cohere-2-moe", "gpt-oss-20b",
               "mimo-2", "laguna", "step35", "llama4", "deepseek-v3", "kimi-linear", "glm-5", "minimax-m3", "deepseek-v4-flash",
               "gemma-4-e4b", "gemma-4-31b", "qwen35-with-next-token", "qwen3-next", "jamba", "falcon-h1", "qwen3-vl")

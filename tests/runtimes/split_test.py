@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuprobectl plan for several GPUs against what llama.cpp puts on each of them, on machines that a driver of ours makes up.
+"""Compares `gpuprobectl plan` for several GPUs with the memory that llama.cpp uses on each GPU. A fake driver simulates the
+machines.
 
-llama.cpp says which layers a GPU is given, and what it reserves there for caches and computation; what those layers weigh is in the
-file. ggml's Vulkan backend reorders a graph before it is reserved, which CUDA's and ROCm's do not: it is run without that too, and
-`plan` is compared without what it adds for that. The table is kept in docs/internals/plan-checks.md; GPUPROBE_ACCEPT=1 writes it.
+llama.cpp reports the layers of each GPU, and the memory for caches and computation on that GPU. The weights of these layers are
+calculated from
+the file. Unlike the backends for CUDA and ROCm, ggml's Vulkan backend reorders a graph before memory is reserved. So llama.cpp
+also runs without
+reordering, and is compared with `plan` without the amount that `plan` adds for reordering. The results are in the table of
+docs/internals/plan-checks.md. With GPUPROBE_ACCEPT=1, the test writes this table.
 """
 import json
 import os
@@ -27,15 +31,15 @@ MIB = 1 << 20
 SHAPES = ("llama-8b", "llama-1b", "llama-70b", "qwen2-7b", "qwen3-32b", "qwen3-moe", "mixtral", "gemma2-9b", "gemma3-12b", "cohere2-7b",
           "gpt-oss-20b", "olmo2-7b", "command-r", "starcoder2", "deepseek-v3", "glm4-moe", "llama4", "exaone-4-1b", "mimo-2", "qwen3-vl")
 MACHINES = {"24 + 24 GiB": (24, 24), "8 + 16 GiB": (8, 16), "24 + 12 + 8 GiB": (24, 12, 8)}
-# Without the limits of lavapipe, under which large matrices would stay with the host.
+# Higher limits than those of lavapipe, with which llama.cpp would keep large matrices on the host.
 LIMITS = {"maxStorageBufferRange": 0xffffffff, "maxMemoryAllocationSize": 0xffe00000, "maxBufferSize": 0xffe00000}
 AS_RESERVED = {"GGML_VK_DISABLE_GRAPH_OPTIMIZE": "1"}
-LEAST, MOST = -1.0, 1.0  # percent of what a GPU has
-REORDERED_LEAST, REORDERED_MOST = -1.0, 6.0  # of layers that are few: up to two rows
+LEAST, MOST = -1.0, 1.0  # percent of the memory that a GPU needs
+REORDERED_LEAST, REORDERED_MOST = -1.0, 6.0  # with few layers, up to two rows are a large share
 
 
 def weights(made, layers):
-    """Of these layers, in MiB; the output is the one behind the last."""
+    """The weights of these layers in MiB. The output layer has the number after the last layer."""
     names = {"output.weight" if "output.weight" in made.tensors else "token_embd.weight", "output_norm.weight", "output_norm.bias"}
     used = made.layers - made.keys.get(f"{made.architecture}.nextn_predict_layers", 0)
     total = 0
@@ -71,7 +75,7 @@ class PlanOfSeveralGpus(unittest.TestCase):
         return gpus.Machine(self.folder / re.sub(r"\W+", "-", name), {"nvidia": devices})
 
     def found(self, machine, name, variables):
-        """By GPU: llama.cpp's layers and MiB."""
+        """For each GPU, the layers that llama.cpp assigned to it, and its memory in MiB."""
         done, _, _ = machine.run(llama.command(self.runtime, self.folder / f"{name}.gguf"), variables)
         self.assertEqual(done.returncode, 0, done.stderr[-500:])
         parts = json.loads(done.stdout)["parts"]
@@ -86,7 +90,7 @@ class PlanOfSeveralGpus(unittest.TestCase):
 
     def compare(self, machine, words, name, rows):
         plan = self.planned(machine, name)
-        row = self.models[name].width * llama.SWITCHES["batch"] * 4 / MIB  # is added for what reordering may take
+        row = self.models[name].width * llama.SWITCHES["batch"] * 4 / MIB  # `plan` adds this amount for reordering
         for variables, least, most in ((AS_RESERVED, LEAST, MOST), ({}, REORDERED_LEAST, REORDERED_MOST)):
             said = [(count, mib - row if variables else mib) for count, mib in plan]
             really = self.found(machine, name, variables)

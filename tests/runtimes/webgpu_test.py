@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of WebGPU against Dawn: each feature and each limit of a device is changed, and both have to change alike."""
+"""Compares gpuprobe's facts about WebGPU with Dawn. For each feature and limit of a device that the test changes, both must
+give the same result."""
 import pathlib
 import tempfile
 import unittest
@@ -8,13 +9,13 @@ import xml.etree.ElementTree
 import gpus
 import npm
 
-VERSION = "0.6.2"  # of webgpu, which is Dawn for Node.js
+VERSION = "0.6.2"  # of the npm package webgpu, which is Dawn for Node.js
 PROGRAM = pathlib.Path(__file__).parent / "programs/dawn_levels.mjs"
 REGISTRY = "/usr/share/vulkan/registry/vk.xml"
 MIB = 1 << 20
 HUGE = 1 << 20
 
-# Where the levels begin: the least, or of an alignment the most, for core and for compatibility.
+# The smallest limits, or the largest alignments, for WebGPU's core and compatibility levels.
 LEVELS = {
     **dict.fromkeys(("maxImageDimension1D", "maxImageDimension2D", "maxImageDimensionCube", "maxFramebufferWidth",
                      "maxFramebufferHeight", "maxViewportDimensions[0]", "maxViewportDimensions[1]", "viewportBoundsRange[1]"),
@@ -36,8 +37,8 @@ LEVELS = {
 }
 
 
-# Dawn only asserts that a device has Vulkan 1.1 (PhysicalDeviceVk.cpp, InitializeImpl), and assertions are off in its release:
-# what it does on such a device is not defined, so ours says no.
+# In Dawn, Vulkan 1.1 is only an assertion (PhysicalDeviceVk.cpp, InitializeImpl), and release builds have no assertions. Dawn's
+# behavior on a device with Vulkan 1.0 is undefined, so gpuprobe reports "no".
 ASSERTED = ["Vulkan 1.0"]
 
 
@@ -50,7 +51,7 @@ def members(structure):
 
 
 def said(name, value):
-    """An answer; of an array all but one element stay as they are."""
+    """The changed member. If the name contains an index, the other elements of the array stay the same."""
     if "[" not in name:
         return {name: value}
     plain, index = name.rstrip("]").split("[")
@@ -67,7 +68,7 @@ def with_features():
 
 
 def with_limits():
-    """Every limit at its worst, and where it counts at the borders."""
+    """Every limit with its worst value, and the limits in LEVELS also at their border and one step beyond."""
     for name, length in members("VkPhysicalDeviceLimits"):
         worst = HUGE if name.startswith("min") and "Offset" not in name.replace("OffsetAlignment", "") else 0
         for key in [f"{name}[{i}]" for i in range(length)] or [name]:
@@ -82,7 +83,8 @@ def with_limits():
 
 
 class WebGpu(unittest.TestCase):
-    """Many devices are one driver's, as many as are asked of one, so that Dawn and the daemon start but a few times."""
+    """The base class of both tests. It tests many devices at once, with several devices per driver, so that Dawn and the
+    daemon start only a few times."""
 
     AT_ONCE, OF_A_DRIVER = 64, 16
 
@@ -93,7 +95,7 @@ class WebGpu(unittest.TestCase):
         cls.package = npm.package("webgpu", VERSION)
 
     def verdicts(self, changes):
-        """Per change what Dawn says, what the program says, and what it names as missing."""
+        """Yields (words, Dawn's result, our result, the missing features and limits according to us) for each change."""
         devices = [gpus.gpu(f"{i}", f"GPU {i:03} of the table", 0x10de, 0x2684, gpus.DISCRETE, f"{i // 32 + 1:x}:{i % 32:x}", **more)
                    for i, (_, more) in enumerate(changes)]
         drivers = {f"driver-{i}": devices[i:i + self.OF_A_DRIVER] for i in range(0, len(devices), self.OF_A_DRIVER)}
