@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/internals/extending.md: an API that only this test has is built, asked, selected and exported; so is a predicate on what it tells,
-with the reason where that fails, an export, and a method."""
+"""Follows docs/internals/extending.md: adds an API, a predicate with a reason, an export format and a method to a copy of the
+source
+tree, builds the copy, and tests each addition."""
 import json
 import os
 import pathlib
@@ -11,14 +12,14 @@ import unittest
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 sys.path[:0] = [str(SOURCE / "tests" / "integration"), str(SOURCE / "tests" / "integration" / "scenarios")]
-# Kept from one run to the next, so that only what has changed is compiled.
+# The folder is kept between runs, so that only changed files are compiled.
 PLACE = pathlib.Path(os.environ["GPUPROBE_EXTENDED"])
 TREE, BUILD = PLACE / "tree", PLACE / "build"
 PROGRAMS = BUILD / "src"
 os.environ["GPUPROBE_BIN"] = str(PROGRAMS)
 ADDRESS = "0000:65:00.0"
 
-# What the page asks for: file, the line it comes before, and the new lines.
+# The changes that the page describes: (file, the line before which the new lines are inserted, new lines).
 API = (
     ("src/report/api_table.h", "    Cpu,  ///<", "    Demo,\n"),
     ("src/report/api_table.h", "    {.id = Api::Cpu,",
@@ -76,19 +77,19 @@ METHOD = (
      "    </method>\n\n"),
 )
 CHANGES = API + PREDICATE + REASON + EXPORT + METHOD
-# What is new: where it is in the tree, and where it is here.
+# New files: path in the tree -> path in tests/extending/demo.
 NEW = {"src/backends/demo/demo.h": "demo.h", "src/backends/demo/demo.cpp": "demo.cpp", "src/export/demo.cpp": "export.cpp"}
 
 
 def tracked(folder):
-    """Everything that a build needs, as it is in the working tree."""
+    """The names of all files that a build needs, including changed and new files that are not committed."""
     listed = subprocess.run(["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             stdout=subprocess.PIPE, check=True).stdout.decode()
     return [name for name in listed.split("\0") if name and not name.startswith("tests/")]
 
 
 def contents():
-    """The tree with the API: path → bytes."""
+    """The tree with the additions: path → bytes."""
     files = {name: (SOURCE / name).read_bytes() for name in tracked(SOURCE) if (SOURCE / name).is_file()}
     for path, before, lines in CHANGES:
         text = files[path].decode()
@@ -101,7 +102,7 @@ def contents():
 
 
 def copy_tree():
-    """Files that are as they were keep their time."""
+    """Writes only files that have changed, so that the other files keep their modification times."""
     files = contents()
     for name, data in files.items():
         place = TREE / name

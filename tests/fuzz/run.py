@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the seeds of one harness and runs it on them, for a short time: a test. tools/fuzz searches for longer.
+"""Creates the seeds of a harness and runs the harness on them for a short time, as a test. tools/fuzz searches for a longer time.
 
-Usage: run.py libfuzzer|rerun NAME PROGRAM    ends as the program does
+Usage: run.py libfuzzer|rerun NAME PROGRAM    exits with the status of the program
 """
 import os
 import subprocess
@@ -17,7 +17,7 @@ LIBFUZZER = ["-seed=1", "-runs=2000", "-max_total_time=10", "-rss_limit_mb=2048"
 
 def main(words):
     searcher, name, program = words
-    # Some harnesses keep files: in memory, where there is such a place.
+    # Some harnesses write files. Use a file system in memory if there is one.
     place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=place) as folder:
         os.mkdir(f"{folder}/seeds")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a search starts from: files of the source tree, and seeds/<harness>, where also lies what searches found.
+"""The inputs with which a search starts: files of the source tree, and the files in seeds/<harness>.
 
-A finding becomes a file there, named after what was wrong, and every later build runs it.
+Each input that made a harness fail is added to seeds/<harness>, under a name that describes the problem. Every later build
+tests this input again.
 """
 import base64
 import hashlib
@@ -28,7 +29,7 @@ def files(pattern):
 
 
 def capture():
-    """One machine in one text; see capture_fuzz.cpp."""
+    """A recorded machine as one text. capture_fuzz.cpp describes the format."""
     for machine in sorted(MACHINES.iterdir()):
         text = b""
         for path in sorted(machine.rglob("*")):
@@ -54,7 +55,7 @@ def probes():
 
 
 def frames():
-    """The stream that would have made each recorded probe, behind the size of its pieces."""
+    """Streams of frames that would produce the recorded probes. The sizes of the blocks precede each stream."""
     for name, probe in probes():
         stream = frame(1, {"name": "query"})
         if isinstance(probe.get("runtime"), dict):
@@ -79,14 +80,15 @@ def rules():
 
 
 def replies():
-    """As the kernel's include/uapi/drm/{i915,xe}_drm.h lay them out: a head with a count, and regions."""
+    """Replies of drivers in the layout of the kernel's include/uapi/drm/{i915,xe}_drm.h: a header with a count, followed by
+    regions."""
     i915 = struct.pack("<4I", 1, 0, 0, 0) + struct.pack("<HHIQQ8Q", 1, 0, 0, 16 << 30, 15 << 30, *[0] * 8)
     xe = struct.pack("<2I", 1, 0) + struct.pack("<HHIQQQQ6Q", 1, 0, 4096, 16 << 30, 1 << 30, 0, 0, *[0] * 6)
     return [("i915-region", i915), ("xe-region", xe), ("uuid", b"GPU-0123456789abcdef")]
 
 
 def linker_cache():
-    """One library, in the form of glibc's sysdeps/generic/dl-cache.h."""
+    """A linker cache with one library, in the format of glibc's sysdeps/generic/dl-cache.h."""
     strings = b"libcuda.so.1\0/usr/lib/libcuda.so.1\0"
     start = 48 + 24
     head = b"glibc-ld.so.cache1.1" + struct.pack("<II", 1, len(strings)) + b"\0" * 20
@@ -94,7 +96,7 @@ def linker_cache():
 
 
 def build():
-    """GPU code in each of its containers, and a shared object that holds some."""
+    """GPU code in each container format, and a shared object that contains GPU code."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in gpu_files.examples(pathlib.Path(folder)):
             yield name, content
@@ -116,7 +118,7 @@ def profiles():
 
 
 def bundles():
-    """Small ones, whose documents are of each kind, and a public key."""
+    """Small bundles, one for each kind of data file, and a public key."""
     release = {"schema": "gpuprobe.knowledge/1", "version": "2027.1.1", "issued": "2027-01-01", "expires": "2028-01-01"}
     for name in ("drivers", "rules/ptx_isa", "causes/vulkan", "applications/default", "selectors"):
         folder = ROOT / "data" / ("" if name.startswith("rules/") else "knowledge")
@@ -131,7 +133,8 @@ def bundles():
 
 
 def answers():
-    """Of a daemon and of what is not one, with a pointer in front: what the client library may be given."""
+    """Answers of a daemon and of a hostile server, for the client library. Each is preceded by the JSON pointer that the
+    harness looks up."""
     for row in hostile_answers.rows():
         if len(row.message) < 4096 and not row.name.startswith("no-key"):
             yield row.name, b"/parameters/x\n" + row.message
@@ -178,14 +181,15 @@ SEEDS = {
 
 
 def seeds_of(harness):
-    """(name, content) of each."""
+    """Yields (name, content) for each seed."""
     yield from SEEDS.get(harness, lambda: [])()
     for path in sorted((KEPT / harness).glob("*")):
         yield path.name, path.read_bytes()
 
 
 def write(harness, folder):
-    """Their paths, in the order in which they are named. What is too large for a search is left out."""
+    """Writes the seeds, and returns their paths in the order of seeds_of(). Seeds that are too large for a search are left
+    out."""
     paths = []
     for name, content in seeds_of(harness):
         if len(content) <= MAX_SEED:

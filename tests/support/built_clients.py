@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds programs with the clients for Go and Rust, offline, with the distribution's compilers before any other."""
+"""Builds programs with the Go and Rust clients offline. The distribution's compilers are preferred."""
 import functools
 import os
 import pathlib
@@ -10,15 +10,15 @@ import unittest
 BUILD = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent
 PACKAGES = BUILD / "generated/packages"
 PATH = f"/usr/bin:/bin:{os.environ['PATH']}"
-REGISTRY = pathlib.Path("/usr/share/cargo/registry")  # of Debian's librust-*-dev
+REGISTRY = pathlib.Path("/usr/share/cargo/registry")  # from Debian's packages librust-*-dev
 CRATES = ("serde-1", "serde_derive-1", "serde_json-1")
-KEPT = BUILD / "clients"  # what compilers keep for the next time
+KEPT = BUILD / "clients"  # build caches
 RUST_TARGET = KEPT / "rust"
 BY_HAND = "tools/install-dependencies --engines"
 
 
 def go_problem():
-    """Why no Go program can be built; None if one can."""
+    """The reason why no Go program can be built; None if Go is installed."""
     return None if shutil.which("go", path=PATH) else f"go is not installed: {BY_HAND}"
 
 
@@ -37,7 +37,7 @@ needs_rust = unittest.skipIf(rust_problem(), rust_problem())
 
 
 def go_environment():
-    """A workspace makes the module known to programs everywhere. No cgo."""
+    """The environment for Go without cgo. A workspace file makes our module available in every folder."""
     workspace = KEPT / "go.work"
     KEPT.mkdir(exist_ok=True)
     workspace.write_text(f"go 1.19\n\nuse {PACKAGES / 'go'}\n", encoding="utf-8")
@@ -45,7 +45,7 @@ def go_environment():
 
 
 def cargo_environment(home, more=""):
-    """The distribution's registry, and more lines of the configuration in that folder."""
+    """The environment for cargo. Its configuration uses the distribution's registry and contains the additional lines `more`."""
     home.mkdir(parents=True, exist_ok=True)
     text = f'[source.crates-io]\nreplace-with = "distribution"\n[source.distribution]\ndirectory = "{REGISTRY}"\n{more}'
     (home / "config.toml").write_text(text, encoding="utf-8")
@@ -53,7 +53,7 @@ def cargo_environment(home, more=""):
 
 
 def rust_environment():
-    """The distribution's registry, with the crate in it."""
+    """The environment for cargo in which our crate is also available."""
     more = (f'[patch.crates-io]\ngpuprobe-client = {{ path = "{PACKAGES / "rust"}" }}\n[build]\njobs = 1\n'
             '[profile.dev.package.serde_json]\nopt-level = 1\n[profile.dev.package.gpuprobe-client]\nopt-level = 1\n')
     return cargo_environment(KEPT / "cargo", more)
@@ -69,7 +69,7 @@ def run(command, environment, folder):
 
 @functools.cache
 def go_program(source):
-    """Builds one file. Returns the program."""
+    """Builds a program from one source file. Returns the path of the program."""
     program = KEPT / f"{source.stem}_go"
     environment = go_environment()
     run(["go", "vet", str(source)], environment, KEPT)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of GPU builds, as their formats are documented (src/inventory/object_file.h names the sources).
+"""Creates files with GPU code in their documented formats (src/inventory/object_file.h names the sources).
 
-Shared objects are made by the machine's compiler; what is in their sections is written here.
+The machine's compiler creates shared objects. This module creates the content of their sections.
 """
 import struct
 import subprocess
@@ -13,7 +13,7 @@ BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
 
 
 def image(kind, arch, version=(1, 8), flags=0x11, payload=b"\0" * 16, head=64):
-    """One entry of a fat binary: 64 bytes, more since Blackwell."""
+    """An entry of a fat binary. Its header has 64 bytes, and more since Blackwell."""
     row = struct.pack("<HHIQIIHHIIIQQQ", kind, 0x101, head, len(payload), len(payload), 0, version[1], version[0],
                       arch, 0, 0, flags, 0, 0)
     return row + b"\0" * (head - len(row)) + payload
@@ -30,7 +30,7 @@ def cuda(sass=(), ptx=(), isa=(9, 1), suffix=0):
 
 
 def bundle(*targets):
-    """An offload bundle with the host's empty part and one code object for each target."""
+    """An offload bundle with an empty part for the host and one code object for each target."""
     ids = [b"host-x86_64-unknown-linux-gnu--", *[b"hipv4-amdgcn-amd-amdhsa--" + t.encode() for t in targets]]
     start = len(BUNDLE) + 8 + sum(24 + len(i) for i in ids)
     rows, body = b"", b""
@@ -42,7 +42,7 @@ def bundle(*targets):
 
 
 def compressed(content, version=2):
-    """The same compressed with zlib, whose method is 0."""
+    """The content compressed with zlib, which is method 0."""
     packed = zlib.compress(content)
     head = {1: struct.pack("<4sHHIQ", b"CCOB", 1, 0, len(content), 0),
             2: struct.pack("<4sHHIIQ", b"CCOB", 2, 0, 24 + len(packed), len(content), 0),
@@ -51,7 +51,7 @@ def compressed(content, version=2):
 
 
 def library(folder, name, needs=(), sections=None, soname=None, options=(), text=""):
-    """A shared object that needs those sonames and has these sections. Returns its path."""
+    """Compiles a shared object that needs those sonames and has these sections. Returns its path."""
     stubs = folder / ".stubs"
     stubs.mkdir(parents=True, exist_ok=True)
     words = []
@@ -77,7 +77,7 @@ def library(folder, name, needs=(), sections=None, soname=None, options=(), text
 
 
 def examples(folder):
-    """(name, content) of one of each kind."""
+    """Yields (name, content) for one file of each kind."""
     code = cuda([75, 86], [90]) + b"\0" * 8 + cuda([120], suffix=SPECIFIC)
     hip = bundle("gfx906:sramecc+:xnack-", "gfx1100")
     yield "fatbin", code

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server that is not gpuprobe may answer, and a server that does: one table for the tests of all clients.
+"""Answers that a server other than gpuprobe may send, and a server that sends them. The tests of all clients use the same table.
 
-Each row is one answer to one call. A client must end with an error of its own (FAILS), or with the answer that the row
-holds; RefusesOr and EITHER say where both are right.
+Each row is the answer to one call. A client must end with an error of its own (FAILS), or return the answer in the row.
+RefusesOr and EITHER allow both.
 """
 import contextlib
 import json
@@ -12,11 +12,11 @@ import socket
 import threading
 import typing
 
-FAILS = "fails"      # an error of the client's own
-REFUSED = "refused"  # the same, and it says that the daemon refused
-EITHER = "either"    # an error or an answer: JSON leaves it open
+FAILS = "fails"  # the client reports an error
+REFUSED = "refused"  # the client reports that the daemon refused the call
+EITHER = "either"  # an error or an answer, because the JSON standard allows both
 ANSWERS = "answers"
-LATE = "late"        # the client's timeout, which is short for rows of that name and long for all others
+LATE = "late"  # the client reports a timeout; its timeout is short for rows with "late" in their name, and long for all others
 
 MAX_ANSWER = 64 << 20
 DOCUMENT = {"word": "\u00e9\U0001f600\n", "list": [1, {"k": None}], "number": 9007199254740991}
@@ -27,8 +27,10 @@ class Row(typing.NamedTuple):
     name: str
     expected: str
     message: bytes = b""
-    ending: str = "waits"  # for the next call; or "closes", "pours" (the message again and again), "drips" (a byte at a time), "dribbles" (for ever)
-    at_once: bool = False  # before anything was asked
+    # What the server does after the message: "waits" for the next call, "closes" the connection, "pours" (repeats the message quickly),
+    # "drips" (sends the message byte by byte), "dribbles" (repeats the message slowly, without an end).
+    ending: str = "waits"
+    at_once: bool = False  # sends the answer before the call
 
 
 def parameters(text):
@@ -53,7 +55,7 @@ def rows():
         Row("right-with-nulls", ANSWERS, RIGHT[:-1] + b',"error":null,"continues":null}\0'),
         Row("large", EITHER, string(b"x" * (8 << 20))),
     )
-    # How it is sent.
+    # Errors in transport.
     yield from (
         Row("closed-at-once", FAILS, b"", "closes"),
         Row("no-end", FAILS, RIGHT, "closes"),
@@ -73,7 +75,7 @@ def rows():
         Row("nul-in-front", FAILS, b"\0" + RIGHT + b"\0"),
         Row("to-nobody", EITHER, RIGHT + b"\0", at_once=True),
     )
-    # No JSON.
+    # Not JSON.
     for name, text in (("words", b"nonsense"), ("http", b"HTTP/1.1 200 OK\r\n\r\n{}"), ("brace", b"{"), ("quote", b'"'), ("bom", b"\xef\xbb\xbf" + RIGHT),
                        ("utf-16", RIGHT.decode().encode("utf-16")), ("behind", RIGHT + b"x"), ("two", RIGHT + RIGHT), ("comma", RIGHT[:-1] + b",}"),
                        ("single-quotes", RIGHT.replace(b'"', b"'")), ("comment", b"/**/" + RIGHT), ("binary", bytes(range(1, 256)))):
@@ -88,7 +90,7 @@ def rows():
         yield Row(f"no-text-{name}", FAILS, string(text))
         yield Row(f"no-key-{name}", FAILS, b'{"parameters":{"' + text + b'":1}}\0')
     yield Row("text-with-u0000", EITHER, string(b"a\\u0000b"))
-    # JSON that is too much.
+    # JSON that exceeds a limit.
     yield from (
         Row("deep-arrays", FAILS, parameters(b"[" * 100000 + b"]" * 100000)),
         Row("deep-objects", FAILS, parameters(b'{"a":' * 100000 + b"1" + b"}" * 100000)),
@@ -108,7 +110,7 @@ def rows():
         Row("large-whole-number", EITHER, parameters(b"123456789012345678901234567890")),
         Row("long-exponent", EITHER, parameters(b"1e" + b"9" * 100000)),
     )
-    # Members of other types.
+    # Members with wrong types.
     values = {"null": b"null", "false": b"false", "true": b"true", "zero": b"0", "number": b"7", "fraction": b"1.5", "empty": b'""', "text": b'"x"',
               "array": b"[]", "filled-array": b'[{"a":1}]', "object": b"{}", "filled-object": b'{"a":[1]}'}
     for name, value in values.items():
@@ -141,7 +143,8 @@ def rows():
 
 
 def with_other_values(document):
-    """Copies of a document, in each of which one member or item has another type. Items of a list are taken as alike."""
+    """Yields copies of a document. In each copy, one member or item has another type. Only the first item of a list is
+    changed."""
     for put, value in _places(document):
         for other in (None, True, -1, 1e300, "", "x", [], [{}], {}, {"a": [1]}):
             if type(other) is not type(value):
@@ -151,7 +154,7 @@ def with_other_values(document):
 
 
 def _places(value):
-    """(sets it, the value) of everything inside."""
+    """Yields (a function that sets the value, the value) for each value inside."""
     if isinstance(value, dict):
         keys = list(value)
     else:
@@ -161,15 +164,15 @@ def _places(value):
         yield from _places(value[key])
 
 
-# Answers each call with its method, and sends one more answer that nobody asked for.
+# Answers each call with its method, and then sends another answer without a call.
 ECHO = Row("echo", EITHER, ending="echoes")
-# Answers when that one more has been sent.
+# Answers after the server has sent this additional answer.
 GATE = Row("gate", EITHER, RIGHT + b"\0", ending="gates")
 STALE = b'{"parameters":{"method":"stale"}}\0'
 
 
 class Server:
-    """Answers each call to FOLDER/NAME as that row says. A context."""
+    """A context manager for a server that answers each call to FOLDER/NAME as the row with that name describes."""
 
     def __init__(self, folder, served=None):
         self.folder, self.ended, self.threads = folder, threading.Event(), []
@@ -221,7 +224,7 @@ class Server:
                     self.hear(connection)
 
     def hear(self, connection):
-        """A call, unless the test ends before there is one."""
+        """Receives a call. Returns early if the test ends."""
         heard = b""
         while b"\0" not in heard and not self.ended.is_set():
             with contextlib.suppress(TimeoutError, socket.timeout):

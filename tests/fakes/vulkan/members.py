@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints a C++ table of every member that a Vulkan driver tells of a physical device, from the registry's vk.xml.
+"""Prints a C++ table of all members with which a Vulkan driver describes a physical device, from the registry's vk.xml.
 
-A row is ROW(structure, member), between BEGIN(structure, structure type) and END(structure, structure type).
+Each row is ROW(structure, member). The rows of a structure are between BEGIN(structure, structure type) and END(structure,
+structure type).
 """
 import sys
 import xml.etree.ElementTree
@@ -12,7 +13,7 @@ PLAIN = ("VkPhysicalDeviceProperties", "VkPhysicalDeviceLimits", "VkPhysicalDevi
 
 
 def elsewhere(registry):
-    """The types that need a platform's or an unfinished header."""
+    """The types that are declared only in headers for one platform or in headers of disabled extensions."""
     for extension in registry.iter("extension"):
         if extension.get("platform") or extension.get("supported") == "disabled":
             for kind in extension.iter("type"):
