@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Indexes of dummy wheels on the loopback interface, with the names of listings.json.
+"""Package indexes on the loopback interface. They serve dummy wheels with the file names in listings.json.
 
-https://HOST/PATH is served as http://127.0.0.1:PORT/HOST/PATH, so that a test only replaces the beginning of a URL. A
-wheel has no content, but real metadata: its extras and requirements are those of listings.json.
+https://HOST/PATH is served as http://127.0.0.1:PORT/HOST/PATH, so a test only replaces the beginning of a URL. The wheels
+contain no code, but have metadata: the extras and requirements from listings.json.
 """
 import hashlib
 import html
@@ -19,7 +19,7 @@ JSON = "application/vnd.pypi.simple.v1+json"
 
 
 def expanded(name):
-    """The names that a name with {arch} and {gfx} stands for."""
+    """All names that result from replacing {arch} and {gfx} in a name."""
     names = [name]
     for word, values in (("{arch}", ("x86_64", "aarch64")), ("{gfx}", LISTINGS["gfx"])):
         names = [each.replace(word, value) for each in names for value in (values if word in each else [""])]
@@ -31,7 +31,7 @@ def project(name):
 
 
 def by_version(table, name, version):
-    """The entry of NAME+LOCAL, otherwise of NAME."""
+    """The entry for NAME+LOCAL, or the entry for NAME if there is none."""
     local = version.partition("+")[2]
     return table.get(f"{name}+{local}", table.get(name)) if local else table.get(name)
 
@@ -51,7 +51,7 @@ def metadata(file):
 
 
 def wheel(file):
-    """The bytes of a wheel of that name; the same for the same name."""
+    """The bytes of a wheel with that file name. The same name always results in the same bytes."""
     stem, tags = file.removesuffix(".whl").split("-")[:2], file.removesuffix(".whl").split("-")[-3:]
     folder = "-".join(stem) + ".dist-info"
     kinds = [f"{python}-{abi}-{platform}" for python in tags[0].split(".") for abi in tags[1].split(".")
@@ -71,7 +71,7 @@ def hash_of(content):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Pages of projects as in PEP 503 and PEP 691, wheels of any name, and the server's own files."""
+    """Serves project pages according to PEP 503 and PEP 691, a wheel for any file name, and the files in `server.files`."""
 
     def log_message(self, *_):
         pass
@@ -106,7 +106,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Indexes:
-    """The server of all indexes. `files` are further paths and their content."""
+    """The server of all indexes. `files` contains additional paths and their content."""
 
     def __init__(self):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -121,5 +121,5 @@ class Indexes:
         self.server.server_close()
 
     def local(self, url):
-        """The URL with this server in front of its host."""
+        """The URL of the test server that replaces this URL."""
         return re.sub(r"^https?://", f"http://127.0.0.1:{self.server.server_port}/", url)

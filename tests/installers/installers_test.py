@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real installers with the arguments that `export` prints, against indexes on the loopback interface.
+"""Runs real installers with the arguments that `export` prints, using package indexes on the loopback interface.
 
-Each variant is exported by a manifest that has only this variant, without what it requires of the machine. pip then resolves
-for the variant's platform, Python 3.12 and the oldest glibc that the variant promises to run with.
+Each variant is exported from a manifest that contains only this variant, without its requirements. pip then resolves the
+packages for the variant's platform, for Python 3.12, and for the oldest glibc that the variant supports.
 """
 import collections
 import concurrent.futures
@@ -34,7 +34,7 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "GPUPROBE_SOCKET": "/
                "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 ARCHIVES = (".tar.gz", ".tar.xz", ".tar.zst", ".tgz", ".zip")
 
-# An option that no program knows, so that a command around an export fails.
+# No program has this option, so a command that contains the output of a failed export fails too.
 NO_ANSWER = "--gpuprobe-has-no-answer\n"
 
 Build = collections.namedtuple("Build", "application platform arch name variant artifact")
@@ -47,7 +47,7 @@ def ask(machine, *words):
 
 @functools.cache
 def builds():
-    """Every variant of the applications' data files."""
+    """All variants in the applications' data files."""
     found = []
     for path in sorted(APPLICATIONS.glob("*.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -67,7 +67,7 @@ def is_python(artifact):
 
 
 def arguments_of(artifact):
-    """What pip has to be given for the artifact, written down a second time."""
+    """The expected pip arguments for the artifact. This is written independently of the code under test."""
     if is_wheel_file(artifact):
         return [f"{artifact['urls'][0]}#sha256={artifact['sha256']}"]
     if not is_python(artifact):
@@ -85,12 +85,12 @@ class Case(unittest.TestCase):
         cls.addClassCleanup(cls.indexes.close)
 
     def exported(self, build, form="pip"):
-        """What `export` prints for the variant, as "$(…)" would split it."""
+        """The output of `export` for the variant, split into words as a shell splits "$(…)"."""
         manifest = {"name": build.application, "platforms": {f"linux-{build.arch}": {
             "default": build.name, "variants": {build.name: {"tier": 1, "artifact": build.artifact}}}}}
         path = self.folder / f"{hash((build.application, build.arch, build.name))}.json"
         path.write_text(json.dumps(manifest), encoding="utf-8")
-        # Without what the variant requires, it uses no GPU.
+        # The manifest contains no requirements, so gpuprobe assumes that the variant uses no GPU.
         done = ask(MACHINE[build.arch], "export", form, f"--manifest={path}", "--allow-cpu")
         self.assertEqual(done.returncode, 0, (build[:4], done.stderr))
         return done.stdout.split()
@@ -102,7 +102,7 @@ def listed(promise, arch):
 
 
 def promised(build):
-    """The patterns of the files that the variant promises; None if its files are not listed."""
+    """The patterns of the files that pip must choose for the variant; None if listings.json does not contain the variant."""
     for name, files in index.LISTINGS["promised"].get(build.application, {}).items():
         gfx = re.sub(r"^device-", "", build.name)
         if name.replace("{gfx}", gfx) == build.name:
@@ -111,7 +111,7 @@ def promised(build):
 
 
 class Pip(Case):
-    """pip resolves what `export pip` prints, and chooses the promised files."""
+    """pip can resolve the output of `export pip`, and chooses the expected files."""
 
     @classmethod
     def setUpClass(cls):
@@ -121,7 +121,7 @@ class Pip(Case):
             raise unittest.SkipTest("pip is not installed for /usr/bin/python3")
 
     def resolve(self, arguments, arch, glibc):
-        """The names of the files that pip would install, and its messages."""
+        """The names of the files that pip would install, and pip's messages."""
         tags = [f"manylinux_2_{minor}_{arch}" for minor in range(glibc, 4, -1)]
         tags += [f"manylinux2014_{arch}", f"linux_{arch}"] + (["manylinux1_x86_64"] if arch == "x86_64" else [])
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
@@ -140,7 +140,7 @@ class Pip(Case):
 
     def chosen(self, build):
         arguments = self.exported(build)
-        if is_wheel_file(build.artifact):  # of the dummy, which is served instead
+        if is_wheel_file(build.artifact):  # the server has a dummy wheel, whose hash is different
             name = arguments[0].rpartition("/")[2].partition("#")[0]
             arguments = [re.sub(r"sha256=.*", "sha256=" + index.hash_of(index.wheel(name)), arguments[0])]
         minor = int(build.variant.get("requires", {}).get("host", {}).get("glibc_min", "2.17").split(".")[1])
@@ -182,7 +182,7 @@ class Pip(Case):
                 self.assertIn("DO NOT MATCH THE HASHES", messages)
 
     def test_without_the_arguments_pip_takes_other_files(self):
-        # What the arguments are for: plain names give the builds of PyPI.
+        # Shows why the arguments are needed: without them, pip chooses the builds from PyPI.
         pypi = ["--index-url", "https://pypi.org/simple"]
         for name, files in {"torch": ["torch-2.14.0-*"], "vllm": ["vllm-0.31.0-*", "torch-2.13.0-*"],
                             "jax": ["jax-0.11.1-*", "jaxlib-0.11.1-*"]}.items():
@@ -197,7 +197,7 @@ class Pip(Case):
 
 
 class Uv(Case):
-    """uv resolves what `export uv` prints."""
+    """uv can resolve the output of `export uv`."""
 
     def test_the_promised_files_are_chosen(self):
         uv = shutil.which("uv")
@@ -222,7 +222,7 @@ class Uv(Case):
 
 
 class Machines(unittest.TestCase):
-    """On every recorded machine, the exports are those of the recommended variant."""
+    """On every recorded machine, `export` prints the arguments for the variant that `recommend` recommends."""
 
     @staticmethod
     def names():
@@ -248,7 +248,7 @@ class Machines(unittest.TestCase):
 
     @staticmethod
     def check(machine, application):
-        """Whether `export` agrees with `recommend`: a word, or what differs."""
+        """Compares `export` with `recommend`. Returns a word for the result, or a text that describes the difference."""
         answer = json.loads(ask(MACHINES / machine, "-j", "recommend", application).stdout)
         pip = ask(MACHINES / machine, "export", "pip", application)
         if answer["variant"] is None:
@@ -271,7 +271,7 @@ class Machines(unittest.TestCase):
 
     @staticmethod
     def has_indexes(text, artifact):
-        """Whether each index of the artifact is in uv's variables, as a word or as a URL."""
+        """Whether uv's variables contain each index of the artifact, either as the name of a backend or as a URL."""
         words = [line.split("=")[1] for line in text.splitlines() if line.startswith("UV_TORCH_BACKEND=")]
         rest = "".join(line.partition("=")[2].strip("'") for line in text.splitlines() if line.startswith("UV_INDEX=")).split()
         torch = "https://download.pytorch.org/whl/"
@@ -284,7 +284,8 @@ class Machines(unittest.TestCase):
         self.assertGreater(counts["none"], 300)
 
     def test_conda_agrees_with_recommend(self):
-        """A GPU that torch gets a build for is one that conda's virtual packages say."""
+        """If `recommend torch` chooses a build for a GPU, `export conda` sets the variable of conda's virtual package for this
+        GPU."""
         for machine in self.names():
             answer = json.loads(ask(MACHINES / machine, "-j", "recommend", "torch").stdout)
             done = ask(MACHINES / machine, "export", "conda")
@@ -298,14 +299,14 @@ class Machines(unittest.TestCase):
 
 
 class Containers(Case):
-    """docker's own parser accepts the images, and the arguments for their GPUs."""
+    """docker's own parser accepts the image references and the arguments for GPUs."""
 
     def setUp(self):
         if not shutil.which("docker"):
             self.skipTest("docker's client is not installed")
 
     def parsed(self, *words):
-        """docker's message; it parses before it connects."""
+        """docker's error message. docker parses its arguments before it connects to the daemon."""
         return subprocess.run(["docker", *words], capture_output=True, text=True, timeout=60, check=False,
                               env={**os.environ, "DOCKER_HOST": "unix:///nonexistent", "HOME": str(self.folder)}).stderr
 
@@ -327,7 +328,7 @@ class Containers(Case):
 
 
 class Archives(Case):
-    """Archives: their URLs, their hashes, and that tar and the program's own --version work."""
+    """The URLs and hashes of archives are valid, and tar and `--version` work with archives of these types."""
 
     def files(self):
         return [build for build in builds() if build.artifact["type"] == "file" and not is_wheel_file(build.artifact)]
@@ -347,7 +348,7 @@ class Archives(Case):
             self.assertEqual(len(urls), 1, (digest, uses, urls))
 
     def archive(self, name):
-        """An archive of that kind with a program that tells its version."""
+        """An archive of this type, which contains a program that prints its version."""
         program = b"#!/bin/sh\n[ \"$1\" = --version ] && echo version: 1 stand-in\n"
         content = io.BytesIO()
         if name.endswith(".zip"):

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The one file for every Linux: the same answers as gpuprobectl, on whatever machine it is copied to.
+"""Tests the single-file program for every Linux system: on each machine, it must give the same answers as gpuprobectl.
 
-GPUPROBE_FILE is what tools/portable made, GPUPROBE_BIN has the gpuprobectl it is compared with. As root.
+GPUPROBE_FILE is the file that tools/portable built. GPUPROBE_BIN is the folder of the gpuprobectl for comparison. Must run as
+root.
 """
 import concurrent.futures
 import ctypes
@@ -44,7 +45,8 @@ def ask(program, *words, **more):
 
 
 class Root:
-    """A root folder with the file in /tmp, and the machine's or a recorded sysfs; all goes with the process."""
+    """A root folder with the file in /tmp, and with the sysfs of this machine or of a recording. The mounts disappear when the
+    process ends."""
 
     def __init__(self, suite, sysfs="/sys"):
         self.folder = output_of(SOURCE / "tests/portable/root", suite).strip() if suite else None
@@ -66,10 +68,10 @@ class Root:
 
 
 def forbid_memory_files():
-    """memfd_create(2) fails with EPERM from now on, as below some container runtimes. Source: seccomp(2)."""
+    """Makes memfd_create(2) fail with EPERM, as some container runtimes do. Source: seccomp(2)."""
     numbers = {"x86_64": 319, "aarch64": 279}
     program = b"".join(struct.pack("HBBI", *line) for line in (
-        (0x20, 0, 0, 0),  # load the number of the call
+        (0x20, 0, 0, 0),  # load the system-call number
         (0x15, 0, 1, numbers[platform.machine()]),
         (0x06, 0, 0, 0x00050000 | 1),  # SECCOMP_RET_ERRNO, EPERM
         (0x06, 0, 0, 0x7FFF0000)))  # SECCOMP_RET_ALLOW
@@ -81,7 +83,7 @@ def forbid_memory_files():
 
 
 def not_started(done):
-    """What kept the workers from starting, of a description."""
+    """The reason in a report why no worker was started; None if there is none."""
     notes = [probe["note"] or "" for probe in json.loads(done.stdout)["probes"]]
     return next((note for note in notes if note.startswith("drivers are not probed: ")), None)
 
@@ -122,7 +124,7 @@ class SameAnswers(unittest.TestCase):
 
 
 class Debians(unittest.TestCase):
-    """A driver answers, on the machine's own dynamic linker: Mesa's lavapipe, which is a Vulkan driver."""
+    """The worker runs with the dynamic linker of the root folder, and a Vulkan driver, Mesa's lavapipe, answers."""
 
     def check(self, suite):
         root = Root(suite)
@@ -151,7 +153,7 @@ class Debians(unittest.TestCase):
 
 
 class WithoutLinker(unittest.TestCase):
-    """A static shell and nothing else: sysfs answers."""
+    """In a root folder with only a static shell, the report contains what sysfs provides."""
 
     def test_says_what_it_lacks_and_names_the_gpus(self):
         machine = MACHINES / "cloud-ec2-g4dn"
@@ -171,7 +173,7 @@ class WithoutLinker(unittest.TestCase):
 
 
 class Alone(unittest.TestCase):
-    """A root with this one file in it, as of a container FROM scratch."""
+    """A root folder that contains only this file, like a container FROM scratch."""
 
     def setUp(self):
         self.root = tempfile.mkdtemp()
@@ -196,7 +198,7 @@ class Alone(unittest.TestCase):
 
 
 def filters_in(text):
-    """Those of filter_programs_main.cpp, as the kernel takes them."""
+    """The system-call filters in the output of filter_programs_main.cpp, in the kernel's binary format."""
     found = {}
     for name, steps in re.findall(r"sock_filter, \d+> (\w+) = {{(.*?)}};", text, re.S):
         steps = re.findall(r"{(\d+), (\d+), (\d+), (\d+)}", steps)
@@ -205,7 +207,7 @@ def filters_in(text):
 
 
 def answer_of(program, number, *arguments, arch=0xC00000B7):
-    """What a filter of system calls says: "allowed", or the name of an errno. Sources: seccomp(2), linux/audit.h."""
+    """The result of a system-call filter: "allowed", or the name of an errno. Sources: seccomp(2), linux/audit.h."""
     data = struct.pack("<IIQ6Q", number, arch, 0, *arguments, *[0] * (6 - len(arguments)))
     accumulator, place = 0, 0
     while True:
@@ -226,14 +228,14 @@ def answer_of(program, number, *arguments, arch=0xC00000B7):
 
 
 class Aarch64(unittest.TestCase):
-    """The same for another processor, which qemu plays: tools/portable aarch64 builds it."""
+    """The same tests for aarch64, with the emulator qemu. `tools/portable aarch64` builds the file."""
 
     BUILD = SOURCE / "build/portable-aarch64"
     FILE = BUILD / "gpuprobe-linux-aarch64"
     WORKER = BUILD / "worker/src/gpuprobe-worker"
     QEMU = "qemu-aarch64-static"
     QUESTIONS = [["describe"], ["doctor"], ["select", "llama.cpp"], ["recommend", "torch"]]
-    # Of include/uapi/asm-generic/unistd.h, Linux 6.12.
+    # Source: include/uapi/asm-generic/unistd.h, Linux 6.12.
     REFUSED = {"mount": 40, "fchmodat": 53, "unshare": 97, "ptrace": 117, "reboot": 142, "connect": 203, "keyctl": 219, "setns": 268,
                "process_vm_readv": 270, "bpf": 280, "pidfd_getfd": 438}
     NOT_THERE = {"io_uring_setup": 425, "fsopen": 430, "clone3": 435, "openat2": 437}
@@ -295,13 +297,14 @@ class Aarch64(unittest.TestCase):
         self.assertEqual(answer_of(refusals, self.NEEDED["clone"], new_user), "EPERM")
         self.assertEqual(answer_of(refusals, self.NEEDED["openat"], 0, 0, create, set_id), "EPERM")
         self.assertEqual([answer_of(refusals, 198, family) for family in (inet, unix)], ["EAFNOSUPPORT", "allowed"])
-        for filter_ in (refusals, known):  # of a program for another processor
+        for filter_ in (refusals, known):  # x86_64
             self.assertEqual(answer_of(filter_, self.NEEDED["read"], arch=0xC000003E), "ENOSYS")
 
 
 class Image(unittest.TestCase):
-    """What data/kubernetes/Containerfile makes, with buildah: in storage of its own, and without a runtime's limits and groups,
-    so that it runs in a container too."""
+    """The image that buildah builds from data/kubernetes/Containerfile. The test uses separate storage, and buildah's chroot
+    isolation, so that
+    the test can run in a container too."""
 
     def setUp(self):
         if not shutil.which("buildah"):
