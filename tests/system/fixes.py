@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the doctor tells Debian to do, done in roots of Debian 11, 12 and 13.
+"""Runs the doctor's fixes for Debian in root folders of Debian 11, 12 and 13.
 
 Usage: fixes.py [SUITE …]     bullseye bookworm trixie
 
-In each root, every package that a cause may name can be installed, and a package that a row denies does not exist.
-Every command parses, its program exists and knows its options. Each command that needs no hardware is run in a copy
-of the root (an overlay), and its effect is checked before and after. At the end, a table has the result of each cause
-in each release. This needs root and debootstrap. The first run takes a quarter of an hour and two gigabytes, which are
-kept in $XDG_CACHE_HOME/gpuprobe/fixes. The status is 77 if GPUPROBE_FIXES is not set or a requirement is missing.
+In each root folder, every package that a fix may name must be installable, and the packages that a data file marks as missing
+must not exist.
+Every command must parse, and its program must exist and know its options. Each command that needs no hardware is run in a copy
+of the root folder (an overlay), and its effect is checked before and after. At the end, a table shows the result for each cause
+and release. This needs root and debootstrap. The first run takes a quarter of an hour, and two gigabytes are
+kept in $XDG_CACHE_HOME/gpuprobe/fixes. The exit status is 77 if GPUPROBE_FIXES is not set or a requirement is missing.
 """
 import contextlib
 import importlib.machinery
@@ -27,16 +28,16 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / "
 MIRROR = os.environ.get("GPUPROBE_MIRROR", "http://deb.debian.org/debian")
 VERSIONS = {"bullseye": "11", "bookworm": "12", "trixie": "13"}
 SECTIONS = {"bullseye": "main contrib non-free"}
-# The programs of fixes, and the package that each is in.
+# The programs that fixes use, and the package of each program.
 PROGRAMS = {"apt": "apt", "chmod": "coreutils", "dkms": "dkms", "dpkg": "dpkg", "echo": "coreutils", "modprobe": "kmod", "mokutil": "mokutil", "nvidia-modprobe": "nvidia-modprobe",
             "nvidia-smi": "nvidia-smi", "printf": "coreutils", "rmmod": "kmod", "sed": "sed", "systemctl": "systemd", "tee": "coreutils", "udevadm": "udev",
             "update-initramfs": "initramfs-tools", "usermod": "passwd"}
 OURS = {"gpuprobectl", "unset"}
-# Of no Debian: the package that each is in elsewhere, and the options that its vendor's manual has.
+# Programs that Debian does not package: their package elsewhere, and the options in the vendor's manual.
 # Source: NVIDIA Container Toolkit 1.20.1, "Support for Container Device Interface", "Generating a CDI Specification".
 ELSEWHERE = {"nvidia-ctk": ("nvidia-container-toolkit-base", {"--output"})}
-# By the pattern of a command that needs no hardware: a check that fails before it and succeeds after it; the preparation,
-# if any; and what replaces the 0 in it, which stands for a value of the machine. tools/knowledge/causes reads this too.
+# For each pattern of a command that needs no hardware: a check that fails before the command and succeeds after it; the
+# preparation, if any; and the value that replaces the placeholder 0 in the command. tools/knowledge/causes also reads this table.
 EFFECTS = {
     r"apt install .*\bnvidia-driver": (
         "modprobe -c | grep -qx 'blacklist nouveau' && ls /usr/src/nvidia-*/dkms.conf && ls -d /usr/src/linux-headers-*-amd64",),
@@ -71,7 +72,7 @@ EFFECTS = {
         "mkdir -p /etc/vulkan/icd.d && echo '{\"ICD\": {\"library_path\": \"libGLX_nvidia.so.0\"}}' >/nvidia_icd.json", "/nvidia_icd.json"),
     "dpkg -S /x": ("grep -q ^dpkg: /told", "true", "/usr/bin/dpkg >/told"),
 }
-FEWEST = 25  # causes whose commands are run in each release
+FEWEST = 25  # minimum number of causes whose commands are run in each release
 
 
 def tool():
@@ -83,8 +84,8 @@ def tool():
 
 sys.dont_write_bytecode = True
 CAUSES = tool()
-ORDER = ("failed", "ran", "no package", "not here")  # the last: its command needs the hardware, or what no Debian has
-RESULTS = {}  # by cause and release: those of its commands
+ORDER = ("failed", "ran", "no package", "not here")  # "not here": the command needs hardware, or a program that Debian lacks
+RESULTS = {}  # cause -> release -> results of its commands
 
 
 def commands_of(version):
@@ -107,13 +108,13 @@ class Root:
             (CACHE / f"{suite}.done").touch()
         sections = SECTIONS.get(suite, "main contrib non-free non-free-firmware")
         root.write("etc/apt/sources.list", f"deb {MIRROR} {suite} {sections}\n")
-        # Commands ask nobody, and install no more than what they name needs.
+        # apt must not ask questions and must install only required packages.
         root.write("etc/apt/apt.conf.d/90fixes", """APT::Get::Assume-Yes "true";
 APT::Install-Recommends "false";
 Binary::apt::APT::Keep-Downloaded-Packages "true";
 """)
         root.write("etc/dpkg/dpkg.cfg.d/90fixes", "force-unsafe-io\n")
-        # NVIDIA's module would be compiled for minutes, which is DKMS's affair: its packages only register its source.
+        # Compiling NVIDIA's module would take minutes and would only test DKMS, so the packages only register its source.
         (root.path / "etc/dkms").mkdir(exist_ok=True)
         root.write("etc/dkms/no-autoinstall", "")
         root.run("apt-get update -q; userdel -f someone; useradd someone")
@@ -132,7 +133,7 @@ Binary::apt::APT::Keep-Downloaded-Packages "true";
 
     @contextlib.contextmanager
     def copy(self):
-        """A root like this one, whose changes are lost. What apt downloads into it is kept."""
+        """A copy of this root folder, whose changes are discarded afterwards. Packages that apt downloads are kept."""
         with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as folder:
             copy, upper, work = (pathlib.Path(folder) / name for name in ("root", "upper", "work"))
             for each in (copy, upper, work):
@@ -146,7 +147,7 @@ Binary::apt::APT::Keep-Downloaded-Packages "true";
                 yield Root(self.suite, copy)
 
     def manual(self, program):
-        """Its help, and its manual page."""
+        """The program's --help text and manual page."""
         pages = self.run(f"cat /usr/share/man/man?/{program}.?.gz | zcat; cat /etc/alternatives/{program}.1.gz /usr/lib/nvidia/current/{program}.1.gz | zcat")
         return self.run(f"{program} --help").stdout + pages.stdout.replace("\\-", "-")
 
@@ -212,7 +213,7 @@ class Fixes(unittest.TestCase):
         self.assertGreaterEqual(len(ran), FEWEST)
 
     def result_of(self, command):
-        """A word of ORDER."""
+        """Runs a command and returns a word of ORDER."""
         if command.strip() == "apt install":
             return "no package"
         effect = next((EFFECTS[pattern] for pattern in EFFECTS if re.fullmatch(pattern, command, re.DOTALL)), None)
@@ -235,7 +236,8 @@ class Fixes(unittest.TestCase):
 
 
 def table():
-    """The results by cause and release; of several commands, the first in ORDER."""
+    """The lines of the table of results by cause and release. If a cause has several commands, the first result in ORDER is
+    shown."""
     yield "cause".ljust(30) + "".join(suite.ljust(12) for suite in VERSIONS)
     for cause, found in sorted(RESULTS.items()):
         yield cause.ljust(30) + "".join(next((word for word in ORDER if word in found.get(suite, ())), "-").ljust(12) for suite in VERSIONS)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the packages in a Debian of their own: tests/system/run.py [--suite S] [--bus B] [--machine M] DEB
+"""Tests the packages in a separate Debian system: tests/system/run.py [--suite S] [--bus B] [--machine M] DEB
 
-A container (systemd-nspawn, half a minute) has the host's kernel and no devices; a virtual machine (QEMU without KVM,
-some minutes) has its own, and GPUs that are plugged in and out. Both need root. tests/system/guest says what is tested.
+A container (systemd-nspawn, half a minute) uses the host's kernel and has no devices. A virtual machine (QEMU without KVM,
+some minutes) has its own kernel, and GPUs can be added and removed. Both need root. tests/system/guest contains the tests.
 """
 import argparse
 import json
@@ -19,7 +19,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 PATIENCE = {"container": 1800, "vm": 3600}
-# Of the machine under test, where a driver that attacks lies, and its victims are described: tests/escape.
+# The folder in the tested machine with the driver that attacks and the file that describes its victims; see tests/escape.
 ATTACKED = "/srv/gpuprobe-escape"
 GPU = {"driver": "bochs-display", "id": "gpu", "bus": "port0"}
 
@@ -49,7 +49,7 @@ class Monitor:
 
 
 def fill(share, package):
-    """What the guest needs: tests/system/guest says what for."""
+    """Copies the files that tests/system/guest needs."""
     shutil.copy(HERE / "guest", share)
     for file in [package, *package.parent.glob("gpuprobe-switcheroo_*.deb")]:
         shutil.copy(file, share)
@@ -61,7 +61,7 @@ def fill(share, package):
 
 
 def fill_attacks(folder):
-    """The driver that attacks, and what judges it: the machine has no compiler."""
+    """Compiles the driver that attacks and copies its tests, because the tested machine has no compiler."""
     attacks = HERE.parent / "escape"
     folder.mkdir()
     for file in [*attacks.glob("*.py"), HERE.parent / "integration/bus/bus_case.py"]:
@@ -74,7 +74,7 @@ def fill_attacks(folder):
 
 
 def make_later_version(package, folder):
-    """The same package under another version, as an upgrade installs it."""
+    """Builds a package with a higher version, to test an upgrade."""
     with tempfile.TemporaryDirectory() as tree:
         subprocess.run(["dpkg-deb", "--raw-extract", package, f"{tree}/package"], check=True)
         control = pathlib.Path(tree) / "package/DEBIAN/control"
@@ -88,7 +88,7 @@ def make_later_version(package, folder):
 def container(root, share):
     return ["systemd-nspawn", "--quiet", f"--directory={root}", "--register=no", "--keep-unit", "--volatile=overlay",
             f"--bind={share}:/share", "--private-network",
-            # Which a machine of its own has, and systemd 252 leaves out of containers.
+            # A real machine allows these system calls, but systemd 252 blocks them in containers.
             "--system-call-filter=landlock_create_ruleset landlock_add_rule landlock_restrict_self", "--boot"]
 
 
@@ -104,7 +104,7 @@ def virtual_machine(root, share, folder):
         "-kernel", kernel, "-initrd", initrd, "-append", "console=ttyS0 root=/dev/vda rw panic=-1 quiet mitigations=off",
         "-drive", f"file={disk},format=raw,if=virtio,snapshot=on",
         "-virtfs", f"local,path={share},mount_tag=share,security_model=none",
-        # Memory for what is plugged in later: without it the kernel's driver refuses the device.
+        # Reserve address space for hot-plugged devices, because otherwise the kernel's driver refuses the device.
         "-device", "pcie-root-port,id=port0,chassis=1,slot=1,mem-reserve=32M,pref64-reserve=64M",
         "-device", "pcie-root-port,id=port1,chassis=2,slot=2", "-device", "virtio-gpu-pci,bus=port1",
         "-vga", "none", "-nic", "none", "-display", "none", "-serial", f"file:{folder}/serial",
@@ -113,7 +113,7 @@ def virtual_machine(root, share, folder):
 
 
 def serve(process, share, monitor, deadline):
-    """Plugs in and out as the guest asks, until the machine has ended."""
+    """Adds and removes the GPU when the guest requests it, until the machine has stopped."""
     request = share / "request"
     while process.poll() is None:
         if time.monotonic() > deadline:

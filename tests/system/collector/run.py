@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every recorded machine's OTLP through OpenTelemetry's own collector: it receives what "curl" sends, and sends it on.
+"""Sends the OTLP export of every recorded machine to the OpenTelemetry Collector, which must accept it and forward it unchanged.
 
-Usage: tests/system/collector/run.py COLLECTOR GPUPROBECTL   tests/system/collector/build prints the first; TAP on standard output
+Usage: tests/system/collector/run.py COLLECTOR GPUPROBECTL
+tests/system/collector/build prints the path of the collector. The results are printed as TAP.
 """
 import http.server
 import json
@@ -20,7 +21,7 @@ MACHINES = pathlib.Path(__file__).resolve().parents[3] / "tests/data/machines"
 
 
 class Backend(http.server.ThreadingHTTPServer):
-    """Where the collector sends what it has received."""
+    """The server to which the collector forwards all data."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -43,7 +44,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def configuration(port, backend):
     return {
         "receivers": {"otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{port}"}}}},
-        # Whoever sent it hears only then what became of it.
+        # Without a queue, the collector answers only after it has forwarded the request.
         "exporters": {"otlphttp": {"endpoint": f"http://127.0.0.1:{backend}", "encoding": "json", "compression": "none",
                                    "sending_queue": {"enabled": False}, "retry_on_failure": {"enabled": False}}},
         "service": {"pipelines": {"metrics": {"receivers": ["otlp"], "exporters": ["otlphttp"]}},
@@ -58,7 +59,7 @@ def free_port():
 
 
 def post(port, text):
-    """Status and text of the answer."""
+    """The status and text of the answer."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/metrics", text.encode(), {"Content-Type": "application/json"})
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:
@@ -68,7 +69,7 @@ def post(port, text):
 
 
 def plain(value):
-    """Without what a message says by saying nothing: false, and lists without items."""
+    """The value without members that messages may omit: false, and empty lists."""
     if isinstance(value, list):
         return [plain(item) for item in value]
     if isinstance(value, dict):
@@ -97,7 +98,7 @@ def send_all(tap, port, backend, program):
         points += text.count('"asInt"')
         backend.received.clear()
         status, answer = post(port, text)
-        # A request without points has nothing to be sent on.
+        # The collector does not forward a request without points.
         wanted = [plain(sent)] if has_points else []
         got = [plain(request) for request in backend.received]
         if status != 200 or "partialSuccess\":{\"" in answer or got != wanted:
