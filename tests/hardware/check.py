@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what gpuprobe says about a machine with real NVIDIA GPUs with what the vendor's own tools say.
+"""Compares gpuprobe's report about a machine with real NVIDIA GPUs with the output of the vendor's own tools.
 
 Usage: tests/hardware/check.py --bin FOLDER [--bench FOLDER] [--out FOLDER]
 
-FOLDER holds gpuprobectl and gpuprobe-worker; --bench one with bench_bare_driver, for the figures; --out
-gets the capture of this machine. Prints one line per fact and ends with "N passed, N failed, N skipped".
-Nothing is configured, reset or left allocated.
+--bin is the folder of gpuprobectl and gpuprobe-worker. --bench is the folder of bench_bare_driver, which is needed for some of the
+measurements. The capture of this machine is written to --out. The script prints one line per fact and ends with "N passed, N failed,
+N skipped". It does not configure or reset GPUs, and frees all memory that it allocates.
 """
 import argparse
 import json
@@ -55,7 +55,7 @@ class Program:
 
 
 def smi(fields):
-    """One dictionary for each GPU, with nvidia-smi's names."""
+    """One dictionary for each GPU, with nvidia-smi's names of fields."""
     lines = subprocess.run(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"],
                            capture_output=True, text=True, check=True).stdout.strip().splitlines()
     return [dict(zip(fields, (cell.strip() for cell in line.split(",")))) for line in lines]
@@ -66,7 +66,7 @@ def address_of(smi_bus_id):
     return f"{int(domain, 16):04x}:{rest}"
 
 
-# Runs in a child process: the GPUs that CUDA lists, by PCI address.
+# Prints the PCI addresses of the GPUs that CUDA lists. Runs in a child process.
 SEEN = """
 import ctypes
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -135,7 +135,7 @@ def check_selectors(tally, program, report):
 
 
 def without_moments(report):
-    """The part that two reports about a machine must have in common."""
+    """The report without the values that differ between two reports about the same machine."""
     text = json.dumps(report, sort_keys=True)
     for key in ("created_usec", "generation", "age_usec", "duration_usec", "free", "budget", "usage", "free_at_usec", "available", "source",
                 "state"):
@@ -150,7 +150,7 @@ def without_moments(report):
 
 
 def differences(left, right, path=""):
-    """The differences of two documents, as "path: left / right"."""
+    """The differences between two documents, as "path: left / right"."""
     if isinstance(left, dict) and isinstance(right, dict):
         return [found for key in sorted(left.keys() | right.keys())
                 for found in differences(left.get(key), right.get(key), f"{path}.{key}")]
@@ -161,7 +161,7 @@ def differences(left, right, path=""):
 
 
 def check_capture(tally, program, out):
-    # Both contain the results of earlier verifications and measurements on this machine.
+    # The report and the capture both contain the results of earlier verifications and measurements on this machine.
     report = program.json("--direct", "describe")
     folder = pathlib.Path(out) / "capture"
     shutil.rmtree(folder, ignore_errors=True)
@@ -180,7 +180,7 @@ def check_capture(tally, program, out):
 
 
 def headless_vulkan(folder):
-    """The variable with which NVIDIA's Vulkan driver works without an X library, if it needs one."""
+    """The variables with which NVIDIA's Vulkan driver works without an X library; empty if the driver's manifest is not installed."""
     try:
         stock = next(pathlib.Path(place) / "nvidia_icd.json"
                      for place in ("/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d")
@@ -202,7 +202,7 @@ def wall(command, environment=None):
 
 
 def cold_query(program):
-    """The wall time, and the time of the slowest worker of that run."""
+    """The wall time of a report without a cache, and the time of the slowest worker in that run."""
     start = time.monotonic()
     report = program.json("--direct", "--no-cache", "describe")
     seconds = time.monotonic() - start
@@ -251,7 +251,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_capture(tally, program, options.out or folder)
     after = memory_used()
-    # Memory of ended processes is still counted for a moment.
+    # The driver needs a moment to free the memory of processes that have ended.
     more = {gpu: (before.get(gpu), used) for gpu, used in after.items() if used > before.get(gpu, 0)}
     tally.equal("GPUs with more memory in use afterwards", more, {})
     with tempfile.TemporaryDirectory() as folder:

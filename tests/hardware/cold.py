@@ -1,20 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long a first look at a real machine takes, beside its bare drivers: alone, and all at once.
+"""Measures how long the first report of a real machine takes, and compares the times with those of the bare drivers.
 
 Usage: tests/hardware/cold.py --bin FOLDER --bare PROGRAM [--rounds N]
 
-FOLDER holds gpuprobed, gpuprobectl and gpuprobe-worker; PROGRAM is bench_bare_driver. Prints medians of N rounds (9):
-- each driver's bare initialisation alone, with what it has cached and in a home without a cache, as on a first start; and all
-  of them started together in such homes: what the drivers cost one another in the kernel, whoever starts them. Until it has
-  answered, and until its process has ended;
-- a daemon without a cache: its first answer, its first useful one (each GPU with its name, its memory and its architecture),
-  the first choice of a backend that is the last one too, and the last answer of a driver;
+FOLDER contains gpuprobed, gpuprobectl and gpuprobe-worker; PROGRAM is bench_bare_driver. Prints medians of N rounds (9):
+- the initialization of each bare driver alone: with its cache, and in a home folder without a cache, as on a first start; and the
+  initialization of all drivers at the same time without caches, which shows how much the drivers delay one another in the kernel. Each
+  time is measured until the driver has answered, and until its process has ended;
+- a daemon without a cache: its first answer, its first useful answer (each GPU with name, memory and architecture), the first
+  selection that is equal to the final selection, and the last answer of a driver;
 - `gpuprobectl --direct --no-cache describe`.
-Everything begins a second after what was before it, for a driver takes that long to leave. Ends with the ratios and their
-goals: 30 ms for the useful answer, all within 1.15 × the slowest bare driver alone on one GPU and 1.25 × on several. The
-daemon's drivers start without a cache, so the ratio that counts is to those that do, until they have answered. Nothing fails
-for being slow.
+Before each measurement, the script waits a second, because a driver may need that long to shut down. At the end, it prints the ratios
+and their goals: 30 ms for the useful answer, and for all answers 1.15 × the slowest bare driver alone on one GPU, or 1.25 × on several.
+The daemon's drivers start without a cache, so the important ratio is the one to bare drivers without a cache until they have answered. A
+slow result is not a failure.
 """
 import argparse
 import concurrent.futures
@@ -41,13 +41,13 @@ def seconds_of(command):
 
 
 def environment(home):
-    """This process's environment, or that of a user without a cache."""
+    """The environment of this process, or of a user without a cache."""
     places = ("HOME", "XDG_CACHE_HOME", "CUDA_CACHE_PATH", "__GL_SHADER_DISK_CACHE_PATH")
     return None if home is None else {"HOME": home} | {name: value for name, value in os.environ.items() if name not in places}
 
 
 def times_of(process, start):
-    """The times of the answer and of the end; None if the driver is missing."""
+    """The times until the driver has answered and until its process has ended; None if the driver is missing."""
     answer = process.stdout.readline()
     answered = time.monotonic() - start
     process.wait()
@@ -81,7 +81,7 @@ def together(bare, drivers):
 
 
 class Daemon:
-    """A daemon without a cache. It is called through its socket until all drivers have answered."""
+    """A daemon without a cache. The test calls it through its socket until all drivers have answered."""
 
     def __init__(self, binaries, options=()):
         self.folder = tempfile.TemporaryDirectory(prefix="gpuprobe-cold-")
@@ -126,7 +126,7 @@ def is_told(gpu):
 
 
 def first_look(binaries, options=()):
-    """The seconds from the start of a daemon to its first answers, and its last answer."""
+    """The seconds from the start of a daemon to its first answers, and the daemon's last answer."""
     time.sleep(PAUSE)
     told, choices = {}, []
     with Daemon(binaries, options) as daemon:
@@ -136,7 +136,7 @@ def first_look(binaries, options=()):
             told.setdefault("first answer", at)
             if report["gpus"] and all(map(is_told, report["gpus"])):
                 told.setdefault("first useful answer", at)
-            # Before that, a selection would only delay the daemon's other work.
+            # An earlier selection would only delay the daemon's other work.
             if "first useful answer" in told or at > NO_USE:
                 choices.append((daemon.elapsed(), daemon.ask("Select", application="default").get("backend")))
             if choices and report["state"] in ("ready", "degraded"):
@@ -150,13 +150,13 @@ def first_look(binaries, options=()):
 
 
 def medians_of_drivers(rounds):
-    """The medians of the times of the answer and of the end of each driver."""
+    """The median times of each driver: until it has answered, and until its process has ended."""
     return {driver: {what: statistics.median(one[driver][what] for one in rounds) for what in ("answered", "ended")}
             for driver in rounds[0]}
 
 
 def medians(rounds):
-    """The median of each value that every round has."""
+    """The median of each value that all rounds contain."""
     return {name: statistics.median(one[name] for one in rounds) for name in rounds[0] if all(name in one for one in rounds)}
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Verifies and measures real NVIDIA GPUs by each API, and compares with a program that shares nothing with gpuprobe.
+"""Verifies and measures real NVIDIA GPUs with each API, and compares the results with those of an independent program.
 
 Usage: tests/hardware/compute.py --bin FOLDER [--gpus N]
 
-FOLDER holds gpuprobe-worker. Prints a table, the comparison with plain_cuda.py of the same run, the time of all
-workers together and the GPU's memory before and after; ends with "N passed, N failed". Nothing is configured, reset
-or left allocated.
+FOLDER contains gpuprobe-worker. Prints a table, the comparison with plain_cuda.py in the same run, the time of all
+workers together, and the GPU's used memory before and after. Ends with "N passed, N failed". The script does not
+configure or reset GPUs, and frees all memory that it allocates.
 """
 import argparse
 import json
@@ -47,12 +47,12 @@ def manifest_of(folders, name):
 
 
 def targets(scratch):
-    """API, options and environment of each worker, as the daemon would start it."""
+    """The API, options and environment of each worker, as the daemon would start it."""
     yield "cuda", [], {}
     vulkan = manifest_of(["/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/usr/local/nvidia/share/vulkan/icd.d"],
                          "nvidia_icd.json")
     if vulkan:
-        # The library for machines without X, which the query stage would also choose.
+        # Use the library for machines without X, as the query stage would.
         content = json.loads(pathlib.Path(vulkan).read_text())
         content["ICD"]["library_path"] = "libEGL_nvidia.so.0"
         egl = pathlib.Path(scratch) / "nvidia_icd.json"
@@ -69,7 +69,7 @@ def targets(scratch):
 
 
 def read_all(reader):
-    """All data, and (bytes so far, seconds since the start) for each piece."""
+    """All data, and (bytes so far, seconds since the start) for each block."""
     begin, data, arrivals = time.monotonic(), b"", []
     while piece := os.read(reader, 65536):
         data += piece
@@ -78,7 +78,7 @@ def read_all(reader):
 
 
 def phase_times(data, arrivals, end):
-    """Seconds from each phase frame to the next, the last to the worker's end."""
+    """The seconds from each phase frame to the next; for the last frame, to the worker's end."""
     at, starts = 0, [("start", 0.0)]
     while at + 8 <= len(data):
         length, kind = struct.unpack_from("<II", data, at)
@@ -90,7 +90,7 @@ def phase_times(data, arrivals, end):
 
 
 def ask(api, options, extra):
-    """Runs one worker. worker_process.py parses its frames."""
+    """Runs a worker. worker_process.py parses the worker's frames."""
     from worker_process import Frames
     reader, writer = os.pipe()
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "CUDA_CACHE_PATH": f"{CACHE}/cuda",
@@ -127,7 +127,7 @@ def figure(measured, key, unit):
 
 
 def examine(device, label, api, options, extra):
-    """Runs both stages. Returns the figures, and the seconds that the stages took."""
+    """Runs both stages. Returns the measured values, and the seconds that the stages took."""
     verified, first = stage("verify", device, api, options, extra)
     if verified.done["outcome"] == "absent":
         return None, first

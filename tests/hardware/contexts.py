@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a context of each API takes of a real NVIDIA GPU: as `gpuprobectl bench` measures it, against nvidia-smi's figure.
+"""Measures how much memory a context of each API needs on a real NVIDIA GPU, with `gpuprobectl bench` and with nvidia-smi, and compares the
+results.
 
 Usage: tests/hardware/contexts.py --bin FOLDER [--rounds N]
 
-FOLDER holds gpuprobectl, gpuprobed and gpuprobe-worker. For CUDA, OpenCL and Vulkan a program of its own makes a context, nothing
-else, and nvidia-smi tells how much memory is in use before and while it lives. Then `bench` measures, and `plan` of the same machine has
-to count what was measured. Prints a line for each API and a row for data/knowledge/contexts.json; ends with "N right, N wrong".
+FOLDER contains gpuprobectl, gpuprobed and gpuprobe-worker. For each of CUDA, OpenCL and Vulkan, a small program only creates a context, and
+nvidia-smi reports the used memory before and during this program. Then `bench` measures the context, and `plan` on the same machine must
+use the measured size. Prints a line for each API and a row for data/knowledge/contexts.json. Ends with "N right, N wrong".
 """
 import argparse
 import ctypes
@@ -23,7 +24,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 MODEL = HERE.parent / "data/models/llama-3.1-8b.header.gguf"
 MIB = 1 << 20
-MAY_DIFFER = 8  # MiB: NVML rounds up to two, and a driver may keep a page more or less
+MAY_DIFFER = 8  # MiB: NVML rounds up to an even number, and a driver may use a few pages more or less
 
 
 # A process that only creates a context.
@@ -82,7 +83,7 @@ def take_vulkan():
             chosen = chosen or physical
     if not chosen:
         sys.exit("vkEnumeratePhysicalDevices: no GPU of NVIDIA's")
-    # VkDeviceQueueCreateInfo and VkDeviceCreateInfo: one queue of the first family, which computes.
+    # VkDeviceQueueCreateInfo and VkDeviceCreateInfo: one queue of the first queue family, which supports compute.
     priority = block("@f", 1.0)
     queue = block("@iPIIIP", 2, 0, 0, 0, 1, priority)
     check("vkCreateDevice", vulkan.vkCreateDevice(

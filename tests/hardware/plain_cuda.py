@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What one CUDA GPU reaches, by a program that has nothing in common with gpuprobe but the driver.
+"""Measures the speed of a CUDA GPU independently of gpuprobe. Both programs share only the driver.
 
 Usage: tests/hardware/plain_cuda.py [INDEX]
 
-Prints one JSON object: `copy`, bytes read and written a second by the driver's own device-to-device copy;
-`host_to_device` and `device_to_host`, pinned; `fp32` and `fp16`, operations a second of kernels of its own. Best of
-seven, by the driver's events.
+Prints one JSON object. `copy`: bytes read and written per second by the driver's device-to-device copy. `host_to_device` and
+`device_to_host`: bytes per second with pinned host memory. `fp32` and `fp16`: operations per second of kernels that this script
+contains. Each value is the best of seven runs, timed with the driver's events.
 """
 import ctypes
 import json
@@ -20,7 +20,8 @@ HEAD = ".version 7.0\n.target sm_70\n.address_size 64\n"
 
 
 def kernel(name, register, step, start, end):
-    """Every lane multiplies and adds independently. The results are stored, so that the compiler cannot remove the computation."""
+    """A kernel in which every lane multiplies and adds independently. The results are stored, so that the compiler cannot remove the
+    computation."""
     lanes = range(LANES)
     lines = [f".visible .entry {name}(.param .u64 out, .param .f32 scale) {{",
              f".reg .{register} v<{LANES}>, m, n; .reg .b32 i, t; .reg .b64 p, o; .reg .pred go; .reg .b16 h;",
@@ -72,7 +73,7 @@ class Cuda:
         return pointer
 
     def best(self, work, times):
-        """The seconds for one run in the best of seven rounds, after two rounds to warm up."""
+        """The seconds for one run: the best of seven rounds, after two warm-up rounds."""
         seconds = []
         for _ in range(9):
             self.call("cuEventRecord", self.events[0], None)

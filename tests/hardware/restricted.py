@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the variables that `gpuprobectl env` prints restrict real programs to the chosen NVIDIA GPUs.
+"""Checks that the variables from `gpuprobectl env` restrict real programs to the chosen NVIDIA GPUs.
 
 Usage: tests/hardware/restricted.py --bin FOLDER [--python PROGRAM]
 
-FOLDER holds gpuprobectl and gpuprobe-worker. Each of PyTorch, JAX, CuPy and ONNX Runtime that PROGRAM (python3) can import is
-started with the environment for each GPU, for all GPUs in reverse order and for none, and prints the GPUs that it has: by
-UUID where it tells them, otherwise their number. OpenCL is asked with its driver in OCL_ICD_FILENAMES, which env has to hide.
+FOLDER contains gpuprobectl and gpuprobe-worker. The test uses those of PyTorch, JAX, CuPy and ONNX Runtime that PROGRAM (python3) can
+import. Each is started with the environment for each GPU, for all GPUs in reverse order, and for no GPU, and prints its GPUs: their UUIDs
+if the library reports them, otherwise their number. OpenCL is tested with its driver in OCL_ICD_FILENAMES, which `env` has to hide.
 Prints a table, and ends with "N of M as chosen".
 """
 import argparse

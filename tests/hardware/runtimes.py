@@ -1,18 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""llama.cpp as it is published for CUDA and for Vulkan, on a machine with a real NVIDIA GPU: do plan, select and run tell rightly?
+"""Runs the published llama.cpp builds for CUDA and Vulkan on a machine with a real NVIDIA GPU, and checks the answers of plan, select and
+run.
 
 Usage: tests/hardware/runtimes.py --prepare FOLDER
        tests/hardware/runtimes.py --bin BIN --runtimes FOLDER [--size small] [--rounds N]
 
---prepare needs npm and its registry, and no GPU: it writes cuda.tar.xz and vulkan.tar.xz into FOLDER, the libraries of
-node-llama-cpp's packages that are needed. Of the CUDA one the code for other GPUs than compute capability 9.0 is zeros, which
-makes it small; what the file says of itself stays. Then, on the machine with the GPU, which needs neither npm nor a network:
-BIN holds gpuprobectl and gpuprobe-worker; libcudart.so.13, libcublas.so.13 and libvulkan.so.1 are the machine's.
+--prepare needs npm and its registry, but no GPU. It writes cuda.tar.xz and vulkan.tar.xz to FOLDER, with the necessary libraries of
+node-llama-cpp's packages. In the CUDA library, the kernels for compute capabilities other than 9.0 are replaced by zeros, so that the
+archive is small; the headers stay the same. The second command runs on the machine with the GPU, which needs neither npm nor a network.
+BIN contains gpuprobectl and gpuprobe-worker; libcudart.so.13, libcublas.so.13 and libvulkan.so.1 must be installed on the machine.
 
-Prints three tables: what a model takes by nvidia-smi and by plan; what `run` told of it with the GPU present, hidden and broken;
-and whether the build computes where `select --installed` said so. Ends with "N right, N wrong". Everything that is allocated goes
-with its program.
+Prints three tables: the memory that a model needs, according to nvidia-smi and to plan; what `run` reported with the GPU present, hidden
+and broken; and whether the build computes if `select --installed` selected it. Ends with "N right, N wrong". All allocated memory is freed
+when its program ends.
 """
 import argparse
 import json
@@ -32,16 +33,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 RUNTIMES = HERE.parent / "runtimes"
 sys.path.insert(0, str(RUNTIMES))
 PROGRAM = RUNTIMES / "programs/llama_run.py"
-BACKENDS = ("cuda", "vulkan")  # backends whose archive is in FOLDER are tested
+BACKENDS = ("cuda", "vulkan")  # if FOLDER contains no archive for a backend, the backend is not tested
 MIB = 1 << 20
 CASES = {"small": [("llama-3.1-8b", 8192)],
          "all": [("llama-3.1-8b", 8192), ("llama-3.1-8b", 65536), ("gemma-3-27b", 32768), ("qwen3-32b", 40960)]}
 LEAST, MOST = -1.0, 4.0  # allowed error of plan in percent
-HELD = {"cuda": 100, "vulkan": 30}  # MiB that a computing program uses; a Vulkan instance alone uses 17
+HELD = {"cuda": 100, "vulkan": 30}  # MiB that a computing program uses at least; a Vulkan instance without a model uses 17
 PLAN_OVERHEAD = {"cuda": [], "vulkan": ["--context-memory=50MiB"]}  # docs/plan.md: memory for the driver's context
 
 
-# The files that are copied to the machine with the GPU.
+# Creating the archives for the machine with the GPU.
 
 def without_other_code(data, keep=90):
     """The library, with the CUDA kernels for other GPUs replaced by zeros. Layout as in src/inventory/gpu_code.cpp."""

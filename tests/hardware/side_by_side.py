@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two builds of gpuprobe on one real machine, in turn: what each driver's worker took, a cold start, and what was measured.
+"""Compares two builds of gpuprobe on a real machine: the time of each driver's worker, a start without a cache, and the measured values.
 
 Usage: tests/hardware/side_by_side.py --bin FOLDER --beside FOLDER [--rounds N]
 
-Both folders hold gpuprobed, gpuprobectl and gpuprobe-worker. Rounds alternate, so that whatever else the machine does falls
-on both. Prints medians of N rounds (9): the first, the second, and their ratio. Nothing fails for being slow.
+Both folders contain gpuprobed, gpuprobectl and gpuprobe-worker. The builds alternate, so that other load on the machine affects both
+equally. Prints medians of N rounds (9): the first build, the second build, and their ratio. A slow result is not a failure.
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ def name_of(probe):
 
 
 def cold_start(binaries):
-    """Milliseconds."""
+    """The duration in milliseconds."""
     told, report = cold.first_look(binaries)
     taken = {f"daemon: {what}": at * 1000 for what, at in told.items()}
     taken |= {name_of(probe): probe["duration_usec"] / 1000 for probe in report["probes"] if probe["duration_usec"]}
@@ -32,7 +32,7 @@ def cold_start(binaries):
 
 
 def numbers(value, path=()):
-    """Every number in a JSON value, by its path."""
+    """Yields every number in a JSON value with its path."""
     if isinstance(value, bool) or value is None:
         return
     if isinstance(value, (int, float)):
@@ -67,7 +67,7 @@ def main():
             taken, holds = cold_start(binaries)
             if number == 0:
                 print(f"{binaries}: held by {', '.join(holds) or 'nothing'}", flush=True)
-            if number < 3:  # the computation takes seconds
+            if number < 3:  # a computation takes seconds
                 taken |= bench(binaries)
             rounds[binaries].append(taken)
     first, second = (

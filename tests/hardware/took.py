@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whether `gpuprobectl run` and `watch` tell rightly what a CUDA program took of a real NVIDIA GPU.
+"""Checks that `gpuprobectl run` and `watch` correctly report whether a CUDA program used a real NVIDIA GPU.
 
 Usage: tests/hardware/took.py --bin FOLDER [--rounds N]
 
-FOLDER holds gpuprobectl and gpuprobe-worker. A program of some lines (took.c, built with gcc) opens libcuda.so.1 and takes a
-context, or memory, with CUDA present, hidden, and broken in three ways. Each situation is run N times (10). Programs that
-hold a context of CUDA, OpenCL or Vulkan for 0 to 300 ms and end well, with an error or by a signal are run twice; of them it
-is wrong to say that they used no GPU. Prints a table of situations with what was told, and ends with "N runs, N wrong, N not
-told"; the last are those of which `run` says that it is not known. Everything that is allocated goes with its program.
+FOLDER contains gpuprobectl and gpuprobe-worker. A short program (took.c, built with gcc) opens libcuda.so.1 and creates a
+context or allocates memory, with CUDA present, hidden, and broken in three ways. Each situation is run N times (10). Programs that
+have a context of CUDA, OpenCL or Vulkan for 0 to 300 ms, and then end successfully, with an error or by a signal, are run twice; for
+these, the report "no GPU was used" is wrong. Prints a table of situations with the reported results, and ends with "N runs, N wrong,
+N not told". The last number counts the runs for which `run` reports that the use is unknown. All allocated memory is freed when its
+program ends.
 """
 import argparse
 import collections
@@ -53,7 +54,7 @@ class Machine:
         self.told = collections.defaultdict(collections.Counter)
 
     def new_home(self):
-        """A new home folder, because an outcome that a run reports is stored there and would change the next choice."""
+        """A new home folder. `run` stores the outcome in the home folder, which would change the next choice."""
         return tempfile.mkdtemp(dir=self.folder)
 
     def run(self, *words, program, **variables):
@@ -98,7 +99,7 @@ def situations(machine, gpu):
 
 
 def short_programs(machine, gpu):
-    """Contexts that exist only for a moment: if the use was not seen, it must be reported as unknown, never as no use."""
+    """Runs programs whose contexts exist only for a moment. If `run` did not see the use, it must report "unknown", never "no use"."""
     wrong = untold = 0
     for _ in range(2):
         for api, taken in (("cuda", "context"), ("opencl", "opencl"), ("vulkan", "vulkan")):
@@ -143,7 +144,7 @@ def main():
         machine = Machine(options.bin, pathlib.Path(folder))
         report = json.loads(subprocess.run([machine.ctl, "--direct", "describe", "-j"], capture_output=True, text=True,
                                            env={**os.environ, "HOME": folder}, check=True).stdout)
-        # If several GPUs are equal, a GPU is printed with its address.
+        # If several GPUs have the same name, gpuprobe prints a GPU with its address.
         gpu = re.escape(next(each["name"] for each in report["gpus"] if each["vendor"] == "nvidia")) + r"( \(pci:[0-9a-f:.]+\))?"
         for _ in range(options.rounds):
             situations(machine, gpu)
