@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each application in data/knowledge/applications says where its facts are from, and when they age."""
+"""Checks that each application in data/knowledge/applications names the sources of its facts and the dates on which they expire."""
 
 import datetime
 import json
@@ -18,8 +18,8 @@ APPLICATIONS = ROOT / "data" / "knowledge" / "applications"
 WITH_MANIFEST = {"comfyui", "ctranslate2", "cupy", "cyllama", "faster-whisper", "flash-attn", "jan", "jax", "lemonade", "llama.app", "llama.cpp",
             "localai", "node-llama-cpp", "ollama", "onnxruntime", "paddle", "ramalama", "sglang", "shimmy", "stable-diffusion.cpp",
             "tensorflow", "torch", "transformers.js", "tsuku-llm", "tsuku-llm-recipe", "vllm", "whisper.cpp", "xformers"}
-OUR_OWN = {"default", "measured"}  # no project's policy
-# Files of a repository, which change: they are named by repository, commit and path.
+OUR_OWN = {"default", "measured"}  # data files that describe no other project
+# Files on a branch can change, so a file is cited by repository, commit and path.
 MOVING = re.compile(r"https://(github\.com/[^/]+/[^/]+/(blob|tree|raw)/|raw\.githubusercontent\.com/|github\.com/[^/]+/[^/]+/?$)")
 MAX_LIFE = datetime.timedelta(days=200)
 
@@ -58,13 +58,13 @@ def variants(document):
 
 
 def devices(variant):
-    """The alternatives of what it needs of a device."""
+    """The alternative requirements of a variant for a device."""
     device = variant.get("requires", {}).get("device", [])
     return device if isinstance(device, list) else [device]
 
 
 def problems_in_source(document):
-    """Each fact has a permanent place: a file at a commit, or a page that is no code. What a project decides is code."""
+    """Finds facts without a permanent source: a file at a commit, or a page that is not code. At least one fact must come from code."""
     source = document.get("source", {})
     if document.get("name") in OUR_OWN:
         if source or not document.get("description", "").startswith("gpuprobe's own"):
@@ -101,7 +101,7 @@ def problems_in_variants(document):
 
 
 def problems_in_needs(document):
-    """What is fetched for one C library, or has kernels for some of AMD's GPUs, says so."""
+    """Finds downloads that do not name their C library, and variants for HIP that do not list their gfx targets."""
     floors = document.get("selection", {}).get("floors", {})
     has_gfx_floor = any(floor.startswith("gfx") for floor in floors.get("rocm", []))
     for place, variant in variants(document):
@@ -169,7 +169,7 @@ class Applications(unittest.TestCase):
 
 
 class Floors(unittest.TestCase):
-    """What the builds say of GPUs is not said again, and is what the rules say."""
+    """The minimum requirements in a selection must not repeat the lists of the builds, and must agree with data/rules."""
 
     def targets(self, document):
         return {target for _, each in variants(document) for device in devices(each) for target in device.get("gfx", [])}
@@ -188,7 +188,7 @@ class Floors(unittest.TestCase):
 
 
 class Mistakes(unittest.TestCase):
-    """Each check above can fail."""
+    """Each check must find its mistake."""
 
     MISTAKES = {
         "another name": lambda c: c.update(name="other"),

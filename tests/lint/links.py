@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of the documentation: links lead somewhere, and installed pages need no file that the packages lack.
+"""Checks the pages of the documentation: links must have a target, and installed pages must not refer to files that the packages lack.
 
-Usage: links.py SOURCE       prints what is wrong; fails if anything is
+Usage: links.py SOURCE       prints what is wrong; fails if there is a fault
        links.py --self-test  shows that each rule can fail
 
-Nobody has registered a domain or an organization for the project yet, so no text and no recipe of a package names one.
+The project has not registered a domain or an organization, so no text and no packaging file may name one.
 The package gpuprobe installs docs/*.md, docs/pictures and docs/examples in one folder (debian/gpuprobe.docs). Commands in
-fenced blocks may use files of the source tree, because tests run them there; two pages are about that tree.
+fenced blocks may use files of the source tree, because tests run them there; two pages are about the source tree.
 """
 import pathlib
 import re
@@ -20,7 +20,7 @@ SOURCE_PATH = re.compile(r"`(?:\./)?((?:tests|tools|src|docs|bench|data|debian|c
 
 
 def prose(text):
-    """The text without what is in fenced blocks; lines stay where they are."""
+    """The text without the content of fenced blocks. Line numbers stay the same."""
     return re.sub(r"(?ms)^```.*?^```", lambda found: "\n" * found.group().count("\n"), text)
 
 
@@ -35,7 +35,7 @@ def anchors(text):
 
 
 def link_faults(path, text, exists, page_at, is_installed):
-    """Of the page at `path`: `exists` and `page_at` answer for paths in the source tree."""
+    """Broken links in the page at `path`. `exists` and `page_at` look up paths in the source tree."""
     for number, line in enumerate(prose(text).splitlines(), 1):
         for target in LINK.findall(re.sub(r"`[^`]*`", "", line)):
             if re.match(r"[a-z]+:", target):
@@ -55,7 +55,7 @@ def link_faults(path, text, exists, page_at, is_installed):
 
 
 def path_faults(path, text):
-    """Files of the source tree in the prose of an installed page."""
+    """References to files of the source tree in the prose of an installed page."""
     if pathlib.PurePosixPath(path).name in ABOUT_THE_SOURCE:
         return
     for number, line in enumerate(prose(text).splitlines(), 1):
@@ -90,7 +90,7 @@ def check(source):
 
 
 def self_test():
-    """Each sample that is bad and passes, or good and does not."""
+    """Checks that the rules reject all bad samples and accept all good samples."""
     pages = {"docs/a.md": "# A\n## One, two\n", "docs/internals/b.md": "# B\n", "docs/pictures/c.svg": ""}
 
     def faults(text, path="docs/a.md"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of Cockpit: its scripts parse, no text can become HTML or code, and every file that is named is there.
+"""Checks Cockpit's page: its scripts must parse, texts must not become HTML or code, and all files that it names must exist.
 
 Usage: page.py SOURCE
        page.py --self-test   shows that each rule can fail
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
-# What turns text into HTML, code or a style: the content security policy refuses most, and what it lets pass is ours to refuse.
+# Code that turns text into HTML, code or a style. The content security policy blocks most of these; this check also finds the others.
 FORBIDDEN = {
     r"\b(inner|outer)HTML\b|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|setHTML": "text as HTML",
     r"\beval\s*\(|new Function\b|setTimeout\(\s*[\"'`]|setInterval\(\s*[\"'`]|javascript:": "text as code",
@@ -25,7 +25,7 @@ LINE = 140
 
 
 def faults_of(script):
-    """(line number, what is wrong) of a script's text; comments may say anything."""
+    """(line number, fault) of each fault in a script. Comments are ignored."""
     for number, line in enumerate(script.splitlines(), 1):
         code = re.sub(r"^\s*(//|/?\*).*|\s//\s.*$", "", line)
         for pattern, what in FORBIDDEN.items():
@@ -36,7 +36,7 @@ def faults_of(script):
 
 
 def syntax_faults(path):
-    """What node says of a script, which is a module unless it says otherwise in its first lines."""
+    """Node's error message about the syntax of a script. All scripts are modules except theme.js."""
     kind = "commonjs" if path.name == "theme.js" else "module"
     done = subprocess.run(["node", f"--input-type={kind}", "--check"], input=path.read_text(encoding="utf-8"),
                           capture_output=True, text=True, check=False)
@@ -44,12 +44,12 @@ def syntax_faults(path):
 
 
 def scripts(folder):
-    """The scripts of the page, without the catalogues that tools/page-translations makes."""
+    """The scripts of the page, without the catalogs that tools/page-translations generates."""
     return sorted(path for path in folder.glob("*.js") if not path.name.startswith("po."))
 
 
 def named_files(folder):
-    """(file, name) of each file of the page's own folder that index.html and the modules load."""
+    """(file, name) of each file in the page's folder that index.html and the modules load."""
     for path in [folder / "index.html", *scripts(folder)]:
         for name in re.findall(r"(?:src|href)=\"([^\"]+)\"|from \"\./([^\"]+)\"", path.read_text(encoding="utf-8")):
             yield path.name, name[0] or name[1]
@@ -65,7 +65,7 @@ def check(source):
     html = (folder / "index.html").read_text(encoding="utf-8")
     found += [f"index.html: {text}" for text in INLINE.findall(html)]
     for file, name in named_files(folder):
-        # Cockpit serves po.LANGUAGE.js as po.js, and nothing if it has none for the reader's language.
+        # Cockpit serves po.LANGUAGE.js as po.js, and serves nothing if there is no catalog for the user's language.
         if not name.startswith("../base1/") and name != "po.js" and not (folder / name).is_file():
             found.append(f"{file}: {name} is not there")
     preloaded = set(re.findall(r"modulepreload\" href=\"([^\"]+)\"", html))

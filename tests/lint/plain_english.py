@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Habits that make a native English reader stop: counts them in each kind of text and prints the lines.
+"""Counts phrases that make a native English reader stop, in each kind of text, and prints the lines that contain them.
 
 Usage: plain_english.py SOURCE           fails if a kind of text has more than its limit per 1,000 words
        plain_english.py subjects SOURCE  fails if one of the last 50 commit subjects has no imperative verb
        plain_english.py --self-test      shows that each rule can fail
 
-A text without a hit can still be hard to read: read it aloud, too.
+A text without a hit can still be hard to read, so read the text aloud, too.
 """
 import pathlib
 import re
@@ -50,7 +50,7 @@ wrap write""".split())
 
 
 def texts(source):
-    """(kind, [(file, line number, text)]) of everything that people read."""
+    """(kind, [(file, line number, text)]) of all texts that people read."""
     def lines_of(paths):
         return [(path.relative_to(source), number, line) for path in paths
                 for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)]
@@ -73,7 +73,7 @@ def habits_in(text):
 
 
 def density(lines):
-    """Hits per 1,000 words, and the lines that have one."""
+    """The hits per 1,000 words, and the lines that contain a hit."""
     hits = [(path, number, text, found) for path, number, text in lines if (found := habits_in(text))]
     words = sum(len(text.split()) for _, _, text in lines)
     return 1000 * sum(len(found) for *_, found in hits) / max(words, 1), hits

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The schemas in data/schema are schemas, and the documents of this project follow them."""
+"""Checks that the files in data/schema are valid JSON schemas, and that the project's documents conform to them."""
 
 import json
 import pathlib
@@ -27,13 +27,13 @@ class Schemas(unittest.TestCase):
 
 
 def validator_of(name):
-    """Of a schema that may refer to the others."""
+    """A validator for a schema that may refer to other schemas."""
     known = {path.name: load(path) for path in SCHEMAS.glob("*.schema.json")}
     return jsonschema.Draft202012Validator(known[name], resolver=jsonschema.RefResolver("", known[name], store=known))
 
 
 def parts_of(path):
-    """An application's document as a profile and as a manifest of their own; None for a part that it lacks."""
+    """The profile and the manifest in an application's data file, as separate documents; None for a part that the file does not contain."""
     document = load(path)
     shared = {key: document[key] for key in ("name", "source") if key in document}
     selection, application = document.get("selection"), document.get("manifest")

@@ -1,15 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints why each test was skipped or failed, then "N passed, N failed, N skipped", from a JUnit file."""
+"""Reads a JUnit file and prints why each test was skipped or failed, and then "N passed, N failed, N skipped"."""
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
-LONGEST = 300  # characters of a failure
+LONGEST = 300  # maximum number of characters printed for a failure
 
 
 def reason_in(output):
-    """GoogleTest says why on the line behind "file:line: Skipped"; others on their last line."""
+    """Why a test was skipped. GoogleTest prints the reason on the line after "file:line: Skipped"; other tests print it on their last
+    line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     for line, following in zip(lines, lines[1:]):
         if line.endswith(": Skipped"):
@@ -18,7 +19,8 @@ def reason_in(output):
 
 
 def failure_in(output):
-    """GoogleTest says what failed on the lines behind "file:line: Failure"; unittest on the line that names the exception."""
+    """Why a test failed. GoogleTest prints this on the lines after "file:line: Failure"; unittest prints it on the line that names the
+    exception."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     for index, line in enumerate(lines):
         if line.endswith(": Failure"):

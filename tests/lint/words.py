@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences that people read: one word for a thing, whole sentences, plain and short. docs/internals/words.md has the rules.
+"""Checks sentences that people read: one term for each thing, complete sentences, and limited length. docs/internals/words.md lists the
+rules.
 
 Usage: words.py SOURCE
        words.py --self-test   shows that each rule can fail
@@ -9,7 +10,7 @@ import pathlib
 import re
 import sys
 
-# What is not said, and what is said instead. Words of commands, quotes and names are not looked at.
+# Phrases to avoid, and their replacements. Commands, quotes and names are not checked.
 EVERYWHERE = {
     r"\bgraphics cards?\b|\bvideo cards?\b|\bgraphics adapters?\b": "GPU",
     r"\bcan't\b|\bcan not\b": "cannot",
@@ -21,7 +22,7 @@ EVERYWHERE = {
     r"\bdid harm\b": "is in quarantine",
     r"\bsmall kernel\b": "test computation: a kernel is the operating system's",
 }
-# Beside these, in what a program, the page or a reason says.
+# More phrases to avoid in texts of programs, of Cockpit's page, and of reasons.
 BANNED = {
     **EVERYWHERE,
     r"\b(does|do) without\b": "does not need",
@@ -35,31 +36,31 @@ BANNED = {
     r"; else\b|, else\b": "otherwise",
     r"\bsorry\b|\bplease\b|\boops\b": "nothing",
 }
-# Bytes of a sentence, as long as the longest that is good; what is in brackets is not counted.
+# The maximum length of a sentence in bytes, which is the length of the longest acceptable sentence. Text in brackets is not counted.
 MOST = {"reason": 110, "cause": 190, "fix": 330}
-# Names begin with a capital wherever they stand.
+# Names begin with a capital letter in any position.
 PROPER = re.compile(r"[A-Z]\w*[A-Z0-9]|(Vulkan|Mesa|Intel|Level Zero|Secure Boot|Resizable BAR|Windows)\b")
 
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 LITERALS = re.compile(rf"{LITERAL}(?:\s*{LITERAL})*")
-# A word of a sentence: not an option, a key, a unit or a path.
+# Matches words of a sentence, but not options, keys, units or paths.
 WORDY = r"[A-Za-z'’]{2,} [A-Za-z'’]|^[,;]? ?[a-z']+ $|^ [a-z']{2,}|[a-z']{2,} $"
 BY_HAND = re.compile(r"""(==|!=|>) ?1 ?\? ?(""|"s"|''|'s') ?:""")
 
 
 def text_of(literals):
-    """What a C++ literal, or several beside each other, say."""
+    """The text of a C++ literal, or of several adjacent literals."""
     return "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', literals)).replace('\\"', '"').replace("\\n", "\n")
 
 
 def code_of(text):
-    """C++ or JavaScript without its comments; lines stay where they are."""
+    """C++ or JavaScript code without its comments. Line numbers stay the same."""
     text = re.sub(r"/\*.*?\*/", lambda found: "\n" * found.group().count("\n"), text, flags=re.S)
     return re.sub(r"(?m)^\s*//.*$|\s//\s.*$", "", text)
 
 
 def banned_in(sentence, banned=BANNED):
-    """What a sentence says that it should not, and what it should. What is quoted or a command is not ours."""
+    """The phrases in a sentence that are to be avoided, with their replacements. Quotes and commands are ignored."""
     spoken = re.sub(r"'[^']* [^']*'|\{[^}]*\}|https?://\S+", " ", sentence)
     for pattern, instead in banned.items():
         if found := re.search(pattern, spoken):
@@ -67,7 +68,7 @@ def banned_in(sentence, banned=BANNED):
 
 
 def shape_faults(kind, sentence):
-    """Of a clause: a reason, a cause or a fix."""
+    """Faults in the form of a clause: a reason, a cause or a fix."""
     bare = re.sub(r"\[[^\]]*\]", "", sentence)
     if len(bare) > MOST[kind]:
         yield f"{len(bare)} bytes, and {MOST[kind]} are the most"
@@ -81,7 +82,7 @@ def shape_faults(kind, sentence):
 
 
 def reasons_of(source):
-    """(code, sentence, fix) of the table."""
+    """(code, sentence, fix) of each row in the table of reasons."""
     text = code_of((source / "src/explain/wording_table.h").read_text(encoding="utf-8"))
     text = text[text.index("kWordings[]"):]
     for entry in re.findall(rf"\{{((?:\s*{LITERAL}\s*,?)+)\}}", text):
@@ -112,13 +113,13 @@ def cause_faults(causes):
 
 
 def glued_in(code):
-    """(line, what) of sentences that are put together of halves."""
+    """(line, fault) of sentences that the code concatenates from parts."""
     for found in LITERALS.finditer(code):
         said = text_of(found.group())
         before, after = code[:found.start()].rstrip()[-12:], code[found.end():].lstrip()[:2]
         is_joined = before.endswith(("+", "+=")) or after.startswith("+") and after != "++" or before.endswith(".append(")
         inside = said.strip("\n")
-        # What is whole on its side of a colon or of a line is no half, nor is an option in front of its value.
+        # A text before or after a colon or at the end of a line is complete, and so is an option before its value.
         is_whole = inside.startswith(": ") or inside.endswith(": ") or said != inside and said.endswith("\n")
         if is_joined and not is_whole and re.search(WORDY, inside) and not re.match(r"^(: |, |\n| )?--?[a-z-]+[ =]?[a-z]*$", inside):
             yield code[:found.start()].count("\n") + 1, f"a half: {said!r}"
@@ -138,7 +139,7 @@ def program_faults(path, text):
 
 
 def error_faults(path, text):
-    """Of any component: errors are clauses of the journal's kind, in the same words."""
+    """Faults in error messages of any component, which must use the same words as all other texts."""
     code = code_of(text)
     for found in LITERALS.finditer(code):
         for fault in banned_in(text_of(found.group()), EVERYWHERE):
@@ -161,7 +162,7 @@ def page_faults(name, text):
 
 
 def document_faults(path, text):
-    """Of a page of the documentation or the manual, or an interface: what is set as code is not looked at."""
+    """Faults in a page of the documentation, a man page, or the description of an interface. Code is ignored."""
     spoken = re.sub(r"```.*?```|`[^`\n]*`", lambda found: "\n" * found.group().count("\n"), text, flags=re.S)
     for number, line in enumerate(spoken.splitlines(), 1):
         for fault in banned_in(line, EVERYWHERE):
@@ -169,7 +170,8 @@ def document_faults(path, text):
 
 
 def documents(source):
-    """What is read beside the program. words.md has the words that are not said, and of doctor.md the causes' table is their titles."""
+    """Documents that users read. words.md is left out, because it lists the phrases to avoid. The tables of causes in doctor.md are left
+    out, because the data files contain the same texts."""
     for pattern in ("README.md", "man/*.md", "docs/*.md", "docs/internals/*.md", "dbus/*.xml", "data/schema/*.json", "src/report/reason_table.h"):
         for path in sorted(source.glob(pattern)):
             text = path.read_text(encoding="utf-8")
@@ -195,7 +197,7 @@ def check(source):
 
 
 def self_test():
-    """Each sample that is bad and passes, or good and does not."""
+    """Checks that the rules reject all bad samples and accept all good samples."""
     bad = [list(banned_in(words)) for words in (
         "your graphics card is old", "it can't be read", "load it anew", "most often it is old", "an NPU of Intel's", "it did harm before",
         "a small kernel on it failed", "you may not open it", "nobody tells how much", "the node is not there", "it is there, though old",
