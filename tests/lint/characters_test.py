@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of src/base/character_table.h are those of Python's unicodedata."""
+"""Checks that the tables in src/base/character_table.h agree with Python's unicodedata."""
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -21,7 +21,7 @@ def tool():
 
 
 def points(name):
-    """All code points of a table of the header."""
+    """All code points of a table in the header."""
     body = re.search(rf" {name} = {{{{(.*?)}}}};", HEADER, re.S)[1]
     found = set()
     for first, last in re.findall(r"{0x([0-9A-F]+), 0x([0-9A-F]+)}", body):
@@ -37,11 +37,11 @@ class Tables(unittest.TestCase):
             self.assertEqual(HEADER, tool().header())
 
     def test_hold_every_character_of_their_categories(self):
-        """Another version of Unicode assigns more characters: those that are assigned here count."""
+        """Another version of Unicode may assign more characters. Only characters that are assigned in this version are compared."""
         characters = tool()
         same = unicodedata.unidata_version == self.VERSION
         known = [point for point in range(0x110000) if same or unicodedata.category(chr(point)) != "Cn"]
-        if not same:  # a character that is new since the table was written is unassigned in it
+        if not same:  # a character that Unicode assigned after the table was generated is not in the table
             older = unicodedata.ucd_3_2_0
             known = [point for point in known if older.category(chr(point)) != "Cn"]
         unprintable, marks = points("kUnprintable"), points("kMarks")

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails where clang++ refuses a source that the build's own compiler takes: tools/fuzz builds with clang.
+"""Fails if clang++ rejects a source that the build's compiler accepts, because tools/fuzz builds with clang.
 
-Usage: clang.py BUILD_FOLDER    checks src/ as BUILD_FOLDER/compile_commands.json compiles it
-       clang.py --self-test     proves that it can fail
+Usage: clang.py BUILD_FOLDER    checks src/ with the options in BUILD_FOLDER/compile_commands.json
+       clang.py --self-test     proves that the check can fail
 
-Files of one folder with the same options are checked together, as GPUPROBE_UNITY compiles them, and only when one of
-them or a header has changed since they passed: the first time takes two minutes of a processor, and others a second.
+Files of a folder with the same options are checked together, as GPUPROBE_UNITY compiles them. They are checked again only if one of
+them or a header has changed since the last success. The first run takes two minutes on one core; later runs take a second.
 """
 import collections
 import concurrent.futures
@@ -22,8 +22,8 @@ import sys
 import tempfile
 
 CLANG = os.environ.get("GPUPROBE_CLANG") or "clang++"
-FILES = 12  # in a unit
-KEPT = re.compile(r"-[ID]|-std=|-isystem")  # options that say what a text means
+FILES = 12  # number of files in a unit
+KEPT = re.compile(r"-[ID]|-std=|-isystem")  # options that affect how the compiler parses a source
 
 
 def options_of(command):
@@ -36,13 +36,13 @@ def options_of(command):
 
 
 def units_of(build):
-    """(options, files) of what is checked together."""
+    """(options, files) of each unit that is checked together."""
     groups = collections.defaultdict(list)
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         file = pathlib.Path(entry["directory"], entry["file"]).resolve()
         if file.suffix != ".cpp" or "src" not in file.parts or "Unity" in file.parts:
             continue
-        # A main() is a program's own, and a portable source stands for another of its folder.
+        # These files are checked alone: each main() is a separate program, and a portable source replaces another file in its folder.
         is_own = file.stem.endswith(("_main", "_portable")) or "COMPILE_OPTIONS" in entry["command"]
         groups[file.parent, tuple(options_of(entry["command"])), file.name if is_own else ""].append(file)
     for (_, options, _), files in sorted(groups.items(), key=str):
@@ -52,7 +52,7 @@ def units_of(build):
 
 
 def is_passed(stamp):
-    """Whether everything that the unit read is older than its stamp."""
+    """Whether all files of the unit are older than the last successful check."""
     if not stamp.exists():
         return False
     since = stamp.stat().st_mtime
@@ -61,7 +61,7 @@ def is_passed(stamp):
 
 
 def check(build, options, files):
-    """What clang says; empty where it takes the files."""
+    """clang's error messages; empty if clang accepts the files."""
     text = "".join(f'#include "{file}"\n' for file in files)
     version = subprocess.run([CLANG, "--version"], capture_output=True, check=True).stdout
     name = hashlib.sha256(version + text.encode() + " ".join(options).encode()).hexdigest()[:16]

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails on an include against the arrows between components, and on a foreign header outside its component.
+"""Fails if a component includes a header of a component that it must not depend on, or if a third-party header is included outside its
+component.
 
-Usage: components.py SOURCE_FOLDER     prints "file:line: what is wrong" and ends with 1
+Usage: components.py SOURCE_FOLDER     prints "file:line: what is wrong"; the exit status is 1 if there is a fault
        components.py --self-test       proves that each rule can fail
 """
 import pathlib
@@ -10,7 +11,7 @@ import re
 import sys
 import tempfile
 
-# component -> components whose headers it may include (and its own). Keep in step with src/CMakeLists.txt.
+# component -> components whose headers it may include, in addition to its own. src/CMakeLists.txt must list the same dependencies.
 ARROWS = {
     "base": [],
     "knowledge": ["base"],
@@ -31,7 +32,7 @@ ARROWS = {
     "cli": ["base", "knowledge", "report", "policy", "inventory", "probe", "engine", "wire", "calls", "plan", "explain", "export", "watch"],
 }
 
-# foreign header -> where it may be included: components, or single files.
+# third-party header -> components or files that may include it.
 FOREIGN = [
     (r"sdbus-c\+\+/", ["wire", "service"]),
     (r"(org|net)\.[a-z.]+.*(adaptor|proxy)", ["wire", "service"]),
@@ -51,7 +52,7 @@ FOREIGN = [
     (r"zstd\.h", ["inventory/gpu_code.cpp"]),
     (r"systemd/", ["service", "wire"]),
 ]
-# Components without files, time, environment or log.
+# Components that must not use files, time, the environment or the log.
 PURE = ["knowledge", "report", "policy", "plan", "export", "explain"]
 IMPURE_HEADERS = r"(fstream|iostream|filesystem|chrono_io|thread|unistd\.h|fcntl\.h|sys/.*|ctime)"
 
@@ -63,7 +64,7 @@ def allowed(path, places):
 
 
 def problems_in(path, text):
-    """path: relative to src, as "component/file.cpp"."""
+    """Yields the faults in a file; `path` is relative to src, for example "component/file.cpp"."""
     component = path.split("/")[0]
     for number, line in enumerate(text.splitlines(), 1):
         found = INCLUDE.match(line)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails for a function of more than 60 lines, from its name to its closing brace.
+"""Fails if a function has more than 60 lines, from its name to its closing brace.
 
-Usage: tests/lint/lengths.py SOURCE | --self-test. As clang-format lays the text out, a function begins and ends in the same column: the
-first, or the fifth within a class.
+Usage: tests/lint/lengths.py SOURCE | --self-test. The script relies on clang-format: a function begins and ends in the same column, which
+is the first column, or the fifth in a class.
 """
 import pathlib
 import re
@@ -11,13 +11,13 @@ import sys
 import tempfile
 
 LONGEST = 60
-# What opens a brace and is no function: a kind of type is one where no parameters follow.
+# Lines that open a brace but do not begin a function. A line with `struct` and no parameters, for example, defines a type.
 NO_FUNCTION = re.compile(r"(inline )?namespace\b|extern \"C\" {|(template\b.*)?(struct|class|union|enum)\b[^(]*$|(public|private|protected):")
 CLASS = re.compile(r"(template\b.*)?(struct|class|union)\b[^(]*{$")
 
 
 def functions_at(indent, lines):
-    """(line, lines) of each that begins in that column."""
+    """(first line, number of lines) of each function that begins in that column."""
     head = start = None
     for number, line in lines:
         code = re.sub(r"\s*//.*", "", line).rstrip()

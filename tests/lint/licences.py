@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails for a source file whose first line, or the line after #!, is not the SPDX line of its licence.
+"""Fails if the first line of a source file, or the line after #!, is not the SPDX line of the file's license.
 
 Usage: licences.py ROOT
        licences.py --self-test   shows that each rule can fail
 
-Client code is also under the MIT licence, so that a program under any licence can contain it.
+Client code is also under the MIT license, so that a program under any license can contain it.
 """
 import os
 import pathlib
@@ -24,7 +24,7 @@ LICENCES = {"LICENSES/Apache-2.0.txt", "LICENSES/MIT.txt", "LICENSE"}
 
 
 def source_files(root):
-    """(path from the root, line for the licence) of each source file, and of each script without a suffix, unless it is empty."""
+    """(path relative to the root, expected license line) of each source file and each script without a suffix, except empty files."""
     for folder in FOLDERS:
         for where, _, names in os.walk(root / folder):
             for path in (pathlib.Path(where, name) for name in sorted(names)):

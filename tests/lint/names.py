@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""One name, one type: two types of one name in one namespace are undefined behaviour, wherever they are.
+"""Checks that each type name is used once: two different types with the same name and namespace are undefined behavior in C++.
 
-names.py SRC           fails on a type or an alias that two files define under one name, or outside its component's namespace
+names.py SRC           fails if two files define a type or an alias with the same name, or if a type is outside its component's namespace
 names.py --self-test
 
-The link-time check of the compiler sees the same, and types that differ by their members' (tools/test --odr); it takes
-minutes. This one takes a second and reads text: types in unnamed namespaces and in other types are nobody else's.
+The compiler's check at link time (tools/test --odr) finds the same faults, and also types whose members differ, but takes minutes. This
+script takes a second, because it only reads text. It ignores types in unnamed namespaces and in other types, because no other file can
+clash with them.
 """
 import collections
 import pathlib
@@ -22,9 +23,9 @@ ALIAS = re.compile(r"using\s+(\w+)\s*=[^;]*$")
 
 
 def definitions(text):
-    """Names of types, with their namespaces, that other files could define too."""
+    """The full names of all types that another file could define too."""
     text = NOISE.sub(" ", text)
-    scopes, start = [], 0  # of each open brace: the namespace's name, "" for an unnamed one, None for no namespace
+    scopes, start = [], 0  # for each open brace: the namespace's name, "" for an unnamed namespace, None for other braces
     for at, letter in enumerate(text):
         if letter not in "{};":
             continue
@@ -46,18 +47,18 @@ def definitions(text):
                 yield "::".join([*scopes, alias.group(1)])
 
 
-# Components whose namespaces are not called as their folder: "export" is a word of the language, two wires have two.
+# Components whose namespaces have other names than their folders: "export" is a C++ keyword, and "wire" contains two namespaces.
 OTHER_HOMES = {"export": ("exports",), "wire": ("bus", "varlink")}
 
 
 def homes_of(component):
-    """The namespaces of a component. Those of shared words are inline, so that another component says `Gpu` and not `report::Gpu`,
-    while two types of one name in two components stay two types, and a file that sees both does not compile."""
+    """The namespaces of a component. Namespaces with shared types are inline, so that other components can write `Gpu` instead of
+    `report::Gpu`. Two components may still define types with the same name, but a file that includes both does not compile."""
     return tuple(f"gpuprobe::{home}::" for home in OTHER_HOMES.get(component, (component,)))
 
 
 def strays(files):
-    """(name, file) of each type that is not in the namespace of its component."""
+    """(name, file) of each type that is outside the namespace of its component."""
     for name, text in files:
         for definition in definitions(text):
             if not definition.startswith(homes_of(name.split("/")[0])):
@@ -90,7 +91,7 @@ def main():
         return self_test()
     source = pathlib.Path(sys.argv[1])
     files = [(str(path.relative_to(source)), path.read_text(encoding="utf-8"))
-             for path in sorted(source.rglob("*")) if path.suffix in (".h", ".cpp") and not path.with_suffix(".c").exists()]  # C has no namespaces
+             for path in sorted(source.rglob("*")) if path.suffix in (".h", ".cpp") and not path.with_suffix(".c").exists()]  # not C
     found = clashes(files)
     for name, places in found:
         print(f"{name}: {', '.join(places)}")

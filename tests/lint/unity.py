@@ -1,13 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""One name, one meaning in a folder: the release build compiles its files together (GPUPROBE_UNITY).
+"""Checks that a name is defined only once in a folder, because the release build compiles the files of a folder together (GPUPROBE_UNITY).
 
-unity.py SRC           fails on a name that two files of one folder define for themselves: in an unnamed namespace,
-                       or with static
+unity.py SRC           fails if two files of one folder define the same local name: in an unnamed namespace, or with static
 unity.py --self-test
 
-The development build compiles each file alone and would not see it. Two functions of one name may have different
-parameters, as two overloads of one file may.
+The development build compiles each file separately and does not find such clashes. Two functions with the same name may have different
+parameters, like two overloads in one file.
 """
 import collections
 import pathlib
@@ -24,10 +23,10 @@ VARIABLE = re.compile(r"(\w+)(?:\[[^]]*\])*\s*(?:=.*)?$")
 
 
 def items(text):
-    """(head, whether only this file sees it) of each declaration outside functions and types."""
+    """(head, whether the name is local to the file) of each declaration outside of functions and types."""
     text = re.sub(r"^[ \t]*#(?:.*\\\n)*.*$", " ", NOISE.sub(lambda noise: '""' if noise[0][0] in "R\"'" else " ", text),
                   flags=re.M)
-    scopes, start = [], 0  # of each open brace: the namespace's name, "" for an unnamed one, None for no namespace
+    scopes, start = [], 0  # for each open brace: the namespace's name, "" for an unnamed namespace, None for other braces
     for at, letter in enumerate(text):
         if letter not in "{};":
             continue
@@ -46,7 +45,7 @@ def items(text):
 
 
 def without_templates(head):
-    """The declaration without what stands in angle brackets, whose commas and parentheses are none of its own."""
+    """The declaration without template arguments, whose commas and parentheses would be misread."""
     while True:
         shorter = re.sub(r"\btemplate\s*<[^<>]*>\s*|(?<=\w)<[^<>]*>", "", head)
         if shorter == head:
@@ -55,13 +54,13 @@ def without_templates(head):
 
 
 def types_of(parameters):
-    """Of a function's parameters, what tells it from another of its name."""
+    """The types of a function's parameters, which distinguish overloads."""
     words = [re.sub(r"\s*=.*", "", parameter).replace("const ", "").split() for parameter in parameters.split(",")]
     return tuple(" ".join(word[:-1] if len(word) > 1 else word).rstrip("&* ") for word in words)
 
 
 def name_of(head):
-    """What a declaration names, or None: with a function's parameters, since another may have its name."""
+    """The name that a declaration defines, or None. The name of a function includes the types of its parameters."""
     if re.match(r"static_assert|extern|friend|catch|using\s+(?!\w+\s*=)|namespace", head):
         return None
     if alias := ALIAS.match(re.sub(r"^template\s*<.*>\s*", "", head)):
@@ -72,20 +71,20 @@ def name_of(head):
     function = FUNCTION.search(plain)
     if function and "=" not in plain[:function.start()]:
         if plain[:function.start()].endswith("::"):
-            return None  # a member of a type
+            return None  # the definition of a member
         return f"{function[1]}({', '.join(types_of(plain[function.end():].rsplit(')', 1)[0]))})"
     variable = VARIABLE.search(plain.split("=")[0].rstrip())
     return variable[1] if variable and " " in plain else None
 
 
 def together(name):
-    """The file that it is compiled as: FILE_portable.cpp replaces FILE.cpp (cmake/components.cmake)."""
+    """The name of the source file that this file replaces: FILE_portable.cpp replaces FILE.cpp (cmake/components.cmake)."""
     return name.replace("_portable.cpp", ".cpp")
 
 
 def clashes(files):
-    """(folder, name, files) of each name that several files of a folder define for themselves. An alias may be said
-    again, as long as it is the same."""
+    """(folder, name, files) of each local name that several files of a folder define. Several files may define the same alias if the
+    definitions are equal."""
     where = collections.defaultdict(dict)
     for name, text in files:
         folder, _, file = together(name).rpartition("/")
