@@ -217,8 +217,7 @@ class World:
         return False
 
     def left_at_home(self):
-        """Files that the attack left in our folders, and files of the daemon that contain the attack's mark. Waits, because the
-        daemon
+        """Files that the attack left in our folders, and files of the daemon that contain the attack's mark. Waits, because the daemon
         removes large amounts of files only after its answer."""
         late = time.monotonic() + PATIENCE
         while (found := [path for place in self.kept for path in [place, *self.tree(place)] if self.is_marked(path)]):
@@ -497,8 +496,7 @@ class Spawn(OnBus):
 
 
 class SpawnWithoutNamespaces(Spawn):
-    """The same tests without namespaces, as if a container or the administrator forbade them. Only Landlock and the system-call
-    filters
+    """The same tests without namespaces, as if a container or the administrator forbade them. Only Landlock and the system-call filters
     protect against the driver."""
 
     LAUNCHED_BY = ("unshare", "--user", "--map-current-user", "sh", "-c",

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follows docs/internals/extending.md: adds an API, a predicate with a reason, an export format and a method to a copy of the
-source
-tree, builds the copy, and tests each addition."""
+"""Follows docs/internals/extending.md: adds an API, a predicate with a reason, an export format and a method to a copy of the source tree,
+builds the copy, and tests each addition."""
 import json
 import os
 import pathlib

@@ -302,9 +302,8 @@ class Aarch64(unittest.TestCase):
 
 
 class Image(unittest.TestCase):
-    """The image that buildah builds from data/kubernetes/Containerfile. The test uses separate storage, and buildah's chroot
-    isolation, so that
-    the test can run in a container too."""
+    """The image that buildah builds from data/kubernetes/Containerfile. The test uses separate storage, and buildah's chroot isolation, so
+    that the test can run in a container too."""
 
     def setUp(self):
         if not shutil.which("buildah"):

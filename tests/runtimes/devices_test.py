@@ -126,10 +126,9 @@ class Devices(unittest.TestCase):
         """The devices that the program opened, for the table. If they differ from the expected devices, adds an entry to
         `self.wrong`.
 
-        llama.cpp uses all visible GPUs, and the other programs use one. `beside` contains the GPUs that the answer's warnings
-        name: a program
-        that reads only the variables of the Vulkan loader may open one of them instead. `beside` may only contain GPUs of
-        equal models.
+        llama.cpp uses all visible GPUs, and the other programs use one. `beside` contains the GPUs that the answer's warnings name: a
+        program that reads only the variables of the Vulkan loader may open one of them instead. `beside` may only contain GPUs of equal
+        models.
         """
         done, opened, computed = machine.run(command, variables)
         if done.returncode != 0 and not computed:  # Dawn's module may crash at exit, after a successful computation

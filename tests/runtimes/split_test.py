@@ -2,11 +2,9 @@
 """Compares `gpuprobectl plan` for several GPUs with the memory that llama.cpp uses on each GPU. A fake driver simulates the
 machines.
 
-llama.cpp reports the layers of each GPU, and the memory for caches and computation on that GPU. The weights of these layers are
-calculated from
-the file. Unlike the backends for CUDA and ROCm, ggml's Vulkan backend reorders a graph before memory is reserved. So llama.cpp
-also runs without
-reordering, and is compared with `plan` without the amount that `plan` adds for reordering. The results are in the table of
+llama.cpp reports the layers of each GPU, and the memory for caches and computation on that GPU. The weights of these layers are calculated
+from the file. Unlike the backends for CUDA and ROCm, ggml's Vulkan backend reorders a graph before memory is reserved. So llama.cpp also
+runs without reordering, and is compared with `plan` without the amount that `plan` adds for reordering. The results are in the table of
 docs/internals/plan-checks.md. With GPUPROBE_ACCEPT=1, the test writes this table.
 """
 import json
