@@ -43,7 +43,7 @@ def private_bus(folder):
 
 
 def socket_beside(address):
-    """The path of the daemon's socket, which is next to the socket of the bus."""
+    """The path of the daemon's socket, which is in the same folder as the socket of the bus."""
     return address.removeprefix("unix:path=").split(",")[0] + ".socket"
 
 
@@ -81,7 +81,7 @@ def round_trips(bench, address, which="."):
     environment = {**os.environ, "DBUS_BENCH_ADDRESS": address, "GPUPROBE_SOCKET": socket_beside(address)}
     bare = subprocess.Popen([f"{bench}/bench_bare_answer"], env=environment, stdout=subprocess.PIPE)
     try:
-        bare.stdout.readline()  # the program prints a line when it owns its name on the bus
+        bare.stdout.readline()  # the program prints a line after it has acquired its name on the bus
         output = subprocess.run(
             # The repetitions are interleaved, so that other programs slow down all measurements equally.
             [f"{bench}/bench_bus_round_trip", "--benchmark_format=json", "--benchmark_repetitions=25",
@@ -96,14 +96,14 @@ def round_trips(bench, address, which="."):
 
 
 def crowd(bench, address, clients=500):
-    """The median and the 99th percentile of the latency, when each of that many clients makes 100 calls."""
+    """The median and the 99th percentile of the latency when `clients` clients make 100 calls each."""
     environment = {**os.environ, "GPUPROBE_SOCKET": socket_beside(address)}
     told = subprocess.run([f"{bench}/bench_crowd", str(clients), "100"], check=True, capture_output=True, text=True, env=environment)
     return [float(word) for word in told.stdout.split()]
 
 
 def quick_start(binaries, address, options):
-    """Seconds from exec to the first right answer, over a connection to the bus that was made before."""
+    """The seconds from exec to the first correct answer. The connection to the bus is opened before the measurement."""
     peer = Peer(address.removeprefix("unix:path=").split(",")[0])
     start = time.monotonic()
     process = subprocess.Popen([f"{binaries}/gpuprobed", f"--bus={address}", *options])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates a machine with any number of GPUs, all copies of the recorded H200. A program replaces the worker and prints the
-recorded answers of the drivers. The daemon has these answers in its cache, as after the first start on a real machine."""
+"""Simulates a machine with any number of GPUs, which are copies of the recorded H200. A program replaces the worker and prints the
+recorded answers of the drivers. The daemon loads these answers from its cache, as after the first start on a real machine."""
 import json
 import pathlib
 import sys
@@ -27,7 +27,7 @@ def devices(api, count):
 
 def options(binaries, folder, address, count):
     """The options for a daemon that has `count` GPUs in its cache."""
-    pathlib.Path(folder).chmod(0o755)  # workers have to read the folder
+    pathlib.Path(folder).chmod(0o755)  # workers must be able to read the folder
     folder = pathlib.Path(folder, f"{count}-gpus")
     for name, file, text in (("vulkan", "nvidia_icd.json", '{"ICD":{"library_path":"libGLX_nvidia.so.0"}}'),
                              ("opencl", "nvidia.icd", "libnvidia-opencl.so.1")):
@@ -40,10 +40,10 @@ def options(binaries, folder, address, count):
         late = time.monotonic() + GIVE_UP
         while client.describe()["state"] != "ready" and time.monotonic() < late:
             time.sleep(0.1)
-        time.sleep(1)  # the daemon writes its cache a little later
+        time.sleep(1)  # the daemon writes its cache after a delay
     with daemon(binaries, address, *given), gpuprobe.Client(socket_beside(address), daemon_only=True) as client:
         report = client.describe()
-        if report["source"] != "cache" or len(report["gpus"]) < count:  # the machine's own GPUs are listed too
+        if report["source"] != "cache" or len(report["gpus"]) < count:  # the report also contains this machine's own GPUs
             raise RuntimeError(f"{len(report['gpus'])} GPUs of {count}, from {report['source']}: can workers read {SOURCE}? /tmp they can't")
     return given
 

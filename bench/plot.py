@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws SVG pictures: figures and their references as bars, and growth as lines."""
+"""Draws SVG pictures: results and their references as bars, and growth as lines."""
 import math
 from xml.sax.saxutils import escape
 
 BAR, GAP, LEFT, WIDTH, RIGHT = 16, 14, 250, 420, 150
 # Each color has the same meaning in all pictures.
 OURS, OURS_P99, OTHERS, OTHERS_TEXT, LIMIT = "#2f6f4f", "#4a6fa5", "#b9bec4", "#6c7379", "#a8443a"
-CHART = 150  # the height of one with lines
+CHART = 150  # the height of a chart with lines
 LINE = 14  # the height of a line of text
 
 
@@ -44,8 +44,8 @@ def group(row, top):
 
 
 def chart(growth, top):
-    """Lines on one scale that begins at 0. The horizontal axis is logarithmic. `growth` has the members what, unit, of, counts and
-    series, a list of (name, values, colour)."""
+    """Draws lines on a scale that begins at 0. The horizontal axis is logarithmic. `growth` has the members what, unit, of, counts and
+    series, which is a list of (name, values, colour)."""
     longest = max(value for _, values, _ in growth.series for value in values)
     first, last = math.log2(growth.counts[0]), math.log2(growth.counts[-1])
 
@@ -57,7 +57,7 @@ def chart(growth, top):
     parts += [text(place(count, 0)[0], bottom + 16, str(count), 'text-anchor="middle"') for count in growth.counts]
     parts.append(text(LEFT + WIDTH, bottom + 30, growth.of, 'text-anchor="end"'))
     lowest = None
-    # The labels stand at the ends of their lines, the highest first, and each below the one before.
+    # Each label is at the end of its line. From top to bottom, a label that would overlap the previous label is moved down.
     for name, values, colour in sorted(growth.series, key=lambda one: -one[1][-1]):
         points = [place(*point) for point in zip(growth.counts, values)]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
@@ -68,7 +68,8 @@ def chart(growth, top):
 
 
 def svg(rows, title, about, draw=group):
-    """`about`: the machine and the date. `draw`: `group` for figures with references, `chart` for growth."""
+    """The text of a picture. `about` contains the machine and the date. `draw` is `group` for results with references, or `chart` for
+    growth."""
     parts, y = [text(0, 16, title, 'font-size="14" font-weight="bold"'), text(0, 34, about, 'fill="#5c6166"')], 56
     for row in rows:
         drawn, y = draw(row, y)

@@ -26,9 +26,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 MACHINES = SOURCE / "tests/data/machines"
 FROZEN = HERE / "answers.json.xz"
-SHOWN = 60  # number of differences that are printed for each part
-# Members whose values depend on the time of the run: dates, ages, and the number of the report. D-Bus has the same keys in
-# camel case.
+SHOWN = 60  # maximum number of differences that are printed for each part
+# Members whose values depend on the time of the run: dates, ages, and the number of the report. On D-Bus, the same keys are in camel case.
 MOMENTS = {"created_usec", "age_usec", "free_at_usec", "at_usec", "issued", "generated", "generation"}
 
 
@@ -75,7 +74,7 @@ def answer(machine, question, home):
 
 
 def daemon_answers(machine):
-    """{question: answer} for D-Bus and the socket. An answer that is a string is parsed as JSON."""
+    """{question: answer} for D-Bus and the socket. If an answer is a string, its JSON is parsed."""
     with daemon.ReplayingDaemon(MACHINES / machine) as asked:
         return {question: parsed(given) if isinstance(given, str) else without_moments(given)
                 for question, given in asked.answers(questions())}
@@ -98,7 +97,7 @@ def frozen():
 
 
 def differences(before, after, path=""):
-    """Yields (path, before, after) for each value that differs; a path looks like "gpus[0].name"."""
+    """Yields (path, before, after) for each different value; a path looks like "gpus[0].name"."""
     if before == after:
         return
     if isinstance(before, dict) and isinstance(after, dict):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     doctor, watch = Client().doctor, Client().watch
 else:
     def __getattr__(name):
-        """Imports AsyncClient at its first use, because asyncio takes longer than everything else here."""
+        """Imports AsyncClient when it is first used, because importing asyncio takes longer than importing the rest of the package."""
         if name != "AsyncClient":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from ._asyncio import AsyncClient
@@ -46,7 +46,7 @@ else:
         return AsyncClient
 
     def _function(method):
-        """A function that calls this method of a new client."""
+        """A function that calls this method on a new client."""
         def function(*words, **more):
             with Client() as client:
                 return method(client, *words, **more)

@@ -43,7 +43,7 @@ class AsyncClient(Questions):
         self._timeout = timeout
         self._daemon_only = daemon_only
         self._connection: Optional[_Connection] = None
-        self._lock: Optional[asyncio.Lock] = None  # created in the loop that uses it
+        self._lock: Optional[asyncio.Lock] = None  # created in the event loop that uses it
 
     async def __aenter__(self) -> "AsyncClient":
         return self

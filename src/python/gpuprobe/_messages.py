@@ -8,7 +8,7 @@ import os
 import socket
 from collections import deque
 
-# Type checkers treat this name as true. Importing the module typing would double the time that an import takes.
+# Type checkers treat this name as true. Importing the module typing would double the import time of the package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Deque, Dict, List, Mapping, NoReturn, Optional, Tuple
@@ -130,7 +130,7 @@ class Messages:
     """Splits a stream of blocks into messages that end with a NUL."""
 
     def __init__(self) -> None:
-        self._blocks: List[bytes] = []  # the blocks of the incomplete message
+        self._blocks: List[bytes] = []  # the blocks of the message that is still incomplete
         self._size = 0
         self._whole: Deque[bytes] = deque()
 
