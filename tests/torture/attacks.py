@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks by a driver, chosen from the table of tests/escape, while two clients make calls."""
+"""Runs attacks by a driver, chosen from the table in tests/escape, while two clients make calls."""
 import json
 import multiprocessing
 import os
@@ -17,7 +17,7 @@ from peer import Peer
 from workers import judge_growth, quiet, ready
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DEADLINE_MS = 8000  # minimum: intentionally slow drivers must also answer on a busy machine
+DEADLINE_MS = 8000  # milliseconds; on a busy machine, drivers that are slowed down on purpose must still answer in this time
 CALM = 3  # seconds without an attack
 ASKED = ["cuda", "nvml", "level_zero", "opencl", "vulkan"]
 QUESTION = b'{"method":"org.gpuprobe.Select","parameters":{"application":"default"}}\0'
@@ -56,7 +56,7 @@ def become(user):
 
 
 def ask_regularly(kind, path, user, stop, waits):
-    """Runs in a separate process, so that waiting times are caused by the daemon, not by this program."""
+    """Makes calls in a separate process, so that this program does not affect the waiting times."""
     waited, problem = [], None
     try:
         become(user)
@@ -80,7 +80,7 @@ class Client:
         self.process.start()
 
     def end(self):
-        """Returns [(when, seconds)] and the errors."""
+        """Returns [(time of the call, seconds)] and the errors."""
         self.stop.set()
         try:
             return self.waits.get(timeout=40)
@@ -90,7 +90,7 @@ class Client:
 
 
 def table_and_world(options):
-    """Loads tests/escape, which reads from the environment where the built programs are."""
+    """Loads tests/escape, whose modules read the paths of the built programs from the environment."""
     os.environ.update(GPUPROBE_BIN=str(pathlib.Path(options.daemon).parent), GPUPROBE_SOURCE=str(ROOT),
                       GPUPROBE_FAKES=str(options.bin.resolve() / "fakes"))
     sys.path[:0] = [str(ROOT / "tests/escape"), str(ROOT / "tests/integration/bus")]
@@ -100,7 +100,7 @@ def table_and_world(options):
 
 
 def drawn(rows, count, rng):
-    """The given number of attacks, each equally often."""
+    """The given number of attacks at random, each chosen equally often."""
     while count > 0:
         turn = rng.sample(rows, len(rows))
         yield from turn[:count]
@@ -108,7 +108,7 @@ def drawn(rows, count, rng):
 
 
 class Siege:
-    """A daemon in the environment of tests/escape."""
+    """A daemon in the environment of the escape tests."""
 
     def __init__(self, patient, peer, escape, victims, world):
         self.patient, self.peer, self.escape, self.victims, self.world = patient, peer, escape, victims, world
@@ -128,7 +128,7 @@ class Siege:
             self.watch.end()
 
     def attack(self, row, calm, figures):
-        """Runs an attack. Returns the seconds that it took."""
+        """Runs an attack. Returns the times of its start and its end."""
         start = time.monotonic()
         report = self.ask(row.name, "slow" if row.beside else "-")
         end = time.monotonic()
@@ -139,7 +139,7 @@ class Siege:
 
 
 def besiege(options, siege, figures):
-    """(name, start, end) of each attack, preceded by a period without an attack."""
+    """Yields (name, start, end) of each attack, preceded by a period without an attack."""
     calm = siege.escape.others(siege.ask("none"))
     start = time.monotonic()
     time.sleep(CALM)
@@ -159,7 +159,7 @@ def besiege(options, siege, figures):
 
 
 def waits_by_attack(times, clients):
-    """Rows of a table: the waiting times, in milliseconds, of each interface's client during each attack."""
+    """The rows of a table: the waiting times of each interface's client, in milliseconds, during each attack."""
     rows = {}
     for name, start, end in times:
         row = rows.setdefault(name, {})
@@ -169,7 +169,7 @@ def waits_by_attack(times, clients):
 
 
 def run(options):
-    """The figures for the given number of attacks, with the waiting times of two clients during each."""
+    """Runs the given number of attacks. Returns the results, including the waiting times of two clients during each attack."""
     escape, victims = table_and_world(options)
     figures = Figures("attacks")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="torture-", dir=pathlib.Path(options.daemon).parents[1]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Callers that make mistakes, send fast, leave during a call or never read, while another client makes calls."""
+"""Simulates callers that make mistakes, make calls fast, disconnect during a call or never read, while another client makes calls."""
 import multiprocessing
 import random
 import time
@@ -12,11 +12,11 @@ from peer import BUS, MANAGER, NAME, ROOT, Gone, Peer, Refused
 from values import Values
 
 PEERS = 40
-BATCH = 25  # calls that one peer has in flight at most
+BATCH = 25  # maximum number of pending calls of one peer
 SLOW_READERS = 2
-UNREAD = 120  # calls of each; the bus allows 128
+UNREAD = 120  # number of calls of each client that does not read; the bus allows 128
 MAX_GROWTH = 8 << 20  # bytes of resident memory
-# Calls whose answers do not depend on other callers; "" for calls that only must be answered.
+# Calls whose answers do not depend on other callers. With "", any answer is accepted.
 GOOD = [
     ("SelectBackend", "sa{sv}", ["llama.cpp", {}]),
     ("SelectBackend", "sa{sv}", ["llama.cpp", {"deny": ("as", ["cuda"]), "include-rejected": ("b", True)}]),
@@ -24,19 +24,19 @@ GOOD = [
     ("ListGpus", "a{sv}", [{}]),
     ("ListApplications", "", []),
 ]
-# Methods that would change the answers of others, or end the calls for which others wait.
+# Methods that would change the answers to other callers, or end calls that other callers wait for.
 LEFT_OUT = {"SetOverride", "ClearOverride", "ReportOutcome", "ClearQuarantine", "Set"}
 
 
 def steady(value):
-    """The answer without values that change all the time."""
+    """The answer without values that change from call to call."""
     if isinstance(value, dict):
         return {key: steady(item) for key, item in value.items() if key != "Generation"}
     return [steady(item) for item in value] if isinstance(value, list) else value
 
 
 def ask_regularly(path, stop, times):
-    """A client in a separate process, so that waiting times are caused by the daemon, not by this program."""
+    """Makes calls in a separate process, so that this program does not affect the waiting times."""
     peer, waited, problem = Peer(path), [], None
     try:
         while not stop.is_set():
@@ -108,7 +108,7 @@ class Crowd:
         peer.drop_fds()
 
     def abandon(self, peer):
-        """Makes calls whose caller leaves before the answer."""
+        """Makes calls, and disconnects before they are answered."""
         for _ in range(self.random.randint(1, BATCH)):
             (self.good if self.random.random() < 0.5 else self.bad)(peer)
             self.figures.count += 1
@@ -134,7 +134,7 @@ class Crowd:
         self.peers[place] = self.patient.connect(with_fds=True)
 
     def stop_reading(self):
-        """Requests large answers that are never read."""
+        """Requests large answers, and never reads them."""
         for _ in range(SLOW_READERS):
             peer = self.patient.connect()
             self.unread.append(peer)
@@ -149,7 +149,7 @@ class Crowd:
 
 
 def judge_growth(figures, patient, may_settle):
-    if may_settle:  # answers about many GPUs are large
+    if may_settle:  # answers about many GPUs are large, so wait until their memory is free
         patient.settled_resident(figures.resident[0] + MAX_GROWTH)
     figures.after(patient)
     if figures.descriptors[1] > figures.descriptors[0]:
@@ -159,7 +159,7 @@ def judge_growth(figures, patient, may_settle):
 
 
 def run(options):
-    """The figures for at least the given number of calls."""
+    """Makes at least the given number of calls. Returns the results."""
     rng, figures = random.Random(options.seed), Figures("calls")
     with Patient(options.daemon, "--replay", str(options.replay)) as patient:
         crowd = Crowd(patient, rng, figures)
@@ -181,6 +181,6 @@ def run(options):
         if figures.deaths:
             figures.wrong.append(patient.last_words())
         else:
-            patient.settled_descriptors(figures.descriptors[0])  # descriptors that callers left open
+            patient.settled_descriptors(figures.descriptors[0])  # waits until the descriptors of disconnected callers are closed
             judge_growth(figures, patient, bool(options.gpus))
     return figures

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wall clock that jumps while questions are asked, reported failures expire and a probe runs into its deadline.
+"""Changes the wall clock while clients make calls, reported failures expire and a probe exceeds its time limit.
 
-wall_clock.c changes what the daemon's wall clock shows and leaves its monotonic clock alone.
+wall_clock.c changes the wall clock that the daemon reads, but not the monotonic clock.
 """
 import json
 import mmap
@@ -25,11 +25,11 @@ SOURCE = pathlib.Path(__file__).with_name("wall_clock.c")
 APPLICATIONS = 24
 DAY, YEAR = 86400, 365 * 86400
 LASTS = 7 * DAY  # lifetime of a reported failure: docs/applications.md
-SLACK = 5  # seconds in which either answer is right
+SLACK = 5  # seconds before and after the expiry in which both results are accepted
 DEADLINE_MS = 500
-LATEST = 20  # seconds for a probe with that deadline on a busy machine
-IDLE, BUSY = 0.1, 0.5  # seconds without a call, and the largest share of a processor that an idle daemon may use
-INSTANT = re.compile(r"(created|at|since)_?usec$", re.IGNORECASE)  # the key of an instant, in documents and on the bus
+LATEST = 20  # seconds: the maximum duration of a probe with this time limit on a busy machine
+IDLE, BUSY = 0.1, 0.5  # seconds without a call, and the maximum processor usage of an idle daemon
+INSTANT = re.compile(r"(created|at|since)_?usec$", re.IGNORECASE)  # matches the keys of instants in documents and on the bus
 
 
 class WallClock:
@@ -60,12 +60,12 @@ class WallClock:
         self.jumps += 1
 
     def has_shown(self, instant):
-        """Whether the clock ever showed that time, in seconds since the epoch."""
+        """Whether the clock ever showed this time (seconds since the epoch)."""
         return any(start - 1 <= instant - offset <= (end or time.time()) + 1 for offset, start, end in self.shown)
 
 
 def jumps(rng, now):
-    """The offsets of one step, in order. `now`: the previous offset."""
+    """The sequence of offsets for one step. `now` is the current offset."""
     today = -time.time()
     kind = rng.randrange(7)
     if kind == 0:
@@ -84,13 +84,13 @@ def jumps(rng, now):
 
 
 def bounded(offset):
-    """Between 1900 and 2200."""
+    """The offset, limited so that the clock shows a time between 1900 and 2200."""
     now = int(time.time())
     return max(-70 * YEAR - now, min(230 * YEAR - now, offset))
 
 
 def instants(value, path=""):
-    """(path, value) of every instant in an answer."""
+    """Yields (path, value) for every instant in an answer."""
     if isinstance(value, dict):
         for key, each in value.items():
             if INSTANT.search(key):
@@ -106,7 +106,7 @@ class Steps:
     def __init__(self, patient, clock, machine, figures, rng):
         self.patient, self.clock, self.machine, self.figures, self.random = patient, clock, machine, figures, rng
         self.reported, self.forgotten, self.known, self.waits = {}, set(), set(), []
-        self.busiest = 0.0  # share of a processor when idle
+        self.busiest = 0.0  # maximum processor usage of the idle daemon
         self.connect()
 
     def connect(self):
@@ -158,7 +158,7 @@ class Steps:
     def report(self):
         name = f"torture-{self.random.randrange(APPLICATIONS)}"
         before = self.clock.now()
-        # A report drops expired failures, and setting the clock back does not restore them.
+        # The daemon forgets expired failures when a failure is reported. Setting the clock back does not restore them.
         self.forgotten |= {other for other, at in self.reported.items() if abs(at - before) >= LASTS}
         self.interface.report(name, 1)
         self.reported[name] = before
@@ -170,7 +170,8 @@ class Steps:
         return any(reason["Code"] == "reported-failed" for candidate in answer["Candidates"] for reason in candidate.get("Reasons", []))
 
     def judge_expiry(self):
-        """If a failure is more than LASTS in the future, it is from before the clock was set back. Its age is unknown, so it is ignored."""
+        """Checks that failures count until they expire. If a failure is more than LASTS in the future, it was reported before the clock
+        was set back. Its age is unknown, so it must be ignored."""
         now = self.clock.now()
         for name, at in self.reported.items():
             counts, age = self.counts(name), now - at
@@ -240,7 +241,7 @@ class Steps:
 
 
 def run(options):
-    """The figures for the given number of steps. Each step is a jump or a series of small jumps."""
+    """Runs the given number of steps and returns the results. Each step is a jump or a series of small jumps."""
     figures, folder = Figures("jumps of the clock"), pathlib.Path(options.folder, "clocks")
     folder.mkdir()
     machine, clock = drivers.h200(folder / "drivers"), WallClock(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory that is in use on NVIDIA's devices, from NVML. Source: nvml.h, nvmlMemory_t."""
+"""Reads the memory that is in use on NVIDIA GPUs from NVML. Source: nvml.h, nvmlMemory_t."""
 import ctypes
 import time
 
@@ -9,7 +9,7 @@ class _Memory(ctypes.Structure):
 
 
 def used():
-    """The used bytes of all devices together; None if unknown."""
+    """The used bytes of all GPUs together; None if unknown."""
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:
@@ -33,7 +33,7 @@ def used():
 
 
 def settled(before, within=10):
-    """The used bytes, as soon as they are equal to the earlier value, or after that many seconds."""
+    """Waits until the used bytes are equal to the earlier value, or until the time is over. Returns the used bytes."""
     late = time.monotonic() + within
     now = used()
     while now is not None and before is not None and now > before and time.monotonic() < late:

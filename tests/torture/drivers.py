@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker that answers at once: each API gives recorded answers, is absent, or hangs.
+"""A fake worker that answers immediately. For each API, it prints recorded answers, reports a missing driver, or hangs.
 
-It is a shell script that prints frames made beforehand, because thousands of workers run and an interpreter for each would cost more
-than the daemon itself.
+The worker is a shell script that prints prepared frames. Thousands of workers are started, and starting a Python interpreter for each of
+them would cost more than the daemon itself.
 """
 import json
 import pathlib
@@ -31,7 +31,7 @@ def frames(devices, outcome):
 
 
 class Drivers:
-    """Writes the worker to `folder`. `answers`: API -> its devices."""
+    """Writes the worker to `folder`. `answers`: API -> the devices that the API lists."""
 
     def __init__(self, folder, answers):
         self.folder = pathlib.Path(folder)
@@ -50,13 +50,13 @@ class Drivers:
         path.touch() if hangs else path.unlink(missing_ok=True)
 
     def launches(self, api=None):
-        """The number of workers that were started, for one API or for all."""
+        """The number of workers that were started for one API, or for all."""
         lines = self.launched.read_text(encoding="ascii").splitlines()
         return sum(api in (None, line.split(" ")[0]) for line in lines)
 
 
 def recorded(api):
-    """The devices of the recorded H200."""
+    """The devices of the recorded H200 for this API."""
     return json.loads((RECORDED / f"{api}.json").read_text(encoding="utf-8"))["devices"]
 
 

@@ -15,7 +15,8 @@ DEADLINE = 15
 
 
 def reply_to(line):
-    """The reply of a server that accepts every client. A client that sends no user is asked for it, and may answer DATA without a user."""
+    """The reply of a server that accepts every client. If a client sends no user, the server asks for it, and accepts DATA without a
+    user."""
     if b"AUTH EXTERNAL " in line or line.startswith(b"DATA"):
         return b"OK " + GUID + b"\r\n"
     if b"AUTH EXTERNAL" in line:
@@ -33,7 +34,7 @@ class FalseBus:
         self.socket, self.buffer, self.serial, self.has_name = None, bytearray(), 0, False
 
     def accept(self, within=DEADLINE):
-        """Accepts the next daemon, and serves it until it has its name. Errors: TimeoutError."""
+        """Accepts the next daemon, and answers its calls until it has acquired its name. Errors: TimeoutError."""
         self.hang_up()
         if not select.select([self.listener], [], [], within)[0]:
             raise TimeoutError("nobody connects")
@@ -52,7 +53,7 @@ class FalseBus:
         self.socket = None
 
     def _authenticate(self):
-        # Some clients send everything at once, and some wait for each answer.
+        # Some clients send all lines at once, and others wait for each answer.
         text, answered = b"", 0
         while b"BEGIN\r\n" not in text:
             data = self.socket.recv(4096)
@@ -131,7 +132,7 @@ class FalseBus:
         self.has_name = self.has_name or member == "RequestName"
 
     def call(self, path, interface, member, signature="", values=()):
-        """The bytes of a call by a stranger, and its serial."""
+        """The bytes of a call by another client, and the serial of the call."""
         serial = self.next_serial()
         fields = {wire.PATH: path, wire.DESTINATION: NAME, wire.MEMBER: member, wire.SENDER: STRANGER}
         if interface:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a torture test, for people and for programs."""
+"""The results of a torture test, as text and as JSON."""
 import collections
 import json
 
 MIB = 1 << 20
-MEMORY_SLACK = 16 * MIB  # per device, because other programs also use it
+MEMORY_SLACK = 16 * MIB  # bytes per GPU, because other programs also use the GPU
 
 
 def quantile(times):
@@ -24,9 +24,9 @@ class Figures:
         self.resident, self.descriptors, self.children = [None, None], [None, None], 0
         self.latency, self.device_memory = None, None
         self.starts = None  # time that the daemon needed to start
-        self.processor = None  # processor time of the daemon in seconds
+        self.processor = None  # processor seconds that the daemon used
         self.resident_by_flood = {}  # name -> (bytes during the flood, bytes after it)
-        self.by_attack = {}  # name -> interface -> waiting times of its client
+        self.by_attack = {}  # name -> interface -> waiting times of the interface's client
 
     def before(self, patient):
         self.resident[0], self.descriptors[0] = patient.resident(), patient.descriptors()
@@ -46,7 +46,7 @@ class Figures:
         return not (self.deaths or self.wrong or self.grown)
 
     def value(self):
-        """As JSON: sizes in bytes, times in milliseconds."""
+        """The results for JSON: sizes in bytes, times in milliseconds."""
         return {"what": self.what, "count": self.count, "seconds": round(self.seconds, 1),
                 "outcomes": dict(sorted(self.outcomes.items())), "deaths": self.deaths, "kills": self.kills, "late": self.late,
                 "wrong": self.wrong, "grown": self.grown, "resident": self.resident,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One user's 200 connections that ask as fast as they are read, and clients of another user that want their answers.
+"""Makes calls from 200 connections of one user as fast as possible, and measures how long clients of another user wait.
 
-Two of them ask the daemon, by the bus and by its socket. The third asks a program that answers at once on the same bus: what it
-waits is the bus daemon's own queue.
+Two of these clients call the daemon, over the bus and over the socket. The third client calls a program that answers immediately on the
+same bus, so its waiting time shows the delay in the bus daemon.
 """
 import multiprocessing
 import os
@@ -18,15 +18,15 @@ from patient import Patient
 from peer import BUS, MANAGER, NAME, ROOT, Peer
 
 CONNECTIONS = 200
-IN_FLIGHT = 64  # calls of each connection; a system bus allows 128 replies
-NOBODY, SOMEBODY = (65534, 1) if os.geteuid() == 0 else (None, None)  # otherwise both are the same user
-RESTED = 12 * MIB  # resident, ten seconds after
+IN_FLIGHT = 64  # pending calls of each connection; a system bus allows 128
+NOBODY, SOMEBODY = (65534, 1) if os.geteuid() == 0 else (None, None)  # without root, both are the same user
+RESTED = 12 * MIB  # maximum resident memory ten seconds after the flood
 LIMITS = {"max_connections_per_user": 256, "max_replies_per_connection": 128}
 MINE = (NAME, ROOT, MANAGER)
 THE_BUS = (BUS, "/org/freedesktop/DBus", BUS)
 SELECT = (*MINE, "SelectBackend", "sa{sv}", ["default", {}])
 RULE = "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'"
-# The calls that each connection makes, one after the other.
+# The calls that each connection repeats in this order.
 BUS_CALLS = {
     "select": [SELECT],
     "recommend": [(*MINE, "RecommendVariant", "ssa{sv}", ["torch", "", {}])],
@@ -101,7 +101,7 @@ def answers_in(data):
 
 
 class Flooder:
-    """A connection that keeps as many calls pending as allowed."""
+    """A connection that always has the allowed number of pending calls."""
 
     def __init__(self, connection, call, count, total, received=b""):
         self.socket, self.call, self.count, self.total = connection, call, count, total
@@ -139,7 +139,7 @@ class Deaf(Flooder):
 
 
 class Stranger(Flooder):
-    """A client that the daemon does not know. It leaves after the answer."""
+    """A client with a new connection, which the daemon does not know yet. It disconnects after the answer."""
 
     def go_on(self, events):
         before = self.total.value
@@ -149,7 +149,7 @@ class Stranger(Flooder):
 
 
 def calls_of(peer, kind, place):
-    """A function that makes the next call."""
+    """A function that returns the next call as bytes."""
     calls = BUS_CALLS[kind]
     calls = [(*call[:-1], [value.format(place) if isinstance(value, str) else value for value in call[-1]]) for call in calls]
     flags = wire.NO_REPLY if kind == "no reply" else 0
@@ -176,7 +176,7 @@ def flooders(interface, kind, path, total):
 
 
 def flood(interface, kind, path, total, connected):
-    """Sends calls until it is killed. Connects again if the daemon or the bus closes the connection."""
+    """Sends calls until the process is killed. Connects again if the daemon or the bus closes the connection."""
     become(NOBODY)
     selector = selectors.DefaultSelector()
     while True:
@@ -197,7 +197,7 @@ def flood(interface, kind, path, total, connected):
 
 
 def each_flood(options, patient, paths, figures):
-    """(name, start, end) of each flood, preceded by a period without a flood."""
+    """Yields (name, start, end) of each flood, preceded by a period without a flood."""
     start = time.monotonic()
     time.sleep(options.flood)
     times = [("(nothing)", start, time.monotonic())]
@@ -223,7 +223,7 @@ def each_flood(options, patient, paths, figures):
 
 
 def rested(patient, within=10):
-    """The resident bytes after the flood has ended."""
+    """The resident bytes some time after the end of the flood."""
     late = time.monotonic() + within
     while patient.resident() >= RESTED and time.monotonic() < late:
         time.sleep(0.1)

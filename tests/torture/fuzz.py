@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of every method with random values through a real bus, and damaged messages from a fake bus."""
+"""Calls every method with random values over a real bus, and sends damaged messages from a fake bus."""
 import os
 import random
 import struct
@@ -15,10 +15,10 @@ from peer import MANAGER, NAME, ROOT, Gone, Refused
 from values import Values
 
 BATCH = 20
-MAX_PING = 10.0  # seconds, on a busy machine
+MAX_PING = 10.0  # seconds; the machine may be busy
 MAX_GROWTH = 16 << 20  # bytes of resident memory
 WITH_FDS, WITH_WRONG_TYPES, INVALID, CUT_SHORT = 0.05, 0.1, 0.15, 0.05
-FALSE_PART = 10  # one of this many calls goes to the false bus
+FALSE_PART = 10  # one of this many calls uses the fake bus
 
 
 class Fuzzer:
@@ -33,7 +33,7 @@ class Fuzzer:
         self.null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
 
     def arguments(self, method):
-        """(signature, values, fds), mostly those that the method takes."""
+        """Returns (signature, values, fds), which usually fit the method."""
         values = self.values
         signature = method.signature
         if self.random.random() < WITH_WRONG_TYPES:
@@ -49,13 +49,13 @@ class Fuzzer:
         try:
             data = wire.call(serial, NAME, method.path, interface, method.name, signature, values, flags, len(fds))
         except struct.error:
-            return None  # a text that is longer than a signature may be
+            return None  # the text would be longer than a signature may be
         return serial, data, fds, flags
 
     def batch(self):
-        """Returns whether the bus has kept the connection."""
+        """Makes a batch of calls. Returns False if the bus has closed the connection."""
         waiting = set()
-        # If we send what the bus forbids, we lose the connection and all later messages.
+        # If we send something that the bus forbids, we lose the connection and all later messages.
         self.values = self.invalid if self.random.random() < INVALID else self.valid
         for _ in range(BATCH):
             made = self.message(self.random.choice(self.methods))
@@ -97,8 +97,7 @@ class Fuzzer:
 def damaged(data, rng):
     """The message with some of its bytes changed, removed or repeated."""
     data = bytearray(data)
-    # Mostly change bytes after the lengths, because a reader with a wrong length waits for data
-    # that never comes.
+    # Usually change bytes after the lengths, because a reader with a wrong length waits for data that never arrives.
     first = 0 if rng.random() < 0.2 else wire.FIXED_HEADER
     for _ in range(rng.randint(1, 6)):
         data[rng.randrange(first, len(data))] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.getrandbits(8)])
@@ -109,7 +108,7 @@ def damaged(data, rng):
         start = rng.randrange(len(data))
         data[start:start] = data[start : start + rng.randrange(64)]
     elif what < 0.15:
-        # Readers depend on lengths.
+        # Readers rely on the lengths in the header.
         struct.pack_into("<I", data, rng.choice([4, 12]), rng.choice([0, 1, 0xFFFFFFFF, 1 << 27, rng.getrandbits(12)]))
     return bytes(data)
 
@@ -145,7 +144,7 @@ class Damage:
         self.bus.accept()
 
     def answers(self):
-        """Whether a correct call is still answered. After damage, the daemon may have to reconnect first."""
+        """Whether the daemon still answers a correct call. After a damaged message, the daemon may have to reconnect first."""
         for _ in range(2):
             try:
                 data, serial = self.bus.call(ROOT, MANAGER, "ListApplications")
@@ -156,7 +155,7 @@ class Damage:
                         return True
             except Gone:
                 pass
-            # The daemon waits for the rest of a message whose length was damaged.
+            # If the length of a message was damaged, the daemon waits for the rest of the message.
             self.bus.accept()
         return False
 
@@ -208,7 +207,7 @@ def fuzz_false_bus(options, methods, rng, figures):
 
 
 def run(options):
-    """The figures for at least the given number of calls."""
+    """Makes at least the given number of calls. Returns the results."""
     rng, figures = random.Random(options.seed), Figures("made-up calls")
     start = time.monotonic()
     with Patient(options.daemon, "--replay", str(options.replay)) as patient:
