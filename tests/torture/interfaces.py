@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The methods of a daemon, from its introspection data."""
+"""Finds the methods of a daemon by introspection."""
 import dataclasses
 import xml.etree.ElementTree as xml
 

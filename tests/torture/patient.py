@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon on a private bus, and its properties that are visible from outside."""
+"""Runs a daemon on a private bus, and reads its properties from outside."""
 import os
 import pathlib
 import signal
@@ -44,7 +44,8 @@ class Bus:
         self.process.stdout.readline()
 
     def start_broker(self):
-        """dbus-broker-launch takes its socket as descriptor 3 (sd_listen_fds(3)) and doesn't start unless it can log to the journal's socket."""
+        """Starts dbus-broker-launch, which expects its socket as descriptor 3 (sd_listen_fds(3)) and does not start unless it can log to
+        the journal's socket."""
         if not JOURNAL.exists():
             JOURNAL.parent.mkdir(parents=True, exist_ok=True)
             self.journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -69,7 +70,7 @@ class Bus:
 
 
 class Patient:
-    """The daemon under torture. Its log is in the folder."""
+    """The daemon that is tested. Its log is in the folder."""
 
     def __init__(self, program, *arguments, limits=None, socket=False, cache=False, environment=None,
                  bus="dbus-daemon"):
@@ -85,7 +86,7 @@ class Patient:
         self.start()
 
     def start(self):
-        """Starts the daemon. It can be started again after it has ended, with the same folders on the same bus."""
+        """Starts the daemon. After the daemon has ended, this starts it again with the same folders on the same bus."""
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
                                         env=self.environment)
         self.wait_for_name()
@@ -108,7 +109,7 @@ class Patient:
         return self.process.pid
 
     def wait_for_name(self, within=DEADLINE):
-        """Seconds until the daemon has its name."""
+        """Waits until the daemon has acquired its name. Returns the seconds."""
         start = time.monotonic()
         peer = Peer(self.bus.path)
         try:
@@ -127,7 +128,7 @@ class Patient:
         return self.process.poll() is None
 
     def last_words(self):
-        """The end of its log, and its exit status if it has ended; a negative number means a signal."""
+        """The end of the daemon's log, and its exit status if it has ended. A negative status is the number of a signal."""
         self.log.flush()
         with open(self.log.name, encoding="utf-8", errors="replace") as log:
             said = log.read()[-2000:]
@@ -145,7 +146,7 @@ class Patient:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     def allocated(self):
-        """Bytes of resident memory that are not pages of files."""
+        """The bytes of resident memory, without pages of files."""
         with open(f"/proc/{self.pid}/statm", encoding="ascii") as statm:
             _, resident, shared, *_ = map(int, statm.read().split())
             return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
@@ -159,21 +160,22 @@ class Patient:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def settled_descriptors(self, most, within=10):
-        """The number of descriptors after the daemon had time to close those of clients that have left; at once if there are no more than `most`."""
+        """The number of the daemon's descriptors. If there are more than `most`, waits until the daemon has closed those of disconnected
+        clients."""
         late = time.monotonic() + within
         while self.descriptors() > most and time.monotonic() < late:
             time.sleep(0.02)
         return self.descriptors()
 
     def settled_resident(self, most, within=10):
-        """The memory in bytes after the daemon had time to return the memory of large answers; at once if it is no more than `most`."""
+        """The resident memory in bytes. If it is larger than `most`, waits until the daemon has returned the memory of large answers."""
         late = time.monotonic() + within
         while self.resident() > most and time.monotonic() < late:
             time.sleep(0.1)
         return self.resident()
 
     def children(self):
-        """The ids of its child processes, including those that were not reaped yet."""
+        """The ids of the daemon's child processes, including those that were not reaped yet."""
         found = []
         for thread in os.listdir(f"/proc/{self.pid}/task"):
             try:
@@ -184,7 +186,7 @@ class Patient:
         return found
 
     def end(self):
-        """Its exit status."""
+        """Ends the daemon. Returns its exit status."""
         try:
             return self.terminate() if self.is_alive() else self.process.returncode
         finally:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A connection to a bus, at the level of bytes."""
+"""A connection to a bus that sends and receives raw bytes."""
 import array
 import os
 import select
@@ -56,7 +56,7 @@ class Peer:
         return self.serial
 
     def send(self, data, fds=()):
-        """Sends everything, and reads what arrives in the meantime. If both sides only wrote, they would wait for each other."""
+        """Sends all data, and meanwhile reads incoming data, because the two sides would block each other if neither read."""
         late = time.monotonic() + DEADLINE
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         data = memoryview(data)
@@ -89,7 +89,7 @@ class Peer:
         self.buffer += data
 
     def receive(self, timeout=DEADLINE):
-        """The next message."""
+        """Returns the next message."""
         late = time.monotonic() + timeout
         while len(self.buffer) < wire.FIXED_HEADER or len(self.buffer) < wire.whole_size(self.buffer):
             if not select.select([self.socket], [], [], max(0, late - time.monotonic()))[0]:
@@ -107,7 +107,7 @@ class Peer:
         return serial
 
     def reply_to(self, serial, timeout=DEADLINE):
-        """Returns the reply to a call, and skips messages for others."""
+        """Returns the reply to a call, and skips other messages."""
         while True:
             message = self.receive(timeout)
             if message.answers == serial:
@@ -116,7 +116,7 @@ class Peer:
                 self.signals.append(message)
 
     def call(self, destination, path, interface, member, signature="", values=(), timeout=DEADLINE):
-        """Makes a call and returns the answer. Errors: also Refused."""
+        """Makes a call and returns the answer. Additional error: Refused."""
         message = self.reply_to(self.ask(destination, path, interface, member, signature, values), timeout)
         if message.kind == wire.ERROR:
             raise Refused(message.error, *message.values())
@@ -129,7 +129,7 @@ class Peer:
         return self.call(NAME, ROOT, BUS + ".Properties", "Get", "ss", [MANAGER, name])[0]
 
     def ping(self):
-        """The seconds until the daemon answers."""
+        """Calls the daemon, and returns the seconds until it answers."""
         start = time.monotonic()
         self.call(NAME, ROOT, BUS + ".Peer", "Ping")
         return time.monotonic() - start

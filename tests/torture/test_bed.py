@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""umockdev's test bed in a process of its own. Run by hardware.py under umockdev-wrapper.
+"""Runs umockdev's test bed in a separate process. hardware.py runs this program under umockdev-wrapper.
 
-Prints the folder of the test bed, then does what lines on its standard input say, each a JSON list, and prints "done" after each:
+Prints the folder of the test bed. Then runs the commands on its standard input, each of which is a JSON list in one line, and prints "done"
+after each:
 
-["plug", ADDRESS, CARD, DEVICE]   a PCI GPU with a DRM node
-["unplug", ADDRESS]
-["set", ADDRESS, NAME, VALUE]     an attribute
-["other", NAME]                   a device of another subsystem
-["events", [[NAME, ACTION], …]]   uevents, NAME an address, a card's or another device's
+["plug", ADDRESS, CARD, DEVICE]   adds a PCI GPU with a DRM node
+["unplug", ADDRESS]               removes the GPU
+["set", ADDRESS, NAME, VALUE]     sets an attribute
+["other", NAME]                   adds a device of another subsystem
+["events", [[NAME, ACTION], …]]   sends uevents; NAME is an address, or the name of a card or another device
 
-The test bed ends its process where a reader is behind (net.unix.max_dgram_qlen). So each list of events is sent by a child, which is
-started again until it comes through; an event may be sent twice then.
+The test bed ends its process if a reader is too slow (net.unix.max_dgram_qlen). So a child process sends each list of events, and is
+started again until it succeeds. As a result, an event may be sent twice.
 """
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does to the daemon what drivers and callers might do, and checks the result."""
+"""Tests the daemon with faulty drivers, hostile callers and unusual events, and checks the results."""
 import argparse
 import importlib
 import pathlib
@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Option -> the module that does it, in the order in which they are done.
+# Option -> module. The tests run in this order.
 KINDS = {"runs": "workers", "attacks": "attacks", "kills": "kills", "clock": "clocks", "sleeps": "sleeps", "storm": "hardware",
          "soak": "soak", "gpus": "many_gpus", "calls": "calls", "flood": "floods", "fuzz": "fuzz"}
 
@@ -20,9 +20,9 @@ def arguments(words):
     parser.add_argument("--runs", type=int, default=0, metavar="N", help="at least this number of hostile workers")
     parser.add_argument("--calls", type=int, default=0, metavar="N", help="number of hostile calls")
     parser.add_argument("--flood", type=float, default=0, metavar="SECONDS",
-                        help="200 connections that make calls continuously, for this time for each kind of call")
+                        help="make calls continuously from 200 connections, for this time per kind of call")
     parser.add_argument("--only", action="append", default=[], metavar="FLOOD",
-                        help="only this flood, by its name in the table: 'select, bus'; repeatable")
+                        help="run only this flood, named as in the table, for example 'select, bus'; repeatable")
     parser.add_argument("--bus", choices=("dbus-daemon", "dbus-broker"), default="dbus-daemon",
                         help="the program that carries the calls of --flood (dbus-daemon)")
     parser.add_argument("--fuzz", type=int, default=0, metavar="N", help="number of calls with random values")
@@ -35,14 +35,14 @@ def arguments(words):
     parser.add_argument("--sleeps", type=int, default=0, metavar="N",
                         help="number of suspends and resumes, some of them incomplete, while probes run and clients wait")
     parser.add_argument("--storm", type=int, default=0, metavar="N",
-                        help="at least this number of hardware events, of GPUs, of other devices and malformed ones")
+                        help="at least this number of hardware events: of GPUs, of other devices, and malformed")
     parser.add_argument("--soak", type=float, default=0, metavar="SECONDS",
-                        help="GPUs that appear and disappear one at a time, probes, overrides and clients, for this time")
+                        help="for this time, add and remove GPUs, run probes, change overrides and make calls")
     parser.add_argument("--gpus", type=int, default=0, metavar="N",
                         help="calls through each interface on a fake machine with this number of GPUs; --calls then uses this machine")
     parser.add_argument("--questions", type=int, default=60, metavar="N", help="calls of --gpus for each interface (60)")
     parser.add_argument("--real", action="store_true",
-                        help="--runs with the drivers of this machine, whose workers are killed at random moments")
+                        help="use this machine's drivers for --runs, and kill their workers at random moments")
     parser.add_argument("--seed", type=int, default=1, help="the seed of the random numbers (1)")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/test", metavar="DIR",
                         help="the build folder (build/test), or a folder with the programs")

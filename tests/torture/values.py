@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values for any signature, at the limits of a type and beyond."""
+"""Generates values for any signature, up to the limits of each type and beyond."""
 import wire
 
 TEXTS = ["", "x", "default", "llama.cpp", "../../../etc/passwd", "%s%n", "a,b,,c", "\u202e\ufeff", "\x1b[2J\n", "cuda",
@@ -12,7 +12,7 @@ KEYS = ["built", "only", "prefer", "deny", "backend", "gpus", "strict", "min-mem
 PATHS = ["/", "/org/gpuprobe/GpuProbe1", "/org/gpuprobe/GpuProbe1/gpu/pci_0000_00_06_0", "/a" * 100,
          "/org/gpuprobe/GpuProbe1/gpu/none", "/org/freedesktop/LogControl1"]
 KINDS = ["s", "b", "t", "x", "d", "as", "ao", "a{sv}", "av", "v", "(ss)", "ay", "aa{sv}", "a{ss}", "g", "y", "n", "q", "u"]
-# Values that the specification forbids: the bus or the daemon closes the connection of the sender.
+# Values that the specification forbids. The bus or the daemon closes the sender's connection.
 BAD_TEXTS = [b"\xff\xfe", b"a\0b", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\xc0\x80"]
 BAD_PATHS = [b"", b"//", b"x", b"/a/", b"/a//b", b"/\xff", b"/a-b"]
 BAD_SIGNATURES = [b"a", b"(", b"{sv}", b"a{vs}", b"z", b"a" * 40 + b"i", b"(" * 40 + b"i" + b")" * 40, b"()"]
@@ -67,7 +67,7 @@ class Values:
 
     def variant(self, level):
         if level < MAX_LEVELS and self.chance(0.02):
-            # Up to the nesting that the bus allows, and one level more.
+            # Up to the maximum nesting that the bus allows, and one level more.
             levels = [1, 4, 12, 40] if self.is_valid else [MAX_LEVELS - 1, MAX_LEVELS + 1]
             value = ("s", "deep")
             for _ in range(self.random.choice(levels)):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""D-Bus messages as bytes. Checks nothing that it is told to write: its users send what no library would.
+"""Encodes and decodes D-Bus messages. Values are not checked, because tests also send messages that no library would send.
 
 Source: D-Bus specification, "Marshaling (Wire Format)" and "Message Protocol". A variant is a pair (signature,
-value); an array of dictionary entries is a dict or a list of pairs; a descriptor is its place in the message's list.
+value). An array of dictionary entries is a dict or a list of pairs. A file descriptor is represented by its index in the message's list.
 """
 import struct
 
@@ -11,7 +11,7 @@ NO_REPLY, NO_START, INTERACTIVE = 1, 2, 4
 FIXED = {"y": "B", "b": "I", "n": "h", "q": "H", "i": "i", "u": "I", "x": "q", "t": "Q", "d": "d", "h": "I"}
 ALIGNMENT = {**{code: struct.calcsize(form) for code, form in FIXED.items()},
              "s": 4, "o": 4, "g": 1, "v": 1, "a": 4, "(": 8, "{": 8}
-# Header fields by number, with their types.
+# The numbers of the header fields, and the types of their values.
 PATH, INTERFACE, MEMBER, ERROR_NAME, REPLY_SERIAL, DESTINATION, SENDER, SIGNATURE, FDS = range(1, 10)
 FIELD_TYPES = dict(zip(range(1, 10), "osssussgu"))
 FIXED_HEADER = 16
@@ -127,7 +127,7 @@ def body_of(signature, values):
 
 
 def message(kind, serial, fields, body=b"", flags=0):
-    """`fields`: number -> value. Fields that the specification does not define have a string as their value."""
+    """Encodes a message. `fields`: number -> value. Fields that the specification does not define must be strings."""
     writer = Writer()
     for value in (ord("l"), kind, flags, 1):
         writer.put("y", value)
@@ -150,7 +150,7 @@ def call(serial, destination, path, interface, member, signature="", values=(), 
 
 
 class Message:
-    """A message that was received."""
+    """A received message."""
 
     def __init__(self, data):
         self.kind, self.flags, self.size = data[1], data[2], len(data)
@@ -174,6 +174,6 @@ class Message:
 
 
 def whole_size(head):
-    """The size of a message, from its first 16 bytes."""
+    """The total size of a message, from its first 16 bytes."""
     body, fields = struct.unpack_from("<I", head, 4)[0], struct.unpack_from("<I", head, 12)[0]
     return FIXED_HEADER + fields + (-fields % 8) + body
