@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hardware events as fast as the daemon takes them: GPUs that come, change and go, up to 64 at once, other devices, and malformed ones.
+"""Generates hardware events as fast as the daemon handles them: GPUs that are added, changed and removed, up to 64 at a time, other
+devices, and malformed events.
 
-The machine is umockdev's test bed. A client's waits are measured, rounds of probes are counted, and in the end the report must show
-what is plugged in, and nothing else.
+The devices are simulated with umockdev's test bed. The test measures the waiting times of a client and counts the rounds of probes. At the
+end, the report must contain exactly the GPUs that are plugged in.
 """
 import json
 import pathlib
@@ -19,12 +20,12 @@ from workers import judge_growth, quiet, ready
 
 BED = pathlib.Path(__file__).with_name("test_bed.py")
 SLOTS = [f"0000:{0x10 + slot:02x}:00.0" for slot in range(64)]
-BURST = 5  # events between two calls: a socket of the kernel queues ten
+BURST = 5  # events between two calls; the kernel queues ten for a socket
 OTHERS = {"sdx": "block", "ttyX": "tty", "eth9": "net", "input9": "input"}
 MALFORMED = {"bad0": ("pci", "long"), "bad1": ("pci", "control characters"), "bad2": ("drm", "empty"), "bad3": ("pci", "no address"),
              "bad4": ("drm", "no number"), "bad5": ("drm", "no text"), "bad6": ("pci", "many")}
-FULL_EVERY = 5000  # events between two times that all 64 are plugged in and out
-SETTLED = 120  # seconds, at most, until the report shows the machine
+FULL_EVERY = 5000  # after this many events, all 64 GPUs are plugged in and removed again
+SETTLED = 120  # seconds: the maximum time until the report is up to date
 
 
 class Bed:
@@ -64,7 +65,7 @@ class Machine:
             self.order("malformed", name, subsystem, kind)
 
     def order(self, *words, events=1):
-        """Sends commands, and makes one call, so that the daemon has handled the events."""
+        """Sends a command to the test bed, and then calls the daemon, so that the daemon has handled the events when this returns."""
         self.bed.do(*words)
         self.figures.count += events
         self.peer.ping()
@@ -114,7 +115,7 @@ class Machine:
             self.of_others(OTHERS if kind < 0.8 else MALFORMED)
 
     def reported(self):
-        """The devices in the report, in the form of `plugged`."""
+        """The GPUs in the report, in the same form as `plugged`."""
         found = {}
         for gpu in json.loads(self.peer.manager("Describe")[0])["gpus"]:
             identity = gpu["pci"]
@@ -145,8 +146,8 @@ def storm(options, machine, patient, drivers, figures):
     lasted = time.monotonic() - start
     machine.settle(patient, "in the end")
     rounds = drivers.launches("pci") - rounds
-    # engine/system_events.h: the daemon waits for an increasing quiet time of up to five seconds, but no
-    # longer than thirty seconds.
+    # engine/system_events.h: the daemon waits until no event has arrived for some time. This time increases up to five seconds, and the
+    # daemon waits for at most thirty seconds.
     most = 4 + (time.monotonic() - start) / 5
     figures.outcomes["rounds of probes"], figures.outcomes["sent again"] = rounds, machine.bed.sent_again
     if not 0 < rounds <= most:
@@ -156,7 +157,7 @@ def storm(options, machine, patient, drivers, figures):
 
 
 def run(options):
-    """The figures for at least the given number of events."""
+    """Generates at least the given number of events. Returns the results."""
     figures, bed = Figures("hardware events"), Bed()
     drivers = Drivers(pathlib.Path(options.folder, "storm"), {})
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Daemons that are killed while clients change the stored state, and that are then started again with the state on disk.
+"""Kills daemons while clients change the stored state, and starts each daemon again with the state on disk.
 
-A change that was acknowledged must be there after the restart. A change that was still unanswered may be there or not. Anything
-else was never asked for.
+A change that was acknowledged must still exist after the restart. A change that was not yet answered may or may not exist. No other
+changes may exist.
 """
 import collections
 import json
@@ -19,9 +19,9 @@ from peer import Gone, Refused
 from varlink import Varlink
 from workers import ready
 
-CLIENTS = 6  # every second one on the socket
-APPLICATIONS = 4  # for each client; an account can have at most 64 outcomes
-LONGEST = 0.8  # seconds until the daemon is killed
+CLIENTS = 6  # every second client uses the socket
+APPLICATIONS = 4  # for each client; a user can have at most 64 outcomes
+LONGEST = 0.8  # seconds: the maximum time until the daemon is killed
 PROFILE = {"schema": 1, "description": "", "backends": ["cuda", "opencl", "cpu"], "cpu": "last", "integrated": "always", "strict": False}
 KEPT = {"overrides", "outcomes", "quarantine", "daemon.lock", "probes"}
 
@@ -69,7 +69,8 @@ class SocketDoor:
 
 
 class Client(threading.Thread):
-    """Changes what is kept for its own applications until the daemon is gone. `known`: (kind, application) -> number, or 0 for nothing."""
+    """Changes the stored state of its own applications until the daemon has ended. `known`: (kind, application) -> number; 0 if nothing is
+    stored."""
 
     def __init__(self, number, patient, known, rng):
         super().__init__(daemon=True)
@@ -98,7 +99,7 @@ class Client(threading.Thread):
         except Gone:
             pass
         except (Refused, TimeoutError) as problem:
-            # If the daemon has ended, the bus answers instead.
+            # If the daemon has ended, the bus reports these errors.
             if "NoReply" not in repr(problem) and "ServiceUnknown" not in repr(problem) and "NameHasNoOwner" not in repr(problem):
                 self.problem = repr(problem)
         finally:
@@ -106,7 +107,7 @@ class Client(threading.Thread):
 
 
 def write_profiles(folder, names):
-    """The folder with a profile for each name, which makes it an application."""
+    """Creates a folder with a profile for each name, so that each name is an application. Returns the folder."""
     profiles = pathlib.Path(folder, "profiles")
     profiles.mkdir()
     for name in names:
@@ -119,7 +120,7 @@ def files_below(folder):
 
 
 def strangers(patient):
-    """(files that were set aside, temporary files). Expected files and their locks are ignored."""
+    """Returns (damaged files that the daemon has renamed, temporary files). Expected files and their locks are ignored."""
     found = files_below(f"{patient.folder}/state") | files_below(f"{patient.folder}/cache")
     found -= KEPT | {f"{name}.lock" for name in KEPT}
     found = {name for name in found if not re.fullmatch(r"drivers/icd-\d+/driver\.icd", name)}
@@ -128,7 +129,7 @@ def strangers(patient):
 
 
 def kept(patient, peer):
-    """(kind, application) -> number, from the daemon or its file."""
+    """Returns (kind, application) -> number. Overrides come from the daemon, and outcomes from its file."""
     overrides = peer.manager("ListOverrides")[0]
     found = {("override", name): entry["Rule"]["min-memory"] for name, entry in overrides.items()}
     path = pathlib.Path(patient.folder, "state/outcomes")
@@ -139,7 +140,7 @@ def kept(patient, peer):
 
 
 class Rounds:
-    """One daemon, killed and started again."""
+    """A daemon that is repeatedly killed and started again."""
 
     def __init__(self, patient, figures, seed):
         self.patient, self.figures, self.random = patient, figures, random.Random(seed)
@@ -187,7 +188,7 @@ class Rounds:
         self.figures.wrong += [f"round {number}: {note}" for note in notes & {"state-ignored", "state-not-kept", "cache-ignored"}]
 
     def end_cleanly(self):
-        """Starts the daemon once more, changes everything once, and ends it by SIGTERM."""
+        """Starts the daemon again, makes one change of each kind, and ends the daemon with SIGTERM."""
         peer = self.patient.connect()
         ready(peer, self.patient)
         interface = BusInterface(self.patient)
@@ -208,7 +209,7 @@ class Rounds:
 
 
 def run(options):
-    """The figures for the given number of kills."""
+    """Kills the daemon the given number of times. Returns the results."""
     figures, folder = Figures("kills"), pathlib.Path(options.folder, "kills")
     folder.mkdir()
     machine = drivers.h200(folder / "drivers")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A captured machine with any number of GPUs, made from the recorded H200, and calls about it through each interface.
+"""Creates a captured machine with any number of GPUs from the recorded H200, and makes calls through each interface.
 
-Every GPU is asked about on the bus and on the socket. Then tests/integration/interfaces asks the socket, the C library, the Python and
-Node.js packages, D-Bus and gpuprobectl the same questions, and compares what they answer byte for byte.
+Each GPU is requested over the bus and the socket. Then tests/integration/interfaces makes the same calls through the socket, the C library,
+the Python and Node.js packages, D-Bus and gpuprobectl, and compares the answers byte by byte.
 """
 import json
 import os
@@ -32,7 +32,7 @@ def uuid_of(place):
 
 
 def devices(recorded, count):
-    """The H200's record for each GPU, after the devices that are not GPUs."""
+    """The record of the H200 for each GPU, preceded by the devices that are not GPUs."""
     one = [device for device in recorded if device["pci"] == ADDRESS]
     yield from (device for device in recorded if device["pci"] != ADDRESS)
     for device in one:
@@ -43,7 +43,7 @@ def devices(recorded, count):
 
 
 def make(folder, count):
-    """The machine's folder."""
+    """Creates the capture and returns its folder."""
     machine = pathlib.Path(folder, f"{count}-gpus")
     shutil.copytree(RECORDED, machine, symlinks=True)
     for file in (machine / "probes").iterdir():
@@ -102,7 +102,7 @@ class Questions:
         return {address: path for path, address in told.items()}
 
     def about(self, place, path):
-        """Makes the calls about one GPU, on the bus and on the socket."""
+        """Makes the calls about one GPU over the bus and the socket."""
         gpu, uuid = f"pci:{address_of(place)}", f"GPU-{uuid_of(place)}"
         answer = self.timed(self.socket.call, "Select", request={"gpus": [gpu]})
         self.equal(gpu, (answer["backend"], answer["gpus"]), ("cuda", [gpu]))
@@ -128,7 +128,7 @@ class Questions:
 
 
 def ask_every_interface(options, machine, figures):
-    """The results of tests/integration/interfaces."""
+    """Runs tests/integration/interfaces. Returns the results."""
     folder = pathlib.Path(options.daemon).parent
     if not options.questions or not (folder / "gpuprobectl").exists():
         return
@@ -145,7 +145,7 @@ def ask_every_interface(options, machine, figures):
 
 
 def run(options):
-    """The figures for calls about the given number of GPUs. Afterwards, --calls uses this machine."""
+    """Makes calls about the given number of GPUs and returns the results. Afterwards, --calls uses this machine."""
     figures, start = Figures(f"{options.gpus} GPUs"), time.monotonic()
     options.replay = make(options.folder, options.gpus)
     with Patient(options.daemon, "--replay", str(options.replay), socket=True) as patient:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Suspends and resumes, as far as one can do them without a machine that sleeps.
+"""Simulates suspends and resumes on a machine that cannot sleep.
 
-logind's signal PrepareForSleep comes in pairs, in halves, twice and in storms, while the daemon is stopped (SIGSTOP) as a suspended
-machine looks to it, probes run and clients wait. Nothing may be asked of a driver from "true" to "false"; every call is answered; after
-the last "false" everything is as it was before.
+logind's signal PrepareForSleep is sent in pairs, without its partner, twice, and many times in a row, while the daemon is stopped
+(SIGSTOP), as in a suspended machine, and while probes run and clients wait. Between "true" and "false", no driver may be probed. Every call
+must be answered. After the last "false", all results must be the same as before.
 """
 import pathlib
 import random
@@ -20,11 +20,11 @@ from varlink import Varlink
 from workers import judge_growth, quiet, ready
 
 LOGIN = "org.freedesktop.login1"
-STOPPED = 1.5  # seconds, at most
-STOPPED_LONG, LONG_EVERY = 5, 25  # sometimes longer than a client waits
+STOPPED = 1.5  # seconds: the maximum time for which the daemon is stopped
+STOPPED_LONG, LONG_EVERY = 5, 25  # seconds that are longer than a client's timeout, and how often they are used
 PATIENCE = 60
-STORM = 200  # signals
-DEADLINE_MS = 20_000  # workers continue while the daemon is stopped
+STORM = 200  # number of signals
+DEADLINE_MS = 20_000  # a long time limit, because workers continue while the daemon is stopped
 
 
 class Login:
@@ -41,12 +41,12 @@ class Login:
         self.count += 1
 
     def settled(self):
-        """Waits until the daemon has received the signals. The bus keeps the order of messages from one connection."""
+        """Waits until the daemon has received the signals. The bus delivers messages from one connection in order."""
         self.peer.call(NAME, ROOT, BUS + ".Peer", "Ping", timeout=PATIENCE)
 
 
 class Waiter(threading.Thread):
-    """A client that makes calls in the meantime."""
+    """A client that makes calls during the suspends."""
 
     def __init__(self, patient, figures, turn):
         super().__init__(daemon=True)
@@ -98,7 +98,7 @@ class Nights:
             self.login.tell(is_about_to)
         self.login.settled()
         woke = sum(before and not after for before, after in zip([self.is_asleep, *words], words))
-        self.rounds += woke  # deferred probes run then
+        self.rounds += woke  # deferred probes start after the resume
         self.is_asleep = words[-1]
 
     def probe(self):
@@ -130,7 +130,7 @@ class Nights:
         kind = self.random.choice(["whole", "whole", "no false", "no true", "twice", "storm"])
         self.figures.outcomes[kind] += 1
         if self.random.random() < 0.5:
-            self.probe()  # the probe is running when the machine goes to sleep
+            self.probe()  # so that a probe is running when the machine suspends
         if kind == "no true":
             self.stop()
             self.tell(False)
@@ -163,7 +163,7 @@ def judge_end(nights, before, launches, targets):
     nights.morning()
     if (after := outcomes_of(nights.peer)) != before:
         figures.wrong.append(f"afterwards {after}, not {before}")
-    # A round probes each driver once, and again if its answer differs.
+    # In a round, each driver is probed once, and a second time if its answer differs.
     most = (nights.rounds + 1) * targets * 2
     figures.outcomes["workers"] = nights.machine.launches() - launches
     if figures.outcomes["workers"] > most:
@@ -172,7 +172,7 @@ def judge_end(nights, before, launches, targets):
 
 
 def run(options):
-    """The figures for the given number of nights."""
+    """Simulates the given number of nights. Returns the results."""
     figures, folder = Figures("sleeps"), pathlib.Path(options.folder, "sleeps")
     machine = drivers.h200(folder)
     with Patient(options.daemon, "--worker", str(machine.program), f"--deadline-ms={DEADLINE_MS}", socket=True) as patient:

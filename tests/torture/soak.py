@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A working day by the clock: GPUs come and go one at a time, drivers are asked, overrides change, and clients of both interfaces ask.
+"""Simulates normal use for a given time: GPUs are added and removed one at a time, drivers are probed, overrides change, and clients of
+both interfaces make calls.
 
-Memory is what belongs to the daemon's process alone (the proportional set size also changes with other programs that use the same
-libraries), sampled every ten seconds; its median over the last fifth of the time is compared with that over the second fifth, as a
-daemon is warm by then. Each GPU that comes or goes must be signalled exactly once.
+Only private memory of the daemon is counted, because the proportional set size also changes when other programs use the same libraries. The
+memory is measured every ten seconds. The median in the last fifth of the time is compared with the median in the second fifth, when the
+daemon's caches are filled. Each GPU that is added or removed must be signaled exactly once.
 """
 import pathlib
 import random
@@ -20,23 +21,23 @@ from patient import Patient
 from peer import BUS, NAME, Gone, Refused
 from workers import judge_growth, ready
 
-GROWTH = 1.03  # largest growth of the memory
-SAMPLED = 10  # seconds
+GROWTH = 1.03  # maximum growth of the memory
+SAMPLED = 10  # seconds between two measurements
 PAUSE = 1.5  # seconds between two events
 MOST_PLUGGED = 8
-FEW = 2  # GPUs
+FEW = 2  # memory is measured with at most this number of GPUs
 APPLICATIONS = ("llama.cpp", "ollama", "torch", "whisper.cpp")
-PROBED_EVERY, OVERRIDDEN_EVERY = 20, 3  # events
+PROBED_EVERY, OVERRIDDEN_EVERY = 20, 3  # number of events between two probes, and between two changes of an override
 
 
 def own_bytes(pid):
-    """The memory that is not shared with other processes."""
+    """The private memory of a process."""
     lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Private_"))
 
 
 class Watcher:
-    """Counts the signals about GPUs that came and went."""
+    """Counts the signals about GPUs that were added or removed."""
 
     def __init__(self, patient):
         self.peer, self.seen = patient.connect(), {"InterfacesAdded": 0, "InterfacesRemoved": 0}
@@ -60,7 +61,7 @@ class Day:
         self.memory, self.waits = [], []
 
     def hot_plug(self):
-        """Adds or removes a GPU, which must be signaled once."""
+        """Adds or removes a GPU. The daemon must signal this exactly once."""
         before, plugged = self.watcher.take(), self.machine.plugged
         comes = not plugged or (len(plugged) < MOST_PLUGGED and self.random.random() < 0.5)
         if comes:
@@ -114,7 +115,7 @@ class Day:
             self.step(number)
             self.pause()
             number += 1
-            # Each GPU in the report needs memory, so compare the memory when there are few GPUs.
+            # The report needs memory for each GPU, so measure the memory only when there are few GPUs.
             if time.monotonic() - start >= sampled and len(self.machine.plugged) <= FEW:
                 sampled = time.monotonic() - start + SAMPLED
                 self.memory.append(own_bytes(self.patient.pid))
@@ -135,7 +136,7 @@ class Day:
 
 
 def run(options):
-    """The figures for the given number of seconds."""
+    """Simulates normal use for the given number of seconds. Returns the results."""
     figures, bed = Figures("soak"), Bed()
     drivers = Drivers(pathlib.Path(options.folder, "soak"), {})
     try:
@@ -144,7 +145,7 @@ def run(options):
                 day = Day(options, patient, bed, figures)
                 ready(day.peer, patient)
                 day.probe()
-                day.override()  # files that the first call opens stay open
+                day.override()  # opens the files that the daemon opens at its first call and keeps open
                 figures.before(patient)
                 day.live()
                 day.judge()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes whose workers crash, hang, send too much or wrong data, or are killed, while a client makes calls."""
+"""Runs probes whose workers crash, hang, send too much or wrong data, or are killed, while a client makes calls."""
 import os
 import pathlib
 import random
@@ -13,10 +13,9 @@ import device_memory
 from figures import Figures, quantile
 from patient import Patient
 
-# A driver that did harm twice is in quarantine, which the daemon reports at once.
+# After a driver has failed twice in such a way, it is in quarantine, and the daemon reports this immediately.
 ANSWERED, FAILED, CRASHED, LATE = {"answered"}, {"failed"}, {"crashed", "skipped"}, {"timed-out", "skipped"}
-# The actions of tests/fakes/worker/hostile_worker.cpp: how often of 1000, and the outcomes that the
-# daemon may report.
+# The actions of tests/fakes/worker/hostile_worker.cpp: their frequency out of 1000, and the outcomes that the daemon may report.
 SCRIPTS = {
     "good": (150, ANSWERED), "slowly": (230, ANSWERED), "impossible": (50, ANSWERED), "stay": (50, ANSWERED),
     "child-holds-pipes": (20, ANSWERED), "daemon-holds-pipes": (20, ANSWERED), "fork-many": (10, ANSWERED),
@@ -26,7 +25,7 @@ SCRIPTS = {
     "print-and-fail": (18, FAILED), "hang": (4, LATE), "stop": (4, LATE), "flood-output": (2, LATE),
     "close-everything": (2, LATE | FAILED),
 }
-KILLED_AFTER = 0.25  # seconds, at most
+KILLED_AFTER = 0.25  # seconds: the maximum time until a worker is killed
 KILLED_PART = 0.15
 MAX_GROWTH = 4 << 20  # bytes of resident memory
 
@@ -98,7 +97,7 @@ class Client(threading.Thread):
 
 
 def lay_out(folder, worker, rng):
-    """Writes the hostile worker and its plan."""
+    """Writes the fake worker and its plan to the folder."""
     words = [script for script, (weight, _) in SCRIPTS.items() for _ in range(weight)]
     rng.shuffle(words)
     (folder / "plan").write_text("\n".join(words) + "\n", encoding="ascii")
@@ -107,13 +106,13 @@ def lay_out(folder, worker, rng):
 
 
 class Done:
-    """The actions that workers have begun, according to their notes."""
+    """Reads the workers' notes about the actions that they have begun."""
 
     def __init__(self, folder):
         self.path, self.at, self.count = folder / "done", 0, 0
 
     def new(self):
-        """(API, driver) -> the script of the last worker for it."""
+        """Returns (API, driver) -> the action of the last worker for this driver."""
         try:
             with open(self.path, encoding="ascii") as done:
                 done.seek(self.at)
@@ -138,7 +137,7 @@ def ready(peer, patient, within=120):
 
 
 class Round:
-    """One call of Probe, and the check of its answer."""
+    """Calls Probe and checks the answer."""
 
     def __init__(self, figures, killer):
         self.figures, self.killer = figures, killer
@@ -154,7 +153,7 @@ class Round:
             self.figures.outcomes[outcome] += 1
             allowed = SCRIPTS[scripts[key]][1] if key in scripts else {"skipped"}
             if outcome == "timed-out" and outcome not in allowed:
-                self.figures.late += 1  # on a busy machine
+                self.figures.late += 1  # the machine is busy
             elif outcome not in allowed and not (self.killer.kills and outcome in CRASHED):
                 self.figures.wrong.append(f"{'/'.join(key)}: {scripts.get(key)} was {outcome}")
 
@@ -167,7 +166,7 @@ class Round:
 
 
 def quiet(patient, within=8):
-    """The children that are left after some time."""
+    """Waits until the daemon has no children, or until the time is over. Returns the remaining children."""
     late = time.monotonic() + within
     while patient.children() and time.monotonic() < late:
         time.sleep(0.05)
@@ -177,12 +176,12 @@ def quiet(patient, within=8):
 def judge_growth(figures, patient):
     figures.children = len(quiet(patient))
     if figures.descriptors[0] is not None:
-        patient.settled_descriptors(figures.descriptors[0])  # a child has ended before its daemon notices
+        patient.settled_descriptors(figures.descriptors[0])  # the daemon may notice the end of a child later
     figures.after(patient)
     if figures.children:
         figures.grown.append(f"{figures.children} children are left")
     if None in figures.descriptors:
-        return  # the run ended before the daemon had warmed up
+        return  # the test ended before memory and descriptors were stable
     if figures.descriptors[1] > figures.descriptors[0]:
         figures.grown.append(f"descriptors: {figures.descriptors}")
     if figures.resident[1] > figures.resident[0] + MAX_GROWTH and not patient.is_instrumented:
@@ -190,7 +189,7 @@ def judge_growth(figures, patient):
 
 
 def run(options):
-    """The figures for at least the given number of workers. With `options.real`, the machine's real workers are used."""
+    """Starts at least the given number of workers and returns the results. With `options.real`, the machine's real workers are used."""
     rng = random.Random(options.seed)
     figures = Figures("runs")
     arguments = ["--deadline-ms", str(options.deadline_ms)]
@@ -232,7 +231,7 @@ def torment(options, patient, peer, one, done, usual):
                 one.judge_scripts(probes, done.new())
                 figures.count = done.count - asked
             if not warm and figures.count >= options.runs / 10:
-                # Before that, memory and descriptors are not stable yet.
+                # Memory and descriptors are not stable before this point.
                 warm = True
                 quiet(patient)
                 figures.before(patient)
