@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types of org.gpuprobe for Go, and a method of Client for each method."""
+"""Generates the types of org.gpuprobe for Go, and a method of Client for each method."""
 import re
 import textwrap
 
@@ -17,15 +17,15 @@ SIMPLE = {"bool": "bool", "float": "float64", "text": "string", "json": "json.Ra
 
 
 def go_name(name):
-    """The exported name: min_memory is MinMemory, and PciInfo is PCIInfo."""
+    """The exported name in Go, for example MinMemory for min_memory and PCIInfo for PciInfo."""
     words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)
     initialisms = {**INITIALISMS, **PLURALS}
     return "".join(initialisms.get(word.lower(), word[:1].upper() + word[1:]) for word in words)
 
 
 def go_type(kind, is_input=False):
-    """A list, a map and a value of JSON are nil if they are unknown or not set; so is a pointer. A text of a request that is not
-    set is empty."""
+    """The Go type. Lists, maps, JSON values and pointers are nil if they are unknown or not set. A text in a request is empty if it is
+    not set."""
     word = kind["kind"]
     if word in SIMPLE:
         return SIMPLE[word]
@@ -54,7 +54,7 @@ def comment(about, indent=""):
 
 
 def aligned(rows):
-    """The cells of each row, padded as gofmt does it. A comment ends a column."""
+    """The cells of each row, padded as gofmt pads them. A row with a comment ends a column."""
     lines, group = [], []
 
     def flush():
@@ -80,7 +80,7 @@ def field(member, is_input):
 
 
 def record(name, members, about="", is_input=False):
-    """A request leaves out members that are not set, also before Go 1.24, which has omitzero."""
+    """A Go struct. Members of a request that are not set are omitted from the JSON, also before Go 1.24, which introduced omitzero."""
     lines = ["", *comment(about), f"type {name} struct {{", *aligned([field(member, is_input) for member in members]), "}"]
     if is_input and any(map(may_lack, members)):
         lines += ["", "// MarshalJSON leaves out members that are not set.", f"func (request {name}) MarshalJSON() ([]byte, error) {{",

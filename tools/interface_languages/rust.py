@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types of org.gpuprobe for Rust, and a method of Client for each method."""
+"""Generates the types of org.gpuprobe for Rust, and a method of Client for each method."""
 import re
 import textwrap
 
@@ -47,14 +47,14 @@ def member_type(member):
 
 
 def comment(about, indent=""):
-    """A documentation comment. Brackets are escaped, because they would be links."""
+    """A documentation comment. Brackets are escaped, because rustdoc would treat them as links."""
     about = re.sub(r"([\[\]<>])", r"\\\1", about)
     lines = [part for line in about.splitlines() for part in textwrap.wrap(line, 92, break_long_words=False, break_on_hyphens=False)]
     return [f"{indent}/// {line}" for line in lines]
 
 
 def record(name, members, about="", is_input=False):
-    """Members that an older daemon does not send have their defaults. Members of a request that are not set are not sent."""
+    """A Rust struct. Members that an older daemon does not send have default values. Members of a request that are not set are not sent."""
     lines = ["", *comment(about), "#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]", "#[serde(default)]", f"pub struct {name} {{"]
     for member in members:
         lines += comment(member["about"], "    ")
@@ -86,7 +86,7 @@ def method(each):
 
 
 def errors(description):
-    """Refusals are matched by the last part of their names."""
+    """The enumeration of errors, which are matched by the last part of their names."""
     rows = [f'        {short} = "{short}",' for short in description.errors()]
     return ["", "words! {", "    /// The errors of org.gpuprobe: the last parts of their names.", "    pub enum ErrorName {", *rows, "    }", "}"]
 

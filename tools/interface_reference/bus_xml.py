@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dbus/*.xml, which must contain the methods of the table of methods. The comments in them are written by hand."""
+"""Checks and updates dbus/*.xml, which must contain the methods in the table of methods. Comments in these files are written by hand."""
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -14,7 +14,7 @@ def path_of(root, interface):
 
 
 def wanted_of(methods, is_of_gpu):
-    """{member: (what it does, [(name, type, direction), …])} of the table."""
+    """{member: (description, [(name, type, direction), …])} according to the table."""
     found = {}
     for method in methods:
         for form in method["bus"]:
@@ -25,7 +25,7 @@ def wanted_of(methods, is_of_gpu):
 
 
 def written_in(text):
-    """{member: [(name, type, direction), …]} of a file."""
+    """{member: [(name, type, direction), …]} according to the text of a file."""
     return {method.get("name"): [(word.get("name"), word.get("type"), word.get("direction")) for word in method.findall("arg")]
             for method in ElementTree.fromstring(text).iter("method")}
 
@@ -46,7 +46,7 @@ def differences(text, wanted):
 
 
 def element(member, about, words):
-    """A method with a comment, which is also its text in the manual."""
+    """The XML of a method, with a comment that is also the method's text in the manual."""
     lines = [f"<!-- {about} -->", f'<method name="{member}">',
              *(f'  <arg name="{name}" type="{kind}" direction="{way}"/>' for name, kind, way in words), "</method>"]
     return "".join(f"{INDENT}{line}\n" for line in lines)
@@ -61,7 +61,7 @@ def with_missing(text, wanted):
 
 
 def with_arguments(text, wanted):
-    """The file, with the arguments of methods corrected according to the table. Annotations stay."""
+    """The file with the arguments of its methods corrected according to the table. Annotations are kept."""
     written = written_in(text)
     for member, (_, words) in wanted.items():
         if written[member] != words:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call of a method, written for each interface: as a command, as a message, and in the languages of the clients."""
+"""Writes a call of a method for each interface: as a command, as a message, and in the languages of the clients."""
 import json
 import re
 import shlex
@@ -11,14 +11,14 @@ ROOT = "/org/gpuprobe/GpuProbe1"
 
 @dataclass
 class Function:
-    """A function of a client for one method. It takes the parameters in `first` by position, and those in the parameter `inner`
-    like its own. `*terms`: each item of the list is an argument."""
+    """A client's function for one method. The function takes the parameters in `first` by position. The members of the parameter `inner`
+    are passed like the function's own parameters. With `*terms`, each item of the list is an argument."""
     name: str
     first: tuple = ()
     inner: str = ""
 
 
-# A method without a row is called by the function with the same name.
+# Methods that are not in a table are called by a function with the same name.
 PYTHON = {
     "Describe": Function("describe"),
     "ListGpus": Function("gpus"),
@@ -60,7 +60,7 @@ C = {
     "Recommend": Function("gpuprobe_recommend", ("application",), "request"),
     "Diagnose": Function("gpuprobe_diagnose"),
 }
-# A subscription has several answers, so its calls are not expressions.
+# A subscription yields several answers, so the call is not an expression.
 SUBSCRIPTION = {
     "Python": ["for change in client.watch(): print(change)"],
     "Node": ["for await (const change of client.watch()) console.log(change);"],
@@ -74,7 +74,7 @@ def compact(value):
 
 
 def words_given(function, parameters):
-    """The parameters that the function takes by position, followed by the other parameters by name."""
+    """The arguments: the parameters that the function takes by position, followed by the other parameters by name."""
     left = dict(parameters)
     first = []
     for name in function.first:
@@ -99,7 +99,7 @@ def message(method, parameters):
 # D-Bus -------------------------------------------------------------------------------------------------------------
 
 def arguments(text):
-    """(name, signature) of each argument: "application:s request:a{sv}"."""
+    """(name, signature) of each argument in a text such as "application:s request:a{sv}"."""
     return [tuple(word.split(":")) for word in text.split()]
 
 
@@ -134,7 +134,8 @@ def bus_words(signature, value):
 
 
 def bus_command(method, form, parameters):
-    """The call in the form of D-Bus: an argument without a parameter of its name is a dictionary of the other parameters."""
+    """The call as a busctl command. If an argument has no parameter with the same name, the argument is a dictionary of the other
+    parameters."""
     names = {member["name"] for member in method["parameters"]}
     taken = arguments(form["in"])
     left = {name: value for name, value in parameters.items()
@@ -200,7 +201,7 @@ def c_call(method, parameters):
 
 
 def cpp_text(value):
-    """The outer braces of a record are those of the std::optional that holds it."""
+    """The value in C++. The outer braces of a record initialize the std::optional that contains it."""
     if isinstance(value, dict):
         return "{" + cpp_fields(value) + "}"
     if isinstance(value, list):
@@ -225,7 +226,7 @@ LANGUAGES = {"Python": python_call, "Node": node_call, "C": c_call, "C++": cpp_c
 
 
 def calls(method, parameters):
-    """{interface: [code, …]}: the same call on each interface that has the method."""
+    """{interface: [code, …]} for the same call on each interface that has the method."""
     found = {"gpuprobectl": [command(method, parameters)] if not method["traits"]["subscribes"] else [],
              "D-Bus": [bus_command(method, form, parameters) for form in method["bus"]],
              "socket": [message(method, parameters)]}

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference of the methods: docs/reference.md behind its mark, from the types of the interface and from the examples."""
+"""Generates docs/reference.md after its mark, from the types of the interface and from examples."""
 import json
 import re
 
 from . import calls
 
 MARK = "<!-- Made by tools/interface-files --write reference: change src/calls or docs/reference-examples.json instead. -->"
-# The largest number of members, and of characters, of an answer that the page shows.
+# The maximum number of lines, and of characters in a line, that the page shows of an answer.
 LINES, WIDTH = 12, 120
-# The values of these members differ from call to call, or with each new data file.
+# Members whose values change from call to call, or with each new data file.
 OF_THE_MOMENT = re.compile(r"generation|\w+_usec|set_by_uid")
 OF_THE_DATA = ("version", "manifest_sha256", "rules")
 
@@ -30,7 +30,7 @@ ERRORS = {
     "MethodNotFound": "the daemon has no method of this name, because it is older than its caller",
     "ExpectedMore": "the method has several answers, but the call did not set `more`",
 }
-# Exit statuses of gpuprobectl; 1 for all others.
+# Exit statuses of gpuprobectl by error. Other errors have the status 1.
 STATUSES = {"NoMatch": 3, "InvalidRequest": 2, "InvalidParameter": 2, "NotAuthorized": 5, "MethodNotFound": 2, "ExpectedMore": 2}
 
 
@@ -47,7 +47,7 @@ def without_moment(value, is_root=True):
 
 
 def shortened(value, width):
-    """JSON of at most about this width; "…" stands for what is left out."""
+    """The value as JSON, shortened to about this width. "…" replaces the omitted parts."""
     text = json.dumps(value, ensure_ascii=False)
     if len(text) <= width or not value or not isinstance(value, (dict, list)):
         return text if len(text) <= max(width, 40) else text[:max(width, 40) - 2].rstrip("\\") + '…"'
@@ -117,7 +117,7 @@ def members_table(first, members):
 
 
 def parameters_table(members):
-    """Parameters that may be null may be left out."""
+    """A table of parameters. Parameters that may be null are optional."""
     lines = ["| parameter | type | | meaning |", "| --- | --- | --- | --- |"]
     for member in members:
         kind = member["type"]
@@ -151,7 +151,7 @@ def sentence(text):
 # Methods -----------------------------------------------------------------------------------------------------------
 
 def errors_of(method):
-    """The method's errors, and those that follow from its traits."""
+    """The errors that the method lists, and the errors that follow from its traits."""
     traits = method["traits"]
     names = [error.rpartition(".")[2] for error in method["errors"]]
     names += ["NotAuthorized"] if traits["needs"] or traits["may_need"] else []
@@ -180,7 +180,7 @@ def bus_form(form):
 
 
 def facts_of(method):
-    """Facts about a method other than its parameters."""
+    """The facts about a method that the page shows after its parameters."""
     traits = method["traits"]
     record = method["result_record"]
     yield "Answer", f"[{record}](#{anchor(record)})"
@@ -197,7 +197,7 @@ def facts_of(method):
 
 
 def codes_cell(codes):
-    """Each code is in one line of a table, so it must not end a cell."""
+    """Codes for a cell of a table. The text must be in one line and must not end the cell."""
     if any("|" in code or "`" in code for code in codes):
         raise ValueError(f"an example that a table cannot hold: {codes}")
     return "<br>".join(f"`{code}`" for code in codes)
@@ -226,7 +226,7 @@ def errors_table(codes, exceptions):
 
 
 def reference(description, examples, codes, exceptions):
-    """The part of the page after the mark."""
+    """The part of the page after its mark."""
     methods = {method["name"]: method for method in description.methods}
     if list(methods) != list(examples):
         raise ValueError(f"docs/reference-examples.json needs an example for each method, in this order: {', '.join(methods)}")
