@@ -28,10 +28,10 @@ BY_NAME = {
     "Oland": ("oland", "gfx602"), "Bonaire": ("bonaire", "gfx704"), "Ellesmere": ("polaris10", "gfx803"),
     "Lexa": ("polaris12", "gfx803"), "Tonga": ("tonga", "gfx802"),
 }
-# Targets that only AMD's device list has for a chip → the kernel's (chip, target).
+# Targets that only AMD's device list contains → (chip, target) in the kernel.
 BY_TARGET = {"gfx804": ("polaris12", "gfx803"), "gfx902": ("raven", "gfx902"), "gfx950": ("mi350", "gfx950")}
-UNIFIED = {0x74a0}  # MI300A: one memory for processors and GPU
-DISPLAY_ONLY = {0x515e, 0x5969}  # ES1000, the display chip of server boards; radeon drives it, but it is not used for rendering
+UNIFIED = {0x74a0}  # MI300A: processors and GPU share one memory
+DISPLAY_ONLY = {0x515e, 0x5969}  # ES1000, a display chip in servers; radeon is its driver, but it is not used for rendering
 APUS = {"vangogh", "mendocino", "raphael", "granite-ridge", "phoenix", "hawk-point", "strix-point", "strix-halo",
         "krackan", "krackan2", "rembrandt", "renoir", "raven"}
 NO_GPU = re.compile(r"Audio|USB|Bridge|Port of|HDMI|Controller \[|Switch")
@@ -45,7 +45,7 @@ def chip_word(name):
 
 
 def device_list(text):
-    """{device id: (architecture as the list spells it, is an APU, first name)} of AMD's device list."""
+    """{device id: (architecture as spelled in the list, whether it is an APU, first name)} from AMD's device list."""
     found = {}
     for device, is_apu, architecture, name in DISCOVERED.findall(text):
         found.setdefault(int(device, 16), (architecture, is_apu == "true", name))
@@ -63,7 +63,7 @@ def record_of(chip, is_integrated, gfx, sources, role="gpu"):
 
 
 def by_kernel(linux):
-    """Records of the ids that radeon and amdgpu list individually. If both list an id, amdgpu's row is used."""
+    """Records of the ids that the tables of radeon and amdgpu contain. If both contain an id, amdgpu's row is used."""
     targets, records = kernel.gfx_of_chips(linux), {}
     for driver, flag in (("radeon", "RADEON_IS_IGP"), ("amdgpu", "AMD_IS_APU")):
         for row in kernel.rows_of(linux, driver):
@@ -88,7 +88,7 @@ def chip_of_target(gfx):
 
 
 def discovered(names, listed):
-    """Records of the ids that no kernel table lists, from pci.ids and AMD's device list; and their disagreements."""
+    """Records of the ids that no kernel table contains, from pci.ids and AMD's device list, and the disagreements between these sources."""
     records, doubts = {}, []
     for device in sorted(set(names) | set(listed)):
         named, (gfx, is_apu, _) = by_name(names.get(device, "")), listed.get(device, (None, None, None))
@@ -111,7 +111,7 @@ def discovered(names, listed):
 
 
 def facts(linux, names, listed):
-    """{device id: record} of every GPU of vendor 1002, and what the sources disagree on."""
+    """{device id: record} of every GPU of vendor 1002, and the disagreements between the sources."""
     listed_by_kernel = by_kernel(linux)
     others = [{device: says for device, says in table.items() if device not in listed_by_kernel}
               for table in (names, listed)]

@@ -12,7 +12,8 @@ NO_NAMES = {"AMD Radeon Graphics", "Radeon Graphics"}  # AMD's names for GPUs wi
 
 
 def rows_of(text):
-    """One row for each device and revision that has a name, sorted. If there are several lines, the first is used, as in libdrm."""
+    """One row for each device and revision with a name, sorted. If the file has several lines for both, the first line is used, as in
+    libdrm."""
     found = {}
     for device, revision, name in ROW.findall(text):
         found.setdefault((device.lower(), revision.lower().zfill(2)), name)

@@ -12,8 +12,7 @@ BLOCK_COMMENT = re.compile(r"/\*.*?\*/", re.S)
 LINE_COMMENT = re.compile(r"//[^\n]*")
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([^)]*\))?(.*)$", re.M)
 WORD = re.compile(r"[A-Za-z_]\w*")
-# Macros that the kernel's headers define. They are repeated here, so that only the files of the
-# drivers are needed.
+# Macros from the kernel's headers. They are repeated here, so that only the source files of the drivers are needed.
 ROW_MACROS = {
     "PCI_DEVICE": (("v", "d"), ".vendor = (v), .device = (d)"),
     "PCI_DEVICE_SUB": (("v", "d", "s", "e"), ".vendor = (v), .device = (d), .subvendor = (s), .subdevice = (e)"),
@@ -34,7 +33,7 @@ def without_comments(text):
 
 
 def split_top(text, separator=","):
-    """The parts between separators outside of brackets."""
+    """The parts of the text between separators that are outside of brackets."""
     parts, depth, start = [], 0, 0
     for index, letter in enumerate(text):
         depth += (letter in "([{") - (letter in ")]}")
@@ -46,7 +45,7 @@ def split_top(text, separator=","):
 
 
 def closing(text, start):
-    """The position after the bracket that closes the bracket at start."""
+    """The position after the bracket that closes the bracket at `start`."""
     depth = 0
     for index in range(start, len(text)):
         depth += (text[index] in "([{") - (text[index] in ")]}")
@@ -78,7 +77,7 @@ def bound(parameters, body, arguments):
 
 
 def vendor_device(name, arguments):
-    """The vendor and device of PCI_VDEVICE or PCI_DEVICE_DATA, which concatenate words; None for other macros."""
+    """The vendor and device of PCI_VDEVICE or PCI_DEVICE_DATA, which concatenate tokens; None for other macros."""
     if name == "PCI_VDEVICE":
         return f".vendor = PCI_VENDOR_ID_{arguments[0]}, .device = ({arguments[1]})"
     if name == "PCI_DEVICE_DATA":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts that each source by itself gives about the ids that it lists, for a comparison with chips.json.
+"""Lists the facts that each source gives about its ids, for a comparison with chips.json.
 
-Nothing here reads a hand-written table or the merged rows, so that the comparison means something. The exceptions are
-what the document decides otherwise, each with the reason.
+This module reads no hand-written table and no merged rows; otherwise the comparison would be meaningless. Exceptions in
+tests/data/chips/claimed.json list the facts for which chips.json deliberately differs from a source, each with the reason.
 """
 
 import json
@@ -16,8 +16,8 @@ CHIPSET = re.compile(r"CHIPSET\(0x([0-9A-Fa-f]+),")
 MESA_TABLES = {"r300": 0x1002, "r600": 0x1002, "radeonsi": 0x1002, "iris": 0x8086, "crocus": 0x8086, "i915": 0x8086,
                "virtio_gpu": None, "vmwgfx": None}
 DISPLAY = re.compile(r"\b(VGA|graphics|GPU|display|SVGA|GUI accelerator|Radeon|GeForce|\dD)\b", re.I)
-# A person has checked these: a tuner, vendors of boards whose subsystem ids are listed as devices, video capture,
-# network capture.
+# A person has checked that these vendors make no display adapter: a tuner, vendors of boards whose subsystem ids are listed as devices,
+# video capture, network capture.
 NO_DISPLAY_MAKERS = {0x12ab, 0x1458, 0x1da2, 0xbdbd, 0xeace}
 NO_DISPLAY = re.compile(r"audio|bridge|host|capture|tuner|codec|root|port\b|pcie|usb|sata|mpeg|crypto|ethernet|camera|"
                         r"network|memory|SSD|NVMe|register|DSP|storage|compression|Toroidal|_DMA|video card", re.I)
@@ -32,7 +32,7 @@ EXCEPTIONS = [
 
 
 class Claims:
-    """Rows of (by, vendor, what is said), each with the ids of which it is said."""
+    """Rows of (source, vendor, facts), each with the ids to which the facts apply."""
 
     def __init__(self):
         self.groups = {}
@@ -77,7 +77,8 @@ def claim_kernel(claims, linux):
 
 
 def claim_nvidia(claims, names, readme, linux, mesa):
-    """nouveau accepts all devices of NVIDIA by class, so the ids come from pci.ids and NVIDIA's open modules."""
+    """Adds the facts about NVIDIA's GPUs. nouveau accepts all devices of NVIDIA by class, so the ids come from pci.ids and from NVIDIA's
+    open modules."""
     rules = nvidia.capability_by_chipset(mesa.read("src/nouveau/winsys/nouveau_device.c"))
     # The last chipset that the rules of this Mesa version distinguish.
     newest = max(number for _, number, _ in rules) + 0x10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data files as text, with one line for each row, so that differences are readable."""
+"""Formats data files with one line for each row, so that differences are readable."""
 
 import json
 
@@ -19,7 +19,7 @@ def rows_text(name, rows):
 
 
 def text_of(head, maps, lists):
-    """A document: plain members, members that are objects with one line for each key, and lists of rows."""
+    """The text of a data file: simple members, objects with one line for each key, and lists with one line for each row."""
     parts = [f"  {line(key)}: {line(value)}" for key, value in head.items()]
     for name, members in maps.items():
         body = ",\n".join(f"    {line(key)}: {line(value)}" for key, value in members.items())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PCI device ids in lists: "73a0-73a5 73bf" and back."""
+"""Converts lists of PCI device ids from and to texts such as "73a0-73a5 73bf"."""
 
 
 def hex_id(number):
@@ -7,7 +7,7 @@ def hex_id(number):
 
 
 def runs(numbers):
-    """The pairs (first, last) of the runs of consecutive numbers."""
+    """(first, last) of each run of consecutive numbers."""
     found = []
     for number in sorted(set(numbers)):
         if found and number == found[-1][1] + 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intel's GPUs: the kernel's groups of ids, and the architecture and names of Intel's compute runtime."""
+"""Intel's GPUs: groups of ids from the kernel, and architectures and names from Intel's compute runtime."""
 
 import re
 
@@ -9,14 +9,13 @@ HEADER = "include/drm/intel/pciids.h"
 PLATFORMS = "third_party/aot_config_headers/platforms.h"
 CONFIGS = "shared/source/dll/devices/product_config_base.inl"
 NAMES = "shared/source/dll/devices/devices_base.inl"
-# Groups of the header that are variants of the same chip: with more or fewer units, another display
-# or another package.
+# Groups in the header that are variants of the same chip, for example with more units, another display or another package.
 VARIANT = re.compile(r"_(ULT|ULX|GT\d|RSVD|PORT|F|D|M|E|U|Q|G)(?=_|$)")
 DISCRETE = ("dg1", "dg2", "ats", "pvc", "bmg", "cri")
 
 
 def chip_of_group(group):
-    """The chip of a group: dg2-g10 for INTEL_DG2_G10_M_IDS, skl for INTEL_SKL_ULT_GT2_IDS."""
+    """The chip of a group, for example dg2-g10 for INTEL_DG2_G10_M_IDS and skl for INTEL_SKL_ULT_GT2_IDS."""
     name = group.removeprefix("INTEL_").removesuffix("_IDS")
     if name.startswith(("I8", "I9", "G33", "G45", "GM45")):
         return name.lower()
@@ -29,7 +28,7 @@ def chip_of_group(group):
 
 
 def groups(header):
-    """{device id: chip}: the smallest group in the kernel's header that lists the id directly."""
+    """{device id: chip}. The chip is the smallest group in the kernel's header that contains the id directly."""
     found = {}
     for name, (parameters, body) in c_tables.macros_in(header).items():
         if parameters and name.startswith("INTEL_") and name.endswith("_IDS"):
@@ -39,12 +38,12 @@ def groups(header):
 
 
 def ip_of_configs(text):
-    """{configuration: "12.55.8"}."""
+    """{configuration: IP version}, for example "12.55.8"."""
     return dict(re.findall(r"^\s*(\w+) = 0x[0-9a-f]+, // ([\d.]+)$", text, re.M))
 
 
 def id_lists(runtime):
-    """{list name: ids} of the runtime's device_ids_configs files."""
+    """{list name: ids} from the runtime's device_ids_configs files."""
     paths = [path for path in runtime.files("shared/source/", "") if "/device_ids_configs_" in path]
     text = "\n".join(c_tables.without_comments(runtime.read(path)) for path in paths)
     lists = {}
@@ -81,7 +80,7 @@ def integrated(linux):
     return found
 
 
-# Configurations that the kernel treats as separate boards keep the kernel's name.
+# The chip's name. If the kernel treats a configuration as a separate board, the kernel's name is kept.
 def chip_word(kernel_chip, runtime_chip):
     if kernel_chip.startswith(("ats-m", "adl-", "rpl-", "arl-", "tgl", "rkl", "dg1", "pvc")):
         return kernel_chip
@@ -89,7 +88,7 @@ def chip_word(kernel_chip, runtime_chip):
 
 
 def mesa_chips(mesa):
-    """{device id: chip} of Mesa's lists: a few ids that the kernel has removed."""
+    """{device id: chip} from Mesa's lists, for a few ids that the kernel has removed."""
     text = "\n".join(mesa.read(f"include/pci_ids/{name}_pci_ids.h") for name in ("iris", "crocus"))
     return {int(device, 16): family.split("_")[0] for device, family in re.findall(r"CHIPSET\(0x(\w+),\s*(\w+),", text)}
 
@@ -112,7 +111,7 @@ def facts(linux, runtime, mesa):
 
 
 def fill_versions(records):
-    """Gives ids that the runtime does not list the version of their chip, if the chip has only one version."""
+    """Adds the version to ids that the runtime does not contain, if all other ids of the chip have the same version."""
     versions = {}
     for record in records.values():
         if record["architecture"]:
@@ -124,7 +123,7 @@ def fill_versions(records):
 
 
 def without_driver(linux):
-    """{device id: record} of graphics that only a frame buffer or a display driver serves: i810, i815, gma500."""
+    """{device id: record} of graphics devices that only have a frame-buffer or display driver: i810, i815, gma500."""
     display = {"role": "display", "form": "integrated", "memory": "shared", "source": ["kernel"]}
     chips = groups(linux.read(HEADER))
     records = {device: display | {"chip": chip} for device, chip in chips.items() if chip in ("i810", "i815")}

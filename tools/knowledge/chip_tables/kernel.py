@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts in the Linux kernel's GPU and accelerator drivers about the devices that they support."""
+"""Reads facts about devices from the Linux kernel's GPU and accelerator drivers."""
 
 import re
 
@@ -7,8 +7,7 @@ from . import c_tables
 
 PCI_IDS_HEADER = "include/linux/pci_ids.h"
 DRM, ACCEL = "drivers/gpu/drm/", "drivers/accel/"
-# driver → the file with its table, other files with definitions that the table uses, and the folder or file with
-# the drm_driver that it registers
+# driver → the file with its table, other files with definitions for the table, and the folder or file with the drm_driver that it registers
 DRIVERS = {
     "amdgpu": (DRM + "amd/amdgpu/amdgpu_drv.c", (), DRM + "amd/amdgpu/amdgpu_drv.c"),
     "radeon": (DRM + "radeon/radeon_drv.c", ("include/drm/drm_pciids.h",), DRM + "radeon/radeon_drv.c"),
@@ -43,7 +42,7 @@ def rows_of(linux, driver):
 
 
 def role_of(linux, driver):
-    """gpu, accelerator or display, by the features that the driver registers with DRM."""
+    """gpu, accelerator or display, according to the features that the driver registers with DRM."""
     text = c_tables.without_comments(linux.read(DRIVERS[driver][2]))
     found = " ".join(re.findall(r"\.driver_features\s*=([^;{}]*?),\s*(?:\.|\n\s*\n|#)", text))
     if "COMPUTE_ACCEL" in found:
@@ -73,13 +72,13 @@ def is_integrated_intel(row, discrete):
 
 
 def gfx_word(version):
-    """gfx90c of 90012, gfx1030 of 100300."""
+    """The name of a gfx target: gfx90c for 90012, gfx1030 for 100300."""
     major, minor, step = version // 10000, version // 100 % 100, version % 100
     return f"gfx{major}{minor}{step:x}"
 
 
 def gfx_by_ip(text):
-    """kfd_device.c: {case label: gfx target}, for CHIP_X and (major, minor, revision) alike."""
+    """{case label: gfx target} from kfd_device.c, where a label is CHIP_X or (major, minor, revision)."""
     found, labels = {}, []
     pattern = re.compile(r"case (CHIP_\w+|IP_VERSION\([\d, ]+\)):|gfx_target_version = (\d+);|(break;)")
     for label, version, _ in pattern.findall(text[text.find("kgd2kfd_probe"):]):
@@ -92,7 +91,7 @@ def gfx_by_ip(text):
 
 
 def chips_by_ip(kfd, discovery):
-    """{CHIP_X: IP_VERSION(...)}: comments of kfd_device.c, and amdgpu_discovery.c for chips without a table of IPs."""
+    """{CHIP_X: IP_VERSION(...)} from comments in kfd_device.c. For chips without a table of IPs, the versions are in amdgpu_discovery.c."""
     queues = kfd[:kfd.find("kgd2kfd_probe")]
     found = {f"CHIP_{name}": ip for ip, name in re.findall(r"case (IP_VERSION\([\d, ]+\)):\s*/\* ([A-Z]\w+) \*/",
                                                            queues[queues.find("event_interrupt_class_v9") - 3000:])}
@@ -106,7 +105,7 @@ def chips_by_ip(kfd, discovery):
 
 
 def gfx_of_chips(linux):
-    """{CHIP_X: gfx target} for each chip whose target the kernel states."""
+    """{CHIP_X: gfx target} for each chip whose target is in the kernel's source."""
     kfd = linux.read(DRM + "amd/amdkfd/kfd_device.c")
     targets = gfx_by_ip(kfd)
     chips = {chip: gfx for chip, gfx in targets.items() if chip.startswith("CHIP_")}
@@ -116,7 +115,7 @@ def gfx_of_chips(linux):
 
 
 def unsupported_amd(linux):
-    """The ids that amdgpu refuses: all older chips, starting with mach64."""
+    """The ids that amdgpu rejects, which are all older chips since mach64."""
     text = c_tables.without_comments(linux.read(DRIVERS["amdgpu"][0]))
     start = text.find("amdgpu_unsupported_pciidlist[]")
     return {int(word, 16) for word in re.findall(r"0x([0-9A-Fa-f]{4})", text[start:text.find("};", start)])}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules that chips.json must follow, whether it was generated or edited. No sources are needed."""
+"""Checks chips.json without the sources, whether the file was generated or edited."""
 
 import json
 import re
@@ -23,8 +23,7 @@ IDS = re.compile(r"^(\*|[0-9a-f]{4}(-[0-9a-f]{4})?( [0-9a-f]{4}(-[0-9a-f]{4})?)*
 CHIP = re.compile(r"^[a-z0-9][a-z0-9.-]*$")
 SPELLING = {"10de": re.compile(r"^\d{1,2}\.\d$"), "1002": re.compile(r"^gfx[0-9a-f]{3,4}$"),
             "8086": re.compile(r"^\d{2}\.\d{1,2}\.\d{1,2}$")}
-# Architectures that are missing in data/rules, because they are too old for any current build, or are the variant
-# of one board.
+# Architectures that data/rules does not contain, because no current build supports them, or because they are the variant of one board.
 NOT_IN_RULES = {"1.0", "1.1", "1.2", "1.3", "2.0", "2.1", "3.0", "3.2", "12.60.1", "12.61.7"}
 
 
@@ -105,7 +104,7 @@ def ids(document):
 
 
 def known_architectures(rules):
-    """The spellings of data/rules: capabilities, gfx targets, IP versions."""
+    """All architectures in data/rules: compute capabilities, gfx targets, IP versions."""
     cuda = json.loads((rules / "cuda_sm.json").read_text(encoding="utf-8"))
     intel = json.loads((rules / "intel_ip.json").read_text(encoding="utf-8"))
     return {row["sm"] for row in cuda["sm"]} | {row["ip"] for row in intel["ip"]} | NOT_IN_RULES

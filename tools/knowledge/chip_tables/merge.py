@@ -10,7 +10,7 @@ from .lint import chip_order
 
 HERE = pathlib.Path(__file__).parent
 INTEL = 0x8086
-NO_NAMES = {"MxGPU", "Radeon Graphics", "Radeon Series"}  # names of many cards do not identify one
+NO_NAMES = {"MxGPU", "Radeon Graphics", "Radeon Series"}  # names that many different cards share
 FIELDS = ("chip", "role", "kind", "form", "memory", "architecture", "name", "class")
 
 
@@ -20,12 +20,12 @@ def table(name):
 
 
 def shortest(name):
-    """A name in a device list, without the words that occur in all names."""
+    """The name in a device list without the words that all names contain."""
     return name.replace("AMD ", "").replace("NVIDIA ", "").replace("(TM)", "").replace("  ", " ").strip()
 
 
 def with_name(record, device, names):
-    """The name is included only if pci.ids has none."""
+    """Adds the name to the record if pci.ids has none."""
     called = record.pop("called", None)
     if called and device not in names and shortest(called) not in NO_NAMES:
         record["name"] = shortest(called)
@@ -33,7 +33,7 @@ def with_name(record, device, names):
 
 
 def gathered(sources):
-    """({vendor: {device: record}}, doubts) of all facts in the tables of other projects."""
+    """({vendor: {device: record}}, disagreements) from the tables of other projects."""
     names = {vendor: devices for vendor, (_, devices) in pci_ids.read(sources["pci_ids"].read("pci.ids")).items()}
     linux, runtime = sources["linux"], sources["intel_runtime"]
     listed = amd.device_list(sources["amd_devices"].read("DeviceInfo.cpp"))
@@ -53,7 +53,7 @@ def gathered(sources):
 
 
 def add_display_drivers(found, linux):
-    """Ids of the kernel's display-only drivers, for vendors that are in no table above."""
+    """Adds ids from the kernel's display-only drivers, for vendors that the other tables do not contain."""
     for driver in kernel.DRIVERS:
         if kernel.role_of(linux, driver) != "display":
             continue
@@ -63,7 +63,7 @@ def add_display_drivers(found, linux):
 
 
 def hand_rows(found):
-    """Writes the hand-written rows over the records; returns the rows that stand for all other ids of a vendor."""
+    """Replaces records with hand-written rows. Returns the rows that apply to all other ids of a vendor."""
     general = []
     for row in table("cards.json"):
         fields = {key: row[key] for key in FIELDS if row.get(key)}
@@ -83,7 +83,7 @@ def as_row(vendor, ids, record):
 
 
 def grouped(vendor, records):
-    """The rows of one vendor: ids whose records are the same share one."""
+    """The rows of a vendor. Ids with equal records share a row."""
     groups = {}
     for device, record in records.items():
         key = json.dumps([{name: record.get(name) for name in FIELDS}, list(dict.fromkeys(record["source"]))])
@@ -92,7 +92,7 @@ def grouped(vendor, records):
 
 
 def chips(sources):
-    """All rows of "chips", sorted by vendor and first id, and the doubts."""
+    """All rows of "chips", sorted by vendor and first id, and the disagreements between the sources."""
     found, doubts = gathered(sources)
     add_display_drivers(found, sources["linux"])
     general = hand_rows(found)

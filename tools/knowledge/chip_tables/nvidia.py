@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's GPUs: pci.ids has the names of the chips, nouveau their numbers, and Mesa the compute capability for each number."""
+"""NVIDIA's GPUs: names of chips from pci.ids, chip numbers from nouveau, and compute capabilities by chip number from Mesa."""
 
 import re
 
@@ -13,15 +13,14 @@ PRODUCT = re.compile(r"^\| (.+?)\s*\| ([0-9A-F]{4})(?: [0-9A-F]{4})*\s*\|$", re.
 SM = re.compile(r"chipset (>=|==) (0x[0-9a-fA-F]+)\)\s*return (\d+);")
 INTEGRATED = {"c51", "c61", "c67", "c68", "c73", "c77", "c78", "c79", "mcp79", "mcp89", "nv1a", "nv1f", "nv0a", "nv2a",
               "gb20b", "gb10b"}
-# Names in pci.ids → nouveau's names for the chips.
+# Chip names in pci.ids → chip names in nouveau.
 CHIPSETS = {"c51": "C51", "c61": "C61", "c67": "C67", "c68": "C68", "c73": "C73", "c77": "MCP77", "c78": "MCP78",
             "c79": "MCP79", "gt200b": "GT200", "gk180": "GK110B", "nv48": "NV45", "nv37": "NV36", "nv38": "NV35",
             "nv39": "NV36", "nv19": "NV18"}
-# Compute capabilities that are missing in nouveau and in this Mesa version. Source: NVIDIA's list
-# of CUDA GPUs.
+# Compute capabilities of chips that nouveau or this Mesa version does not contain. Source: NVIDIA's list of CUDA GPUs.
 CAPABILITY = {"gk210": "3.7", "gb100": "10.0", "gb102": "10.0", "gb110": "10.3", "gb112": "10.3", "gb202": "12.0",
               "gb203": "12.0", "gb205": "12.0", "gb206": "12.0", "gb207": "12.0", "gb20b": "12.1", "gb10b": "11.0"}
-# For these chips, NVIDIA's list has compute capability 1.1 and Mesa has 1.2, so none is given.
+# For these chips, NVIDIA's list has compute capability 1.1 and Mesa has 1.2, so chips.json has none.
 DISPUTED = {"c77", "c78", "c79", "mcp79"}
 SUPERCHIP = re.compile(r"GH200|GB200|GB300")
 NO_DRIVER = re.compile(r"^NV[1-3]$")
@@ -34,7 +33,7 @@ def capability_by_chipset(text):
 
 
 def capability(chipset, rules):
-    """"8.6" for 0x172; None for a chip that cannot compute."""
+    """The compute capability of a chip, for example "8.6" for 0x172; None for a chip that cannot compute."""
     for how, number, sm in rules:
         if chipset == number if how == "==" else chipset >= number:
             return f"{sm // 10}.{sm % 10}"
@@ -42,7 +41,7 @@ def capability(chipset, rules):
 
 
 def chip_of(name):
-    """ga102 for "GA102GL [RTX A6000]"; None if the device is not a GPU."""
+    """The chip in a device's name, for example ga102 for "GA102GL [RTX A6000]"; None if the device is not a GPU."""
     if name.startswith("nForce") and "NV1A" in name:
         return "nv1a"
     if name.startswith("nForce2 IGP"):
@@ -74,7 +73,7 @@ def is_integrated(chip):
 
 
 def architecture_of(chip, chipsets, rules):
-    """(capability, the sources for it)."""
+    """The compute capability of a chip, and its sources."""
     if chip in CAPABILITY:
         return CAPABILITY[chip], ["nvidia-list"]
     number = chipset_of(chip, chipsets)

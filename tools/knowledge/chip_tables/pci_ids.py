@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pci.ids: names of vendors and devices."""
+"""Reads the names of vendors and devices from pci.ids."""
 
 import re
 
 
 def read(text):
-    """{vendor: (name, {device: name})}, ids as numbers; stops at the list of classes."""
+    """{vendor: (name, {device: name})}. Ids are numbers. Reading stops at the list of classes."""
     vendors, devices = {}, None
     for line in text.splitlines():
         if line.startswith("C "):

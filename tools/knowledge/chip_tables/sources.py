@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source of a table: a git directory at a commit, a folder, or one file."""
+"""The sources of a table: a git directory at a commit, a folder, or a file."""
 
 import functools
 import pathlib
@@ -7,7 +7,7 @@ import subprocess
 
 
 class MissingSource(Exception):
-    """A source, or a file in one, cannot be read. The text contains its name."""
+    """A source, or a file in a source, cannot be read. The text contains its name."""
 
 
 class GitSource:
@@ -55,7 +55,7 @@ class FolderSource:
 
 
 def source_from(argument):
-    """The source that `PATH` or `PATH@COMMIT` names. For a folder that is not a git directory, the `@` is required."""
+    """The source for an argument PATH or PATH@COMMIT. If the folder is not a git directory, `@` is required."""
     path, _, commit = argument.partition("@")
     folder = pathlib.Path(path)
     if folder.is_file():
