@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that gpuprobe accepts a manifest: with gpuprobectl, or against the schema where it is not installed."""
+"""Checks that gpuprobe accepts a manifest, with gpuprobectl or, if gpuprobectl is not installed, with the schema."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def check_by_schema(validator_of, text):
 
 
 def check(manifest):
-    """Returns what the manifest was checked with; None when neither gpuprobectl nor jsonschema is installed."""
+    """Returns the name of the checker; None if neither gpuprobectl nor jsonschema is installed."""
     text = json_line(manifest).rstrip()
     with within("manifest"):
         checked_size(text, MAX_MANIFEST)

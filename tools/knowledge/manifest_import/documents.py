@@ -26,12 +26,12 @@ KINDS = {
 
 
 class Refusal(Exception):
-    """Why an input is not accepted: "place: reason"."""
+    """The reason why an input is rejected: "place: reason"."""
 
 
 @contextlib.contextmanager
 def within(place):
-    """Adds the place to the beginning of each Refusal that is raised inside."""
+    """Adds the place to the beginning of each Refusal that is raised in this context."""
     try:
         yield
     except Refusal as problem:
@@ -39,7 +39,7 @@ def within(place):
 
 
 def scrubbed(text, limit=256):
-    """The text without unprintable characters (each becomes U+FFFD), cut to that many bytes of UTF-8."""
+    """The text in which U+FFFD replaces each unprintable character, cut to that many bytes of UTF-8."""
     return UNPRINTABLE.sub("\ufffd", text).encode()[:limit].decode(errors="ignore")
 
 
@@ -79,7 +79,7 @@ def parse_json(data, limit):
 
 
 class Members(dict):
-    """An object, and a key that its text has twice; None without one."""
+    """The members of an object, and a key that occurs twice in its text; None if there is no such key."""
 
     repeated = None
 
@@ -92,7 +92,7 @@ class Members(dict):
 
 
 def integer(text):
-    """Integers of more than 64 bits become floating-point numbers."""
+    """Parses an integer. Integers of more than 64 bits become floating-point numbers."""
     return int(text) if len(text) <= 20 and -(1 << 63) <= int(text) < 1 << 64 else float(text)
 
 
@@ -116,12 +116,12 @@ def check_tree(node, depth):
 
 
 def path_part(key):
-    """A key as a part of a path: quoted when it is more than a word."""
+    """The key as a part of a path. A key that is more than one word is quoted."""
     return key if re.fullmatch("[A-Za-z0-9_-]{1,64}", key) else f'["{scrubbed(key, 64)}"]'
 
 
 class Json:
-    """A value of a document, and its path there ("assets[3].size")."""
+    """A value in a document, with its path ("assets[3].size")."""
 
     def __init__(self, value, path=""):
         self.value, self.path = value, path
@@ -130,20 +130,20 @@ class Json:
         raise Refusal(f"{self.path}: {problem}" if self.path else problem)
 
     def expect(self, kind):
-        """The bare value, which must be of that kind."""
+        """The value itself. Refuses the value if it has another kind."""
         if not KINDS[kind](self.value):
             found = next(name for name, holds in KINDS.items() if holds(self.value))
             self.refuse(f"expected {kind}, found {found}")
         return self.value
 
     def at(self, key):
-        """The member with that key; null if there is none."""
+        """The member with that key; null if the member is missing."""
         part = path_part(key)
         dot = "." if self.path and not part.startswith("[") else ""
         return Json(self.expect("object").get(key), f"{self.path}{dot}{part}")
 
     def children(self):
-        """Items of a list, members of an object; nothing for other values."""
+        """The items of a list, or the members of an object; nothing for other values."""
         if isinstance(self.value, dict):
             return [self.at(key) for key in self.value]
         items = self.value if isinstance(self.value, list) else []
@@ -155,11 +155,11 @@ class Json:
         return self.at(key).expect(kind)
 
     def optional(self, key, kind="string", default=None):
-        """The value, or the default if the value is null or missing."""
+        """The value of a member, or the default if the member is null or missing."""
         return default if self.at(key).value is None else self.at(key).expect(kind)
 
     def items(self, key):
-        """Items of a list that may be missing."""
+        """The items of a list; nothing if the list is missing."""
         if key not in self.expect("object"):
             return []
         self.at(key).expect("array")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GitHub release, as its API gives it, and an overlay (gpuprobe.overlay/1) that says what each file needs."""
+"""Converts a GitHub release from GitHub's API to a manifest. An overlay (gpuprobe.overlay/1) contains the requirements of each file."""
 
 import dataclasses
 
@@ -35,7 +35,7 @@ class Overlay:
 
 
 def matches(pattern, text):
-    """Whether the text is the pattern, in which each `*` stands for any text."""
+    """Whether the text matches the pattern, in which each `*` matches any text."""
     first, *rest = pattern.split("*")
     if not rest:
         return pattern == text
@@ -100,7 +100,7 @@ def place(asset, overlay, platforms):
 
 
 def convert(release, overlay):
-    """The manifest, and "name: why" of each file that is left out."""
+    """The manifest, and "name: reason" for each file that is left out."""
     with within("overlay"):
         overlay = overlay_from(parse_json(overlay, MAX_MANIFEST))
     with within("release"):

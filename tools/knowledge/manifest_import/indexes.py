@@ -38,7 +38,7 @@ def github_release(data):
 
 
 def version_of(text):
-    """The version as numbers for comparisons; None if it is not a release, for instance 2.15.0.dev1."""
+    """The version as numbers for comparisons; None if it is not a release, for example 2.15.0.dev1."""
     return tuple(int(part) for part in text.split(".")) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9}){0,3}", text) else None
 
 
@@ -65,7 +65,7 @@ def names_in_index(data):
 
 
 def newest_wheels(data):
-    """The newest version of each processor architecture among the wheels for Linux that an index lists."""
+    """The newest version for each processor architecture among the wheels for Linux in an index."""
     newest = {}
     for name in names_in_index(data)[:MAX_FILES]:
         parts = name.removesuffix(".whl").split("-")
@@ -79,12 +79,12 @@ def newest_wheels(data):
 class Project:
     name: str
     version: str
-    glibc: dict  # architecture → the oldest glibc with which one of its wheels runs, as numbers; None: unknown
-    is_for_all: bool  # there is a source package, or a wheel for every platform
+    glibc: dict  # architecture → the oldest glibc with which any of its wheels runs, as numbers; None: unknown
+    is_for_all: bool  # whether there is a source package, or a wheel for every platform
 
 
 def glibc_of(tag):
-    """{architecture: the oldest glibc} of a wheel's platform tag, which may be several joined by dots."""
+    """{architecture: oldest glibc} for a wheel's platform tag, which may contain several tags joined by dots."""
     found = {}
     for part in tag.split("."):
         exact, legacy = GLIBC.fullmatch(part), re.fullmatch(r"(manylinux[0-9]+)_(x86_64|aarch64)", part)
@@ -119,13 +119,15 @@ class Code:
 
 
 def capability_of(word):
-    """The compute capability of 75, 75-real or 75-virtual as text; None for kernels that run on only one chip or family, such as 90a."""
+    """The compute capability in 75, 75-real or 75-virtual as text; None for kernels that run only on one chip or family, for example
+    90a."""
     number = re.fullmatch("([0-9]{1,3})([0-9])(-real|-virtual)?", word)
     return f"{number[1]}.{number[2]}" if number else None
 
 
 def code_of(variables):
-    """PTX stands for itself alone: beside machine code of the same capability it is for chips that Ollama does not give the folder."""
+    """The kernels that a preset builds. Only PTX without machine code of the same capability is listed, because other PTX is for chips
+    to which Ollama does not give this folder."""
     words = [word for word in variables.get("CMAKE_CUDA_ARCHITECTURES", "").split(";") if capability_of(word)]
     targets = [word.split(":")[0] for word in variables.get("AMDGPU_TARGETS", "").split(";") if word]
     return Code([capability_of(word) for word in words if not word.endswith("-virtual")],
@@ -141,7 +143,8 @@ def inherited(preset):
 
 
 def variables_of(presets, name, known):
-    """The preset's own variables and the inherited ones, of which the first has precedence. `known` caches them, and prevents endless recursion."""
+    """The variables that a preset sets or inherits. The preset's own variables come first, and the first parent has precedence over the
+    others. `known` caches the results, and prevents endless recursion."""
     if name not in known:
         known[name] = found = {}
         for parent in reversed(inherited(presets[name])):
@@ -154,7 +157,7 @@ def variables_of(presets, name, known):
 
 
 def ollama_presets(data):
-    """folder → Code, of the presets that are built for Linux: not those of Windows, and none that the builder completes."""
+    """{folder: Code} of the presets for Linux. Presets for Windows, and presets that the builder has to complete, are left out."""
     listed = parse_json(data, MAX_INDEX).items("configurePresets")
     if len(listed) > MAX_PRESETS:
         raise Refusal(f"over {MAX_PRESETS} presets")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layout of data/knowledge/applications: an indentation of two spaces, and everything that fits is on one line."""
+"""Formats data/knowledge/applications with an indentation of two spaces. Values that fit are on one line."""
 
 import json
 
 WIDTH = 119  # columns of a line
-FILL = 106  # columns of a line of a list of short words
+FILL = 106  # columns of a line in a list of short words
 
 
 def on_one_line(value, is_outermost=True):
@@ -39,7 +39,7 @@ def lines_of_list(items, depth):
 
 
 def laid_out(value, depth=0, column=0):
-    """The value as text without an end of line; it begins in that column, at that depth."""
+    """The value as text without a line end. The text begins in column `column`, at nesting depth `depth`."""
     whole = on_one_line(value)
     if not isinstance(value, (dict, list)) or not value or depth > 0 and column + len(whole) <= WIDTH:
         return whole

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LocalAI's backend/index.yaml: the images of one backend, by capability.
+"""Converts LocalAI's backend/index.yaml to a manifest with the images of one backend, by capability.
 
 Source: mudler/LocalAI@82c191af
 """
@@ -12,7 +12,7 @@ from .documents import MAX_LIST, Refusal, scrubbed, within
 from .yaml_tree import Mapping, members_of, parse_yaml
 
 MAX_ENTRIES = 4096
-MAX_NAMED = 8  # entries in an error message
+MAX_NAMED = 8  # maximum number of entries in an error message
 
 
 def cuda(priority, **device):
@@ -51,7 +51,7 @@ CAPABILITIES = {
 @dataclasses.dataclass
 class Entry:
     name: str
-    uri: str  # empty: no URI
+    uri: str  # empty: the entry has no URI
     capabilities: Mapping | None
 
 
@@ -84,7 +84,7 @@ def entries_of(root):
 
 
 def chosen_entry(entries, name):
-    """The entry of that name that has capabilities; without a name, the only one that has any."""
+    """The entry with that name that lists capabilities. Without a name, the only entry that does."""
     fit = [entry for entry in entries if entry.capabilities is not None and not entry.uri and name in ("", entry.name)]
     if len(fit) == 1 or fit and name:
         return fit[0]
@@ -95,14 +95,15 @@ def chosen_entry(entries, name):
 
 
 def toolkit_of(ref, major):
-    """12.0 for "…-gpu-nvidia-cuda-12-llama-cpp"; for tags that name none, the capability's major version."""
+    """The toolkit version in a tag, for example 12.0 for "…-gpu-nvidia-cuda-12-llama-cpp". If the tag contains none, the capability's
+    major version is used."""
     found = re.search("-cuda-([^-]*)", ref)
     named = re.fullmatch("[0-9]{1,9}", found[1]) if found else None
     return f"{int(named[0]) if named else major}.0"
 
 
 def unfit(key, ref):
-    """The reason why the image is not for this capability: some capabilities refer to an image that was built for another one."""
+    """The reason why the image does not fit the capability: some capabilities refer to an image that was built for another capability."""
     if "://" in ref:
         return "not an OCI reference"
     if key in ("default", "cpu"):
@@ -130,7 +131,7 @@ def place(key, backend, references, platforms):
 
 
 def capabilities_of(backend):
-    """The backend that each capability names, by capability and in the order of their names."""
+    """{capability: name of the backend's entry}, sorted by name."""
     with within("capabilities"):
         members = members_of(backend.capabilities)
     for key, named in sorted(members.items()):
@@ -140,7 +141,7 @@ def capabilities_of(backend):
 
 
 def convert(index, name=""):
-    """The manifest, and "capability: why" of each that is left out."""
+    """The manifest, and "capability: reason" for each capability that is left out."""
     with within("index"):
         entries = entries_of(parse_yaml(index, MAX_LIST))
         backend = chosen_entry(entries, name)

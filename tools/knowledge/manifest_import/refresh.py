@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the manifests of applications again from their projects' own indexes: what there is to fetch, in which version.
+"""Updates the manifests of applications from the indexes of their projects: which files are available, and in which version.
 
-What a build needs is said by no index but Ollama's, which has what each folder has kernels for. It stays as the document has it, a
-build whose name is new is not taken, and one that is gone is left out.
+Only Ollama's index contains requirements: the kernels in each folder. All other requirements stay as they are in the data file. New builds
+are not added, and builds that no longer exist are removed.
 """
 
 import copy
@@ -19,7 +19,7 @@ BACKEND = "llama-cpp"  # the entry of LocalAI's gallery that the data file descr
 
 
 class Renewal:
-    """A data file that is being updated. For an application, `now` has the manifest; other data files have none."""
+    """A data file that is being updated. For an application, `now` contains the manifest; other data files have no manifest."""
 
     def __init__(self, document, path=None):
         self.before, self.document, self.path = document, copy.deepcopy(document), path
@@ -43,7 +43,7 @@ class Renewal:
         del self.now["platforms"][platform]["variants"][name]
 
     def date(self, day):
-        """Sets the dates: the data file is valid from that day on, for half a year."""
+        """Sets the dates. The data file is valid for half a year, starting on that day."""
         end = (day.replace(day=1) + datetime.timedelta(days=184)).replace(day=min(day.day, 28))
         self.now["issued"], self.now["expires"] = (f"{each}T00:00:00Z" for each in (day, end))
 
@@ -55,13 +55,13 @@ def architecture_of(platform):
 # GitHub ---------------------------------------------------------------------------------------------------------------
 
 def asset_of(url, repository, tag):
-    """The name of the file from this release; None if the file is from another release."""
+    """The name of a file in this release; None if the URL belongs to another release."""
     start = f"https://github.com/{repository}/releases/download/{tag}/"
     return url.removeprefix(start) if url.startswith(start) else None
 
 
 def renew_file(file, asset, release, old):
-    """Replaces the old file with the file of the release. Returns the name if the release lacks the file, or None."""
+    """Replaces the file with the one from the release. Returns the file's name if the release lacks it, otherwise None."""
     name = asset.replace(old, release.tag)
     if name not in release.assets:
         return name
@@ -71,7 +71,7 @@ def renew_file(file, asset, release, old):
 
 
 def files_of(artifact):
-    """The file itself and its companions, each with its URL."""
+    """The file itself and its companions, each with a URL."""
     for file in (artifact, *artifact.get("companion_files", [])):
         if file.get("urls"):
             yield file, file["urls"][0]
@@ -99,7 +99,7 @@ def renew_by_release(renewal, repository, release):
 
 
 def renew_archives(renewal, release):
-    """A folder in an archive of the release that the application is about: the archive's name has no version."""
+    """Updates variants that use a folder in an archive of the application's own release. The archive's name contains no version."""
     for platform, name, variant in renewal.variants():
         archive = variant["artifact"].get("x-archive")
         if archive is None:
@@ -114,7 +114,7 @@ def renew_archives(renewal, release):
 
 
 def note_new_assets(renewal, release, known):
-    """Notes new files whose names have the common beginning of the known names."""
+    """Notes new files whose names begin like the known names."""
     start = os.path.commonprefix([name for name in known if name.startswith(known[0].split("-")[0])])
     for name in sorted(set(release.assets) - set(known)):
         if name.startswith(start):
@@ -128,7 +128,7 @@ def dotted(version, parts=2):
 
 
 def renew_by_wheels(renewal, lists):
-    """lists: the name of an index → the newest version of each architecture there."""
+    """Updates variants from PyTorch's indexes. `lists`: name of an index → newest version for each architecture."""
     known = set()
     newest = max((version for each in lists.values() for version in each.values()), default=None)
     for platform, name, variant in renewal.variants():
@@ -150,7 +150,7 @@ def renew_by_wheels(renewal, lists):
 
 
 def note_age(variant, there, newest):
-    """Notes indexes whose newest version is older, because pip would install that version from them."""
+    """Records the version for an index whose newest version is older, because pip would install that version from it."""
     if there[:2] < newest[:2]:
         variant["version"] = dotted(there)
     else:
@@ -160,7 +160,7 @@ def note_age(variant, there, newest):
 # PyPI -----------------------------------------------------------------------------------------------------------------
 
 def normal(project):
-    """PEP 503."""
+    """The normalized name of a project (PEP 503)."""
     return re.sub("[-_.]+", "-", project).lower()
 
 
@@ -213,7 +213,7 @@ def renew_by_gallery(renewal, gallery):
 # Ollama ---------------------------------------------------------------------------------------------------------------
 
 def renew_by_presets(renewal, folders):
-    """folders: the name of a folder of libraries → the kernels that its preset names."""
+    """Updates variants from Ollama's presets. `folders`: name of a folder of libraries → the kernels in its preset."""
     known = set()
     for platform, name, variant in renewal.variants():
         folder = variant["artifact"].get("ref", "").rpartition("/")[2]
@@ -230,8 +230,8 @@ def renew_by_presets(renewal, folders):
 
 
 def renew_code(renewal, place, device, code):
-    """Replaces the kernels in the data file with those of the preset. Where the GPUs of one build need different drivers, the document says
-    which: a person has to."""
+    """Replaces the kernels in the data file with those of the preset. If the GPUs of a build need different drivers, a person has to
+    divide the kernels among the alternatives."""
     alternatives = device if isinstance(device, list) else [device]
     there = merged_code(alternatives)
     if there == {key: set(words) for key, words in vars(code).items()}:

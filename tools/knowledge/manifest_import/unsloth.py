@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unsloth's llama-prebuilt-manifest.json, and the llama-prebuilt-sha256.json beside it.
+"""Converts Unsloth's llama-prebuilt-manifest.json, with the digests in llama-prebuilt-sha256.json, to a manifest.
 
 Source: unslothai/unsloth, studio/install_llama_prebuilt.py
 """
@@ -19,13 +19,13 @@ class Prebuilt:
     toolkit: str | None
     capabilities: list  # without a dot: "86" is 8.6, "120" is 12.0
     rank: int
-    targets: set  # targets of AMD's GPUs
+    targets: set  # gfx targets
 
 
 @dataclasses.dataclass
 class Hashes:
     tag: str
-    files: dict  # repository and SHA-256 by the file's name
+    files: dict  # file name → repository and SHA-256
 
 
 def prebuilt_from(entry):
@@ -49,13 +49,13 @@ def clamped(number):
 
 
 def priority_of(artifact, line):
-    """The priority is the same as in its installer: newest runtime first, then the build for the fewest capabilities, then the lower rank."""
+    """The sort key, as in Unsloth's installer: newest runtime first, then the build for the fewest capabilities, then the lowest rank."""
     span = int(artifact.capabilities[-1]) - int(artifact.capabilities[0])
     return 1_000_000 * line - 1000 * clamped(span) - clamped(artifact.rank)
 
 
 def cuda_variant(artifact):
-    """The variant for CUDA. Each NVIDIA GPU needs kernels for its own architecture."""
+    """The CUDA variant. Each NVIDIA GPU needs kernels for its own architecture."""
     line = re.fullmatch("cuda0*([0-9]{1,2})", artifact.line)
     if not line or not artifact.capabilities:
         return None
@@ -106,7 +106,7 @@ def place(artifact, hashes, platforms):
 
 
 def convert(listing, hashes):
-    """The manifest, and "name: why" of each file that is left out."""
+    """The manifest, and "name: reason" for each file that is left out."""
     with within("list"):
         root = parse_json(listing, MAX_LIST)
         manifest = {"schema": "gpuprobe.variants/1", "name": root.required("component"),

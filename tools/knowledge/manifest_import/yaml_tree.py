@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""YAML with limits: None, str, list and Mapping. An alias is a reference to what it names: nothing is ever expanded."""
+"""Parses YAML with limits into None, str, list and Mapping. An alias becomes a reference to the same object and is never copied."""
 
 import yaml
 
@@ -19,7 +19,7 @@ class MergeKey(str):
 
 
 class Mapping(dict):
-    """The members of a mapping, without the merged mappings, which are in `merged`."""
+    """The members of a mapping, without the members of merged mappings, which are in `merged`."""
 
     def __init__(self):
         super().__init__()
@@ -43,11 +43,11 @@ class Mapping(dict):
 
 
 class Builder:
-    """Builds the tree from events: PyYAML's own loaders have no limits and let keys appear twice."""
+    """Builds the tree from events, because PyYAML's own loaders have no limits and accept duplicate keys."""
 
     def __init__(self):
         self.documents, self.nodes, self.root = 0, 0, None
-        self.open = []  # all lists and mappings that have not ended, with the key of the next value
+        self.open = []  # all lists and mappings that have not ended, each with the key of its next value
         self.anchors = {}
 
     def take(self, event):
@@ -101,7 +101,7 @@ def scalar(event):
 
 
 def parse_yaml(data, limit):
-    """Parses one YAML document. Every scalar becomes a text or None."""
+    """Parses one YAML document. Every scalar becomes a string or None."""
     text = decoded(checked_size(data, limit), "YAML")
     builder = Builder()
     mark = None
@@ -121,9 +121,10 @@ def parse_yaml(data, limit):
 
 
 def members_of(mapping):
-    """Its members and those that it merges: its own count first, then those of the first mapping merged.
+    """The members of a mapping and of the mappings that it merges. The mapping's own members have precedence, then those of the first
+    merged mapping.
 
-    At most MAX_MERGES mappings are merged, so that a cycle ends too. Source: https://yaml.org/type/merge.html
+    At most MAX_MERGES mappings are merged, so that a cycle also ends. Source: https://yaml.org/type/merge.html
     """
     if not isinstance(mapping, Mapping):
         raise Refusal("not a mapping")
