@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables of a CMake file: set(), list(APPEND), list(REMOVE_ITEM) and if() with the conditions that the rules need.
+"""Reads variables from a CMake file. Supports set(), list(APPEND), list(REMOVE_ITEM), and if() with the conditions that the rules need.
 
-Other commands are passed over, unless they name the variable that is asked for. Source: cmake-language(7), if() and list() of cmake-commands(7)
+Other commands are ignored unless they name the requested variable. Source: cmake-language(7), if() and list() of cmake-commands(7)
 """
 
 import re
@@ -101,13 +101,13 @@ class Variables:
 
 
 class Run:
-    """Goes through the commands. A condition is only read in a branch that is taken and has the variable somewhere inside."""
+    """Runs the commands. An if() is evaluated only if it is in a branch that is taken and contains the variable."""
 
     def __init__(self, text, wanted, known):
         self.commands, self.wanted, self.variables = commands_of(text), wanted, Variables(known)
 
     def ends_at(self, place, names):
-        """The place of the next command of these names on this level of if(), from `place` on."""
+        """The index of the next command with one of these names at this level of if(), starting at `place`."""
         depth = 0
         for number in range(place, len(self.commands)):
             name = self.commands[number][0]
@@ -176,7 +176,7 @@ class Run:
 
 
 def commands_before(commands, name):
-    """The commands before the first command of that name. An if() that is still open at this position ends there."""
+    """The commands before the first command with that name. An if() that is still open at this position ends there."""
     end = next((number for number, (each, _) in enumerate(commands) if each == name), None)
     if end is None:
         raise Refusal(f"no {scrubbed(name)}()")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions of GitHub workflows: operators, literals, contexts, and the functions that the rules need.
+"""Evaluates expressions of GitHub workflows: operators, literals, contexts, and the functions that the rules need.
 
 Source: https://docs.github.com/en/actions/reference/workflows-and-actions/expressions
 """
@@ -47,7 +47,7 @@ def tokens_of(text):
 
 
 class Reading:
-    """Evaluates while it reads; `known` has the values of names such as matrix.os."""
+    """A parser that evaluates the expression while it reads it. `known` contains the values of names such as matrix.os."""
 
     def __init__(self, text, known):
         self.text, self.known, self.tokens = text, known, tokens_of(text)
@@ -119,7 +119,7 @@ class Reading:
 
 
 def evaluate(text, known):
-    """The value of the expression without ${{ }}. An unknown name or function is refused."""
+    """The value of the expression without ${{ }}. Unknown names and functions are refused."""
     reading = Reading(text, known)
     value = reading.either()
     if reading.tokens:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables of a Python function: assignments, lists that grow, and if with the conditions that the rules need.
+"""Reads variables of a Python function. Supports assignments, lists that grow, and `if` with the conditions that the rules need.
 
-Nothing is executed. A condition is only read where it decides about the variable. Source: the Python Language Reference, sections 6 and 7
+Nothing is executed. A condition is evaluated only if the variable depends on it. Source: the Python Language Reference, sections 6 and 7
 """
 
 import ast
@@ -26,7 +26,7 @@ class Function:
 
     @staticmethod
     def version(value):
-        """{"version": "12.9"} is a version."""
+        """The version in a value such as {"version": "12.9"}."""
         return version_of(value["version"]) if isinstance(value, dict) else value
 
     def concerns(self, node):
@@ -65,7 +65,7 @@ class Function:
         self.values[self.wanted] = [*self.values[self.wanted], self.value(node.args[0])]
 
     def value(self, node):
-        """`known` may have the value of any expression, by its text."""
+        """The value of an expression. `known` may contain the values of any expressions, by their source text."""
         if (text := ast.unparse(node)) in self.values:
             return self.values[text]
         if isinstance(node, ast.Constant):
@@ -94,7 +94,7 @@ class Function:
 
 
 def variable_in(text, name, wanted, known):
-    """The variable at the end of the function. `known` has the values of others, as of parameters."""
+    """The value of the variable at the end of the function. `known` contains the values of other variables, for example of parameters."""
     try:
         functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef) and node.name == name]
     except (SyntaxError, ValueError):

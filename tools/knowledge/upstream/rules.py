@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of rules (tools/knowledge/rules.json): which reader finds a fact in the file that a document cites, and where the document has its value.
+"""Applies the rules in tools/knowledge/rules.json. A rule names the reader that finds a fact in the file that a data file cites, and the
+place of the value in the data file.
 
-FOLDER/files/OWNER+NAME/PATH is the file as it is now, FOLDER/files/OWNER+NAME@COMMIT/PATH as it was at the commit that is cited.
-A fact about the past ("pinned") is only compared with the latter. INDEXES has the files of facts that cite an address.
+FOLDER/files/OWNER+NAME/PATH is the current file. FOLDER/files/OWNER+NAME@COMMIT/PATH is the file at the cited commit.
+A fact about the past ("pinned") is compared only with the cited commit. INDEXES lists the files for facts that cite an address.
 """
 
 import dataclasses
@@ -30,7 +31,7 @@ READERS = {
     "each": lambda data, text, a: texts.each_match(text, a["pattern"], a.get("within")),
     "matrix": lambda data, text, a: workflow.values_in_matrix(data, a["job"], a["key"], a.get("where")),
     "environment": lambda data, text, a: workflow.environment_value(data, a["job"], a["variable"], a["known"]),
-    "contains": None,  # the texts of the document itself; see contained()
+    "contains": None,  # searches for the texts in the data file; see contained()
     "preset": lambda data, text, a: vars(ollama_presets(data).get(a["folder"]) or refuse(f"no folder {a['folder']}"))[a["part"]],
 }
 INDEXES = ((r"https://(?:api\.github\.com/repos|github\.com)/([\w.-]+)/([\w.-]+)/releases/tags?/([\w.-]+)", "github/{}+{}@{}.json"),
@@ -48,7 +49,7 @@ def refuse(why):
 
 
 def words_of(value):
-    """A list of texts, from a list or from a text with separators."""
+    """A list of words, from a list or from a text with separators."""
     items = sorted(value) if isinstance(value, (set, frozenset)) else value if isinstance(value, (list, tuple, dict)) else [value]
     return list(dict.fromkeys(word for item in items for word in re.split(r"[;,\s]+", str(item).strip()) if word))
 
@@ -100,13 +101,13 @@ def without_markup(text):
 
 
 def leaves(value, item):
-    """The texts of a list; of a pair in it, the one with that number."""
+    """The items of a list as texts. If an item is a pair, its element number `item` is used."""
     values = sorted(value) if isinstance(value, (set, frozenset)) else value if isinstance(value, (list, tuple, dict)) else [value]
     return [str(each[item] if isinstance(each, (list, tuple)) else each) for each in values]
 
 
 def chosen(rule, value):
-    """The items that match the pattern `only`: their groups, or all of each without a group."""
+    """The items that match the pattern `only`. If the pattern has a group, only the group's text is used."""
     if "only" not in rule and "item" not in rule:
         return value
     found = [re.fullmatch(rule.get("only", "(.*)"), each, re.DOTALL) for each in leaves(value, rule.get("item", -1))]
@@ -114,7 +115,7 @@ def chosen(rule, value):
 
 
 def renamed(names, value):
-    """The words in the document's language. A word without a name is refused, one whose name is null is left out."""
+    """The words in the terms of the data file. A word without a name is refused, and a word whose name is null is left out."""
     for word in value if isinstance(value, list) else [value]:
         if word not in names:
             refuse(f"a word that has no name here: {word}")
@@ -126,18 +127,18 @@ def formed(form, value):
 
 
 def with_libraries(table, documents):
-    """The table, and the kernels of each version of these libraries in `libraries`."""
+    """The table of rules, with the kernels of each library version in `libraries`."""
     kernels = {f"{document['name']} {version}": lists for document in documents for version, lists in document["versions"].items()}
     return {**table, "libraries": kernels}
 
 
 def kernels_of(libraries, name, form):
-    """The targets for which the library has kernels. An empty list if it has no kernels of that form."""
+    """The targets for which the library has kernels. The list is empty if the library has no kernels of that form."""
     return libraries[name].get("sass" if form in ("sass", "ptx", "all code") else "gfx", [])
 
 
 def parts_of(table, rule):
-    """The libraries whose kernels limit those at the rule's places."""
+    """The libraries that limit the kernels at the rule's places."""
     return [name for entry in table.get("parts", []) if set(entry["applications"]) & set(rule.get("applications", []))
             and set(entry["is"]) & set(rule.get("is", [])) for name in entry["of"]]
 
@@ -155,13 +156,13 @@ def extracted(rule, data, table):
 
 
 def lacking(data, texts_of_document):
-    """The texts of the document that the file lacks. {words} match any text."""
+    """The texts in the data file that the cited file lacks. {words} match any text."""
     text = " ".join(decoded(data, "text").split())
     return [each for each in texts_of_document for part in re.split(r"\{[^{}]*\}", each) if " ".join(part.split()) not in text]
 
 
 def places(node, path):
-    """(container, key) of each value at that path, in which * is every member or item and ~1 is a slash."""
+    """(container, key) of each value at that path. `*` matches every member or item, and ~1 represents a slash."""
     key, _, rest = path.partition("/")
     key = key.replace("~1", "/")
     keys = (range(len(node)) if isinstance(node, list) else list(node)) if key == "*" else [int(key) if isinstance(node, list) else key]
@@ -180,7 +181,8 @@ def is_same(one, other, is_ordered=False):
 
 
 def values_at(document, rule):
-    """The values of the document that the rule is about; one list where a build has several alternatives ("joined")."""
+    """The values in the data file to which the rule applies. If a build has several alternatives ("joined"), their values are in one
+    list."""
     found = [(container, key) for path in rule["is"] for container, key in places(document, path)]
     if not found:
         refuse(f"the document has no {', '.join(rule['is'])}")
@@ -190,7 +192,8 @@ def values_at(document, rule):
 
 
 def compare(rule, document, value, libraries):
-    """(old value, place) of each that differs. A joined list has no place, because a person has to divide it."""
+    """(old value, place) of each value that differs. A joined list has no place, because a person has to divide it among the
+    alternatives."""
     if "expect" in rule:
         expected = kernels_of(libraries, rule["expect"]["library"], rule.get("as")) if isinstance(rule["expect"], dict) else rule["expect"]
         return [] if is_same(expected, value, rule.get("ordered")) else [(expected, None)]
@@ -198,7 +201,7 @@ def compare(rule, document, value, libraries):
 
 
 def facts_of(document, start):
-    """The facts with this text; if there are none, those that begin with it."""
+    """The facts with this text; if there are none, the facts whose text begins with it."""
     facts = document["source"]["facts"]
     return [fact for fact in facts if fact["of"] == start] or [fact for fact in facts if fact["of"].startswith(start)]
 
@@ -215,7 +218,7 @@ def index_of(address):
 
 
 def page_of(folder, address):
-    """The content that the folder has for that address. If the latest release is the requested release, it is used."""
+    """The content for that address in the folder. If the requested release is the latest release, its file is also used."""
     name = index_of(address)
     if name is None or (folder / name).is_file():
         return name and read_file(folder / name, MAX_INDEX)
@@ -239,7 +242,7 @@ def file_of(folder, fact, is_pinned):
 
 
 def has_block(data, count, digest):
-    """Whether that many lines in a row have this SHA-256."""
+    """Whether the data contains this number of consecutive lines with this SHA-256."""
     lines = data.splitlines(keepends=True)
     return any(hashlib.sha256(b"".join(lines[start:start + count])).hexdigest() == digest for start in range(len(lines) - count + 1))
 
@@ -280,7 +283,7 @@ def apply_rule(rule, document, folder, table, write):
 
 
 def contained(rule, document, data):
-    """If the file lacks a text of the document, a person has to find the replacement."""
+    """Compares the texts of the data file with the cited file. If the file lacks a text, a person has to find the replacement."""
     wanted = rule["expect"] if "expect" in rule else [word for _, value in values_at(document, rule) for word in leaves(value, -1)]
     wanted = [match[match.re.groups and 1] for word in wanted if (match := re.fullmatch(rule.get("only", "(.*)"), word))]
     missing = lacking(data, wanted or refuse("the document has no such text"))
@@ -295,7 +298,7 @@ def facts_without_rule(table, document):
 
 
 def check_parts(table, document):
-    """Whether each build of the document has only kernels that all its libraries have."""
+    """Checks that each build in the data file has only kernels that all its libraries have."""
     entries = [entry for entry in table.get("parts", []) if document["name"] in entry["applications"]]
     for entry, name in ((entry, name) for entry in entries for name in entry["of"]):
         result = Result(document["name"], f"kernels of {name}", "same")
@@ -307,7 +310,7 @@ def check_parts(table, document):
 
 
 def check_all(table, documents, folder, write=False):
-    """The results of all rules and of all facts checked by hand. `documents` has each document by its name."""
+    """The results of all rules, and of all facts that are checked by hand. `documents` contains the data files by name."""
     results = [apply_rule(rule, documents[name], folder, table, write)
                for rule in table["rules"] for name in rule["applications"] if name in documents]
     results += [check_by_hand(entry, documents[name], folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables of a shell script: assignments, if [[ ]] and case. A condition is only read where it decides about the variable.
+"""Reads variables of a shell script. Supports assignments, if [[ ]] and case. A condition is evaluated only if the variable depends on it.
 
 Source: bash(1), "Compound Commands", "Pattern Matching" and "Parameter Expansion"
 """
@@ -18,7 +18,7 @@ ENDS = set(STARTS.values())
 
 
 def lines_of(text):
-    """The lines without comments and here documents; continued lines are one."""
+    """The lines without comments and here documents. Continued lines are joined."""
     lines, ending = [], None
     for line in text.replace("\\\n", "").splitlines():
         if ending is not None:
@@ -114,7 +114,7 @@ class Script:
             raise Refusal(f"a line that cannot be read: {scrubbed(match[0])}")
 
     def branch(self, place, last):
-        """The first of if, elif and else that holds."""
+        """Runs the first branch of if, elif and else whose condition is true."""
         marks, depth = [place], 0
         for number in range(place + 1, last):
             word = first_word(self.lines[number])
@@ -161,7 +161,7 @@ class Script:
 
 
 def variable_in(text, wanted, known):
-    """The value of the variable at the end of the script. `known` has the values of others, as of arguments."""
+    """The value of the variable at the end of the script. `known` contains the values of other variables, for example of arguments."""
     script = Script(text, wanted, known)
     script.run(0, len(script.lines))
     if not script.values.get(wanted):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values in Python sources, Dockerfiles, Bazel's options, makefiles, JSON, YAML and TOML, and one place in any other text."""
+"""Reads values from Python sources, Dockerfiles, Bazel options, makefiles, JSON, YAML and TOML, and text at one place in any other file."""
 
 import ast
 import re
@@ -19,12 +19,12 @@ def only(found, what):
 
 
 def matched(text, pattern):
-    """What the one group of the pattern finds: the same value at each place."""
+    """The text of the pattern's only group. If the pattern matches several times, the texts must be equal."""
     return only(re.findall(pattern, text, re.MULTILINE), scrubbed(pattern))
 
 
 def each_match(text, pattern, within=None):
-    """What the group of the pattern finds, in the one place that `within` finds if that is given."""
+    """The texts of the pattern's group at each match. With `within`, only the place that matches `within` is searched."""
     found = re.findall(pattern, matched(text, within) if within else text, re.MULTILINE)
     if not found:
         raise Refusal(f"nothing found: {scrubbed(pattern)}")
@@ -32,7 +32,7 @@ def each_match(text, pattern, within=None):
 
 
 def python_value(text, name, path=()):
-    """The literal that is assigned to a name on the outermost level, or a part of it."""
+    """The literal that is assigned to a name at the top level, or a part of the literal."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
@@ -54,7 +54,7 @@ def python_value(text, name, path=()):
 
 
 def docker_argument(text, name):
-    """The default of an ARG, or the value of an ENV, in which arguments before it are replaced."""
+    """The default of an ARG, or the value of an ENV. References to earlier arguments are replaced."""
     values = {}
     for line in re.sub(r"\\\n", " ", text).splitlines():
         if match := re.match(r"(?:ARG|ENV)\s+(\w+)[= ]\"?([^\"\s]*)\"?", line):
@@ -78,7 +78,7 @@ def make_variable(text, condition, variable):
 
 
 def values_on(node, path):
-    """Each value on the path. `*` is every member or item, and NAME=VALUE the items that have this member."""
+    """Each value at the path. `*` matches every member or item, and NAME=VALUE matches the items that have this member."""
     if not path:
         return [node]
     key, rest = path[0], path[1:]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds out which version of a project a data file describes, and whether the project's index has a newer version.
 
-`releases` in tools/knowledge/rules.json names each document's index. FOLDER has it as it was fetched:
+`releases` in tools/knowledge/rules.json names the index for each data file. FOLDER contains the downloaded index:
 github/OWNER+NAME.json, pypi/PROJECT.json or npm/PACKAGE.json.
 """
 
@@ -26,7 +26,7 @@ class Version:
 
 
 def described(document):
-    """A library's document has several versions, the newest of them last."""
+    """The version that a data file describes. For a library with several versions, this is the last and newest."""
     return (document.get("manifest", {}).get("version") or document.get("version") or document["source"].get("version")
             or next(reversed(document.get("versions", {})), None))
 
@@ -36,13 +36,13 @@ def numbers(version):
 
 
 def is_newer(version, than):
-    """Compares as many numbers as the document has: 2.14 describes 2.14.1 as well."""
+    """Compares as many numbers as `than` contains, because a data file about 2.14 also describes 2.14.1."""
     known = numbers(than)
     return numbers(version)[:len(known)] > known
 
 
 def newest_in(folder, index):
-    """The newest version in the index; None if the folder does not have it."""
+    """The newest version in the index; None if the folder does not contain the index."""
     path = folder / index
     if not path.is_file():
         return None

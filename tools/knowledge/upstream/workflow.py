@@ -52,7 +52,8 @@ def matrix_entries(data, job):
 
 
 def add_included(entries, part, axes):
-    """An include extends the entries whose axes it does not change; if there are none, it is an entry of its own."""
+    """Adds an entry of `include`: it extends the entries whose axes it does not change. If there are no such entries, it is a separate
+    entry."""
     own = {key: value for key, value in part.items() if key in axes}
     extended = [entry for entry in entries if fits(entry, own)] if axes else []
     for entry in extended:
@@ -71,7 +72,7 @@ def values_in_matrix(data, job, key, where):
 
 
 def environment_value(data, job, variable, known):
-    """The variable after all steps whose `if` holds. `known` has the values of names that expressions use."""
+    """The value of the variable after all steps whose `if` is true. `known` contains the values of names in expressions."""
     root = members_of(parse_yaml(data, MAX_WORKFLOW))
     found = job_of(data, job)
     texts = {**mapping(root, "env"), **mapping(found, "env")}
