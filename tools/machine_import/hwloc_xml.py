@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hwloc topologies: a PCI tree to which hwloc has already added the devices of each API."""
+"""Converts hwloc topologies: PCI trees to which hwloc has already added the devices of each API."""
 
 import os
 import re
@@ -11,8 +11,7 @@ PCI_TYPE = re.compile(r"(\w{4}) \[(\w{4}):(\w{4})\] \[(\w{4}):(\w{4})\] (\w{2})"
 GPU_CLASSES = ("03", "0b40", "12")
 API_NAME = re.compile(r"(cuda|nvml|rsmi)(\d+)$|(opencl)(\d+)d(\d+)$")
 VENDORS = {"10de": "nvidia", "1002": "amd", "1a03": "aspeed", "102b": "matrox"}
-# This id has AMD's vendor id, but belongs to the 2D chip of servers. According to the corpus and pci.ids
-# ("ES1000"), this chip cannot compute.
+# This id has AMD's vendor id, but belongs to a 2D chip in servers ("ES1000" in pci.ids). According to the corpus, this chip cannot compute.
 DISPLAY_CHIPS = {("1002", "515e")}
 
 
@@ -61,7 +60,7 @@ def infos_of(element):
 
 
 def walk(element, bridges, root, functions):
-    """Collects GPU-like functions with the bridges above them and the API objects below."""
+    """Collects GPU-like functions, with the bridges above them and the API objects below them."""
     for child in element.findall("object"):
         kind = child.get("type")
         if kind == "Bridge" and child.get("bridge_pci") and not child.get("pci_busid"):
@@ -138,7 +137,7 @@ def expect(machine, function, facts):
 
 
 def facts_of(api, index, infos, address):
-    """The facts about an API object in the XML, under the keys that the worker uses."""
+    """The facts about an API object in the XML, with the same keys as the worker's facts."""
     size = infos.get("CUDAGlobalMemorySize") or infos.get("OpenCLGlobalMemorySize")
     total = int(re.match(r"\d+", size)[0]) * 1024 if size else None
     facts = {"index": index, "name": infos["GPUModel"], "vendor_id": None, "device_id": None, "pci": address,

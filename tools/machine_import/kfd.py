@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""KFD topologies of ROCm's Kubernetes device plugin: AMD GPUs as the amdkfd driver lists them."""
+"""Converts KFD topologies from ROCm's Kubernetes device plugin: AMD GPUs as the amdkfd driver lists them."""
 
 import os
 import tarfile
@@ -36,7 +36,7 @@ def convert_topology(path, case):
 
 
 def topology_files(path):
-    """Names below topology/ and contents: properties of nodes and of memory banks, not caches nor links."""
+    """{name below topology/: content} for the properties of nodes and of memory banks, without caches and links."""
     if os.path.isfile(path):
         with tarfile.open(path) as archive:
             for member in archive.getmembers():

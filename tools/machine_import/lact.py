@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sysfs trees of cards that LACT has recorded, each with a .snap file that contains LACT's results."""
+"""Converts sysfs trees of cards that LACT has recorded. A .snap file next to each tree contains LACT's results."""
 
 import json
 import os
 
 from .machine import HWMON_FILES, PCI_FILES, Machine, answered, case_source, copy_stated, gpu
 
-# The GPUs that are in the CPU's package. All other GPUs are add-in cards or separate chips of laptops.
+# GPUs that are in the CPU package. All other GPUs are add-in cards or separate chips in laptops.
 INTEGRATED = {"amd/phoenix", "intel/cometlake"}
 
 
@@ -115,7 +115,8 @@ def expect(machine, card_name, address, uevent, snap):
 
 
 def add_opencl(machine, folder):
-    """clinfo --json of the A380. Its PCI address is of another boot than the sysfs tree, so it is left out."""
+    """Adds the A380's output of clinfo --json. The PCI address in it is left out, because the sysfs tree was recorded after another
+    boot."""
     if not os.path.exists(f"{folder}/clinfo.json"):
         return
     document = json.loads(read(f"{folder}/clinfo.json"))
@@ -148,7 +149,7 @@ def opencl_facts(index, device, platform):
 
 
 def intel_ip(raw):
-    """Architecture, release and revision: 10, 8 and 6 bits. Source: cl_intel_device_attribute_query."""
+    """The architecture, release and revision in 10, 8 and 6 bits. Source: cl_intel_device_attribute_query."""
     return f"{raw >> 22}.{raw >> 14 & 0xff}.{raw & 0x3f}"
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 
 DRM_MAJOR = 226  # Documentation/admin-guide/devices.txt
-NVIDIA_MAJOR = 195  # the same list; minor 255 is /dev/nvidiactl
+NVIDIA_MAJOR = 195  # Documentation/admin-guide/devices.txt; minor 255 is /dev/nvidiactl
 NVIDIACTL_MINOR = 255
 
 # The files of a PCI function that the inventory reads. Binary files (config, rom, vbios, pp_table,
@@ -56,13 +56,13 @@ class Machine:
         self.files[path] = content if isinstance(content, bytes) else content.encode()
 
     def link(self, path, target_path):
-        """A relative link from `path` to `target_path`, both below root/."""
+        """Adds a relative link from `path` to `target_path`, both below root/."""
         self.links[path] = os.path.relpath(target_path, os.path.dirname(path))
 
     # -- sysfs
 
     def pci_device(self, address, bridges=(), root=None):
-        """The folder of a PCI function, linked from /sys/bus/pci/devices. `bridges` from the root down."""
+        """Adds the folder of a PCI function, and its link in /sys/bus/pci/devices. `bridges` begins at the root. Returns the folder."""
         root = root or "pci" + (bridges[0] if bridges else address)[:7]
         path = "/".join(["sys/devices", root, *bridges, address])
         self._device_paths[address] = path
@@ -86,7 +86,7 @@ class Machine:
         self.link(f"sys/bus/pci/drivers/{name}/{address}", path)
 
     def drm_node(self, address, name, dev=None, uevent=None):
-        """A DRM minor (card0, renderD128) of a PCI function; its number follows from its name."""
+        """Adds a DRM minor (card0, renderD128) of a PCI function. The minor's number follows from its name."""
         path = f"{self._device_paths[address]}/drm/{name}"
         minor = int("".join(c for c in name if c.isdigit()))
         self.text(f"{path}/dev", dev or f"{DRM_MAJOR}:{minor}\n")
@@ -107,7 +107,7 @@ class Machine:
                             "accessible": accessible}
 
     def nvidia_nodes(self, mode=None, group=None, accessible=None):
-        """The nodes that all NVIDIA GPUs share. nvidia-uvm has a dynamic major."""
+        """Adds the nodes that all NVIDIA GPUs share. nvidia-uvm has a dynamic major number."""
         self.node("/dev/nvidiactl", NVIDIA_MAJOR, NVIDIACTL_MINOR, mode, group, accessible)
         self.node("/dev/nvidia-uvm", None, None)
         self.converted("/dev/nvidia-uvm is listed with null members: the source does not say that it was missing.")
@@ -120,7 +120,7 @@ class Machine:
         self.probes[key] = document
 
     def read_meminfo(self, text):
-        """Host memory as /proc/meminfo states it, in bytes."""
+        """Reads the host's memory in bytes from the text of /proc/meminfo."""
         for line in text.decode(errors="replace").splitlines():
             for label, member in (("MemTotal:", "total"), ("MemAvailable:", "available")):
                 if line.startswith(label):
@@ -187,7 +187,7 @@ def gap(reason, value):
 
 
 def answered(**device):
-    """An API that listed this GPU, with the facts that are expected."""
+    """An API that is expected to list this GPU with these facts."""
     view = {"outcome": "answered"}
     if device:
         view["device"] = device

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA management answers: nvidia-smi text and XML, NVIDIA's own NVML mock, and a peer's detector."""
+"""Converts recordings of NVIDIA GPUs: text and XML of nvidia-smi, NVIDIA's own NVML mock, and another project's detector."""
 
 import json
 import os
@@ -75,7 +75,7 @@ def read_text(text, machine):
 
 
 def compute_capability(text):
-    """From the CSV that the exporter parses."""
+    """The compute capability, from the CSV that the exporter parses."""
     csv = text.split("idle :: query-gpu", 1)[1].splitlines()
     names = next(line for line in csv if line.startswith("timestamp, ")).split(", ")
     values = next(line for line in csv if re.match(r"20\d\d/", line)).split(", ")
@@ -131,7 +131,7 @@ def read_gpustack(text, machine):
 
 
 def split_id(text):
-    """nvidia-smi writes device and vendor in one number: 0x1E8110DE."""
+    """The ids in a number of nvidia-smi, which contains device and vendor: 0x1E8110DE."""
     digits = text.lower().removeprefix("0x").zfill(8)
     return digits[:4], digits[4:]
 
@@ -145,7 +145,7 @@ def address_of(device):
 
 
 def build_tree(machine, system, devices):
-    """The parts of /sys and /proc that follow from NVML's answers."""
+    """Adds the parts of /sys and /proc that follow from NVML's answers."""
     for device in devices:
         address = address_of(device)
         machine.pci_device(address)
@@ -189,7 +189,7 @@ def expect(device, system, has_tree):
                     "subsystem_vendor_id": device["subsystem"][0], "subsystem_device_id": device["subsystem"][1]})
     free = device["free"]
     if free is not None and device["reserved"] is not None:
-        free = min(free, device["total"] - device["reserved"])  # whole MiB do not always add up
+        free = min(free, device["total"] - device["reserved"])  # sizes in whole MiB do not always add up
     expected = gpu(address, kind="discrete", vendor="nvidia", name=device["name"], pci=pci,
                    memory={"kind": "dedicated", "physical": device["total"], "free": free},
                    identity={"nvidia_uuid": None if masked else device["uuid"]},

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Merge puzzles: records of several APIs, and how many physical GPUs they are."""
+"""Converts merge puzzles: records of several APIs, with the number of physical GPUs that they describe."""
 
 import json
 
 from .machine import Machine, case_source, gpu
 
 MIB = 1024 * 1024
-MANIFESTS = {"amdvlk": "amd_icd64", "radv": "radeon_icd", "anv": "intel_icd"}  # the names that the packages use
+MANIFESTS = {"amdvlk": "amd_icd64", "radv": "radeon_icd", "anv": "intel_icd"}  # the file names in the packages
 
 
 def convert(corpus, cases):
@@ -147,7 +147,7 @@ def positional_uuid(machine, entry, suffix):
 
 
 def jetson(case):
-    """nvidia-smi and vulkaninfo of an Orin: no PCI, no size, no address on either side."""
+    """nvidia-smi and vulkaninfo of an Orin. Neither has a PCI id, a memory size or an address."""
     machine = Machine("identity-yzma-orin", case_source(case))
     machine.stated("one GPU: Orin (nvgpu), driver 540.5.0, CUDA 12.6; Vulkan calls it integrated", "BENCHMARKS.md:136-275")
     machine.host["arch"] = "aarch64"
@@ -166,7 +166,7 @@ def jetson(case):
 
 
 def ollama_weak(machine, given, other_vendor=False):
-    """A record with an address beside a Vulkan record without one."""
+    """A record with an address, and a Vulkan record without an address."""
     first, second = given["a"], given["b"]
     api = {"CUDA": "cuda", "ROCm": "hip"}[first["api"]]
     vendor = {"cuda": "10de", "hip": "1002"}[api]
@@ -187,7 +187,7 @@ def ollama_different(machine, given):
 
 
 def ollama_case(machine, given):
-    """One address in two spellings, from two drivers of one API."""
+    """Two drivers of the same API report the same address in different spellings."""
     for name in ("a", "b"):
         machine.probe("opencl", [record(0, None, pci=given[name]["pci"], vendor_id="1002")], driver=name)
     machine.converted("Both records are ROCm's; two drivers of OpenCL stand for them, as one API lists a GPU once.")
@@ -219,7 +219,7 @@ def dual_icd(machine, given):
 
 
 def opencl_list(machine, given):
-    """LocalAI's clinfo texts, each a single platform."""
+    """Adds the devices in LocalAI's clinfo texts, each of which describes a single platform."""
     devices = []
     for index, entry in enumerate(given["clinfo"]):
         kind = {True: "integrated", False: "discrete"}.get(entry.get("HOST_UNIFIED"))
@@ -261,7 +261,7 @@ def opencl_unified(machine, given):
 
 
 def arc_beside_bmc(machine, given):
-    """A BMC's display chip beside an Arc; card1-DP-1 is a connector of the Arc, at a misleading address."""
+    """A BMC's display chip and an Arc GPU. card1-DP-1 is a connector of the Arc GPU, with a misleading address."""
     for entry, device, driver in zip(given["drm"], ("2000", "56a0"), ("ast", "i915")):
         machine.pci_device(entry["pci"])
         machine.pci_ids(entry["pci"], "030000", entry["vendor"][2:], device)
@@ -280,7 +280,7 @@ def arc_beside_bmc(machine, given):
 
 
 def rocm_remap(machine, given):
-    """KFD order and ROCm order differ; address decides."""
+    """KFD and ROCm list the GPUs in different orders, so only the address shows which records belong together."""
     devices = []
     for index, (entry, gfx) in enumerate(zip(reversed(given["kfd"]), ("gfx1200", "gfx1100"))):
         devices.append(record(index, None, pci=entry["pci"], vendor_id="1002", gfx_target=gfx, memory=size(entry["vram"])))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rocm-smi --json prints amdgpu's sysfs files, so the sysfs tree can be restored from it."""
+"""Restores sysfs trees from `rocm-smi --json`, which prints the content of amdgpu's sysfs files."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Complete sysfs snapshots (test tarballs of hwloc and ghw), reduced to the files that an inventory reads."""
+"""Converts complete sysfs snapshots (test tarballs of hwloc and ghw), reduced to the files that the inventory reads."""
 
 import os
 import posixpath
@@ -15,7 +15,7 @@ NAMES = {
     "ghw/linux-amd64-8581cf3a529e5d8b97ea876eade2f60d": "ghw-dell-xeon-l5640",
 }
 GPU_CLASSES = ("0x03", "0x0b40", "0x12")
-# Facts about the functions that are not in the tree: the kind of each chip (pci.ids has the names).
+# The kind of each chip, which is not in the tree. pci.ids contains the names.
 KINDS = {"1a03:2000": "display-only", "102b:0532": "display-only", "1002:6758": "discrete", "8086:46a6": "integrated"}
 GAPS = {"1002:6758": "an old snapshot without memory sizes or sensors: nothing tells a card from an APU"}
 VENDORS = {"0x1a03": "aspeed", "0x102b": "matrox", "0x1002": "amd", "0x8086": "intel"}
@@ -28,7 +28,7 @@ def convert(corpus, cases):
 
 
 class Tree:
-    """The members of a tarball by their path below the root of the snapshot."""
+    """The members of a tarball, by their path below the root of the snapshot."""
 
     def __init__(self, path):
         self.archive = tarfile.open(path)

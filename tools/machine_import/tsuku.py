@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tsuku's detection fixtures: trees that contain only vendor and class files."""
+"""Converts tsuku's detection fixtures, whose trees contain only vendor and class files."""
 
 import json
 import os

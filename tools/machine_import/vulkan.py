@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuinfo.org reports in the form of Vulkan profiles: one driver's whole answer about one GPU."""
+"""Converts reports from gpuinfo.org in the form of Vulkan profiles. Each contains the whole answer of a driver about one GPU."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def facts_of(name, profile, device):
 
 
 def driver_word(driver_id):
-    """VK_DRIVER_ID_MESA_RADV is mesa-radv."""
+    """The driver's name, for example mesa-radv for VK_DRIVER_ID_MESA_RADV."""
     return driver_id.removeprefix("VK_DRIVER_ID_").lower().replace("_", "-")
 
 
