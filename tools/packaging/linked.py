@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The libraries that are linked into the portable program, with their licences as SPDX expressions. Sources: the copyright files of
-Debian 12's packages. As a program it prints the licence of the whole."""
+"""Lists the libraries that are linked into the portable program, with their licenses as SPDX expressions. Sources: the copyright files of
+Debian 12's packages. Run as a program, this file prints the license of the complete program."""
 import typing
 
 
@@ -29,7 +29,7 @@ LIBRARIES = [
 
 
 def licence(*own):
-    """The license of a work that contains the program and has parts with these licenses."""
+    """The license of a work that contains the program, and whose other parts have the licenses in `own`."""
     parts = {"Apache-2.0", *own, *(library.licence for library in LIBRARIES)}
     return " AND ".join(sorted(f"({part})" if " OR " in part else part for part in parts))
 
