@@ -88,8 +88,8 @@ constexpr std::array<scmp_datum_t, 7> kNamespaces = {CLONE_NEWUSER,  CLONE_NEWNS
 /// Requests that set the process signaled by a descriptor, or the generation of a file.
 constexpr std::array<scmp_datum_t, 3> kRequests = {FIOSETOWN, SIOCSPGRP, FS_IOC_SETVERSION};
 /// Requests that change a terminal, insert input as if the user had typed it, or make the terminal
-/// the controlling terminal. A read-only descriptor is enough for them, and Landlock refuses them
-/// on devices other than a driver's only since Linux 6.10. Source: ioctl_tty(2).
+/// the controlling terminal. A read-only descriptor is enough for these requests. Before Linux
+/// 6.10, Landlock cannot restrict them. Source: ioctl_tty(2).
 constexpr std::array<scmp_datum_t, 27> kTerminalRequests = {
     TCSETS,   TCSETA,     TCSETAW,   TCSETAF,     TCSBRK,      TCXONC,      TCFLSH,
     TIOCEXCL, TIOCNXCL,   TIOCSCTTY, TIOCSPGRP,   TIOCSTI,     TIOCSWINSZ,  TIOCMBIS,

@@ -118,8 +118,8 @@ public:
     void remove_ended();
     /// Whether no driver has been probed since the machine booted, as far as is known.
     [[nodiscard]] bool is_cold() const { return quarantine_.is_cold(); }
-    /// Evaluates the result of a probe for which begin() was not called, because its driver has
-    /// answered before.
+    /// Evaluates the result of a probe for which begin() was not called, because its driver
+    /// answered earlier.
     void judge_unannounced(const ProbeTarget& target, const ProbeResult& probe);
 
     [[nodiscard]] std::vector<QuarantinedProbe> held() const { return quarantine_.held(); }

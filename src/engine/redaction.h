@@ -19,9 +19,10 @@ struct Identifiers {
     std::vector<std::string> numbers = {};  ///< machine-id, serial numbers, addresses, SSIDs …
 };
 
-/// The identifiers of this machine: accounts from uid 1000 on, the user who runs this program or
-/// called sudo; and, from `files`, the host names, machine-id and boot-id, and the serial numbers
-/// and addresses of firmware, disks and network cards. Files that can't be read are left out.
+/// The identifiers of this machine: accounts with a uid of at least 1000, the user who runs this
+/// program or called sudo; and, from `files`, the host names, machine-id and boot-id, and the
+/// serial numbers and addresses of firmware, disks and network cards. Files that can't be read are
+/// left out.
 Identifiers identifiers_of(const FileSystem& files);
 
 /// The kind of a text. The kind determines which patterns of identifiers are replaced.

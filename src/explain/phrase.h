@@ -39,15 +39,15 @@ std::string joined_with_and(const std::vector<std::string>& items);
 /// Joins items as in "a or b".
 std::string joined_with_or(const std::vector<std::string>& items);
 
-/// A size in binary units: "139.8 GiB", "512 MiB", "640 B", with one decimal from GiB on. The size
-/// is rounded down, so that a size just below a minimum is never shown as if the size reached the
-/// minimum.
+/// A size in binary units: "139.8 GiB", "512 MiB", "640 B". Sizes of 1 GiB or more have one
+/// decimal. The size is rounded down, so that a size just below a minimum is never shown as if the
+/// size reached the minimum.
 std::string size_text(Bytes size);
 
 /// A duration: "850 µs", "31 ms", "2.4 s", "3 min". `micro` is the sign for 10^-6 ("µ" or "u").
 std::string duration_text(Duration duration, std::string_view micro);
 
-/// The time since `at`: "just now", "2 s ago", "5 min ago", "3 h ago"; from two days on the date,
+/// The time since `at`: "just now", "2 s ago", "5 min ago", "3 h ago"; after two days the date,
 /// "on 2023-11-14" (UTC). A time in the future, as after a clock was set back, is "just now".
 std::string age_text(WallTime at, WallTime now);
 

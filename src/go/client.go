@@ -199,7 +199,7 @@ func (c *Client) replies(ctx context.Context, method string, parameters any, tak
 	return err
 }
 
-// answer returns the answer of the daemon, or of gpuprobectl if no daemon answers.
+// answer returns the answer from the daemon, or from gpuprobectl if no daemon answers.
 func (c *Client) answer(ctx context.Context, method string, parameters []byte) (json.RawMessage, error) {
 	found, err := c.answerOfDaemon(ctx, callText(method, parameters, false))
 	if !errors.Is(err, ErrUnavailable) || c.DaemonOnly {

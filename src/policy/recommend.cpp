@@ -256,8 +256,8 @@ std::vector<FailedVariant> failed_variants(const Experience& experience, const P
 
 namespace {
 
-/// Handles the case that no variant fits. The answer is the manifest's default, if the manifest has
-/// one, and contains the manifest's hint.
+/// Fills the answer if no variant fits: with the manifest's default, if there is one, and with the
+/// manifest's hint.
 void take_default(const VariantPlatform& platform,
                   const RecommendRequest& request,
                   Recommendation& answer) {

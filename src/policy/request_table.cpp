@@ -58,7 +58,7 @@ ReadProblem add_assumption(std::string_view text, std::vector<std::string>& out)
                : ReadProblem{scrubbed(out.back(), 64) + ": the same fact twice"};
 }
 
-/// Adds a word about a build if `problem` finds no error in the word.
+/// Checks a word that describes a build with `problem`, and adds the word if it is valid.
 template <std::optional<std::string> (*problem)(std::string_view)>
 ReadProblem add_build_word(std::string_view text, std::vector<std::string>& out) {
     const auto word = trimmed(text);

@@ -19,9 +19,10 @@ namespace gpuprobe::inline report {
 /// `device.alternatives`.
 ///
 /// If the API does not list the GPU, the view has the outcome of the driver that should serve it,
-/// judged by manifest name and kernel driver. Its reasons are one of `driver-crashed`,
-/// `driver-timed-out`, `driver-failed`, `loader-missing`, `driver-missing` or `not-listed` (each
-/// with driver and note), and the probe's own reasons (`asleep`, `quarantined`, `api-refused` …).
+/// according to manifest name and kernel driver. The view then has one of the reasons
+/// `driver-crashed`, `driver-timed-out`, `driver-failed`, `loader-missing`, `driver-missing` or
+/// `not-listed` (each with driver and note), and the probe's own reasons (`asleep`, `quarantined`,
+/// `api-refused` …).
 /// If no driver could serve the GPU, the reason is `vendor-mismatch` or `driver-missing`.
 /// `ambiguous` means that the record may belong to an identical GPU. `inconclusive` is added if the
 /// kernel driver is bound, so that the driver should have listed the GPU.

@@ -61,8 +61,8 @@ public:
     [[nodiscard]] std::size_t waiting(const std::string& sender) const;
     [[nodiscard]] std::size_t waiting() const;  ///< number of waiting calls of all senders
     using Answer = std::function<void(const Result<Credentials>&)>;
-    /// Queries the credentials and calls `answer` exactly once. The call happens later, except if
-    /// the bus cannot be queried at all. Several requests for one name share a query. Errors,
+    /// Queries the credentials and calls `answer` exactly once. The call happens later, unless the
+    /// bus cannot be queried at all. Several requests for one name share a query. Errors,
     /// passed to `answer`: NotAuthorized if the bus does not know the name (the caller has left);
     /// Unavailable if the bus cannot be queried. If this object is destroyed first, `answer` is
     /// never called.
