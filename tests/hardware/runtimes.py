@@ -206,7 +206,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path)
     parser.add_argument("--runtimes", type=pathlib.Path)
     parser.add_argument("--size", choices=CASES, default="all")
-    parser.add_argument("--rounds", type=int, default=1, help="of what run tells")
+    parser.add_argument("--rounds", type=int, default=1, help="rounds of the table of `run`")
     options = parser.parse_args()
     if options.prepare:
         return prepare(options.prepare.resolve())
