@@ -182,7 +182,7 @@ function picker(id, label, names, chosen, onChange) {
     return h("label", {}, h("span", {}, label), select);
 }
 
-/** The section of the applications. Returns what draws its answer anew. */
+/** Draws the section about backends. Returns a function that requests the answer again. */
 export function choiceSection(applications) {
     const read = id => document.getElementById(id);
     const question = new Question("choice-answer", () => {
@@ -204,7 +204,7 @@ export function choiceSection(applications) {
     return machine => question.refresh(machine);
 }
 
-/** The section of the applications. Returns what draws its answer anew. */
+/** Draws the section about variants. Returns a function that requests the answer again. */
 export function installSection(applications) {
     if (!applications.length)
         return () => {};

@@ -6,12 +6,12 @@ const _ = cockpit.gettext;
 
 const NEWS_MS = 8000;
 
-// By category, as base/text.h has it for terminals: controls, formats that reorder or hide text, tags, private and
+// The same categories as in base/text.h for terminals: controls, formats that reorder or hide text, tags, private and
 // unassigned characters, line and paragraph separators.
 const UNPRINTABLE = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const MANY_MARKS = /(\p{M}{4})\p{M}+/gu;
 
-/** The text with U+FFFD in place of characters that reorder or hide text. */
+/** The text with U+FFFD instead of characters that reorder or hide text. */
 export function printable(text) {
     return text.replace(UNPRINTABLE, "\uFFFD").replace(MANY_MARKS, "$1\uFFFD");
 }

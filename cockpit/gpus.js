@@ -176,7 +176,7 @@ function looks(gpu) {
         gpu.partitions.length || isShared(kind) ? gpu.id : ""]);
 }
 
-/** Devices that look alike, together: [[device, …], …]. Divided GPUs, and GPUs that share memory, are never together. */
+/** Groups of devices that look alike: [[device, …], …]. Partitioned GPUs, and GPUs that share memory, are never grouped. */
 function groups(devices, look) {
     const all = new Map();
     for (const device of devices)
@@ -223,7 +223,7 @@ function gpuCard(gpus, objects, now) {
         isOne ? [apisNode(gpu), environmentNode(gpu, objects[gpu.id])] : membersNode(gpus, objects, now));
 }
 
-/** `objects`, `now`: maps from the id of a GPU; `now` has the free memory and the power state that were last read. */
+/** `objects` and `now` are maps whose keys are ids of GPUs. `now` contains the free memory and the power state that were read last. */
 export function gpusNode(report, objects, now) {
     if (!report.gpus.length)
         return h("p", { class: "card empty" },

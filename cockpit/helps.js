@@ -29,7 +29,7 @@ function needsHelp(gpu, view) {
     return view.usable === false || (view.usable === null && !isUsed(gpu));
 }
 
-/** `told`: the codes of reasons that a finding already explains. */
+/** `told` contains the codes of the reasons that a finding already explains. */
 function ofReasons(report, told) {
     const entries = [];
     for (const gpu of report.gpus)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Light or dark, as Cockpit's own pages: the choice in its menu or, if there is none, the browser's preference. Runs
 // before the page is drawn. The shell keeps the choice in localStorage, so the storage event follows changes; the
-// event "cockpit-style" carries them to pages that do not get that.
+// event "cockpit-style" reports changes to pages that do not receive the storage event.
 // Sources: cockpit 287.1, pkg/lib/cockpit-dark-theme.js ("shell:style", "cockpit-style"); cockpit 337 has PatternFly 6.
 (function () {
     const preference = window.matchMedia("(prefers-color-scheme: dark)");

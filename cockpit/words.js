@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures and reasons in words. The sentences of reasons come from the daemon.
+// Formats numbers and reasons as text. The sentences of reasons come from the daemon.
 
 import { copyable, h, printable } from "./dom.js";
 
@@ -9,7 +9,7 @@ const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];
 const DECIMAL = ["", "k", "M", "G", "T", "P"];
 
 /**
- * 150754820096 as "140.4 GiB", 644939776 as "615 MiB". Rounded down, as gpuprobectl does: "8.0 GiB" is never less.
+ * A size: 150754820096 is "140.4 GiB", 644939776 is "615 MiB". Sizes are rounded down, as by gpuprobectl: "8.0 GiB" is never less.
  */
 export function size(bytes) {
     if (!Number.isFinite(bytes))
@@ -22,7 +22,7 @@ export function size(bytes) {
     return `${Math.floor(bytes / unit)}${digit} ${BINARY[at]}`;
 }
 
-/** 4277675221679 and "B/s" as "4.28 TB/s", rounded to three digits as gpuprobectl does. */
+/** A rate: 4277675221679 and "B/s" is "4.28 TB/s", rounded to three digits as by gpuprobectl. */
 export function rate(number, unit) {
     let value = number;
     let at = 0;
@@ -33,7 +33,7 @@ export function rate(number, unit) {
     return `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0)} ${DECIMAL[at]}${unit}`;
 }
 
-/** Microseconds since the epoch as gpuprobectl writes them: "2026-11-26 04:12 UTC". */
+/** A time in microseconds since the epoch, in the format of gpuprobectl: "2026-11-26 04:12 UTC". */
 export function utc(usec) {
     return `${new Date(usec / 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
@@ -50,7 +50,7 @@ export function times(count, name) {
 }
 
 /**
- * GPUs by name, equal names together: "4 x NVIDIA H200". If only some GPUs of a name are meant, their ids follow.
+ * The names of GPUs, with equal names combined: "4 x NVIDIA H200". If only some GPUs with a name are meant, their ids follow.
  * `ids`: the GPUs that are meant. `all`: [{id, name}] of the machine.
  */
 export function gpuList(ids, all) {
@@ -77,13 +77,13 @@ export function label(name) {
 const FOR_OTHERS = ["vendor-mismatch", "not-in-profile-for-vendor", "arch-not-in-build", "platform-not-in-profile",
     "mig-without-graphics", "display-only", "software-rasterizer"];
 
-/** Reasons that leave the question open. They do not matter if the backend is for other hardware. */
+/** Reasons why the state of a backend is unknown. They do not matter if the backend is for other hardware. */
 const OPEN = ["requirement-unknown", "unknown-not-chosen"];
 
 /** Whether reasons, of the report or of the bus, only say that this is for other hardware. */
 export function doesNotApply(reasons) {
     const codes = (reasons ?? []).map(reason => reason.code ?? reason.Code);
-    // Without a GPU it does not matter what else is missing.
+    // Without a GPU, other missing requirements do not matter.
     if (codes.includes("no-gpu"))
         return true;
     return codes.some(code => FOR_OTHERS.includes(code)) && codes.every(code => FOR_OTHERS.includes(code) || OPEN.includes(code));
