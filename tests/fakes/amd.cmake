@@ -1,5 +1,5 @@
-# libhsa-runtime64.so.1 and libamdhip64.so.6 of our own, one folder per behaviour: fakes/amd/<variant>/.
-# gpuprobe_fake_amd(VARIANT hsa|hip SONAME what-init-returns GPUs crashes-at-the-second
+# Fake libhsa-runtime64.so.1 and libamdhip64.so.6, with one folder for each behavior: fakes/amd/<variant>/.
+# gpuprobe_fake_amd(VARIANT hsa|hip SONAME result-of-init GPUs crashes-at-the-second-GPU
 #                   [fault-of-fakes/compute.h])
 function(gpuprobe_fake_amd variant library soname init gpus crash)
   set(target fake_${library}_${variant})

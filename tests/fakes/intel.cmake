@@ -1,5 +1,5 @@
-# libze_loader.so.1 of our own, one folder per behaviour: fakes/intel/<variant>/. The definitions are
-# explained in level_zero/fake_level_zero.cpp.
+# Fake libze_loader.so.1, with one folder for each behavior: fakes/intel/<variant>/. level_zero/fake_level_zero.cpp explains the
+# definitions.
 function(gpuprobe_fake_intel variant)
   set(target fake_level_zero_${variant})
   add_library(${target} MODULE ${CMAKE_CURRENT_LIST_DIR}/level_zero/fake_level_zero.cpp)

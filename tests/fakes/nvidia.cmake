@@ -1,5 +1,5 @@
-# libcuda.so.1 and libnvidia-ml.so.1 of our own, one folder per behaviour: fakes/nvidia/<variant>/.
-# gpuprobe_fake_nvidia(VARIANT cuda|nvml SONAME what-init-returns crashes-in-a-query [fault-of-fakes/compute.h])
+# Fake libcuda.so.1 and libnvidia-ml.so.1, with one folder for each behavior: fakes/nvidia/<variant>/.
+# gpuprobe_fake_nvidia(VARIANT cuda|nvml SONAME result-of-init crashes-in-a-query [fault-of-fakes/compute.h])
 function(gpuprobe_fake_nvidia variant library soname init crash)
   set(target fake_${library}_${variant})
   add_library(${target} MODULE ${CMAKE_CURRENT_LIST_DIR}/${library}/fake_${library}.cpp)
@@ -20,20 +20,20 @@ gpuprobe_fake_nvidia(unknown-error cuda libcuda.so.1 999 false)
 gpuprobe_fake_nvidia(crash cuda libcuda.so.1 0 true)
 gpuprobe_fake_nvidia(not-loaded nvml libnvidia-ml.so.1 9 false)
 gpuprobe_fake_nvidia(mismatch nvml libnvidia-ml.so.1 18 false)
-# Those that answer every question, and fail at computing. The folders are named for the faults.
+# Drivers that answer every query, but fail during computations. Each folder has the name of the fault.
 foreach(fault WrongNumbers NeverEnds NoMemory LostHalfway Crash BuildFails NoCompiler WrongRates)
   gpuprobe_fake_nvidia(${fault} cuda libcuda.so.1 0 false ${fault})
 endforeach()
-# A GPU that others have filled.
+# A GPU whose memory is used by other programs.
 gpuprobe_fake_nvidia(full cuda libcuda.so.1 0 false)
 gpuprobe_fake_nvidia(full nvml libnvidia-ml.so.1 0 false NoMemory)
-# One in MIG mode.
+# A GPU in MIG mode.
 gpuprobe_fake_nvidia(divided nvml libnvidia-ml.so.1 0 false Divided)
 gpuprobe_fake_nvidia(divided cuda libcuda.so.1 0 false)
 target_compile_definitions(fake_cuda_divided PRIVATE FAKE_DIVIDED)
 
-# Two that do not load: one wants a version of a symbol that the library beside it does not have, and one crashes
-# while the linker asks it which of its functions to take.
+# Two drivers that cannot be loaded: one needs a version of a symbol that the library in its folder lacks, and the other crashes
+# in a resolver function that the dynamic linker calls.
 add_library(fake_version_wanted SHARED ${CMAKE_CURRENT_LIST_DIR}/cuda/versioned.cpp)
 target_link_options(fake_version_wanted PRIVATE -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/cuda/wanted.map)
 add_library(fake_version_there SHARED ${CMAKE_CURRENT_LIST_DIR}/cuda/versioned.cpp)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints which WebGPU level Dawn finds in each device by its name: core, compat or no.
-// dawn_levels.mjs PACKAGE NAME...
+// Finds the devices by their names, and prints the WebGPU level that Dawn supports on each device: core, compat or no.
+// Usage: dawn_levels.mjs PACKAGE NAME...
 const [package_, ...names] = process.argv.slice(2);
 const {create, globals} = await import(`${package_}/index.js`);
 Object.assign(globalThis, globals);
 
-// Dawn calls itself through them, and crashes or hangs once they were collected.
+// Keeps the objects alive, because Dawn calls them later, and crashes or hangs if they were garbage-collected.
 globalThis.kept = [];
 
 async function offers(name, featureLevel) {

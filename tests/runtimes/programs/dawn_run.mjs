@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens the adapter that Dawn gives, and lets it compute: dawn_run.mjs PACKAGE
+// Opens the default adapter of Dawn, and computes on it: dawn_run.mjs PACKAGE
 const {create, globals} = await import(`${process.argv[2]}/index.js`);
 Object.assign(globalThis, globals);
-// Dawn calls itself through this object, and crashes or hangs once it was collected.
+// Keeps the object alive, because Dawn calls it later, and crashes or hangs if it was garbage-collected.
 globalThis.gpu = create([]);
 const adapter = await gpu.requestAdapter({featureLevel: 'compatibility'});
 if (adapter) {
