@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A libcuda.so.1 that attacks whoever loads it. The name of its folder says which attack it runs,
-/// in its constructor; after that cuInit fails, with what the attack noticed as the error's name.
+/// A libcuda.so.1 that attacks the system when it is loaded. The name of its folder selects the
+/// attack, which runs in the library's constructor. Afterwards, cuInit fails, and the name of the
+/// error contains the observations of the attack.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,7 +26,7 @@ static char told[2048];
 static char breached[1024];
 static char answer[4096];
 
-/// Once only.
+/// Appends an item, unless the text already contains it.
 static void add(char* text, size_t size, const char* what, int problem) {
     char item[256];
     const size_t used = strlen(text);
@@ -170,7 +171,8 @@ static const struct attack* const kTables[] = {
     kSignalAttacks, kProcessAttacks, kFileAttacks,    kHomeAttacks,  kSocketAttacks,
     kKernelAttacks, kDoorAttacks,    kExhaustAttacks, kNewerAttacks, kSecretAttacks};
 
-/// For the test, which has a table of its own; NULL behind the last.
+/// The name of an attack by its number; NULL after the last. The test compares these names with its
+/// own table.
 const char* attack_name(unsigned index) {
     for (size_t table = 0; table < sizeof kTables / sizeof *kTables; ++table)
         for (const struct attack* row = kTables[table]; row->name; ++row)
@@ -187,7 +189,7 @@ static const struct attack* attack_named(const char* name) {
     return NULL;
 }
 
-/// The last folder of the path that this library was loaded from, where it really lies.
+/// The last folder in the resolved path of the loaded library.
 static void name_of_folder(char* name, size_t size) {
     Dl_info self;
     char path[4096];
@@ -203,7 +205,8 @@ static void name_of_folder(char* name, size_t size) {
     (void)snprintf(name, size, "%s", slash ? slash + 1 : path);
 }
 
-/// A plant is this library where it does not belong: in the worker of another API.
+/// Whether this library was loaded by a worker of another API, into which an earlier attack planted
+/// it.
 static int is_planted(void) {
     char line[4096] = "";
     if (read_text("/proc/self/cmdline", line, sizeof line) != 0)
@@ -223,7 +226,7 @@ __attribute__((constructor)) static void on_load(void) {
     (void)snprintf(answer, sizeof answer, "attack=%s; breach:%s; told:%s", name, breached, told);
 }
 
-// The part of libcuda.so.1 that must be there.
+// The functions that a libcuda.so.1 must have.
 
 int cuInit(unsigned flags) {
     (void)flags;

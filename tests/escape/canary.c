@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A bystander: the same user, dumpable, and nothing to do with gpuprobe. It prints the address of
-/// a page, and for each line on its input whether the page is as it was and which signals came.
+/// A process of the same user that is dumpable and unrelated to gpuprobe. It prints the address of
+/// a page. For each line of input, it prints whether the page is unchanged and which signals
+/// arrived.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What processes of a user, or of the machine, share and one of them can use up.
+/// Attacks that use up resources which a user's processes, or all processes on the machine, share.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ enum {
 };
 static const size_t kMuch = (size_t)512 << 20;
 
-/// Where a driver may think of writing to.
+/// Folders to which a driver could try to write.
 static const char* const kScratch[] = {"", "/tmp", "/dev/shm", "/var/tmp", "/run"};
 enum { kScratches = sizeof kScratch / sizeof *kScratch };
 
@@ -67,7 +67,7 @@ static void tiny_files(void) {
     }
 }
 
-/// Signals that wait are counted for each user.
+/// Pending signals are counted per user.
 static void exhaust_signals(void) {
     sigset_t all;
     const union sigval none = {0};
@@ -90,7 +90,7 @@ static void exhaust_signals(void) {
     pause_ms(300);
 }
 
-/// A machine has some thousands.
+/// A machine has some thousand pseudoterminals.
 static void exhaust_terminals(void) {
     int count = 0;
     while (count < kTerminals && open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC) >= 0)
@@ -112,7 +112,7 @@ static void exhaust_locks(void) {
     unlink(file);
 }
 
-/// Counted for each user as well.
+/// Watches of files are counted per user.
 static void exhaust_watched_files(void) {
     char name[64];
     int count = 0;
@@ -147,7 +147,7 @@ static void exhaust_threads(void) {
     pause_ms(200);
 }
 
-/// A machine has 65536 of these requests in all.
+/// The kernel allows 65536 asynchronous I/O requests in total.
 static void exhaust_requests(void) {
     aio_context_t contexts[16] = {0};
     long result = -1;
@@ -175,7 +175,7 @@ static void* spin_in_thread(void* late) {
     return NULL;
 }
 
-/// Every processor, and the calls that make all of them stop for a moment.
+/// Uses all processors, and makes system calls that interrupt all processors.
 static void busy(void) {
     pthread_t threads[8];
     const long late = now_ms() + 1500;

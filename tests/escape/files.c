@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Files outside the folder of the run, and what lasts in the kernel in a file's stead.
+/// Attacks on files outside the folder of the run, and on kernel objects that persist like files.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -119,7 +119,7 @@ static void unnamed_file(void) {
         linkat(AT_FDCWD, path, AT_FDCWD, marked(victim("outside"), "unnamed"), AT_SYMLINK_FOLLOW));
 }
 
-/// A file by its number, past the names on the way to it.
+/// Opens a file by its handle, which bypasses the folders in its path.
 static void by_handle(void) {
     struct {
         struct file_handle head;
@@ -134,7 +134,7 @@ static void by_handle(void) {
         see("write", write(fd, "forged", 6));
 }
 
-/// The folders that everybody may write to. The canary there is the test's.
+/// Attacks the folders to which every user may write. The canaries there belong to the test.
 static void shared_folders(void) {
     static const char* const kFolders[] = {"/tmp",        "/var/tmp",  "/dev/shm", "/run",
                                            "/run/lock",   "/run/user", "/dev",     "/var/crash",
@@ -186,7 +186,7 @@ static void message_queue(void) {
         see("send", mq_send(canary, "forged", 6, 0));
 }
 
-/// The files in which the daemon keeps what it learned.
+/// Overwrites the files in which the daemon stores its state.
 static void overwrite_state(void) {
     static const char* const kFiles[] = {"quarantine", "overrides", "outcomes", "verified"};
     for (size_t i = 0; i < sizeof kFiles / sizeof *kFiles; ++i)
@@ -199,7 +199,7 @@ static void overwrite_state(void) {
         write_text(path_in(own_home(), "../../state/quarantine"), O_TRUNC, victim("mark")));
 }
 
-/// A lock needs no right to write.
+/// Locks files of the daemon. Locking needs no permission to write.
 static void lock_state(void) {
     const int lock = open(path_in(victim("state"), "quarantine.lock"), O_RDONLY | O_CLOEXEC);
     see("open", lock);
@@ -209,7 +209,8 @@ static void lock_state(void) {
     pause_ms(300);
 }
 
-/// Whoever runs such a file becomes its owner. A mode can be given where a file is made.
+/// Creates set-user-ID files, with which other users could get the privileges of this user. Several
+/// calls that create a file accept such a mode.
 static void set_user_id(void) {
     struct stat info;
     const char* file = marked(own_home(), "set-user-id");
@@ -232,7 +233,8 @@ static void set_user_id(void) {
     breach("folder", stat(folder, &info) == 0 && (info.st_mode & S_ISGID) ? 0 : -1);
 }
 
-/// What file systems change by ioctl needs no descriptor to write to. The test sees flags.
+/// Changes file attributes by ioctl, for which a read-only descriptor is enough. The test compares
+/// the attributes.
 static void change_flags(void) {
     static const char* const kNames[] = {"canary", "empty", "."};
     for (size_t i = 0; i < sizeof kNames / sizeof *kNames; ++i) {
@@ -253,7 +255,7 @@ static void change_flags(void) {
     }
 }
 
-/// Memory that maps a file to read, written to by way of /proc.
+/// Writes through /proc/self/mem to a read-only mapping of a file.
 static void write_by_own_memory(void) {
     const int file = open(outside("canary"), O_RDONLY | O_CLOEXEC);
     char* text = mmap(NULL, 8, PROT_READ, MAP_SHARED, file, 0);
@@ -263,7 +265,7 @@ static void write_by_own_memory(void) {
     see("protect", mprotect(text, 8, PROT_READ | PROT_WRITE));
 }
 
-/// A descriptor to read, opened again to write.
+/// Opens a file again for writing through its read-only descriptor.
 static void reopen(void) {
     char path[64];
     const int fd = open(outside("canary"), O_RDONLY | O_CLOEXEC);
@@ -278,7 +280,7 @@ static void reopen(void) {
     (void)fcntl(fd, F_SETFL, O_APPEND | O_NOATIME);
 }
 
-/// Bytes that come from elsewhere than a buffer.
+/// Writes with system calls that copy data without a buffer in user space.
 static void copy_outside(void) {
     int pipe_ends[2] = {-1, -1};
     const int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -294,7 +296,7 @@ static void copy_outside(void) {
     see("over it", write(pipe_ends[1], "forged", 6));
 }
 
-/// A lock on a range, which a descriptor to read is enough for.
+/// Locks ranges of files, for which a read-only descriptor is enough.
 static void lock_ranges(void) {
     const char* const files[] = {outside("canary"), path_in(victim("state"), "quarantine.lock"),
                                  path_in(victim("state"), "quarantine"),
@@ -309,7 +311,7 @@ static void lock_ranges(void) {
     pause_ms(300);
 }
 
-/// Sockets with names where others look for theirs.
+/// Creates sockets in places where other programs look for sockets.
 static void bind_outside(void) {
     static const char* const kFolders[] = {"", "/tmp", "/run", "/dev", "/var/tmp", "/dev/shm"};
     for (size_t i = 0; i < sizeof kFolders / sizeof *kFolders; ++i) {
@@ -327,7 +329,8 @@ static void semaphore(void) {
     see("sem_open", sem_open(name, O_CREAT, 0600, 1) == SEM_FAILED ? -1 : 0);
 }
 
-/// Which pages of a file somebody has read; and they are dropped, so that he reads them again.
+/// Finds out which pages of a file are in the page cache, and evicts them, so that other processes
+/// must read them again.
 static void page_cache(void) {
     const int fd = open(outside("canary"), O_RDONLY | O_CLOEXEC);
     unsigned char pages[1] = {0};
@@ -349,13 +352,13 @@ static void* spy(void* unused) {
     return unused;
 }
 
-/// It may learn that others use files; they do not notice.
+/// Watches how other processes use files. This is allowed, because they are not affected.
 static void spy_on_files(void) {
     (void)spy(NULL);
     see("fanotify", syscall(SYS_fanotify_mark, -1, 1, 8, AT_FDCWD, "/"));
 }
 
-/// A process that exchanges a folder and a link while somebody removes them.
+/// Repeatedly exchanges a folder and a link while another process removes them.
 static void clean_race(void) {
     char folder[4096];
     char link[4096];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a driver may leave in the folder it was given, for other drivers, later runs, or whoever
-/// removes the folder.
+/// Attacks with files that a driver leaves in its own home folder, and that affect other drivers,
+/// later runs, or the process that removes the folder.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -25,7 +25,8 @@ static const char* own_path(void) {
     return dladdr((void*)own_path, &self) ? self.dli_fname : "";
 }
 
-/// Does it for each folder below this one that names a driver: what the daemon made for OpenCL.
+/// Calls `use` for the folder of each other driver below this folder. The daemon creates these
+/// folders for OpenCL.
 static int each_neighbour(const char* folder, int (*use)(const char* path), int depth) {
     int count = 0;
     DIR* entries = opendir(folder);
@@ -46,7 +47,8 @@ static int each_neighbour(const char* folder, int (*use)(const char* path), int 
     return count;
 }
 
-/// The homes of other runs may lie beside ours, in the test's own folder.
+/// Attacks the folders of other drivers. The homes of other runs may be next to our home, in the
+/// folder of the test.
 static void race(int (*use)(const char* path)) {
     const char* folder = victim("folder");
     const int is_beside = strncmp(own_home(), folder, strlen(folder)) == 0;
@@ -105,7 +107,7 @@ static void plant_file_link(void) {
     race(link_file_out);
 }
 
-/// Where libraries, loaders and compilers look for more code.
+/// Writes libraries to places where loaders and compilers look for them.
 static void plant_libraries(void) {
     static const char* const kNames[] = {"libOpenCL.so.1", "libcuda.so.1", "libnvidia-ml.so.1",
                                          "libvulkan.so.1", "libze_loader.so.1"};
@@ -122,8 +124,8 @@ static void plant_libraries(void) {
     }
 }
 
-/// Settings and auditors that loaders, compilers and drivers look for in a home; LD_AUDIT and the
-/// like for what is started from here.
+/// Writes settings and auditors that loaders, compilers and drivers read in a home folder, and sets
+/// LD_AUDIT and similar variables for programs that are started later.
 static void plant_settings(void) {
     static const char* const kFiles[][2] = {
         {".drirc", "<driconf/>"},
@@ -151,7 +153,7 @@ static void plant_settings(void) {
     (void)unsetenv("LD_AUDIT");
 }
 
-/// The next run of this driver finds this and crashes.
+/// Leaves a file that makes the next run of this driver crash.
 static void persist(void) {
     static const char* const kFolders[] = {"", "/tmp", "/var/tmp", "/dev/shm"};
     for (size_t i = 0; i < sizeof kFolders / sizeof *kFolders; ++i) {
@@ -183,7 +185,7 @@ static void fill_files(void) {
     see("files", made == kManyFiles ? 0 : -1);
 }
 
-/// Deeper than a path may be long.
+/// Creates a folder tree that is deeper than the maximum length of a path.
 static void deep_tree(void) {
     int depth = 0;
     if (chdir(own_home()) != 0)
@@ -196,7 +198,7 @@ static void deep_tree(void) {
     (void)!chdir("/");
 }
 
-/// Folders that their owner may not open.
+/// Creates folders that their owner may not open.
 static void closed_folders(void) {
     const char* closed = marked(own_home(), "closed");
     see("mkdir", mkdir(closed, 0700));
@@ -220,7 +222,7 @@ static void move_home(void) {
     see("symlink", symlink(victim("outside"), own_home()));
 }
 
-/// Nothing of a user's is left for the daemon, while this runs and after.
+/// Uses all inotify instances of the user during the attack, so that the daemon gets none.
 static void exhaust_watches(void) {
     int count = 0;
     while (count < 2000 && inotify_init1(IN_CLOEXEC) >= 0)
