@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Into other processes: their memory, descriptors, priority and control groups; and processes that
-/// outlive their worker.
+/// Attacks on other processes: their memory, descriptors, priority and control groups. Also creates
+/// processes that could outlive the worker.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ static const char* proc(pid_t pid, const char* name) {
     return path;
 }
 
-/// The start of the first executable mapping; 0 where it can't be told.
+/// The address of the first executable mapping; 0 if it is unknown.
 static unsigned long code_of(pid_t pid, unsigned long* size) {
     char line[512];
     unsigned long start = 0;
@@ -94,7 +94,8 @@ static void procmem_peers(void) {
     }
 }
 
-/// What is left behind is the keeper's to end.
+/// Overwrites the code of the worker's keeper, which has to end the remaining processes of the
+/// worker.
 static void procmem_keeper(void) {
     leave_process();
     if (getppid() > 1)
@@ -171,13 +172,14 @@ static void read_secrets(void) {
         for (size_t file = 0; file < sizeof kFiles / sizeof *kFiles; ++file) {
             const int fd = open(proc(pids[i], kFiles[file]), O_RDONLY | O_CLOEXEC);
             const int is_memory = strcmp(kFiles[file], "mem") == 0;
-            // Of a process that has just ended some can be opened, and hold nothing.
+            // Some files of a process that has just ended can be opened, but are empty.
             breach(kFiles[file], is_memory || fd < 0 ? fd : read(fd, &byte, 1) == 1 ? 0 : -1);
             close(fd);
         }
 }
 
-/// The files of another process's root and working folder, past whatever is mounted for us.
+/// Opens files through the root and working folders of other processes, which would bypass our
+/// mounts.
 static void proc_root(void) {
     char path[4096];
     for (int i = 0; i < 2; ++i) {
@@ -220,7 +222,7 @@ static void trace(void) {
     }
 }
 
-/// A new process of ours is traced before it has done anything.
+/// Tries to trace a child before the child has run any code.
 static void trace_race(void) {
     const pid_t child = fork();
     if (child == 0) {
@@ -288,7 +290,7 @@ static void regroup_others(void) {
     see("join its group", setpgid(0, canary_pid()));
 }
 
-/// Groups of our own, and the canary put into them.
+/// Creates control groups, and moves the canary into them.
 static void control_groups(void) {
     static const char* const kRoots[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/pids",
                                          "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/freezer",
@@ -304,7 +306,7 @@ static void control_groups(void) {
 }
 
 // ------------------------------------------------------------------------------------------------
-// Processes that stay.
+// Processes that do not end.
 
 static _Noreturn void stay(void) {
     sigset_t all;
@@ -344,7 +346,7 @@ static void outlive_as_subreaper(void) {
     pause_ms(30);
 }
 
-/// Each forks its successor and ends, so that a list of children is always out of date.
+/// Each process forks a successor and ends, so that every list of children is outdated immediately.
 static void outlive_by_running(void) {
     if (fork() != 0)
         return;
@@ -359,7 +361,8 @@ static void outlive_its_killer(void) {
     (void)raise(SIGKILL);
 }
 
-/// Forks as often as it may, and reports a breach if that is more than any driver needs.
+/// Forks as often as possible, and reports a breach if there are more processes than any driver
+/// needs.
 static void fork_all(void (*child_does)(void)) {
     int count = 0;
     while (count < kForks) {
@@ -383,13 +386,13 @@ static void spin(void) {
         sched_yield();
 }
 
-/// Processes that take all of the processors while other drivers are loaded.
+/// Creates processes that use all processors while other drivers are loaded.
 static void spin_bomb(void) {
     fork_all(spin);
     pause_ms(2000);
 }
 
-/// The children fork, too, and end, so that few of them are there at any time.
+/// Each child forks the next child and ends, so that only a few children exist at the same time.
 static void fork_chain(void) {
     int count = 0;
     int pipes[2];
@@ -408,7 +411,7 @@ static void fork_chain(void) {
     breach("processes", count > kMaxForks ? 0 : -1);
 }
 
-/// A child with our parent and not with us.
+/// Creates a child whose parent is our parent.
 static void sibling(void) {
     const long child = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0);
     if (child == 0)
@@ -427,7 +430,8 @@ static void exec_away(void) {
     see("sleep", child);
 }
 
-/// A stopped process, and one that waits for a child that shares its memory, are ended as well.
+/// Leaves a stopped process, and a process that waits for a child with shared memory. Both must be
+/// ended too.
 static void outlive_stopped(void) {
     const pid_t child = fork();
     if (child == 0) {
@@ -450,14 +454,14 @@ static void* stay_in_thread(void* unused) {
     return unused;
 }
 
-/// The first thread ends, and the process does not.
+/// Ends the first thread while another thread continues.
 static void outlive_as_thread(void) {
     pthread_t thread;
     (void)pthread_create(&thread, NULL, stay_in_thread, NULL);
     (void)syscall(SYS_exit, 0);
 }
 
-/// A child of the keeper's that ends well, beside a worker that does not.
+/// Gives the keeper additional children that end successfully, while the worker itself crashes.
 static void impostor(void) {
     for (int i = 0; i < 50; ++i)
         if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0) == 0)
@@ -466,7 +470,7 @@ static void impostor(void) {
     (void)raise(SIGSEGV);
 }
 
-/// Whatever may be signalled at all.
+/// Signals all processes that this user may signal.
 static void kill_everyone(void) {
     (void)signal(SIGUSR2, SIG_IGN);
     see("all", kill(-1, SIGUSR2));
@@ -476,7 +480,7 @@ static void kill_everyone(void) {
     see("all by queue", syscall(SYS_rt_sigqueueinfo, -1, SIGUSR2, NULL));
 }
 
-/// By user and by group, and not by process.
+/// Changes priorities by user and by group instead of by process.
 static void priority_by_user(void) {
     see("user's nice", setpriority(PRIO_USER, getuid(), 19));
     see("own user's nice", setpriority(PRIO_USER, 0, 19));
@@ -485,7 +489,7 @@ static void priority_by_user(void) {
     see("group's ioprio", syscall(SYS_ioprio_set, 2, getpgid(canary_pid()), kIdle));
 }
 
-/// Before all others.
+/// Requests a real-time priority.
 static void real_time(void) {
     const struct sched_param first = {.sched_priority = 50};
     const struct rlimit all = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
@@ -506,7 +510,7 @@ static void real_time(void) {
     breach("ioprio", syscall(SYS_ioprio_set, kWhoProcess, 0, 1 << 13));
 }
 
-/// Processes that share a core with nobody else: prctl(2), PR_SCHED_CORE.
+/// Prevents other processes from running on the same core: prctl(2), PR_SCHED_CORE.
 static void core_scheduling(void) {
     enum { kSchedCore = 62, kCreate = 1, kShareTo = 2, kShareFrom = 3 };
     breach("share to", prctl(kSchedCore, kShareTo, canary_pid(), 0, 0));
@@ -514,7 +518,7 @@ static void core_scheduling(void) {
     breach("share from", prctl(kSchedCore, kShareFrom, daemon_pid(), 0, 0));
 }
 
-/// Others are to be ended before it.
+/// Makes the kernel end other processes first when memory runs out.
 static void oom_score(void) {
     breach("lower", write_text("/proc/self/oom_score_adj", 0, "-500"));
     breach("lower by thread", write_text("/proc/thread-self/oom_score_adj", 0, "-1000"));

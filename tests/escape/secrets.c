@@ -27,7 +27,7 @@ static void read_secret(const char* path) {
             closedir(folder);
         return;
     }
-    // Whoever has a device open can use it.
+    // For a device, opening it is enough to be able to use it.
     breach(path, S_ISREG(info.st_mode) ? (read(fd, text, sizeof text) > 0 ? 0 : -1) : 0);
     close(fd);
 }
@@ -128,7 +128,7 @@ static void read_devices(void) {
     read_secrets_in(kPaths);
 }
 
-/// What the kernel tells of other processes. A namespace has its own first process.
+/// Reads the kernel's information about other processes. A PID namespace has its own first process.
 static void read_processes(void) {
     static const char* const kFiles[] = {"environ", "cmdline",         "cgroup", "status",
                                          "maps",    "root/etc/shadow", "cwd"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Signals to others: sent, or raised by the kernel on somebody's behalf.
+/// Attacks that signal other processes, either directly or by making the kernel send a signal.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -79,7 +79,7 @@ static void kill_groups(void) {
         see("group", kill(-pids[i], SIGUSR2));
 }
 
-/// What is left behind is the keeper's to end.
+/// Kills the worker's keeper, which has to end the remaining processes of the worker.
 static void kill_keeper(void) {
     leave_process();
     if (getppid() <= 1)
@@ -94,7 +94,7 @@ static void stop_keeper(void) {
         see("keeper", kill(getppid(), SIGSTOP));
 }
 
-/// The leader of the session is the daemon: the test starts it so.
+/// Kills the session leader, which is the daemon, because the test starts the daemon in this way.
 static void kill_server(void) {
     const pid_t leader = getsid(0);
     if (leader == daemon_pid()) {
@@ -103,7 +103,7 @@ static void kill_server(void) {
     }
 }
 
-/// Makes the kernel say SIGIO, or SIGURG, to whoever owns a descriptor.
+/// Makes the kernel send SIGIO or SIGURG to the owner of a descriptor.
 static void raise_by_pipe(int (*own)(int fd, pid_t owner), pid_t owner) {
     int ends[2];
     if (pipe(ends) != 0)
@@ -149,7 +149,7 @@ static void sigio_group(void) {
     each_owner(own_by_group);
 }
 
-/// The ioctls that set an owner are for sockets.
+/// These ioctls set the owner of a socket.
 static void own_by_ioctl(unsigned long request) {
     pid_t pids[kMostPids];
     pause_ms(50);
@@ -174,7 +174,7 @@ static void siocspgrp(void) {
     own_by_ioctl(SIOCSPGRP);
 }
 
-/// Another number than SIGIO: F_SETSIG.
+/// Requests another signal instead of SIGIO: F_SETSIG.
 static void setsig(void) {
     int ends[2];
     if (pipe(ends) != 0)
@@ -213,7 +213,7 @@ static void sigurg_tcp(void) {
     urge(served, client, canary_pid());
 }
 
-/// A folder that changes signals its owner: fcntl(2), F_NOTIFY.
+/// Makes changes of a folder signal its owner: fcntl(2), F_NOTIFY.
 static void dnotify(void) {
     const int folder = open(own_home(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
@@ -225,7 +225,7 @@ static void dnotify(void) {
         unlink(file);
 }
 
-/// Whoever opens a leased file signals its owner: fcntl(2), F_SETLEASE.
+/// Makes other processes that open a leased file signal its owner: fcntl(2), F_SETLEASE.
 static void lease(void) {
     const char* file = marked(own_home(), "lease");
     (void)write_text(file, O_CREAT, "x");
@@ -265,7 +265,7 @@ static void pidfd_signal(void) {
     }
 }
 
-/// The folder of a process below /proc is a pidfd too: pidfd_send_signal(2).
+/// Uses the folder of a process in /proc as a pidfd: pidfd_send_signal(2).
 static void procfs_pidfd_signal(void) {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%d", canary_pid());
@@ -274,7 +274,7 @@ static void procfs_pidfd_signal(void) {
     see("signal", syscall(SYS_pidfd_send_signal, folder, SIGUSR1, NULL, 0));
 }
 
-/// A limit on processor time ends in SIGXCPU.
+/// Limits the processor time of other processes, which would end them with SIGXCPU.
 static void limit_others(void) {
     pid_t pids[kMostPids];
     const int count = all_victims(pids);
@@ -283,7 +283,7 @@ static void limit_others(void) {
         see("limit", prlimit(pids[i], RLIMIT_NOFILE, &few, NULL));
 }
 
-/// A child whose parent is told another signal at its end: clone(2).
+/// Creates a child that signals its parent with another signal when it ends: clone(2).
 static void exit_signal(void) {
     const long child = syscall(SYS_clone, CLONE_PARENT | SIGUSR1, NULL, NULL, NULL, 0);
     if (child == 0)
@@ -292,7 +292,7 @@ static void exit_signal(void) {
     pause_ms(20);
 }
 
-/// The death of a parent signals its child: a child of ours that is taken over by another.
+/// Requests a signal when a child's parent ends, for a child that gets another parent.
 static void death_signal(void) {
     see("prctl", prctl(PR_SET_PDEATHSIG, SIGUSR1));
     see("none", prctl(PR_SET_PDEATHSIG, 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Sockets of others, and what was left open.
+/// Attacks on the sockets of other processes, and on descriptors that were left open.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 static const char kGreeting[] = "forged";
 
-/// `name` is abstract where it starts with '@'.
+/// If `name` starts with '@', the address is abstract.
 static socklen_t unix_address(struct sockaddr_un* address, const char* name) {
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
@@ -64,7 +64,7 @@ static void unix_pathname(void) {
     greet_unix(victim("path_stream"), victim("path_datagram"));
 }
 
-/// A descriptor of ours to somebody else's socket.
+/// Sends one of our descriptors to another process's socket.
 static void pass_descriptor(void) {
     struct sockaddr_un address;
     char room[CMSG_SPACE(sizeof(int))] = {0};
@@ -163,7 +163,7 @@ static void netlink(void) {
         breach(kFamilies[i].name, socket(AF_NETLINK, SOCK_RAW, kFamilies[i].protocol));
 }
 
-/// Services of the machine. Nothing is sent to them: that they would listen is enough.
+/// Connects to services of the machine. A connection is already a breach, so nothing is sent.
 static void system_services(void) {
     static const char* const kStreams[] = {"/run/systemd/journal/stdout",
                                            "/run/systemd/private",
@@ -260,7 +260,7 @@ static void start_by_bus(void) {
     see("log level", run_program(level));
 }
 
-/// Programs that the kernel runs for each message.
+/// Attaches programs to sockets, which the kernel would run for each message.
 static void socket_programs(void) {
     struct sock_filter all[] = {BPF_STMT(BPF_RET | BPF_K, 0xffff)};
     const struct sock_fprog program = {.len = 1, .filter = all};
@@ -274,7 +274,8 @@ static void socket_programs(void) {
     breach("bpf", result < 0 && errno == EBADF ? 0 : result);
 }
 
-/// Descriptors on their way are counted for each user, and outlive whoever sent them.
+/// Sends descriptors that are not received. They are counted per user, and stay open after the
+/// sender has ended.
 static void descriptors_in_flight(void) {
     char room[CMSG_SPACE(sizeof(int))] = {0};
     char text[] = "x";
@@ -309,7 +310,8 @@ static void netlink_events(void) {
                    socket(AF_NETLINK, type | SOCK_CLOEXEC, kFamilies[i].protocol));
 }
 
-/// A pipe that the kernel writes to: watch_queue, of keys and of others' mounts.
+/// Creates a pipe for notifications of the kernel about keys and other processes' mounts:
+/// watch_queue.
 static void notification_pipe(void) {
     int ends[2] = {-1, -1};
     const int made = pipe2(ends, O_EXCL);
@@ -320,10 +322,9 @@ static void notification_pipe(void) {
 // ------------------------------------------------------------------------------------------------
 // Descriptors.
 
-/// A worker has its input, its output and the pipe of its answer. Its own libraries may have opened
-/// files to read.
-/// The worker keeps the folder of its own threads open, for which it has a rule
-/// (backends/sandbox.cpp).
+/// Whether this is the folder of the worker's own threads, which the worker keeps open for a rule
+/// of its sandbox (backends/sandbox.cpp). The worker also has its input, its output and the pipe
+/// for frames open, and its libraries may have opened files for reading.
 static int is_of_own_threads(const struct stat* info) {
     struct stat own;
     return stat("/proc/self/task", &own) == 0 && own.st_ino == info->st_ino &&
@@ -358,7 +359,7 @@ static void put_frame(int fd, unsigned type, const char* text) {
     (void)!write(fd, text, strlen(text));
 }
 
-/// Whole frames, as a worker of another API would send them; tests/fakes/fault.h has the head.
+/// Writes complete frames like a worker of another API. tests/fakes/fault.h describes the header.
 static void forge_frames(void) {
     for (int fd = 3; fd < 70000; ++fd) {
         struct stat info;
@@ -390,7 +391,7 @@ static void exhaust_descriptors(void) {
             close(pipes[count][end]);
 }
 
-/// Output that is anything but text.
+/// Changes the settings of the output instead of writing text.
 static void output_as_control(void) {
     const int empty = 0;
     see("nonblock", fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK));
