@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// OpenTelemetry's collector with its receiver and its exporter of OTLP over HTTP: "go build" of Debian's
-// golang-opentelemetry-collector-dev makes it, see build.
+// The OpenTelemetry Collector with only its receiver and its exporter for OTLP over HTTP. The script "build" compiles it with
+// Debian's package golang-opentelemetry-collector-dev.
 package main
 
 import (
