@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The kernel and the machine. Nothing here changes the machine where it is allowed: a setting is
-/// written as it was read, and what would do harm is asked of something that does not exist.
+/// Attacks on the kernel and the machine. An attack that succeeds does not change the machine:
+/// settings are written with their current value, and destructive requests name objects that do not
+/// exist.
 #define _GNU_SOURCE
 #include <asm/ldt.h>
 #include <errno.h>
@@ -77,7 +78,8 @@ static void keys(void) {
            syscall(SYS_request_key, "user", victim("mark"), NULL, KEY_SPEC_PROCESS_KEYRING));
 }
 
-/// EPERM, or an error that says that we might: everything here names what does not exist.
+/// Reports a breach if the call fails with an error that shows that the call itself is allowed. The
+/// arguments name objects that do not exist, so no call should succeed.
 static void refused_with(const char* what, long result) {
     if (result < 0 && errno != EPERM && errno != ENOSYS && errno != EACCES) {
         const int problem = errno;
@@ -111,7 +113,7 @@ static void machine(void) {
     breach("ioperm", syscall(SYS_ioperm, 0x80UL, 1UL, 1));
 }
 
-/// A setting, written as it is.
+/// Writes a setting with its current value.
 static int rewrite(const char* path) {
     char text[512];
     const int reader = open(path, O_RDONLY | O_CLOEXEC);
@@ -141,7 +143,7 @@ static void settings(void) {
     breach("sysrq", trigger);
 }
 
-/// Opened only; nothing is written.
+/// Only opens devices, and writes nothing.
 static void devices(void) {
     static const char* const kNodes[] = {"/dev/kmsg",
                                          "/dev/mem",
@@ -217,7 +219,7 @@ static void namespaces(void) {
         const long child = syscall(SYS_clone, kKinds[i].flag | SIGCHLD, NULL, NULL, NULL, 0);
         if (child == 0)
             _exit(0);
-        if (kKinds[i].flag != 0x80)  // to clone(2) these bits are a part of the signal
+        if (kKinds[i].flag != 0x80)  // for clone(2), these bits are a part of the signal
             breach("clone", child);
     }
     unsigned long long arguments[11] = {CLONE_NEWUSER, 0, 0, 0, SIGCHLD};
@@ -244,7 +246,8 @@ static void personalities(void) {
     (void)personality((unsigned long)before);
 }
 
-/// What it may do as the superuser of its user namespace is more than a driver needs.
+/// Uses the capabilities of the superuser in the worker's user namespace, of which a driver needs
+/// none.
 static void capabilities(void) {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct held[2] = {{0}};
@@ -286,7 +289,7 @@ static void watch_files(void) {
     breach("quotactl", syscall(SYS_quotactl, 0x80000100, NULL, 0, NULL));
 }
 
-/// A program that was never on a disk.
+/// Runs a program that exists only in memory.
 static void program_in_memory(void) {
     char text[1024];
     const int fd = memfd_create("program", 0);
@@ -306,7 +309,7 @@ static void program_in_memory(void) {
     see("ran", WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1);
 }
 
-/// Programs that have more rights than whoever runs them.
+/// Runs programs that have more privileges than the user who starts them.
 static void privileged_programs(void) {
     char script[1024];
     (void)snprintf(script, sizeof script, "echo forged > '%s/%sshell'; kill -USR2 %d",
@@ -320,7 +323,7 @@ static void privileged_programs(void) {
     see("su", run_program(other));
 }
 
-/// The worker's own protections.
+/// Tries to remove the worker's own protections.
 static void own_protection(void) {
     see("dumpable", prctl(PR_SET_DUMPABLE, 1));
     see("ptracer", prctl(0x59616d61, -1));  // PR_SET_PTRACER
@@ -330,7 +333,7 @@ static void own_protection(void) {
     see("mm", prctl(PR_SET_MM, 11, -1, 0, 0));
 }
 
-/// Opened only; nothing is written.
+/// Only opens the files, and writes nothing.
 static void device_settings(void) {
     static const char* const kFiles[] = {
         "/sys/bus/pci/rescan",
@@ -356,7 +359,7 @@ static void device_settings(void) {
         breach(kFiles[i], open(kFiles[i], O_WRONLY | O_CLOEXEC));
 }
 
-/// Whoever waits for pressure makes the kernel measure it more often.
+/// Waits for memory pressure, which makes the kernel measure the pressure more often.
 static void pressure(void) {
     static const char* const kFiles[] = {"/proc/pressure/memory", "/proc/pressure/cpu",
                                          "/proc/pressure/io"};
@@ -364,7 +367,7 @@ static void pressure(void) {
         breach(kFiles[i], write_text(kFiles[i], 0, "some 100000 1000000"));
 }
 
-/// Timers that wake a machine up.
+/// Sets timers that wake the machine from sleep.
 static void wake_alarm(void) {
     timer_t timer = 0;
     breach("timer", timer_create(CLOCK_BOOTTIME_ALARM, NULL, &timer));
@@ -379,7 +382,8 @@ static long call_of_32_bits(long number, const void* one, long two) {
     return result < 0 ? -1 : result;
 }
 
-/// Numbers of another architecture, for which a filter would have to be another.
+/// Makes system calls by the numbers of another architecture, which a filter must handle
+/// separately.
 static void calls_of_32_bits(void) {
     char* text =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
@@ -398,7 +402,8 @@ static void calls_of_32_bits(void) {
 static void calls_of_32_bits(void) {}
 #endif
 
-/// Arguments whose upper half the kernel ignores, and a filter that compares must not.
+/// Passes arguments whose upper half the kernel ignores. A filter that compares the whole argument
+/// would not match.
 static void high_halves(void) {
     const unsigned long high = 0x100000000UL;
     const struct rlimit some = {.rlim_cur = 100, .rlim_max = 100};
@@ -423,7 +428,7 @@ static void refused_call(const char* what, long number) {
     see(what, -1);
 }
 
-/// Numbers that came after this list of ours was made, or that no driver was seen to need.
+/// Makes system calls that are newer than our list, or that no known driver needs.
 static void new_calls(void) {
     static const struct {
         const char* name;

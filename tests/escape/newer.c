@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What newer kernels offer, and what older ones always had and few know of.
+/// Attacks with features of newer kernels, and with little-known features of older kernels.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,8 @@ static int outside(const char* name, int flags) {
     return open(path, flags | O_CLOEXEC);
 }
 
-/// EPERM, or an error that says that a request would have been looked at.
+/// Reports a breach unless the request fails with EPERM: after any other error, the kernel has
+/// examined the request.
 static void refused_request(const char* what, int fd, unsigned long request, void* argument) {
     const long result = ioctl(fd, request, argument);
     if (result >= 0 || errno != EPERM)
@@ -42,7 +43,8 @@ static void refused_request(const char* what, int fd, unsigned long request, voi
     see(what, result);
 }
 
-/// Namespaces of another process by its descriptor: PIDFD_GET_*, Linux 6.11.
+/// Opens the namespaces of another process through a descriptor of the process: PIDFD_GET_*, Linux
+/// 6.11.
 static void namespaces_of(int process) {
     for (unsigned kind = 1; kind <= 10; ++kind) {
         const int found = ioctl(process, _IO(0xFF, kind), 0);
@@ -62,7 +64,7 @@ static void process_namespaces(void) {
     }
 }
 
-/// Whoever made a socket that was handed down, or answers behind one.
+/// Opens the processes that created or answer on an inherited socket.
 static void peer_processes(void) {
     for (int fd = 0; fd < kMostDescriptors; ++fd) {
         int process = -1;
@@ -76,7 +78,8 @@ static void peer_processes(void) {
     }
 }
 
-/// From its own namespaces to those of others: NS_GET_PARENT; NS_MNT_GET_NEXT, Linux 6.12.
+/// Follows links from our namespaces to other namespaces: NS_GET_PARENT; NS_MNT_GET_NEXT, Linux
+/// 6.12.
 static void next_namespaces(void) {
     static const char* const kNames[] = {"user", "pid", "mnt",    "net",
                                          "ipc",  "uts", "cgroup", "time"};
@@ -91,7 +94,8 @@ static void next_namespaces(void) {
     }
 }
 
-/// Snapshots, copies and settings that file systems make of a folder that is open to read.
+/// Makes snapshots, copies and settings of a file system through a read-only descriptor of a
+/// folder.
 static void other_file_systems(void) {
     static const struct {
         const char* name;
@@ -110,7 +114,7 @@ static void other_file_systems(void) {
         refused_request(kRequests[i].name, folder, kRequests[i].request, argument);
 }
 
-/// Nobody writes to what is sealed any more.
+/// Seals descriptors, after which no process could write to them.
 static void seal_descriptors(void) {
     const int everything = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
     breach("program", fcntl(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), F_ADD_SEALS, everything));
@@ -119,7 +123,7 @@ static void seal_descriptors(void) {
         breach("inherited", fcntl(fd, F_ADD_SEALS, everything));
 }
 
-/// A folder or file whose changes wait for this process, for 45 seconds.
+/// Delays changes of a folder or file by other processes for up to 45 seconds.
 static void delegations(void) {
     static const char* const kKeys[] = {"outside", "state", "folder"};
     for (size_t i = 0; i < sizeof kKeys / sizeof *kKeys; ++i) {
@@ -134,7 +138,7 @@ static void delegations(void) {
     breach("lease of a file", fcntl(outside("canary", O_RDONLY), F_SETLEASE, F_RDLCK));
 }
 
-/// Descriptors that are open to read are enough for these.
+/// Changes settings of a terminal, for which a read-only descriptor is enough.
 static void terminal_settings(void) {
     const int terminal = open(victim("terminal"), O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     struct winsize size = {.ws_row = 3, .ws_col = 7};
@@ -155,7 +159,8 @@ static void terminal_settings(void) {
     refused_request("session", terminal, TIOCSCTTY, NULL);
 }
 
-/// Pages of pipes are counted for each user: later pipes of the daemon's have one.
+/// Uses up the memory for pipes, which is counted per user. Later pipes of the daemon would have
+/// only one page.
 static void exhaust_pipes(void) {
     int ends[2];
     int count = 0;
@@ -166,7 +171,7 @@ static void exhaust_pipes(void) {
     pause_ms(300);
 }
 
-/// Descriptors that are watched are counted for each user too.
+/// Uses up the watches of epoll, which are counted per user.
 static void exhaust_epoll(void) {
     struct rlimit most = {0};
     struct epoll_event event = {.events = EPOLLIN};
@@ -189,7 +194,7 @@ static void exhaust_epoll(void) {
     pause_ms(300);
 }
 
-/// System calls that the process itself has redirected.
+/// Redirects its own system calls.
 static void user_dispatch(void) {
     pid_t pids[kMostPids];
     static volatile char allow = 0;  // SYSCALL_DISPATCH_FILTER_ALLOW
@@ -200,7 +205,7 @@ static void user_dispatch(void) {
     (void)prctl(59, 0, 0UL, 0UL, 0UL);
 }
 
-/// Another program's name, in the daemon's eyes.
+/// Pretends to be another program when the daemon checks the executable.
 static void forge_program(void) {
     const int daemon = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     for (unsigned long what = PR_SET_MM_START_CODE; what <= PR_SET_MM_ENV_END; ++what)
@@ -209,7 +214,7 @@ static void forge_program(void) {
     (void)prctl(PR_SET_NAME, "gpuprobed\x1b[2J");
 }
 
-/// What the kernel lets a process say of itself, and of its session.
+/// Opens settings of the process itself, of its session and of the kernel for writing.
 static void own_settings(void) {
     static const char* const kFiles[] = {"autogroup",
                                          "oom_score_adj",
@@ -244,7 +249,7 @@ static void more_devices(void) {
         "/dev/ptmx"};
     for (size_t i = 0; i < sizeof kNodes / sizeof *kNodes; ++i)
         breach(kNodes[i], open(kNodes[i], O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
-    // USERFAULTFD_IOC_NEW, for which a descriptor to read is enough.
+    // A read-only descriptor is enough for USERFAULTFD_IOC_NEW.
     breach("userfaultfd",
            ioctl(open("/dev/userfaultfd", O_RDONLY | O_CLOEXEC), _IO(0xAA, 0), O_CLOEXEC));
 }
@@ -267,7 +272,7 @@ static void tracing(void) {
         breach(kFiles[i], open(kFiles[i], O_WRONLY | O_CLOEXEC));
 }
 
-/// Those that were set aside for one program.
+/// Takes huge pages, which an administrator may have reserved for another program.
 static void huge_pages(void) {
     const size_t size = (size_t)1 << 30;
     const void* memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -278,7 +283,8 @@ static void huge_pages(void) {
     see("fill", file < 0 ? -1 : fallocate(file, 0, 0, (off_t)size));
 }
 
-/// A futex that says it is held by another process has the kernel link that process to it.
+/// Waits for futexes that are marked as owned by other processes, so that the kernel links these
+/// processes to them.
 static void borrowed_futex(void) {
     pid_t pids[kMostPids];
     const struct timespec soon = {.tv_nsec = 50000000};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The interfaces of gpuprobe itself: its socket, the pipe of the answer, what a driver prints, and
-/// what holds the driver.
+/// Attacks on gpuprobe's own interfaces: the daemon's socket, the pipe for frames, the driver's
+/// output, and the sandbox.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -38,14 +38,14 @@ static int connected_to(const char* path) {
     return connect(fd, (const struct sockaddr*)&address, sizeof address) == 0 ? fd : -1;
 }
 
-/// Cached answers are for everybody, and not for a driver.
+/// Connects to the socket, on which every user may read cached answers, but a driver may not.
 static void varlink_connect(void) {
     const int fd = connected_to(victim("varlink"));
     breach("connect", victim("varlink")[0] ? fd : -1);
     see("ask", write(fd, "{\"method\":\"org.varlink.service.GetInfo\"}", 41));
 }
 
-/// As the daemon's own user, which no administrator is.
+/// Makes decisions that need an administrator's permission, as the daemon's own user.
 static void varlink_decide(void) {
     static const char* const kCalls[] = {
         "{\"method\":\"org.gpuprobe.SetOverride\",\"parameters\":{\"application\":\"forged\","
@@ -68,7 +68,7 @@ static void varlink_decide(void) {
     see("gpuprobectl", run_program(override));
 }
 
-/// Whoever asks the daemon next would ask this driver.
+/// Replaces the daemon's socket, so that later callers would be answered by this driver.
 static void varlink_impersonate(void) {
     const char* path = victim("varlink");
     const struct sockaddr_un address = address_of(path);
@@ -83,7 +83,7 @@ static void varlink_impersonate(void) {
     pause_ms(200);
 }
 
-/// Says that it is the daemon: by credentials, and by a descriptor of an own connection.
+/// Pretends to be the daemon, with forged credentials and with a descriptor of another connection.
 static void forge_credentials(void) {
     const struct ucred whom = {.pid = (pid_t)victim_number("daemon"), .uid = 0, .gid = 0};
     const struct sockaddr_un address = address_of(victim("path_datagram"));
@@ -115,7 +115,7 @@ static void forge_credentials(void) {
     breach("its connection", sendmsg(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), &message, 0));
 }
 
-/// A journal's own datagrams: "MESSAGE=…" by whoever sends them.
+/// Sends datagrams to the journal in its own format, "MESSAGE=…".
 static void forge_journal(void) {
     const char* path = victim("journal");
     const struct sockaddr_un address = address_of(path);
@@ -136,9 +136,9 @@ static void forge_journal(void) {
 }
 
 // ------------------------------------------------------------------------------------------------
-// The pipe of the answer, and the output.
+// The pipe for frames, and the output.
 
-/// Does it with each pipe that can be written to, but the output.
+/// Calls `use` for each pipe that is open for writing, except the output.
 static void each_answer(void (*use)(int fd)) {
     for (int fd = 3; fd < 1024; ++fd) {
         struct stat info;
@@ -241,19 +241,19 @@ static void flood_output(void) {
     }
 }
 
-/// What a terminal would do with it, and what a reader would take it for. The test looks for it in
-/// the report.
+/// Prints control sequences of terminals and text that looks like other messages. The test looks
+/// for them in the report.
 static void output_for_terminals(void) {
     static const char kText[] =
         "\033]0;forged\a\033[2J\033[31mforged\033c\b\b\r\x9b"
         "31m \xe2\x80\xae desrever \xff\xfe\xc0\x80\n<0>kernel: forged\n\0behind\n";
     write_all(STDERR_FILENO, kText, sizeof kText);
     write_all(STDOUT_FILENO, kText, sizeof kText);
-    (void)raise(SIGSEGV);  // what a driver printed last is told where it crashed
+    (void)raise(SIGSEGV);  // after a crash, the report contains the last output of the driver
 }
 
 // ------------------------------------------------------------------------------------------------
-// What holds the driver.
+// The sandbox.
 
 static void* call_unknown(void* path) {
     const long result = syscall(SYS_fchmodat2, AT_FDCWD, path, 0777, 0);
@@ -261,8 +261,9 @@ static void* call_unknown(void* path) {
     return NULL;
 }
 
-/// Whoever answers for system calls that are not on the list may also let them through. If that
-/// descriptor is in this process, it is this driver's.
+/// Allows its own forbidden system call. A supervisor process decides about system calls that are
+/// not on the list. If the supervisor's descriptor is also open in this process, the driver can
+/// make the decision itself.
 static void answer_for_itself(void) {
     const pid_t child = fork();
     if (child == 0) {
@@ -286,7 +287,7 @@ static void answer_for_itself(void) {
         }
 }
 
-/// A filter of its own that asks this driver what becomes of a call.
+/// Installs a filter that asks the driver itself about system calls.
 static void own_notifier(void) {
     struct sock_filter ask[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     const struct sock_fprog program = {.len = 1, .filter = ask};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dies when it is loaded. Needs no library, so that one build does for every machine under test.
+// Crashes when it is loaded. The library needs no other library, so that the same build works on
+// every tested machine.
 __attribute__((constructor)) static void crash(void) {
     __builtin_trap();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A wall clock that a test sets, for a program that is started with this in LD_PRELOAD. The file
-/// $WALL_CLOCK holds the nanoseconds that are added to the true time. Monotonic clocks and timers
-/// stay as they are, which libfaketime 0.9.10 cannot do: it also moves timers of the monotonic
-/// clock (timerfd_settime), and a timer before the machine's start is an error.
+/// A library for LD_PRELOAD that changes the wall clock of a program. The file $WALL_CLOCK contains
+/// the number of nanoseconds that are added to the true time. Monotonic clocks and timers are not
+/// changed. libfaketime 0.9.10 cannot do this: it also changes timers of the monotonic clock
+/// (timerfd_settime), and a timer before the start of the machine is an error.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
