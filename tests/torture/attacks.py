@@ -100,7 +100,7 @@ def table_and_world(options):
 
 
 def drawn(rows, count, rng):
-    """The given number of attacks at random, each chosen equally often."""
+    """The given number of attacks in random order, each equally often."""
     while count > 0:
         turn = rng.sample(rows, len(rows))
         yield from turn[:count]

@@ -4,7 +4,7 @@ import collections
 import json
 
 MIB = 1 << 20
-MEMORY_SLACK = 16 * MIB  # bytes per GPU, because other programs also use the GPU
+MEMORY_SLACK = 16 * MIB  # allowed growth per GPU, because other programs also use the GPU
 
 
 def quantile(times):

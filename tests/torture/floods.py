@@ -82,7 +82,7 @@ class EchoClient(BusClient):
 
 
 def messages_in(data):
-    """The number of complete replies in the bytes, and the remaining bytes."""
+    """Removes complete messages from `data`. Returns the number of replies among them."""
     count = 0
     while len(data) >= 16:
         body, fields = struct.unpack_from("<I", data, 4)[0], struct.unpack_from("<I", data, 12)[0]
