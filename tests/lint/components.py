@@ -49,7 +49,7 @@ FOREIGN = [
     (r"CLI/", ["cli", "service", "backends/worker_main.cpp"]),
     (r"fmt/", ["cli"]),
     (r"zlib\.h", ["inventory/gpu_code.cpp", "probe", "store"]),
-    (r"zstd\.h", ["inventory/gpu_code.cpp"]),
+    (r"zstd\.h", ["inventory/gpu_code.cpp", "cli/own_workers_portable.cpp"]),
     (r"systemd/", ["service", "wire"]),
 ]
 # Components that must not use files, time, the environment or the log.
