@@ -248,7 +248,7 @@ ApplicationSet applications_in(const std::vector<std::string>& folders,
             const auto added = text ? applications.add(*text, path) : Status{text.error()};
             if (!added && ignored)
                 ignored->push_back(
-                    because("profile-ignored",
+                    because("application-ignored",
                             {{"file", path}, {"problem", scrubbed(added.error().text)}}));
         }
     return applications;

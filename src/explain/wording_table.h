@@ -124,7 +124,7 @@ inline constexpr Wording kWordings[] = {
     {"webgpu-features", "Vulkan lacks features that WebGPU needs[: {missing}]"},
     {"software-rasterizer", "[{name}|the device] is a software rasterizer, not a GPU"},
 
-    // Ruled out by a profile or a request.
+    // Ruled out by the application or a request.
     {"not-built", "the application was built without this backend"},
     {"not-in-profile-for-vendor",
      "the application does not use this backend on[ {vendor:vendor}] GPUs"},
@@ -179,7 +179,7 @@ inline constexpr Wording kWordings[] = {
     {"not-published", "no published build for this platform uses this backend"},
     {"not-told-apart", "the application cannot distinguish {gpu} from {gpus}"},
     {"platform-not-in-profile",
-     "the application's profile does not cover[ {platform}| this platform]"},
+     "the application's data file does not cover[ {platform}| this platform]"},
     {"arch-not-in-build",
      "the build has no kernels for the GPU's architecture[ {have}][ (needs {need})][ (has "
      "{want})]"},
@@ -239,7 +239,7 @@ inline constexpr Wording kWordings[] = {
     {"gpus-left-out", "some GPUs were not considered[ ({count})]"},
 
     // About the report itself.
-    {"profile-ignored", "the application profile {file} is ignored[: {problem}]"},
+    {"application-ignored", "the application data file {file} is ignored[: {problem}]"},
     {"knowledge-ignored", "the data in {file} is ignored[: {problem}]"},
     {"no-hotplug", "hardware changes are not detected[: {problem}]"},
     {"override-set", "an override is set for {application}", "", "gpuprobectl override list"},

@@ -20,7 +20,7 @@ enum class ReasonSubject : std::uint8_t {
     Hardware,     ///< the GPU itself, or its kernel driver
     Device,       ///< one device as an API reports it
     Machine,      ///< the host: processor, memory, C library, kernel
-    Policy,       ///< rules in the application's profile or manifest
+    Policy,       ///< rules in the application's data file or a manifest
     Request,      ///< the caller's request
     Measurement,  ///< test computations on the device, and their results
     Report,       ///< how the report was made
@@ -131,6 +131,8 @@ inline constexpr ReasonInfo kRows[] = {
      "driver; api, index, gpus: present only in `notes`"},
     {"api-refused", Driver, Ends, OnView | OnTrial, "an API call failed",
      "call, code; node, device, error: present only if a device node could not be opened", Refusal},
+    {"application-ignored", Report, Remarks, OnReport,
+     "a file in an application folder is not a valid application data file", "file, problem"},
     {"arch-not-in-build", Policy, Ends, OnCandidate | OnVariant,
      "the application's build has no kernels for the GPU's architecture",
      "have: the GPU's architecture; need: the predicate that the architecture does not satisfy",
@@ -170,7 +172,7 @@ inline constexpr ReasonInfo kRows[] = {
      "matched to, and the key that matched; vendor_id: the vendor in the record"},
     {"cpu-feature-missing", Machine, Ends, OnVariant,
      "the processor lacks a feature that the variant needs", "", ByBuild},
-    {"cpu-forbidden", Policy, Ends, OnCandidate, "the application's profile forbids the CPU"},
+    {"cpu-forbidden", Policy, Ends, OnCandidate, "the application's data file forbids the CPU"},
     {"cpu-too-old", Machine, Ends, OnCandidate | OnVariant,
      "the processor's instruction-set level is lower than required", "have, need", ByBuild},
     {"cuda-version-unfit", Driver, Ends, OnVariant,
@@ -231,7 +233,7 @@ inline constexpr ReasonInfo kRows[] = {
      "the driver did not answer in time and was killed", "driver, note; api", Silence | DriverFault,
      50},
     {"driver-too-old", Driver, Ends, OnCandidate | OnVariant,
-     "the driver is older than the profile, the request, the build or its toolkit requires",
+     "the driver is older than the application, the request, the build or its toolkit requires",
      "have, need"},
     {"fact-unknown", Device, LeavesOpen, OnVariant,
      "a fact that the requirement depends on is unknown"},
@@ -264,9 +266,10 @@ inline constexpr ReasonInfo kRows[] = {
      "the driver for this GPU answered but did not list the GPU, and the cause is unknown",
      "driver"},
     {"integrated-not-allowed", Policy, Ends, OnCandidate,
-     "the application's profile excludes integrated GPUs", "", ByBuild},
+     "the application excludes integrated GPUs", "", ByBuild},
     {"integrated-not-enabled", Policy, Ends, OnCandidate,
-     "the profile uses an integrated GPU only if certain environment variables allow it, and the "
+     "the application uses an integrated GPU only if certain environment variables allow it, and "
+     "the "
      "caller's environment does not set them",
      "variables: the environment variables to set, each as `NAME=VALUE`"},
     {"isa-mismatch", Driver, LeavesOpen, OnView,
@@ -359,7 +362,7 @@ inline constexpr ReasonInfo kRows[] = {
      "too little memory is free for a buffer that does not fit into any cache",
      "free, need: bytes"},
     {"not-in-profile-for-vendor", Policy, Ends, OnCandidate,
-     "the profile does not list this backend for GPUs of this vendor", "vendor", ByNature},
+     "the application does not use this backend on GPUs of this vendor", "vendor", ByNature},
     {"not-listed", Driver, Ends, OnView, "the API answered but did not list this GPU",
      "driver, note"},
     {"not-measured", Measurement, Remarks, OnCandidate,
@@ -405,7 +408,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"passthrough", Hardware, Ends, OnGpu, "the GPU is reserved for virtual machines", "driver",
      Blocker | Unserved | Wished, 70},
     {"platform-not-in-profile", Policy, Ends, OnCandidate,
-     "the profile does not cover the requested platform", "platform"},
+     "the application's data file does not cover the requested platform", "platform"},
     {"platform-not-offered", Policy, Ends, OnRecommendation,
      "the manifest has no variant for this processor or C library", "have, want"},
     {"platform-unknown", Machine, LeavesOpen, OnRecommendation,
@@ -416,9 +419,6 @@ inline constexpr ReasonInfo kRows[] = {
     {"prober-no-permission", Permission, LeavesOpen, OnView,
      "the caller may open the node, but the worker that probed the drivers had no permission",
      "node, group, mode"},
-    {"profile-ignored", Report, Remarks, OnReport,
-     "a file in an application folder is not a valid application file, profile or manifest",
-     "file, problem"},
     {"ptx-needs-newer-driver", Driver, Ends, OnVariant,
      "the variant has only PTX code for this GPU, and the driver's CUDA version does not support "
      "that PTX version or is older than the toolkit that generated the code",
@@ -433,7 +433,8 @@ inline constexpr ReasonInfo kRows[] = {
     {"requirement-unknown", Policy, LeavesOpen, OnCandidate,
      "a fact that the requirement depends on is unknown", "requirement"},
     {"requirement-unmet", Policy, Ends, OnCandidate,
-     "the machine does not meet a requirement of the profile or the request, and no more specific "
+     "the machine does not meet a requirement of the application or the request, and no more "
+     "specific "
      "code exists for that requirement",
      "have, requirement"},
     {"rocm-version-unfit", Driver, Ends, OnVariant,

@@ -48,7 +48,7 @@ class Profiles(BusCase):
         self.start_here()
         reports = (json.loads(self.manager("Describe")), self.direct("describe"))
         for report in reports:
-            ignored = {os.path.basename(note["detail"]["file"]): note["detail"]["problem"] for note in report["notes"] if note["code"] == "profile-ignored"}
+            ignored = {os.path.basename(note["detail"]["file"]): note["detail"]["problem"] for note in report["notes"] if note["code"] == "application-ignored"}
             self.assertEqual(sorted(ignored), sorted(broken))
             self.assertIn("floors.opencl[0]: fp17: no such fact", ignored["2-schema.json"])
         self.assertEqual(self.select("default")["Backend"], "cuda")

@@ -41,7 +41,7 @@ class Reload(BusCase):
         self.hang_up()
         with self.assertRaises(Failure):
             self.select(application="mine")
-        self.assertIn("profile-ignored", [note["code"] for note in json.loads(self.manager("Describe"))["notes"]])
+        self.assertIn("application-ignored", [note["code"] for note in json.loads(self.manager("Describe"))["notes"]])
         self.assert_same_daemon()
 
     def test_an_override_outlives_it(self):

@@ -149,9 +149,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Notes",
              [](Report& r, Surroundings&) {
                  r.notes = {because("no-hotplug"), because("unreadable"), because("conflict"),
-                            because("profile-ignored"), Reason{.code = "another"}};
+                            because("application-ignored"), Reason{.code = "another"}};
              },
-             {"profile-ignored", "conflict", "unreadable", "no-hotplug"},
+             {"application-ignored", "conflict", "unreadable", "no-hotplug"},
              Severity::Warning}),
     [](const auto& row) { return std::string{row.param.name}; });
 
