@@ -140,7 +140,7 @@ struct Arguments {
     std::optional<std::string> replay = {};
     std::vector<std::string> captures = {};  ///< values of --replay; only check accepts several
     std::optional<std::string> worker = {};
-    std::vector<std::string> profile_folders = {};
+    std::vector<std::string> application_folders = {};
     std::string knowledge_root = {};  ///< replaces "/" for data files and keys
     bool has_cache = true;
     std::optional<int> patience = {};  ///< seconds to wait for a driver, with --direct

@@ -29,7 +29,7 @@ constexpr Duration kIsOfNow = std::chrono::seconds{1};
 /// Options for an engine that lives as long as one command.
 engine::EngineOptions engine_options(const DirectOptions& options) {
     engine::EngineOptions engine{
-        .application_folders = engine::application_folders(options.profile_folders),
+        .application_folders = engine::application_folders(options.application_folders),
         .knowledge = engine::KnowledgeFolders::below(options.knowledge_root),
         .watch_hardware = options.follows_hardware};
     if (options.has_cache && !options.replay)

@@ -20,7 +20,7 @@ namespace gpuprobe::inline cli {
 struct DirectOptions {
     std::optional<std::string> replay = {};  ///< a capture folder
     std::optional<std::string> worker = {};  ///< path of gpuprobe-worker; searched for if absent
-    std::vector<std::string> profile_folders = {};
+    std::vector<std::string> application_folders = {};
     std::string knowledge_root = {};  ///< as in Arguments
     bool has_cache = true;
     /// How long to wait for a driver; nullopt: as long as the daemon would.

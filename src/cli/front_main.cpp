@@ -76,7 +76,7 @@ bool may_be_answered(const std::vector<std::string>& words) {
 /// without a daemon.
 bool asks_elsewhere(const Arguments& arguments) {
     if (!find_verb(arguments.verb) || arguments.is_direct || arguments.replay || arguments.bundle ||
-        arguments.fleet.every || !arguments.profile_folders.empty())
+        arguments.fleet.every || !arguments.application_folders.empty())
         return true;
     const auto request = select_request_from(arguments.select.request);
     return !request || request->platform || request->fake || is_switched_off(*request);

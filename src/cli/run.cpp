@@ -46,7 +46,7 @@ bool rests_on_profile_alone(const Arguments& arguments) {
     if (!request || !(request->platform || request->fake || is_switched_off(*request)))
         return false;
     const auto known =
-        engine::applications_in(engine::application_folders(arguments.profile_folders));
+        engine::applications_in(engine::application_folders(arguments.application_folders));
     const auto* profile = known.selection(select.application);
     return profile && rests_on_profile_alone(*profile, *request);
 }
@@ -71,11 +71,11 @@ std::optional<Duration> patience_of(const Arguments& arguments) {
     return is_about_drivers ? std::nullopt : std::optional<Duration>{kUsualPatience};
 }
 
-/// Warns about each file in --profiles folders that is not used, with the reason.
+/// Warns about each file in --applications folders that is not used, with the reason.
 void warn_of_ignored_files(const Arguments& arguments) {
     std::vector<Reason> ignored;
-    if (!arguments.profile_folders.empty())
-        (void)engine::applications_in(arguments.profile_folders, &ignored);
+    if (!arguments.application_folders.empty())
+        (void)engine::applications_in(arguments.application_folders, &ignored);
     warn(arguments, ignored);
 }
 
@@ -90,7 +90,7 @@ Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool loo
     return DirectClient::open(
         {.replay = asks_for_captures(arguments) ? std::nullopt : arguments.replay,
          .worker = arguments.worker,
-         .profile_folders = arguments.profile_folders,
+         .application_folders = arguments.application_folders,
          .knowledge_root = arguments.knowledge_root,
          .has_cache = arguments.has_cache,
          .patience = patience_of(arguments),
@@ -110,8 +110,9 @@ Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool loo
 Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     const bool looks = !rests_on_profile_alone(arguments) && !asks_for_names(arguments) &&
                        !asks_for_captures(arguments);
-    const bool has_own_profiles = asks_for_names(arguments) && !arguments.profile_folders.empty();
-    if (rests_on_profile_alone(arguments) || asks_for_captures(arguments) || has_own_profiles ||
+    const bool has_own_applications =
+        asks_for_names(arguments) && !arguments.application_folders.empty();
+    if (rests_on_profile_alone(arguments) || asks_for_captures(arguments) || has_own_applications ||
         arguments.is_direct || arguments.replay || arguments.capture_folder || arguments.bundle)
         return open_direct(arguments, looks);
     // Data files also provide texts about the daemon's answer.
@@ -189,7 +190,7 @@ int complete(const std::vector<std::string>& words) {
         print("\tfolders\n");
     if (completion.names & (kManifests | kApplications)) {
         const auto known = engine::applications_in(
-            engine::application_folders(completion.arguments.profile_folders));
+            engine::application_folders(completion.arguments.application_folders));
         if (completion.names & kManifests)
             show(offers_of(completion, offers_from(known.manifests(), "application")));
         if (completion.names & kApplications)

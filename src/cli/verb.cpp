@@ -293,8 +293,8 @@ Status take_colour(Arguments& arguments, const std::string& word) {
     return Done{};
 }
 
-Status take_profile_folder(Arguments& arguments, const std::string& word) {
-    arguments.profile_folders.push_back(word);
+Status take_application_folder(Arguments& arguments, const std::string& word) {
+    arguments.application_folders.push_back(word);
     return Done{};
 }
 
@@ -357,10 +357,10 @@ std::vector<Option> source_options() {
          .value = {.name = "PATH", .names = kFiles},
          .help = "with --direct: path of the probe worker",
          .take = put<&Arguments::worker>},
-        {.names = "--profiles",
+        {.names = "--applications",
          .value = {.name = "DIR", .names = kFolders},
          .help = "with --direct or --replay: a folder of additional application files; repeatable",
-         .take = take_profile_folder,
+         .take = take_application_folder,
          .repeats = true},
         {.names = "--knowledge-root",
          .value = {.name = "DIR", .names = kFolders},

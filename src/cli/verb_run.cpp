@@ -355,7 +355,7 @@ Result<ExitCode> choose_and_run(Context& context) {
             .decision = std::move(decision),
             .report = TRY(context.client.report())};
     const auto known =
-        engine::applications_in(engine::application_folders(arguments.profile_folders));
+        engine::applications_in(engine::application_folders(arguments.application_folders));
     if (const auto* profile = known.selection(arguments.select.application))
         run.failed_statuses = profile->failed_statuses;
     return run_ways(run);

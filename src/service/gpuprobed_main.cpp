@@ -49,7 +49,7 @@ struct Settings {
     std::optional<std::string> report_file = {};
     bool has_cache = true;
     bool verifies = false;
-    std::vector<std::string> profiles = {};
+    std::vector<std::string> application_folders = {};
     std::string knowledge_root = {};
     TargetFolders drivers = {};
     unsigned settle_ms = 250;
@@ -197,7 +197,7 @@ void add_places(CLI::App& app, Settings& settings) {
                    "$RUNTIME_DIRECTORY/report.json)");
     app.add_flag("!--no-cache", settings.has_cache,
                  "Disable the cache; probe the drivers at each start");
-    app.add_option("--profiles", settings.profiles,
+    app.add_option("--applications", settings.application_folders,
                    "Additional folder with application files; repeatable")
         ->check(CLI::ExistingDirectory);
     app.add_option("--knowledge-root", settings.knowledge_root,
@@ -277,7 +277,7 @@ engine::EngineOptions engine_options(const Settings& settings,
     if (cache)
         options.cache_file = *cache + "/probes";
     options.state_folder = state;
-    options.application_folders = engine::application_folders(settings.profiles);
+    options.application_folders = engine::application_folders(settings.application_folders);
     options.knowledge = engine::KnowledgeFolders::below(settings.knowledge_root);
     options.settle = std::chrono::milliseconds{settings.settle_ms};
     options.limits.query = settings.deadline;
@@ -329,7 +329,7 @@ Status listen(const Settings& settings, SocketServer& socket) {
     return settings.socket ? socket.listen(*settings.socket) : Done{};
 }
 
-/// Reads data files and profiles again, after SIGHUP or a change on the disk.
+/// Reads data files again, after SIGHUP or a change on the disk.
 void reload(engine::Engine& engine, const Log& log) {
     sd_notify(0, "RELOADING=1");
     engine.reload();

@@ -150,10 +150,10 @@ class DemoApi(unittest.TestCase):
         application["name"] = "demo-user"
         application["selection"].update(backends=["demo", "vulkan", "cpu"], vendors={"mthreads": ["demo", "vulkan"], "*": ["vulkan"]},
                                      floors={"demo": ["demo>=1.0", "memory>=8GiB"]})
-        cls.profiles = PLACE / "profiles"
-        shutil.rmtree(cls.profiles, ignore_errors=True)
-        cls.profiles.mkdir()
-        (cls.profiles / "demo-user.json").write_text(json.dumps(application), encoding="utf-8")
+        cls.applications = PLACE / "applications"
+        shutil.rmtree(cls.applications, ignore_errors=True)
+        cls.applications.mkdir()
+        (cls.applications / "demo-user.json").write_text(json.dumps(application), encoding="utf-8")
 
     @classmethod
     def machine_where(cls, machine, name, is_wide):
@@ -167,7 +167,7 @@ class DemoApi(unittest.TestCase):
         return folder
 
     def ask(self, *arguments, machine=None, **more):
-        return run("--replay", machine or self.machine, "--profiles", self.profiles, *arguments, **more)
+        return run("--replay", machine or self.machine, "--applications", self.applications, *arguments, **more)
 
     def test_what_changes_is_what_the_page_names(self):
         sections = dict(part.split("\n", 1) for part in (SOURCE / "docs/internals/extending.md").read_text(encoding="utf-8").split("\n## ")[1:])
@@ -207,7 +207,7 @@ class DemoApi(unittest.TestCase):
         self.assertEqual(self.ask("select", "demo-user", "--exclude=demo", "-q").strip(), "cpu")
 
     def test_holds_a_floor_against_its_version(self):
-        path = self.profiles / "demo-user.json"
+        path = self.applications / "demo-user.json"
         text = path.read_text(encoding="utf-8")
         self.addCleanup(path.write_text, text, encoding="utf-8")
         path.write_text(text.replace("demo>=1.0", "demo>=9.0"), encoding="utf-8")

@@ -247,7 +247,7 @@ def run(options):
     machine, clock = drivers.h200(folder / "drivers"), WallClock(folder)
     machine.hang("level_zero")
     profiles = write_profiles(folder, [f"torture-{number}" for number in range(APPLICATIONS)])
-    with Patient(options.daemon, "--worker", str(machine.program), "--profiles", str(profiles), f"--deadline-ms={DEADLINE_MS}",
+    with Patient(options.daemon, "--worker", str(machine.program), "--applications", str(profiles), f"--deadline-ms={DEADLINE_MS}",
                  socket=True, cache=True, environment=clock.environment()) as patient:
         start, waits = time.monotonic(), []
         try:

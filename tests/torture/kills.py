@@ -214,7 +214,7 @@ def run(options):
     folder.mkdir()
     machine = drivers.h200(folder / "drivers")
     profiles = write_profiles(folder, [application(client, place) for client in range(CLIENTS) for place in range(APPLICATIONS)])
-    with Patient(options.daemon, "--worker", str(machine.program), "--profiles", str(profiles), socket=True, cache=True) as patient:
+    with Patient(options.daemon, "--worker", str(machine.program), "--applications", str(profiles), socket=True, cache=True) as patient:
         start, rounds = time.monotonic(), Rounds(patient, figures, options.seed)
         try:
             while figures.count < options.kills:

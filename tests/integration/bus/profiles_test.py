@@ -26,12 +26,12 @@ class Profiles(BusCase):
         return self.manager("SelectBackend", GLib.Variant("(sa{sv})", (application, variants)))
 
     def direct(self, *words):
-        program = [str(BIN / "gpuprobectl"), "--replay", str(H200), "--profiles", str(self.profiles), "--json=short", *words]
+        program = [str(BIN / "gpuprobectl"), "--replay", str(H200), "--applications", str(self.profiles), "--json=short", *words]
         environment = {"PATH": "/usr/bin:/bin", "HOME": self.folder, "LANG": "C.UTF-8"}
         return json.loads(subprocess.run(program, env=environment, capture_output=True, text=True, timeout=60, check=False).stdout)
 
     def start_here(self):
-        self.start("--replay", str(H200), "--profiles", str(self.profiles))
+        self.start("--replay", str(H200), "--applications", str(self.profiles))
 
     def test_a_folder_adds_and_replaces(self):
         self.write("mine.json", MINE)

@@ -17,7 +17,7 @@ class Reload(BusCase):
         super().setUp()
         self.profiles = pathlib.Path(self.folder, "profiles.d")
         self.profiles.mkdir()
-        self.start("--replay", str(H200), "--profiles", str(self.profiles))
+        self.start("--replay", str(H200), "--applications", str(self.profiles))
 
     def hang_up(self):
         self.daemon.send_signal(signal.SIGHUP)

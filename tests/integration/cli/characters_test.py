@@ -129,7 +129,7 @@ class OddDocuments(TextCase):
                             "integrated": "never", "strict": False, "messages": {"selected": "".join(c for c in piece if c >= " ")[:200]}}
                 (pathlib.Path(folder) / f"{number}.json").write_text(json.dumps(document), encoding="utf-8")
             for words in (["select", "odd-0"], ["select", "odd-1", "--explain"], ["apps"], ["env", "odd-0"], ["status"]):
-                self.clean(f"--replay={H200}", f"--profiles={folder}", *words)
+                self.clean(f"--replay={H200}", f"--applications={folder}", *words)
 
     def test_a_file_whose_name_has_them(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -137,7 +137,7 @@ class OddDocuments(TextCase):
                 name = piece.replace("/", "")[:60] + ".json"
                 (pathlib.Path(folder) / name).write_text("{", encoding="utf-8")
             for words in (["select", "none"], ["select"], ["status"], ["apps"], ["doctor"]):
-                self.clean(f"--replay={H200}", f"--profiles={folder}", *words)
+                self.clean(f"--replay={H200}", f"--applications={folder}", *words)
 
 
 class OddServers(TextCase):

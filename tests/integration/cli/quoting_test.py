@@ -38,7 +38,7 @@ class QuotingCase(unittest.TestCase):
     def ask(self, value, *words, name="example"):
         # Braces have a special meaning in data files.
         (self.folder / "example.json").write_text(json.dumps(data_file(name, value)), encoding="utf-8")
-        return run(f"--replay={H200}", f"--profiles={self.folder}", *words)
+        return run(f"--replay={H200}", f"--applications={self.folder}", *words)
 
     def shell(self, words, script):
         done = subprocess.run([shutil.which(words[0]), *words[1:], "-c", script], cwd=self.folder, capture_output=True, text=True, timeout=60,
@@ -89,7 +89,7 @@ class DataFiles(QuotingCase):
                 self.write(**members)
                 with self.subTest(variable=variable, members=sorted(members)):
                     for words in (["run", "example", "--", "/usr/bin/env"], ["env", "example"], ["select", "example"]):
-                        done = run(f"--replay={H200}", f"--profiles={self.folder}", *words)
+                        done = run(f"--replay={H200}", f"--applications={self.folder}", *words)
                         self.assertNotEqual(done.returncode, 0)
                         self.assertNotIn("/tmp/evil", done.stdout)
                         self.assertIn(variable, done.stderr)
@@ -98,7 +98,7 @@ class DataFiles(QuotingCase):
     def test_no_value_loads_a_file_of_its_own(self):
         for variable in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "OCL_ICD_VENDORS", "__GLX_VENDOR_LIBRARY_NAME"):
             self.write(reads=[variable], environment={"cpu": [{variable: "/tmp/evil"}]})
-            done = run(f"--replay={H200}", f"--profiles={self.folder}", "env", "example")
+            done = run(f"--replay={H200}", f"--applications={self.folder}", "env", "example")
             self.assertNotEqual(done.returncode, 0)
             self.assertNotIn("/tmp/evil", done.stdout)
 

@@ -259,8 +259,8 @@ TEST(Arguments, EveryVerbIsWholeAndDoesSomething) {
 }
 
 TEST(Arguments, AnOptionWithAValueTakesOneWord) {
-    const auto arguments = read({"--profiles", "a", "--profiles=b", "select", "tsuku"});
-    EXPECT_EQ(arguments.profile_folders, (Words{"a", "b"}));
+    const auto arguments = read({"--applications", "a", "--applications=b", "select", "tsuku"});
+    EXPECT_EQ(arguments.application_folders, (Words{"a", "b"}));
     EXPECT_EQ(arguments.select.application, "tsuku");
     EXPECT_EQ(refusal({"recommend", "x", "--memory=lots"}),
               "gpuprobectl: --memory: 'lots' is not a size\n"

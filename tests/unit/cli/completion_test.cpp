@@ -72,9 +72,9 @@ TEST(Completion, NamesFollowThePlace) {
 TEST(Completion, UsesTheDaemonThatTheLineNames) {
     EXPECT_EQ(completion_of({"--socket=there", "show", ""}).arguments.socket, "there");
     EXPECT_EQ(completion_of({"show", "--replay", "here", ""}).arguments.replay, "here");
-    EXPECT_EQ(
-        completion_of({"--profiles=a", "--profiles", "b", "select", ""}).arguments.profile_folders,
-        (Words{"a", "b"}));
+    EXPECT_EQ(completion_of({"--applications=a", "--applications", "b", "select", ""})
+                  .arguments.application_folders,
+              (Words{"a", "b"}));
 }
 
 }  // namespace completion_test

@@ -247,11 +247,11 @@ TEST(GlobalFlags, SwitchOffDefaults) {
     EXPECT_FALSE(arguments.has_cache);
 }
 
-TEST(ProfileFolders, AreCollected) {
+TEST(ApplicationFolders, AreCollected) {
     Arguments arguments;
-    EXPECT_TRUE(take_globally(arguments, "--profiles", "a"));
-    EXPECT_TRUE(take_globally(arguments, "--profiles", "b,c"));
-    EXPECT_EQ(arguments.profile_folders, (Words{"a", "b,c"}));
+    EXPECT_TRUE(take_globally(arguments, "--applications", "a"));
+    EXPECT_TRUE(take_globally(arguments, "--applications", "b,c"));
+    EXPECT_EQ(arguments.application_folders, (Words{"a", "b,c"}));
 }
 
 TEST(Operands, NameGpusAndTheApplication) {
