@@ -38,7 +38,6 @@ const std::map<std::string, Read>& readers() {
         {"distributions", reader([](const auto& text) { return knowledge::Places::from(text); })},
         {"drivers", reader([](const auto& text) { return knowledge::Drivers::from(text); })},
         {"model", reader([](const auto& text) { return model_from_document(text); })},
-        {"profile", reader([](const auto& text) { return parse_application(text); })},
         {"report", reader([](const auto& text) { return parse_report(text); })},
         {"selectors", reader([](const auto& text) { return knowledge::Selectors::from(text); })},
         {"setup", reader([](const auto& text) { return knowledge::SetupWords::from(text); })},

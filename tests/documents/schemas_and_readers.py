@@ -21,7 +21,6 @@ READ_DOCUMENTS = None
 # The files with documents of each kind.
 DOCUMENTS = {
     "application": ["data/knowledge/applications/*.json"],
-    "profile": ["data/knowledge/applications/*.json"],  # an application's `selection`
     "variants": ["tests/data/variants/manifests/*.json"],
     "report": ["tests/data/golden/report-*.json"],
     "causes": ["data/knowledge/causes/*.json"],
@@ -31,11 +30,10 @@ DOCUMENTS = {
 # Errors that only the reader can report, because a schema cannot contain the names of facts, or how members depend
 # on each other.
 ABOUT_VARIABLES = ["a data file may not name this variable", "this variable loads files"]  # this depends on the application's name
-ABOUT_PROFILES = [*ABOUT_VARIABLES, "no such fact", "expected a version", "not a reader or a variable", "and \"forwards\"$",
-                  "not a backend or a GPU library"]
 BEYOND_SCHEMA = {
-    "application": [*ABOUT_PROFILES, "default: does not name a variant", "not the name of a requirement$", "the application does not report this fact about its build$"],
-    "profile": ABOUT_PROFILES,
+    "application": [*ABOUT_VARIABLES, "no such fact", "expected a version", "not a reader or a variable", "and \"forwards\"$",
+                    "not a backend or a GPU library", "default: does not name a variant", "not the name of a requirement$",
+                    "the application does not report this fact about its build$"],
     "variants": [*ABOUT_VARIABLES, "default: does not name a variant", "not the name of a requirement$"],
     "report": ["expected (non-negative )?integer, found number"],  # the reader's error for a number of more than 64 bits
     "causes": ["no such fact$", "no path begins with that name$", "a bracket is not closed$"],
@@ -52,8 +50,7 @@ NEW_WORDS = ["/artifact/type$", "/scope$", "/host/(libc|cpu_level_min)$", "/devi
 # Places at which the schema is stricter than the reader, because the schema is for authors. Patterns of
 # "member/member/*".
 LENIENT = {
-    "application": ["^source"],
-    "profile": ["^source"],  # no decision depends on the source
+    "application": ["^source"],  # no decision depends on the source
     "variants": ["^schema$"],  # tsuku's recipes have no `schema`
     # The schema describes what the current version writes. The reader also accepts documents from older and newer
     # versions, in which members are missing or added. So the test only checks that the reader accepts every document
@@ -127,14 +124,8 @@ def pieces(document):
     return [short, *({**short, key: [item]} for key in lists for item in document[key][1:])]
 
 
-def documents(kind, path):
-    """The documents of this kind in a file. A profile is an application's `selection`, with the name of the application."""
-    document = json.loads(path.read_text(encoding="utf-8"))
-    if kind != "profile":
-        return pieces(document)
-    if "selection" not in document:
-        return []
-    return pieces({"schema": 1, "name": document["name"], "description": document["description"], **document["selection"]})
+def documents(path):
+    return pieces(json.loads(path.read_text(encoding="utf-8")))
 
 
 def spoiled(kind, schema):
@@ -142,7 +133,7 @@ def spoiled(kind, schema):
     seen, words = {}, set(members_of(schema))
     for pattern in DOCUMENTS[kind]:
         for path in sorted(ROOT.glob(pattern)):
-            for document in documents(kind, path):
+            for document in documents(path):
                 for steps, value in places(document):
                     place = "/".join(step if step in words else "*" for step in steps)
                     shape = place, type(value).__name__
@@ -194,9 +185,10 @@ class SchemasAndReaders(unittest.TestCase):
                 self.assertEqual(strict, [], "the schema accepts a document that the reader rejects")
 
     def test_would_see_a_difference(self):
-        (profile,) = documents("profile", ROOT / "data/knowledge/applications/default.json")
-        self.assertEqual(read("profile", [profile, {**profile, "strict": 1}])[0], "")
-        self.assertNotEqual(read("profile", [{**profile, "strict": 1}])[0], "")
+        (application,) = documents(ROOT / "data/knowledge/applications/default.json")
+        spoiled_one = {**application, "selection": {**application["selection"], "strict": 1}}
+        self.assertEqual(read("application", [application])[0], "")
+        self.assertNotEqual(read("application", [spoiled_one])[0], "")
 
 
 if __name__ == "__main__":

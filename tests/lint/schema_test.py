@@ -32,13 +32,11 @@ def validator_of(name):
     return jsonschema.Draft202012Validator(known[name], resolver=jsonschema.RefResolver("", known[name], store=known))
 
 
-def parts_of(path):
-    """The profile and the manifest in an application's data file, as separate documents; None for a part that the file does not contain."""
+def manifest_of(path):
+    """The manifest of an application as an installer passes it; None for an application without one."""
     document = load(path)
     shared = {key: document[key] for key in ("name", "source") if key in document}
-    selection, application = document.get("selection"), document.get("manifest")
-    return ({"schema": 1, "description": document.get("description"), **shared, **selection} if selection else None,
-            {"schema": "gpuprobe.variants/1", **shared, **application} if application else None)
+    return {"schema": "gpuprobe.variants/1", **shared, **document["manifest"]} if "manifest" in document else None
 
 
 class ApplicationSchema(unittest.TestCase):
@@ -61,6 +59,10 @@ class ApplicationSchema(unittest.TestCase):
             "neither part": lambda c: [c.pop("selection"), c.pop("manifest")],
             "unknown member": lambda c: c.update(floors={}),
             "unknown member of the selection": lambda c: c["selection"].update(floor={}),
+            "unknown backend": lambda c: c["selection"].update(backends=["vulcan", "cpu"]),
+            "floor that is no list": lambda c: c["selection"].update(floors={"cuda": "driver>=550"}),
+            "unknown situation": lambda c: c["selection"].update(messages={"selectd": "text"}),
+            "answer of two values": lambda c: c["selection"].update(answers={"gpu": [{"a": [], "b": []}]}),
             "name in a part": lambda c: c["manifest"].update(name="torch"),
             "no backends": lambda c: c["selection"].pop("backends"),
             "no cpu among the backends": lambda c: c["selection"].update(backends=["cuda"]),
@@ -73,31 +75,6 @@ class ApplicationSchema(unittest.TestCase):
                 application = load(path)
                 spoil(application)
                 self.assertFalse(self.validator.is_valid(application))
-
-
-class ProfileSchema(unittest.TestCase):
-    def setUp(self):
-        self.validator = jsonschema.Draft202012Validator(load(SCHEMAS / "profile.schema.json"))
-
-    def test_accepts_every_selection_alone(self):
-        for path in APPLICATIONS:
-            profile, _ = parts_of(path)
-            with self.subTest(path.name):
-                errors = [f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(profile)] if profile else []
-                self.assertEqual(errors, [])
-
-    def test_refuses_what_is_no_profile(self):
-        good, _ = parts_of(ROOT / "data" / "knowledge" / "applications" / "tsuku.json")
-        self.assertTrue(self.validator.is_valid(good))
-        for name, change in {
-            "unknown member": {"floor": {}},
-            "unknown backend": {"backends": ["vulcan"]},
-            "floor that is no list": {"floors": {"cuda": "driver>=550"}},
-            "unknown situation": {"messages": {"selectd": "text"}},
-            "answer of two values": {"answers": {"gpu": [{"a": [], "b": []}]}},
-        }.items():
-            with self.subTest(name):
-                self.assertFalse(self.validator.is_valid({**good, **change}))
 
 
 class VariantsSchema(unittest.TestCase):
@@ -114,7 +91,7 @@ class VariantsSchema(unittest.TestCase):
 
     def test_accepts_every_product_alone(self):
         for path in APPLICATIONS:
-            _, manifest = parts_of(path)
+            manifest = manifest_of(path)
             with self.subTest(path.name):
                 errors = [f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(manifest)] if manifest else []
                 self.assertEqual(errors, [])

@@ -13,7 +13,7 @@
 #include "policy/request_table.h"
 #include "support/places.h"
 
-/// The documentation of profiles and reasons agrees with the program.
+/// The documentation and the schema of selections and requests match the program.
 namespace gpuprobe {
 namespace profile_documents_test {
 
@@ -37,8 +37,8 @@ std::set<std::string> facts_of_schema(const Value& schema) {
     return pattern ? matches(*pattern, "([a-z0-9_]{5,})") : std::set<std::string>{};
 }
 
-TEST(ProfileSchema, HasTheBackendsThatAProfileMayOrder) {
-    const auto schema = parse_json(file("/data/schema/profile.schema.json"), mib(1)).value();
+TEST(ApplicationSchema, HasTheBackendsThatASelectionMayOrder) {
+    const auto schema = parse_json(file("/data/schema/application.schema.json"), mib(1)).value();
     Value::Array names;
     for (const auto& backend : gpu_backends())
         names.push_back(Value{backend.name});
@@ -47,16 +47,16 @@ TEST(ProfileSchema, HasTheBackendsThatAProfileMayOrder) {
     EXPECT_EQ(schema.at("$defs").at("backend").at("enum"), Value{names});
 }
 
-TEST(ProfileSchema, HasTheFactsThatAreDocumented) {
-    const auto schema = parse_json(file("/data/schema/profile.schema.json"), mib(1)).value();
+TEST(ApplicationSchema, HasTheFactsThatAreDocumented) {
+    const auto schema = parse_json(file("/data/schema/application.schema.json"), mib(1)).value();
     const auto facts = facts_of_schema(schema);
     EXPECT_EQ(facts, matches(file("/docs/data-files.md"), "\\| `\\{([a-z_]+)\\}`"));
     for (const auto& name : facts)
         EXPECT_TRUE(is_selector_fact(name)) << name;
 }
 
-TEST(ProfileSchema, HasEveryFactThatThereIs) {
-    const auto schema = parse_json(file("/data/schema/profile.schema.json"), mib(1)).value();
+TEST(ApplicationSchema, HasEveryFactThatThereIs) {
+    const auto schema = parse_json(file("/data/schema/application.schema.json"), mib(1)).value();
     auto code = matches(file("/src/policy/gpu_selection.cpp"), "\\{\"([a-z_]+)\", [a-z_]+\\}");
     for (const auto* api : computing_apis())
         if (!api->vendor.empty())
