@@ -8,6 +8,7 @@
 #include <benchmark/benchmark.h>
 
 #include "base/value.h"
+#include "policy/application_set.h"
 #include "policy/evaluate.h"
 #include "policy/fact.h"
 
@@ -74,12 +75,8 @@ std::string manifest_text(std::size_t variants) {
     return text + "}}}}";
 }
 
-Result<Manifest> parsed(const std::string& text) {
-    return manifest_from(TRY(parse_json(text, kMaxManifest)));
-}
-
 Manifest manifest(std::size_t variants) {
-    auto made = parsed(manifest_text(variants));
+    auto made = parse_manifest(manifest_text(variants));
     if (!made) {
         std::fprintf(stderr, "%s\n", made.error().text.c_str());
         std::exit(1);
@@ -119,7 +116,7 @@ BENCHMARK(recommend_with_reasons)
 void parse(benchmark::State& state) {
     const auto text = manifest_text(static_cast<std::size_t>(state.range(0)));
     for (auto _ : state)
-        benchmark::DoNotOptimize(parsed(text));
+        benchmark::DoNotOptimize(parse_manifest(text));
 }
 BENCHMARK(parse)->ArgName("variants")->Arg(512)->Unit(benchmark::kMillisecond);
 

@@ -227,10 +227,8 @@ LoadedKnowledge knowledge_in(const KnowledgeFolders& folders) {
     return loaded;
 }
 
-/// The first two folders are from older versions; each may contain only one kind of file.
 std::vector<std::string> application_folders(const std::vector<std::string>& more) {
-    std::vector<std::string> folders{"/etc/gpuprobe/profiles.d", "/etc/gpuprobe/catalogue",
-                                     "/etc/gpuprobe/applications"};
+    std::vector<std::string> folders{"/etc/gpuprobe/applications"};
     folders.insert(folders.end(), more.begin(), more.end());
     return folders;
 }

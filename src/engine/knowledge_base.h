@@ -46,8 +46,7 @@ struct LoadedKnowledge {
 /// note.
 LoadedKnowledge knowledge_in(const KnowledgeFolders& folders);
 
-/// The administrator's folders of application data files, followed by `more`. Each folder may
-/// contain application data files, profiles and manifests.
+/// The administrator's folder of application data files, followed by `more`.
 std::vector<std::string> application_folders(const std::vector<std::string>& more = {});
 
 /// The compiled-in applications and the applications in each `*.json` of the folders; later files

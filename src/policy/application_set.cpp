@@ -17,7 +17,6 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-constexpr std::string_view kApplicationSchema = "gpuprobe.application/1";
 constexpr std::string_view kSelection = "selection";
 constexpr std::string_view kSelectionOf = "selection_of";
 constexpr std::string_view kManifestPart = "manifest";
@@ -30,10 +29,9 @@ Error malformed(std::string_view place, std::string_view problem) {
 /// Members of the root that a part must not repeat.
 constexpr std::string_view kSharedMembers[] = {"schema", "name", "description", "source"};
 
-/// Converts a part of a data file to a complete data file. The `shared` members come from the root.
+/// Copies a part of a data file and adds the `shared` members, which come from the root.
 ReadProblem read_whole(const Value& root,
                        std::string_view part,
-                       Value schema,
                        std::initializer_list<std::string_view> shared,
                        Value& whole) {
     whole = root.at(part);
@@ -42,7 +40,6 @@ ReadProblem read_whole(const Value& root,
     for (const auto member : kSharedMembers)
         if (whole.find(member))
             return ReadProblem{"unknown member"}.in(member).in(part);
-    whole["schema"] = std::move(schema);
     for (const auto member : shared)
         if (const auto* value = root.find(member))
             whole[member] = *value;
@@ -157,9 +154,11 @@ ReadProblem read_parts(const Value& root, Application& out, UnknownWords unknown
             return unknown_member(key, members).in(scrubbed(key, kMaxApplicationName));
     Value part;
     if (root.find(kManifestPart)) {
-        auto problem = read_whole(root, kManifestPart, kManifestSchema, {"name", "source"}, part);
-        if (problem.empty())
+        auto problem = read_whole(root, kManifestPart, {"name", "source"}, part);
+        if (problem.empty()) {
+            part["schema"] = Value{kManifestSchema};
             problem = in_root(read_manifest(part, out.manifest.emplace(), unknown), kManifestPart);
+        }
         if (!problem.empty())
             return problem;
     }
@@ -174,7 +173,7 @@ ReadProblem read_parts(const Value& root, Application& out, UnknownWords unknown
     }
     if (!root.find(kSelection))
         return {};
-    auto problem = read_whole(root, kSelection, 1, {"name", "description", "source"}, part);
+    auto problem = read_whole(root, kSelection, {"name", "description", "source"}, part);
     if (!problem.empty())
         return problem;
     problem = fill_floors(part, out.manifest.value_or(Manifest{}));
@@ -183,30 +182,17 @@ ReadProblem read_parts(const Value& root, Application& out, UnknownWords unknown
     return in_root(std::move(problem), kSelection);
 }
 
-/// The format of a data file, according to the `schema` in the file.
-enum class DataFormat { Application, Profile, Manifest };
-
-DataFormat format_of(const Value& root) {
-    if (root.at("schema") == Value{kApplicationSchema})
-        return DataFormat::Application;
-    // The schema of a profile is a number; any other file is a manifest.
-    return root.at("schema").as_int() ? DataFormat::Profile : DataFormat::Manifest;
+bool is_application(const Value& root) {
+    return root.at("schema") == Value{kApplicationSchema};
 }
 
-/// Parses a data file in any of its three formats; its parts may be missing.
-Result<Application> application_in(std::string_view json, std::string_view place) {
-    const auto root = parse_json(json, kMaxManifest);
-    if (!root)
-        return Error{root.error()}.in(place);
+/// Parses an application's data file or a manifest; the parts of an application may be missing.
+Result<Application> document_in(const Value& root, std::string_view json) {
     Application application;
-    const auto problem = read_application(*root, application, UnknownWords::Lose);
-    if (!problem.empty()) {
-        const auto format = format_of(*root);
-        const std::string lead = format == DataFormat::Manifest  ? "manifest: "
-                                 : format == DataFormat::Profile ? "profile: "
-                                                                 : "";
-        return Error{ErrorCode::Malformed, lead + scrubbed(problem.text(), 512)};
-    }
+    const auto problem = read_document(root, application, UnknownWords::Lose);
+    if (!problem.empty())
+        return Error{ErrorCode::Malformed,
+                     (is_application(root) ? "" : "manifest: ") + scrubbed(problem.text(), 512)};
     if (application.manifest)
         application.manifest->sha256 = sha256_of(json);
     return application;
@@ -214,20 +200,18 @@ Result<Application> application_in(std::string_view json, std::string_view place
 
 }  // namespace
 
-ReadProblem read_application(const Value& root, Application& out, UnknownWords unknown) {
-    switch (format_of(root)) {
-        case DataFormat::Application:
-            return read_parts(root, out, unknown);
-        case DataFormat::Profile:
-            return read_profile(root, out.selection.emplace(), unknown);
-        case DataFormat::Manifest:
-            break;
-    }
-    return read_manifest(root, out.manifest.emplace(), unknown);
+ReadProblem read_document(const Value& root, Application& out, UnknownWords unknown) {
+    return is_application(root) ? read_parts(root, out, unknown)
+                                : read_manifest(root, out.manifest.emplace(), unknown);
 }
 
 Result<Application> parse_application(std::string_view json) {
-    auto application = TRY(application_in(json, "application"));
+    const auto root = parse_json(json, kMaxManifest);
+    if (!root)
+        return Error{root.error()}.in("application");
+    if (!is_application(*root))
+        return malformed("schema", "not " + std::string{kApplicationSchema});
+    auto application = TRY(document_in(*root, json));
     if (!application.selection && !application.manifest)
         return malformed("application", "has neither a selection nor a manifest");
     application.name =
@@ -238,7 +222,10 @@ Result<Application> parse_application(std::string_view json) {
 }
 
 Result<Manifest> parse_manifest(std::string_view json) {
-    auto application = TRY(application_in(json, "manifest"));
+    const auto root = parse_json(json, kMaxManifest);
+    if (!root)
+        return Error{root.error()}.in("manifest");
+    auto application = TRY(document_in(*root, json));
     if (!application.manifest)
         return malformed("manifest", "has no variants");
     return std::move(*application.manifest);

@@ -38,17 +38,16 @@ struct ApplicationSummary {
 };
 RECORD_MEMBERS(ApplicationSummary, name, description, backends, variants)
 
-/// Reads the root of an application's data file, in any of the three formats, and returns the first
-/// problem with its path in the file. Either part may be missing.
-ReadProblem read_application(const Value& root, Application& out, UnknownWords unknown);
+/// Reads the root of an application's data file or of a manifest, and returns the first problem
+/// with its path in the file. Either part may be missing.
+ReadProblem read_document(const Value& root, Application& out, UnknownWords unknown);
 
-/// Parses an application's data file (gpuprobe.application/1), or a file with only one part: a
-/// profile (schema 1) or a manifest with a name. Errors: TooLarge over kMaxManifest; as
-/// profile_from() and manifest_from(); Malformed if neither part is present.
+/// Parses an application's data file (gpuprobe.application/1). Errors: TooLarge over kMaxManifest;
+/// Malformed with the member at fault, or if neither part is present.
 Result<Application> parse_application(std::string_view json);
 
-/// Parses the manifest in an application's data file, or a separate manifest, which may lack a
-/// name. Errors: as parse_application().
+/// Parses the manifest that an installer passes with its request: a manifest, in which only tsuku's
+/// needs no name, or an application's data file with a manifest. Errors: as parse_application().
 Result<Manifest> parse_manifest(std::string_view json);
 
 /// All known applications by name. A data file of the knowledge base is parsed on first use,

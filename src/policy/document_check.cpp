@@ -315,7 +315,7 @@ public:
         // Each step adds a finding or removes something that earlier findings explain.
         for (std::size_t step = 0; step < 2 * kMaxDocumentFindings; ++step) {
             Application application;
-            const auto problem = read_application(root_, application, UnknownWords::Refuse);
+            const auto problem = read_document(root_, application, UnknownWords::Refuse);
             if (problem.empty()) {
                 if (!application.selection && !application.manifest)
                     check_.findings.push_back(
@@ -420,7 +420,7 @@ DocumentCheck check_document(std::string_view json) {
                 .is_complete = false};
     auto check = Checker{*root}.take();
     Application application;
-    const bool is_usable = read_application(*root, application, UnknownWords::Lose).empty() &&
+    const bool is_usable = read_document(*root, application, UnknownWords::Lose).empty() &&
                            (application.selection || application.manifest);
     if (is_usable) {
         application.name =

@@ -52,8 +52,7 @@ struct DocumentCheck {
 
 constexpr std::size_t kMaxDocumentFindings = 64;
 
-/// Checks a data file in any of the three formats of parse_application(). The name may be missing
-/// in a manifest.
+/// Checks an application's data file, or a manifest as parse_manifest() reads it.
 DocumentCheck check_document(std::string_view json);
 
 /// The finding as a sentence: "PATH: unknown member; did you mean 'glibc_min'?".

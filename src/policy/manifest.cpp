@@ -270,9 +270,7 @@ public:
 private:
     ReadProblem read_member(const std::string& key, const Value& value) {
         if (key == "schema")
-            return value == Value{kManifestSchema}
-                       ? ReadProblem{}
-                       : ReadProblem{"not " + std::string{kManifestSchema}};
+            return value == Value{kManifestSchema} ? ReadProblem{} : unknown_schema();
         if (key == "name")
             return read_name(value);
         if (key == "version")
@@ -289,6 +287,12 @@ private:
         }
         return key == "platforms" ? read_platforms(value)
                                   : unknown_member(key, word_list(kManifestMembers));
+    }
+
+    static ReadProblem unknown_schema() {
+        const std::vector<std::string> known{std::string{kApplicationSchema},
+                                             std::string{kManifestSchema}};
+        return unknown_word("expected " + joined(known, " or "), known);
     }
 
     ReadProblem read_name(const Value& value) {
@@ -413,14 +417,6 @@ std::vector<MemberPlace> manifest_members() {
 ReadProblem read_manifest(const Value& root, Manifest& out, UnknownWords unknown) {
     auto problem = ManifestReader{out, unknown}.read(root);
     return problem.empty() ? variables_problem(out) : problem;
-}
-
-Result<Manifest> manifest_from(const Value& root) {
-    Manifest manifest;
-    const auto problem = read_manifest(root, manifest, UnknownWords::Lose);
-    if (!problem.empty())
-        return Error{ErrorCode::Malformed, "manifest: " + problem.text()};
-    return manifest;
 }
 
 const VariantPlatform* platform_for(const Manifest& manifest, const Facts& host) {

@@ -117,18 +117,13 @@ struct Manifest {
     std::string sha256 = {};                      ///< hash of the text
 };
 
+/// The schema of an application's data file, which contains a manifest, and of a manifest.
+constexpr std::string_view kApplicationSchema = "gpuprobe.application/1";
 constexpr std::string_view kManifestSchema = "gpuprobe.variants/1";
 constexpr Bytes kMaxManifest = mib(1);
 constexpr std::size_t kMaxVariants = 512;  ///< maximum number of variants per platform
 constexpr std::size_t kMaxAlternatives = 16;
 
-/// Reads a manifest from its value: gpuprobe.variants/1, or one of tsuku's formats (two levels or
-/// flat). Does not set the hash of the text.
-///
-/// Errors: Malformed with the JSON path, for anything that violates the schema, for two spellings
-/// of one platform, for a `default` or companion that isn't a variant, for a URL that is neither
-/// https nor http, and for a hash of zeros.
-Result<Manifest> manifest_from(const Value& root);
 /// Parses "2026-08-22T00:00:00Z"; nullopt for any other format.
 std::optional<WallTime> instant_from(std::string_view text);
 

@@ -15,7 +15,10 @@
 
 namespace gpuprobe::inline policy {
 
-/// Reads a whole manifest, as manifest_from() does.
+/// Reads a whole manifest: gpuprobe.variants/1, or one of tsuku's formats (two levels or flat).
+/// Does not set the hash of the text. Problems are anything that violates the schema, two spellings
+/// of one platform, a `default` or companion that isn't a variant, a URL that is neither https nor
+/// http, and a hash of zeros.
 ReadProblem read_manifest(const Value& root, Manifest& out, UnknownWords unknown);
 /// Reads a variant.
 ReadProblem read_variant(std::string name,

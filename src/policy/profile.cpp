@@ -80,7 +80,7 @@ std::vector<std::string> every_backend() {
 
 /// The problem with a member that must name one of the profile's backends.
 ReadProblem no_backend_of(const Profile& profile, const std::string& member) {
-    auto problem = unknown_word("not a backend of this profile", profile.backends);
+    auto problem = unknown_word("not a backend of this application", profile.backends);
     problem.word = member;
     return std::move(problem).in(scrubbed(member, kMaxProfileWord));
 }
@@ -97,7 +97,7 @@ ReadProblem backends_problem(const std::vector<std::string>& words,
             problem = unknown_word(scrubbed(word, kMaxProfileWord) + ": no such backend",
                                    allowed ? *allowed : every_backend());
         else if (allowed && (word == kCpu || !contains(*allowed, word)))
-            problem = word + ": not a GPU backend of this profile";
+            problem = word + ": not a GPU backend of this application";
         else if (!seen.insert(word).second)
             problem = word + ": named twice";
         if (!problem.empty())
@@ -307,7 +307,7 @@ ReadProblem requests_problem(const Profile& profile) {
         for (std::size_t at = 0; at < backends.size(); ++at)
             if (!contains(profile.backends, backends[at]) && backends[at] != kCpu)
                 return unknown_word(scrubbed(backends[at], kMaxProfileWord) +
-                                        ": not a backend of this profile",
+                                        ": not a backend of this application",
                                     profile.backends)
                     .in("[" + std::to_string(at) + "]")
                     .in(word)
@@ -383,8 +383,6 @@ ReadProblem dates_problem(const Profile& profile) {
 /// The first error in a profile, with the wrong member. Errors are violations of the words and
 /// limits in docs/data-files.md, and contradictions. Empty if it is valid.
 ReadProblem profile_problem(const Profile& profile) {
-    if (profile.schema != 1)
-        return ReadProblem{"expected 1"}.in("schema");
     for (const auto check :
          {name_problem, dates_problem, order_problem, vendors_problem, translate_problem,
           reads_problem, environment_problem, floors_problem, as_discrete_problem,
@@ -442,20 +440,13 @@ constexpr std::string_view kForeign =
 
 }  // namespace
 
-ReadProblem read_profile(const Value& root, Profile& out, UnknownWords unknown) {
-    auto problem = read_strictly(root, out);
+ReadProblem read_profile(const Value& value, Profile& out, UnknownWords unknown) {
+    auto problem = read_strictly(value, out);
     if (problem.empty())
         problem = profile_problem(out);
     if (problem.empty() && unknown == UnknownWords::Refuse)
         problem = newer_word(out);
     return problem;
-}
-
-Result<Profile> profile_from(const Value& root) {
-    Profile profile;
-    if (const auto problem = read_profile(root, profile, UnknownWords::Lose); !problem.empty())
-        return Error{ErrorCode::Malformed, "profile: " + scrubbed(problem.text())};
-    return profile;
 }
 
 bool is_foreign_backend(std::string_view word) {

@@ -68,9 +68,8 @@ constexpr std::string_view kAnyBackend = "*";
 constexpr std::string_view kAnyVendor = "*";
 
 /// An application's policy as data: `selection` in its data file (policy/application_set.h).
-/// Schema: data/schema/profile.schema.json; meaning: docs/data-files.md.
+/// Schema: data/schema/application.schema.json; meaning: docs/data-files.md.
 struct Profile {
-    int schema = 1;
     std::string name = {};
     std::string description = {};
     std::optional<Value> source = {};  ///< origin of the profile's facts; no decision depends on it
@@ -124,7 +123,6 @@ struct Profile {
     bool operator==(const Profile&) const = default;
 };
 RECORD_MEMBERS(Profile,
-               schema,
                name,
                description,
                source,
@@ -153,12 +151,11 @@ RECORD_MEMBERS(Profile,
                answers,
                messages)
 
-/// Reads a profile and returns the first problem. With UnknownWords::Refuse, a word that is not a
-/// known value of its fact is a problem too.
-ReadProblem read_profile(const Value& root, Profile& out, UnknownWords unknown);
-/// Reads a profile. Errors: Malformed, with the wrong member, for an unknown member, backend or
-/// fact, for an exceeded limit in docs/data-files.md, and for a contradiction.
-Result<Profile> profile_from(const Value& root);
+/// Reads a selection with the name, description and source of its application, and returns the
+/// first problem: an unknown member, backend or fact, an exceeded limit of docs/data-files.md, or a
+/// contradiction. With UnknownWords::Refuse, words that are none of the known values of a fact are
+/// problems too.
+ReadProblem read_profile(const Value& value, Profile& out, UnknownWords unknown);
 
 /// Whether the word is a backend of inference runtimes that gpuprobe never selects, because the
 /// backend exists only on other systems or has a meaning only through a profile's `translate`. A

@@ -30,7 +30,7 @@ void check_answer(const Manifest& manifest) {
 
 }  // namespace
 
-/// An application or a manifest in any of its forms, alone and as an installed one, and what it
+/// An application or a manifest, passed with a request and installed, and what it
 /// recommends on a laptop with two GPUs.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto text = support::text_of_input(data, size);

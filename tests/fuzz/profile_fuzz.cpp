@@ -12,15 +12,15 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
     const auto value = parse_json(support::text_of_input(data, size), kib(64));
-    const auto profile = value ? profile_from(*value) : Result<Profile>{value.error()};
-    if (!profile)
+    Profile profile;
+    if (!value || !read_profile(*value, profile, UnknownWords::Lose).empty())
         return 0;
-    const auto again = profile_from(to_value(*profile));
-    if (!again || !(*again == *profile))
+    Profile again;
+    if (!read_profile(to_value(profile), again, UnknownWords::Lose).empty() || !(again == profile))
         std::abort();
     const auto& report = support::known_report();
-    const auto decision = select(*profile, {}, report);
-    const auto twice = select(*again, {}, report);
+    const auto decision = select(profile, {}, report);
+    const auto twice = select(again, {}, report);
     if (!decision || !twice || json_line(to_value(*decision)) != json_line(to_value(*twice)))
         std::abort();
     return 0;

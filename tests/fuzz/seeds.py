@@ -113,7 +113,7 @@ def profiles():
     for name, text in files("data/knowledge/applications/*.json"):
         application = json.loads(text)
         if selection := application.get("selection"):
-            profile = {"schema": 1, "name": application["name"], "description": application["description"], **selection}
+            profile = {"name": application["name"], "description": application["description"], **selection}
             yield name, json.dumps(profile).encode()
 
 

@@ -15,7 +15,7 @@ import traceback
 
 import drivers
 from figures import Figures, quantile
-from kills import BusInterface, write_profiles
+from kills import BusInterface, write_applications
 from patient import Patient
 from peer import BUS, MANAGER, NAME, ROOT, Gone, Refused
 from varlink import Varlink
@@ -246,8 +246,8 @@ def run(options):
     folder.mkdir()
     machine, clock = drivers.h200(folder / "drivers"), WallClock(folder)
     machine.hang("level_zero")
-    profiles = write_profiles(folder, [f"torture-{number}" for number in range(APPLICATIONS)])
-    with Patient(options.daemon, "--worker", str(machine.program), "--applications", str(profiles), f"--deadline-ms={DEADLINE_MS}",
+    applications = write_applications(folder, [f"torture-{number}" for number in range(APPLICATIONS)])
+    with Patient(options.daemon, "--worker", str(machine.program), "--applications", str(applications), f"--deadline-ms={DEADLINE_MS}",
                  socket=True, cache=True, environment=clock.environment()) as patient:
         start, waits = time.monotonic(), []
         try:

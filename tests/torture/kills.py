@@ -22,7 +22,8 @@ from workers import ready
 CLIENTS = 6  # every second client uses the socket
 APPLICATIONS = 4  # for each client; a user can have at most 64 outcomes
 LONGEST = 0.8  # seconds: the maximum time until the daemon is killed
-PROFILE = {"schema": 1, "description": "", "backends": ["cuda", "opencl", "cpu"], "cpu": "last", "integrated": "always", "strict": False}
+APPLICATION = {"schema": "gpuprobe.application/1", "description": "",
+               "selection": {"backends": ["cuda", "opencl", "cpu"], "cpu": "last", "integrated": "always", "strict": False}}
 KEPT = {"overrides", "outcomes", "quarantine", "daemon.lock", "probes"}
 
 
@@ -106,13 +107,13 @@ class Client(threading.Thread):
             self.interface.close()
 
 
-def write_profiles(folder, names):
-    """Creates a folder with a profile for each name, so that each name is an application. Returns the folder."""
-    profiles = pathlib.Path(folder, "profiles")
-    profiles.mkdir()
+def write_applications(folder, names):
+    """The folder with an application for each name."""
+    applications = pathlib.Path(folder, "applications")
+    applications.mkdir()
     for name in names:
-        (profiles / f"{name}.json").write_text(json.dumps({**PROFILE, "name": name}), encoding="utf-8")
-    return profiles
+        (applications / f"{name}.json").write_text(json.dumps({**APPLICATION, "name": name}), encoding="utf-8")
+    return applications
 
 
 def files_below(folder):
@@ -213,8 +214,8 @@ def run(options):
     figures, folder = Figures("kills"), pathlib.Path(options.folder, "kills")
     folder.mkdir()
     machine = drivers.h200(folder / "drivers")
-    profiles = write_profiles(folder, [application(client, place) for client in range(CLIENTS) for place in range(APPLICATIONS)])
-    with Patient(options.daemon, "--worker", str(machine.program), "--applications", str(profiles), socket=True, cache=True) as patient:
+    applications = write_applications(folder, [application(client, place) for client in range(CLIENTS) for place in range(APPLICATIONS)])
+    with Patient(options.daemon, "--worker", str(machine.program), "--applications", str(applications), socket=True, cache=True) as patient:
         start, rounds = time.monotonic(), Rounds(patient, figures, options.seed)
         try:
             while figures.count < options.kills:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of external events while a daemon runs: a profile changes, the machine is suspended, the watchdog needs signals."""
+"""Tests of external events while a daemon runs: an application changes, the machine is suspended, the watchdog needs signals."""
 import json
 import pathlib
 import signal
@@ -8,25 +8,25 @@ from bus_case import MANAGER, ROOT, SOURCE, BusCase, Failure
 from gi.repository import GLib
 
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
-MINE = {"schema": 1, "name": "mine", "description": "", "backends": ["opencl", "cpu"], "cpu": "last",
-        "integrated": "always", "strict": False}
+SELECTION = {"backends": ["opencl", "cpu"], "cpu": "last", "integrated": "always", "strict": False}
 
 
 class Reload(BusCase):
     def setUp(self):
         super().setUp()
-        self.profiles = pathlib.Path(self.folder, "profiles.d")
-        self.profiles.mkdir()
-        self.start("--replay", str(H200), "--applications", str(self.profiles))
+        self.applications = pathlib.Path(self.folder, "applications")
+        self.applications.mkdir()
+        self.start("--replay", str(H200), "--applications", str(self.applications))
 
     def hang_up(self):
         self.daemon.send_signal(signal.SIGHUP)
         self.notify.wait_for("READY=1", self.daemon)
 
     def write(self, **changes):
-        (self.profiles / "mine.json").write_text(json.dumps({**MINE, **changes}), encoding="utf-8")
+        document = {"schema": "gpuprobe.application/1", "name": "mine", "description": "", "selection": {**SELECTION, **changes}}
+        (self.applications / "mine.json").write_text(json.dumps(document), encoding="utf-8")
 
-    def test_a_profile_comes_changes_and_goes(self):
+    def test_an_application_comes_changes_and_goes(self):
         with self.assertRaises(Failure):
             self.select(application="mine")
         self.write()
@@ -37,7 +37,7 @@ class Reload(BusCase):
         self.hang_up()
         self.assertEqual(self.select(application="mine")["Backend"], "cuda")
         self.assertGreater(self.property(ROOT, MANAGER, "Generation"), generation)
-        (self.profiles / "mine.json").write_text("{", encoding="utf-8")
+        (self.applications / "mine.json").write_text("{", encoding="utf-8")
         self.hang_up()
         with self.assertRaises(Failure):
             self.select(application="mine")

@@ -125,8 +125,9 @@ class OddDocuments(TextCase):
     def test_texts_of_an_application(self):
         with tempfile.TemporaryDirectory() as folder:
             for number, piece in enumerate([WORD[:300], TOWER[:300]]):
-                document = {"schema": 1, "name": f"odd-{number}", "description": piece, "backends": ["cpu"], "cpu": "last",
-                            "integrated": "never", "strict": False, "messages": {"selected": "".join(c for c in piece if c >= " ")[:200]}}
+                selection = {"backends": ["cpu"], "cpu": "last", "integrated": "never", "strict": False,
+                             "messages": {"selected": "".join(c for c in piece if c >= " ")[:200]}}
+                document = {"schema": "gpuprobe.application/1", "name": f"odd-{number}", "description": piece, "selection": selection}
                 (pathlib.Path(folder) / f"{number}.json").write_text(json.dumps(document), encoding="utf-8")
             for words in (["select", "odd-0"], ["select", "odd-1", "--explain"], ["apps"], ["env", "odd-0"], ["status"]):
                 self.clean(f"--replay={H200}", f"--applications={folder}", *words)

@@ -19,10 +19,11 @@ HOSTILE = ("$(touch CANARY)", "`touch CANARY`", "; touch CANARY", "x\\$(touch CA
 SHELLS = [words for words in (["dash"], ["bash"], ["bash", "--posix"], ["zsh", "-f"], ["fish", "--no-config"]) if shutil.which(words[0])]
 
 
-def data_file(name, value):
-    """A data file of an application that sets one variable to the value."""
-    return {"schema": 1, "name": name, "description": "", "backends": ["cpu"], "cpu": "last", "integrated": "never", "strict": False,
-            "reads": ["EXAMPLE_GPU_NAME"], "environment": {"cpu": [{"EXAMPLE_GPU_NAME": value}]}}
+def data_file(name, value, **members):
+    """An application that sets one variable of its own."""
+    selection = {"backends": ["cpu"], "cpu": "last", "integrated": "never", "strict": False,
+                 "reads": ["EXAMPLE_GPU_NAME"], "environment": {"cpu": [{"EXAMPLE_GPU_NAME": value}]}}
+    return {"schema": "gpuprobe.application/1", "name": name, "description": "", "selection": {**selection, **members}}
 
 
 class QuotingCase(unittest.TestCase):
@@ -78,7 +79,7 @@ class DataFiles(QuotingCase):
                "OLLAMA_HOST", "HOME", "TMPDIR", "GIT_SSH_COMMAND", "CUDA_INJECTION64_PATH", "HSA_TOOLS_LIB", "XDG_DATA_DIRS")
 
     def write(self, **members):
-        document = {**data_file("example", "1"), **members}
+        document = data_file("example", "1", **members)
         (self.folder / "example.json").write_text(json.dumps(document), encoding="utf-8")
 
     def test_no_member_sets_what_loads_code(self):

@@ -11,11 +11,12 @@ namespace application_set_test {
 
 using namespace testing_variants;
 
-std::string profile_named(std::string_view name, bool strict = false) {
-    return R"({"schema":1,"name":")" + std::string{name} +
-           R"(","description":"","backends":["vulkan","cpu"],"cpu":"last",)"
+/// An application with a selection and without a manifest.
+std::string selection_named(std::string_view name, bool strict = false) {
+    return R"({"schema":"gpuprobe.application/1","name":")" + std::string{name} +
+           R"(","description":"","selection":{"backends":["vulkan","cpu"],"cpu":"last",)"
            R"("integrated":"always","strict":)" +
-           (strict ? "true}" : "false}");
+           (strict ? "true}}" : "false}}");
 }
 
 constexpr const char* kSelection =
@@ -27,6 +28,13 @@ std::string application_with(const std::string& members) {
     return R"({"schema":"gpuprobe.application/1","name":"mine","description":"",)" + members + "}";
 }
 
+/// An application with a manifest and without a selection.
+std::string variants_named(const std::string& name) {
+    return R"({"schema":"gpuprobe.application/1","name":")" + name + R"(","manifest":)" +
+           kManifest + "}";
+}
+
+/// A manifest that an installer passes with its request.
 std::string manifest_of(const std::string& name) {
     return R"({"schema":"gpuprobe.variants/1","name":")" + name +
            R"(","platforms":{"linux-x86_64":{"variants":{"mine":{}}}}})";
@@ -85,7 +93,7 @@ TEST(ApplicationSet, SharesTheSelectionOfAnotherApplication) {
     const auto alias = std::string{R"("selection_of":"b","manifest":)"} + kManifest;
     ASSERT_TRUE(mine.add(application_with(alias), "alias"));
     EXPECT_EQ(mine.selection("mine"), nullptr) << "there is no b";
-    ASSERT_TRUE(mine.add(profile_named("b"), "profile"));
+    ASSERT_TRUE(mine.add(selection_named("b"), "selection"));
     EXPECT_EQ(mine.selection("mine"), mine.selection("b"));
     EXPECT_EQ(mine.applications(), (std::vector<std::string>{"b", "mine"}));
 }
@@ -94,8 +102,8 @@ TEST(ApplicationSet, SummarizesEachApplication) {
     ApplicationSet set;
     const auto both = std::string{R"("selection":)"} + kSelection + R"(,"manifest":)" + kManifest;
     ASSERT_TRUE(set.add(application_with(both), "whole"));
-    ASSERT_TRUE(set.add(profile_named("b"), "profile"));
-    ASSERT_TRUE(set.add(manifest_of("a"), "manifest"));
+    ASSERT_TRUE(set.add(selection_named("b"), "selection"));
+    ASSERT_TRUE(set.add(variants_named("a"), "manifest"));
     const auto summaries = set.summaries();
     ASSERT_EQ(summaries.size(), 3U);
     EXPECT_EQ(summaries[0].name, "a");
@@ -122,12 +130,12 @@ TEST(ApplicationSet, NamesTheCommandForThePartThatAnApplicationHas) {
     EXPECT_NE(set.no_manifest("torhc").text.find("did you mean 'torch'"), std::string::npos);
 }
 
-TEST(ApplicationSet, ReadsAllThreeForms) {
+TEST(ApplicationSet, ReadsApplicationsWithEitherPart) {
     ApplicationSet set;
     const auto both = std::string{R"("selection":)"} + kSelection + R"(,"manifest":)" + kManifest;
     ASSERT_TRUE(set.add(application_with(both), "whole"));
-    ASSERT_TRUE(set.add(profile_named("b"), "profile"));
-    ASSERT_TRUE(set.add(manifest_of("a"), "manifest"));
+    ASSERT_TRUE(set.add(selection_named("b"), "selection"));
+    ASSERT_TRUE(set.add(variants_named("a"), "manifest"));
     EXPECT_EQ(set.names(), (std::vector<std::string>{"a", "b", "mine"}));
     EXPECT_EQ(set.applications(), (std::vector<std::string>{"b", "mine"}));
     EXPECT_EQ(set.manifests(), (std::vector<std::string>{"a", "mine"}));
@@ -137,37 +145,44 @@ TEST(ApplicationSet, ReadsAllThreeForms) {
 
 TEST(ApplicationSet, ReplacesOnlyThePartThatIsGiven) {
     auto set = ApplicationSet::with_builtins();
-    ASSERT_TRUE(set.add(profile_named("torch", true), "profile"));
+    ASSERT_TRUE(set.add(selection_named("torch", true), "selection"));
     EXPECT_TRUE(set.selection("torch")->strict);
     EXPECT_FALSE(find_variant(set.manifest("torch")->platforms.at(0), "mine"));
-    ASSERT_TRUE(set.add(manifest_of("torch"), "manifest"));
+    ASSERT_TRUE(set.add(variants_named("torch"), "manifest"));
     EXPECT_TRUE(set.selection("torch")->strict);
     EXPECT_TRUE(find_variant(set.manifest("torch")->platforms.at(0), "mine"));
-    ASSERT_TRUE(set.add(profile_named("torch", false), "later"));
+    ASSERT_TRUE(set.add(selection_named("torch", false), "later"));
     EXPECT_FALSE(set.selection("torch")->strict);
     EXPECT_EQ(set.names().size(), knowledge::builtin_applications().size());
 }
 
 TEST(ApplicationSet, KeepsItsContentIfATextIsBroken) {
     ApplicationSet set;
-    ASSERT_TRUE(set.add(profile_named("a"), "one"));
+    ASSERT_TRUE(set.add(selection_named("a"), "one"));
     const auto selection = std::string{R"("selection":)"} + kSelection;
     const struct {
         std::string text;
         const char* problem;
     } kBroken[] = {
         {"{", "application: "},
-        {"[]", "manifest: "},
-        {R"({"platforms":{"linux-amd64":{"variants":{"cpu":{}}}}})", "name: missing"},
+        {"[]", "schema: not gpuprobe.application/1"},
+        {R"({"name":"a","platforms":{"linux-amd64":{"variants":{"cpu":{}}}}})",
+         "schema: not gpuprobe.application/1"},
+        {manifest_of("a"), "schema: not gpuprobe.application/1"},
+        {R"({"schema":1,"name":"a","description":"","backends":["cpu"],"cpu":"last",)"
+         R"("integrated":"always","strict":false})",
+         "schema: not gpuprobe.application/1"},
         {application_with(R"("source":{"facts":[]})"),
          "application: has neither a selection nor a manifest"},
         {application_with(selection + R"(,"floors":{})"), "floors: unknown member"},
         {application_with(R"("selection":[])"), "selection: expected an object"},
         {application_with(R"("selection":{"name":"a"})"), "selection.name: unknown member"},
+        {application_with(selection.substr(0, selection.size() - 1) + R"(,"a\u001b":{}})"),
+         "selection.a\xEF\xBF\xBD: unknown member"},
         {application_with(R"("manifest":{"schema":1})"), "manifest.schema: unknown member"},
         {application_with(R"("manifest":{})"), "manifest.platforms: missing"},
         {application_with(selection + R"(,"source":[])"), "source: expected object"},
-        {R"({"schema":"gpuprobe.application/2","name":"a"})", "manifest: schema: not"},
+        {R"({"schema":"gpuprobe.application/2","name":"a"})", "schema: not gpuprobe.application/1"},
     };
     for (const auto& [text, problem] : kBroken) {
         const auto added = set.add(text, "/etc/gpuprobe/applications/a.json");
@@ -229,20 +244,23 @@ TEST(Floors, RestrictAProductLineOnlyByItsOwnValues) {
 TEST(ApplicationSet, HasALimit) {
     ApplicationSet set;
     for (std::size_t i = 0; i < kMaxApplications; ++i)
-        ASSERT_TRUE(set.add(profile_named("p" + std::to_string(i)), "x"));
-    const auto added = set.add(profile_named("one-more"), "x");
+        ASSERT_TRUE(set.add(selection_named("p" + std::to_string(i)), "x"));
+    const auto added = set.add(selection_named("one-more"), "x");
     ASSERT_FALSE(added);
     EXPECT_EQ(added.error().code, ErrorCode::TooLarge);
-    EXPECT_TRUE(set.add(profile_named("p0", true), "x"));
+    EXPECT_TRUE(set.add(selection_named("p0", true), "x"));
 }
 
-TEST(Application, IsOfAnApplicationOrAManifest) {
+TEST(ParseManifest, TakesAnApplicationOrAManifest) {
     const auto application = std::string{R"("manifest":)"} + kManifest;
     EXPECT_EQ(parse_manifest(application_with(application))->name, "mine");
     EXPECT_EQ(parse_manifest(manifest_of("a"))->name, "a");
     EXPECT_EQ(parse_manifest(R"({"platforms":{"linux-amd64":{"variants":{"cpu":{}}}}})")->name, "");
-    EXPECT_EQ(parse_manifest(profile_named("a")).error().text, "manifest: has no variants");
+    EXPECT_EQ(parse_manifest(selection_named("a")).error().text, "manifest: has no variants");
     EXPECT_TRUE(parse_manifest("{").error().text.starts_with("manifest: "));
+    for (const auto* schema : {"1", R"("gpuprobe.application/2")", R"("gpuprobe.variants/2")"})
+        EXPECT_EQ(parse_manifest("{\"schema\":" + std::string{schema} + "}").error().text,
+                  "manifest: schema: expected gpuprobe.application/1 or gpuprobe.variants/1");
 }
 
 TEST(UnknownName, IsCalledByTheOneThatWasPerhapsMeant) {

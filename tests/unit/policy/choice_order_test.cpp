@@ -96,16 +96,16 @@ TEST(ChoiceOrder, OfBuildsIsForTheGpuThatIsChosen) {
     report.gpus.front().driver.version = report.gpus[1].driver.version =
         report.gpus[2].driver.version = "580.65.06";
     auto application = application_with("");
-    const auto builds = parse_application(
+    const auto builds = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)"
         R"("sm_80":{"tier":3,"requires":{"device":{"backend":"cuda","vendor":["nvidia"],)"
         R"("cuda":{"toolkit":"12.4","exact":true,"sass":["8.0"]}}}},)"
         R"("sm_90":{"tier":3,"requires":{"device":{"backend":"cuda","vendor":["nvidia"],)"
         R"("cuda":{"toolkit":"12.4","exact":true,"sass":["9.0"]}}}}}}}})");
     ASSERT_TRUE(builds) << builds.error().text;
-    EXPECT_EQ(recommend(*builds->manifest, {}, report, Rules::current()).variant, "sm_80")
+    EXPECT_EQ(recommend(*builds, {}, report, Rules::current()).variant, "sm_80")
         << "without a selection more memory is better";
-    application.manifest = builds->manifest;
+    application.manifest = *builds;
     EXPECT_EQ(chosen(application, report).gpus, Words{"pci:0000:01:00.0"});
     EXPECT_EQ(recommended(application, report).variant, "sm_90");
 }

@@ -49,7 +49,7 @@ class Mistake : public ::testing::TestWithParam<MistakeRow> {};
 TEST_P(Mistake, IsFoundAlthoughProgramsAcceptTheFile) {
     const auto& row = GetParam();
     const auto text = manifest_with(row.variant);
-    ASSERT_TRUE(parse_application(text));
+    ASSERT_TRUE(parse_manifest(text));
     const auto check = check_document(text);
     ASSERT_EQ(check.findings.size(), 1U) << ::testing::PrintToString(texts_of(check));
     const auto& finding = check.findings.front();

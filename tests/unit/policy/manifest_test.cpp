@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
             R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":{},"w":[1,{"v":1,"v":2}]}}}})",
             "platforms.linux-x86_64.variants.w[1].v: a key appears twice"},
         Bad{"OtherSchema", R"({"schema":"gpuprobe.variants/2"})",
-            "schema: not gpuprobe.variants/1"},
+            "schema: expected gpuprobe.application/1 or gpuprobe.variants/1"},
         Bad{"NoName",
             R"({"schema":"gpuprobe.variants/1","platforms":{"linux-x86_64":{"variants":{"v":{}}}}})",
             "name: missing"},

@@ -11,13 +11,13 @@ namespace gpuprobe {
 namespace profile_test {
 
 Result<Profile> parse_profile(std::string_view json) {
-    auto value = parse_json(json, kMaxManifest);
-    if (!value)
-        return std::move(value).error().in("profile");
-    return profile_from(*value);
+    const auto value = TRY(parse_json(json, kMaxManifest));
+    Profile profile;
+    if (const auto problem = read_profile(value, profile, UnknownWords::Lose); !problem.empty())
+        return Error{ErrorCode::Malformed, problem.text()};
+    return profile;
 }
 
-/// The profile as a separate document.
 const std::string& default_text() {
     static const auto kText =
         json_pretty(to_value(*ApplicationSet::with_builtins().selection("default")));
@@ -96,9 +96,9 @@ TEST(Profile, OverItsLimitIsTooLarge) {
 }
 
 TEST(Profile, MayLackWhatIsAList) {
-    const auto profile = parse_profile(
-        R"({"schema":1,"name":"x","description":"","backends":["vulkan"],"cpu":"forbid",)"
-        R"("integrated":"never","strict":true})");
+    const auto profile =
+        parse_profile(R"({"name":"x","description":"","backends":["vulkan"],"cpu":"forbid",)"
+                      R"("integrated":"never","strict":true})");
     ASSERT_TRUE(profile) << profile.error().text;
     EXPECT_TRUE(profile->vendors.empty());
     EXPECT_TRUE(profile->environment.empty());
@@ -121,7 +121,7 @@ TEST_P(BrokenProfile, IsRefusedNamingTheMember) {
     const auto profile = parse_profile(json_line(value));
     ASSERT_FALSE(profile);
     EXPECT_EQ(profile.error().code, ErrorCode::Malformed);
-    EXPECT_EQ(profile.error().text, std::string{"profile: "} + GetParam().problem);
+    EXPECT_EQ(profile.error().text, GetParam().problem);
 }
 
 constexpr const char* kLongWord =
@@ -132,9 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
     BrokenProfile,
     ::testing::Values(
         Row{"UnknownMember", "vendor", "{}", "vendor: unknown member"},
-        Row{"UnknownMemberWithControl", "a\x1b", "{}", "a\xEF\xBF\xBD: unknown member"},
-        Row{"OtherSchema", "schema", "2", "schema: expected 1"},
-        Row{"SchemaAsText", "schema", "\"1\"", "schema: expected integer, found string"},
+        Row{"Schema", "schema", "1", "schema: unknown member"},
         Row{"EmptyName", "name", "\"\"",
             "name: expected at most 64 lower-case letters, digits and -._"},
         Row{"UpperCaseName", "name", "\"Default\"",
@@ -161,12 +159,12 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"VendorWithUnknownBackend", "vendors", R"({"amd":["rcom"]})",
             "vendors.amd[0]: rcom: no such backend"},
         Row{"VendorWithCpu", "vendors", R"({"amd":["cpu"]})",
-            "vendors.amd[0]: cpu: not a GPU backend of this profile"},
+            "vendors.amd[0]: cpu: not a GPU backend of this application"},
         Row{"VendorBackendTwice", "vendors", R"({"amd":["rocm","rocm"]})",
             "vendors.amd[1]: rocm: named twice"},
         Row{"VendorIsNoWord", "vendors", R"({"A M D":["rocm"]})", "vendors: A M D: not a vendor"},
         Row{"TranslatesUnknownBackend", "translate", R"({"metal":"x"})",
-            "translate.metal: not a backend of this profile"},
+            "translate.metal: not a backend of this application"},
         Row{"TranslatesToNoWord", "translate", R"({"vulkan":"Web GPU"})",
             "translate.vulkan: expected a lower-case word"},
         Row{"TranslatesToTakenName", "translate", R"({"vulkan":"cuda"})",
@@ -174,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"TranslatesTwoToOne", "translate", R"({"vulkan":"gpu","opencl":"gpu"})",
             "translate.vulkan: another backend has this name"},
         Row{"EnvironmentOfUnknownBackend", "environment", R"({"metal":[]})",
-            "environment.metal: not a backend of this profile"},
+            "environment.metal: not a backend of this application"},
         Row{"EmptyRule", "environment", R"({"cuda":[{}]})",
             "environment.cuda[0]: expected 1 to 16 variables"},
         Row{"BadVariable", "environment", R"({"cuda":[{"DEFAULT_GPU":"1"},{"A=B":"1"}]})",
@@ -211,7 +209,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"ClosingBrace", "environment", R"({"cuda":[{"DEFAULT_GPU":"nvidia_uuids}"}]})",
             "environment.cuda[0].DEFAULT_GPU: an unmatched brace"},
         Row{"FloorOfAnUnknownBackend", "floors", R"({"metal":[]})",
-            "floors.metal: not a backend of this profile"},
+            "floors.metal: not a backend of this application"},
         Row{"FloorThatIsNoPredicate", "floors", R"({"*":["drivers>=1"]})",
             "floors.*[0]: drivers: no such fact"},
         Row{"FloorAsText", "floors", R"({"cuda":"driver>=1"})",
@@ -225,11 +223,11 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"AsDiscreteThatIsNoPredicate", "as_discrete", R"({"*":["gfx"]})",
             "as_discrete.*[0]: gfx: expected =, !=, <, <=, > or >="},
         Row{"AsDiscreteByAnUnknownBackend", "as_discrete", R"({"metal":[]})",
-            "as_discrete.metal: not a backend of this profile"},
+            "as_discrete.metal: not a backend of this application"},
         Row{"ASwitchWhereIntegratedGpusAreUsed", "integrated_by", R"({"P_INTEGRATED":"1"})",
             "integrated_by: requires that \"integrated\" is \"never\""},
         Row{"RequestForAnUnknownBackend", "requests", R"({"gpu":["metal"]})",
-            "requests.gpu[0]: metal: not a backend of this profile"},
+            "requests.gpu[0]: metal: not a backend of this application"},
         Row{"RequestThatIsNoWord", "requests", R"({"A GPU":[]})",
             "requests: A GPU: expected a lower-case word"},
         Row{"RequestNamedAuto", "requests", R"({"auto":["cuda"]})",
@@ -266,13 +264,13 @@ INSTANTIATE_TEST_SUITE_P(
     support::case_name);
 
 TEST(Profile, WithoutANeededMemberIsRefused) {
-    for (const auto* member : {"schema", "name", "description", "cpu", "integrated", "strict"}) {
+    for (const auto* member : {"name", "description", "cpu", "integrated", "strict"}) {
         auto value = default_value();
         std::erase_if(*value.as_object(),
                       [member](const Value::Member& entry) { return entry.key == member; });
         const auto profile = parse_profile(json_line(value));
         ASSERT_FALSE(profile) << member;
-        EXPECT_EQ(profile.error().text, std::string{"profile: "} + member + ": missing");
+        EXPECT_EQ(profile.error().text, std::string{member} + ": missing");
     }
 }
 
@@ -310,7 +308,7 @@ TEST(Profile, SetsOnlyWhatItsProgramReadsOrPassesOn) {
     const auto refused = parse_profile(json_line(value));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().text,
-              "profile: environment.cuda[0]: OLLAMA_VULKAN: missing from \"reads\" and "
+              "environment.cuda[0]: OLLAMA_VULKAN: missing from \"reads\" and "
               "\"forwards\"");
     value["forwards"] = json(R"(["OLLAMA_VULKAN"])");
     EXPECT_TRUE(parse_profile(json_line(value)));

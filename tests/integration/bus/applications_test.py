@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a profile folder adds and replaces profiles, that broken profiles are ignored, and that the D-Bus reply has the profile's answers."""
+"""Tests that a folder of applications adds and replaces applications, that broken files are ignored, and that the D-Bus reply has the application's answers."""
 import json
 import os
 import pathlib
@@ -8,53 +8,61 @@ import subprocess
 from bus_case import BIN, SOURCE, BusCase, Failure, GLib
 
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
-MINE = {"schema": 1, "name": "mine", "description": "", "backends": ["opencl", "cpu"], "cpu": "last", "integrated": "always", "strict": False}
+SELECTION = {"backends": ["opencl", "cpu"], "cpu": "last", "integrated": "always", "strict": False}
 
 
-class Profiles(BusCase):
+def application(name, **members):
+    return {"schema": "gpuprobe.application/1", "name": name, "description": "", "selection": {**SELECTION, **members}}
+
+
+class Applications(BusCase):
     def setUp(self):
         super().setUp()
-        self.profiles = pathlib.Path(self.folder, "profiles.d")
-        self.profiles.mkdir()
+        self.applications = pathlib.Path(self.folder, "applications")
+        self.applications.mkdir()
 
     def write(self, name, content):
         text = content if isinstance(content, str) else json.dumps(content)
-        (self.profiles / name).write_text(text, encoding="utf-8")
+        (self.applications / name).write_text(text, encoding="utf-8")
 
-    def select(self, application, **request):
+    def select(self, name, **request):
         variants = {key: GLib.Variant(*value) for key, value in request.items()}
-        return self.manager("SelectBackend", GLib.Variant("(sa{sv})", (application, variants)))
+        return self.manager("SelectBackend", GLib.Variant("(sa{sv})", (name, variants)))
 
     def direct(self, *words):
-        program = [str(BIN / "gpuprobectl"), "--replay", str(H200), "--applications", str(self.profiles), "--json=short", *words]
+        program = [str(BIN / "gpuprobectl"), "--replay", str(H200), "--applications", str(self.applications), "--json=short", *words]
         environment = {"PATH": "/usr/bin:/bin", "HOME": self.folder, "LANG": "C.UTF-8"}
         return json.loads(subprocess.run(program, env=environment, capture_output=True, text=True, timeout=60, check=False).stdout)
 
     def start_here(self):
-        self.start("--replay", str(H200), "--applications", str(self.profiles))
+        self.start("--replay", str(H200), "--applications", str(self.applications))
 
     def test_a_folder_adds_and_replaces(self):
-        self.write("mine.json", MINE)
-        self.write("10-default.json", {**MINE, "name": "default", "backends": ["cpu"]})
+        self.write("mine.json", application("mine"))
+        self.write("10-default.json", application("default", backends=["cpu"]))
         self.start_here()
-        for ask in (lambda application: self.select(application)["Backend"], lambda application: self.direct("select", application)["backend"]):
+        for ask in (lambda name: self.select(name)["Backend"], lambda name: self.direct("select", name)["backend"]):
             self.assertEqual((ask("mine"), ask("default"), ask("llama.cpp")), ("opencl", "cpu", "cuda"))
 
     def test_a_broken_file_is_named_and_ignored(self):
-        broken = {"1-json.json": "{", "2-schema.json": {**MINE, "floors": {"opencl": ["fp17"]}}, "3-default.json": {**MINE, "name": "default", "cpu": "first"}}
+        broken = {"1-json.json": "{", "2-floor.json": application("mine", floors={"opencl": ["fp17"]}), "3-default.json": application("default", cpu="first"),
+                  "4-schema.json": {**application("mine"), "schema": 1},
+                  "5-manifest.json": {"schema": "gpuprobe.variants/1", "name": "mine", "platforms": {"linux-x86_64": {"variants": {"cpu": {}}}}}}
         for name, content in broken.items():
             self.write(name, content)
-        self.write("mine.json", MINE)
+        self.write("mine.json", application("mine"))
         self.start_here()
         reports = (json.loads(self.manager("Describe")), self.direct("describe"))
         for report in reports:
             ignored = {os.path.basename(note["detail"]["file"]): note["detail"]["problem"] for note in report["notes"] if note["code"] == "application-ignored"}
             self.assertEqual(sorted(ignored), sorted(broken))
-            self.assertIn("floors.opencl[0]: fp17: no such fact", ignored["2-schema.json"])
+            self.assertIn("selection.floors.opencl[0]: fp17: no such fact", ignored["2-floor.json"])
+            for name in ("4-schema.json", "5-manifest.json"):
+                self.assertIn("schema: not gpuprobe.application/1", ignored[name])
         self.assertEqual(self.select("default")["Backend"], "cuda")
         self.assertEqual(self.select("mine")["Backend"], "opencl")
 
-    def test_answers_and_messages_are_there_where_the_profile_has_some(self):
+    def test_answers_and_messages_are_there_where_the_application_has_some(self):
         self.start_here()
         answer = self.select("vectorizer")
         self.assertEqual(answer["Answers"]["gpu_backend_type"], "2")
