@@ -20,7 +20,7 @@ import xml.etree.ElementTree as ElementTree
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 # The man pages with the content of a page of the documentation.
-MANUAL = {"applications": "gpuprobe-profiles(5)", "data-files": "gpuprobe-profiles(5)", "data-files#manifests": "gpuprobe-variants(5)",
+MANUAL = {"applications": "gpuprobe-applications(5)", "data-files": "gpuprobe-applications(5)", "data-files#manifests": "gpuprobe-variants(5)",
           "applications#a-request-for-a-variant": "gpuprobe-variants(5)", "applications#the-choice-of-a-variant": "gpuprobe-variants(5)",
           "doctor": "gpuprobectl(1)", "facts": "gpuprobe-report(5)", "plan": "gpuprobectl(1)", "reasons": "gpuprobe-reasons(7)"}
 LINK = r"\[([^]]*)\]\((?:\.\./|internals/)*([a-z-]*)(?:\.md)?(#[a-z-]+)?\)"

@@ -13,7 +13,7 @@ SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 PAGES = BIN.parent / "man"
 ALL = ("gpuprobectl.1", "gpuprobed.8", "gpuprobe-worker.8", "org.gpuprobe.GpuProbe1.5", "gpuprobe-report.5",
-       "gpuprobe-variants.5", "gpuprobe-profiles.5", "gpuprobe-reasons.7")
+       "gpuprobe-variants.5", "gpuprobe-applications.5", "gpuprobe-reasons.7")
 
 
 def printed(*command):
