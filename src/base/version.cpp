@@ -42,6 +42,11 @@ std::string text_of(const Version& version) {
     return text;
 }
 
+bool is_python_version(std::string_view text) {
+    return std::ranges::count(text, '.') == 1 &&
+           parse_text(text, std::type_identity<Version>{}).has_value();
+}
+
 std::optional<Version> leading_version(std::string_view text) {
     std::size_t end = 0;
     int dots = 0;

@@ -26,6 +26,9 @@ std::optional<Version> parse_text(std::string_view text, std::type_identity<Vers
 /// The version as text, without trailing parts of 0, but with at least two parts: "580.0".
 std::string text_of(const Version& version);
 
+/// Whether the text is the version of Python to which wheels and packages refer: "3.12".
+bool is_python_version(std::string_view text);
+
 /// The version at the start of a text ("6.8.0-45-generic", "580.159.04"), of at most four parts.
 /// nullopt if the text does not start with a version.
 std::optional<Version> leading_version(std::string_view text);

@@ -402,6 +402,7 @@ Host detect_host(const FileSystem& files) {
     host.os_release = os_release_of(files);
     host.sandbox = sandbox_of(files);
     host.setup = kernel_setup(files, host.kernel);
+    host.python = python_of(files);
     return host;
 }
 

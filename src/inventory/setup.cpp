@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/version.h"
 #include "knowledge/drivers.h"
 
 namespace gpuprobe::inline inventory {
@@ -331,6 +332,24 @@ std::optional<std::string> setup_part(std::string_view path, std::string_view co
     for (const auto& name : names)
         kept += "blacklist " + name + "\n";
     return kept;
+}
+
+std::optional<std::string> python_of(const FileSystem& files) {
+    // Fedora and RHEL have a link to /etc/alternatives, which has a link to python3.9.
+    constexpr int kMaxPythonLinks = 4;
+    constexpr std::string_view kLead = "python";
+    std::string path = "/usr/bin/python3";
+    for (int links = 0; links < kMaxPythonLinks; ++links) {
+        const auto target = files.link_target(path);
+        if (!target)
+            break;
+        path = target->starts_with('/') ? *target : path.substr(0, path.rfind('/') + 1) + *target;
+        const auto name = std::string_view{path}.substr(path.rfind('/') + 1);
+        const auto version = name.starts_with(kLead) ? name.substr(kLead.size()) : "";
+        if (is_python_version(version))
+            return std::string{version};
+    }
+    return std::nullopt;
 }
 
 std::optional<std::string> sandbox_of(const FileSystem& files) {

@@ -22,6 +22,10 @@ std::optional<OsRelease> os_release_of(const FileSystem& files);
 /// containers/toolbox, /run/.toolboxenv; snapd names AppArmor's profiles "snap.NAME.APP".
 std::optional<std::string> sandbox_of(const FileSystem& files);
 
+/// The version of the Python that /usr/bin/python3 starts, "3.11", from the name of the file to
+/// which the link leads; nullopt if no link leads to a name with a version. Executes nothing.
+std::optional<std::string> python_of(const FileSystem& files);
+
 /// For a file that contains much else (the kernel's command line, os-release, modprobe.d): the part
 /// of the file that the functions in this header use. nullopt for other files.
 std::optional<std::string> setup_part(std::string_view path, std::string_view content);

@@ -118,6 +118,8 @@ struct Host {
     /// sandbox.
     std::optional<std::string> sandbox = {};
     std::optional<KernelSetup> setup = {};
+    /// Version of the Python to which /usr/bin/python3 leads, "3.11". Left out if unknown.
+    std::optional<std::string> python = {};
     bool operator==(const Host&) const = default;
 };
 RECORD_MEMBERS(Host,
@@ -134,7 +136,11 @@ RECORD_MEMBERS(Host,
                libraries,
                os_release,
                sandbox,
-               setup)
+               setup,
+               python)
+constexpr auto forms_of(std::type_identity<Host>) {
+    return std::to_array<MemberForm>({{.key = "python", .is_optional = true}});
+}
 RECORD_DECLARE_CONVERSIONS(Host)
 
 /// One entry of an access control list beyond owner, owning group and others. Source: acl(5).

@@ -94,6 +94,13 @@ INSTANTIATE_TEST_SUITE_P(
                       Prefix{"TooLong", "1234567890", std::nullopt}),
     support::case_name);
 
+TEST(PythonVersion, HasTwoNumbers) {
+    for (const auto* text : {"3.9", "3.12", "4.0"})
+        EXPECT_TRUE(is_python_version(text)) << text;
+    for (const auto* text : {"", "3", "3.", ".9", "3.12.1", "3.x", "cp312", "3.12t", " 3.9"})
+        EXPECT_FALSE(is_python_version(text)) << text;
+}
+
 TEST(VersionRange, IncludesItsLowerAndExcludesItsUpperBound) {
     const VersionRange range{.min = version("12.0"), .below = version("13.0")};
     EXPECT_FALSE(range.contains(*version("11.9")));

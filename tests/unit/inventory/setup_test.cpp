@@ -78,6 +78,29 @@ TEST(Sandbox, IsDetectedByItsMarker) {
     EXPECT_EQ(sandbox_of(files), "flatpak");
 }
 
+TEST(Python, IsTheOneToWhichItsLinkLeads) {
+    MemoryFiles files;
+    EXPECT_EQ(python_of(files), std::nullopt);
+    for (const auto& [target, version] :
+         std::initializer_list<std::pair<const char*, std::optional<std::string>>>{
+             {"python3.11", "3.11"},
+             {"/usr/bin/python3.9", "3.9"},
+             {"../lib/python/bin/python3.14", "3.14"},
+             {"python3", std::nullopt},
+             {"python3.13t", std::nullopt},
+             {"python3.x", std::nullopt},
+             {"pypy3.10", std::nullopt}}) {
+        files.link("/usr/bin/python3", target);
+        EXPECT_EQ(python_of(files), version) << target;
+    }
+    files.link("/usr/bin/python3", "/etc/alternatives/python3");
+    EXPECT_EQ(python_of(files), std::nullopt);
+    files.link("/etc/alternatives/python3", "/usr/bin/python3.6");
+    EXPECT_EQ(python_of(files), "3.6");
+    files.link("/etc/alternatives/python3", "/etc/alternatives/python3");
+    EXPECT_EQ(python_of(files), std::nullopt) << "a loop";
+}
+
 TEST(KernelSetup, KeepsOnlyWordsOfTheCommandLineAboutGpus) {
     MemoryFiles files;
     files.write(

@@ -48,6 +48,15 @@ TEST(OfferedMemory, OfACarveOutIsWhatCanBeAllocated) {
     EXPECT_EQ(offered_memory({}), std::nullopt);
 }
 
+TEST(Host, HasAPythonOnlyIfItIsKnown) {
+    Host host;
+    EXPECT_EQ(to_value(host).find("python"), nullptr);
+    EXPECT_EQ(record_from<Host>(to_value(host)).value(), host);
+    host.python = "3.11";
+    EXPECT_EQ(to_value(host).at("python"), Value{"3.11"});
+    EXPECT_EQ(record_from<Host>(to_value(host)).value(), host);
+}
+
 /// Each row is better than the computing GPU "b" or worse.
 struct OrderRow {
     const char* name;
