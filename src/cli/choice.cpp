@@ -314,8 +314,8 @@ std::string warnings_text(const std::vector<Reason>& warnings, const Screen& scr
 std::string assumed_text(const std::map<std::string, std::string>& assumed, const Screen& screen) {
     std::string text;
     for (const auto& [fact, value] : assumed)
-        text += (text.empty() ? "assumed, because not known on this machine: " : ", ") +
-                scrubbed(fact, 64) + "=" + scrubbed(value, 128);
+        text += (text.empty() ? "assumed for this answer: " : ", ") + scrubbed(fact, 64) + "=" +
+                scrubbed(value, 128);
     return text.empty() ? text
                         : hanging(screen, "  " + toned(screen, Tone::Unsure, "?") + " ", 4, text);
 }

@@ -194,6 +194,12 @@ inline constexpr Wording kWordings[] = {
     {"glibc-too-old", "glibc is too old[ (have {have}, need {need})][ (have {have}, need {want})]"},
     {"kernel-too-old",
      "the kernel is too old[ (have {have}, need {need})][ (have {have}, need {want})]"},
+    {"python-too-old",
+     "the version of Python is too old[ (have {have}, need {need})][ (have {have}, need {want})]"},
+    {"python-too-new",
+     "the version of Python is too new[ (have {have}, need {need} or older)][ (have {have}, need "
+     "{want} or "
+     "older)]"},
     {"cpu-too-old", "the CPU is too old[: need {want}][: need {need}][, have {have}]"},
     {"cpu-feature-missing", "the CPU lacks {missing}"},
     {"library-missing", "not installed: {missing}[ ({build} needs it)]"},

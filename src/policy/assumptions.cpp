@@ -58,6 +58,8 @@ Error contradiction(const std::string& assumption, std::string_view whose, const
 Status check_host(const std::string& assumption, const Term& term, const Report& report) {
     const Facts host{{.report = report}};
     const auto& fact = host.at(term.fact);
+    if (row_of(term.fact).is_callers)
+        return Done{};
     if (is_probed(fact) && holds(term, host) != Truth::True)
         return contradiction(assumption, "this machine", fact);
     return Done{};
@@ -93,6 +95,8 @@ std::optional<std::string> assumption_problem(std::string_view text) {
     const auto& row = row_of(term->fact);
     if (row.scope == FactScope::Backend)
         return scrubbed(pieces.name, kMaxShown) + ": a fact about a backend cannot be assumed";
+    if (term->fact == FactId::Python && !is_python_version(pieces.value))
+        return scrubbed(pieces.name, kMaxShown) + ": expected a version such as 3.12";
     if (pieces.value.find('*') != std::string_view::npos ||
         (row.type == FactForm::Word && pieces.value.find('|') != std::string_view::npos))
         return scrubbed(pieces.name, kMaxShown) + ": expected one value";

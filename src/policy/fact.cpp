@@ -61,8 +61,9 @@ const AnyFact& Facts::at(FactId id) const {
     auto& fact = known_[static_cast<std::size_t>(id)];
     if (!fact) {
         fact = row_of(id).read(*this);
-        if (!report().assumed.empty() && !is_probed(*fact))
-            if (auto assumed = assumed_fact(report(), row_of(id)))
+        const auto& row = row_of(id);
+        if (!report().assumed.empty() && (row.is_callers || !is_probed(*fact)))
+            if (auto assumed = assumed_fact(report(), row))
                 fact = std::move(*assumed);
     }
     return *fact;

@@ -31,6 +31,7 @@ enum class FactId : std::uint8_t {
     CpuLevel,
     CpuFeature,
     Library,
+    Python,
     L4t,
     HostMemory,
     Arch,
@@ -116,10 +117,12 @@ struct FactRow {
     std::string_view key = {};
     FactForm type = FactForm::Word;
     FactScope scope = FactScope::Host;
-    std::string_view too_low = {};  ///< reason code for a fact below a required minimum
-    std::string_view unfit = {};    ///< reason code if any other kind of term fails
-    bool is_nameable = true;        ///< whether a textual term may name the fact
-    std::optional<Api> api = {};    ///< the API that the fact is about
+    std::string_view too_low = {};   ///< reason code for a fact below a required minimum
+    std::string_view too_high = {};  ///< reason code for a fact above an allowed maximum
+    std::string_view unfit = {};     ///< reason code if any other kind of term fails
+    bool is_nameable = true;         ///< whether a textual term may name the fact
+    bool is_callers = false;      ///< whether a request may assume another value than the report's
+    std::optional<Api> api = {};  ///< the API that the fact is about
     AnyFact (*read)(const Facts& facts) = nullptr;
 };
 

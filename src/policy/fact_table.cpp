@@ -494,6 +494,9 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
     {.id = FactId::Library, .key = "library", .type = FactForm::Words, .scope = kHost,
      .unfit = "library-missing",
      .read = libraries},
+    {.id = FactId::Python, .key = "python", .type = FactForm::Version, .scope = kHost,
+     .too_low = "python-too-old", .too_high = "python-too-new", .is_callers = true,
+     .read = [](F f) -> AnyFact { return version(f.report().host.python); }},
     {.id = FactId::L4t, .key = "l4t", .type = FactForm::Word, .scope = kHost,
      .unfit = "other-l4t", .is_nameable = false,
      .read = l4t},
@@ -631,7 +634,7 @@ constexpr bool is_reason(std::string_view code) {
 }
 // Compile-time checks: every code is a reason, and a row's index is its FactId.
 static_assert(std::ranges::all_of(kFactRows, [](const FactRow& row) {
-    return is_reason(row.too_low) && is_reason(row.unfit);
+    return is_reason(row.too_low) && is_reason(row.too_high) && is_reason(row.unfit);
 }));
 static_assert(std::ranges::all_of(kFactRows, [](const FactRow& row) {
     // Compare addresses: g++ 12 with -fsanitize=undefined can't evaluate `read != nullptr` as a

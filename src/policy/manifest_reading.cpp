@@ -398,7 +398,7 @@ constexpr MemberReader<VariantReading> kReaders[] = {
      }},
     {"advises",
      [](const Value& value, VariantReading& out) {
-         return read_requirements(value, out.variant.advice.emplace(), out.unknown);
+         return read_advice(value, out.variant.advice.emplace(), out.unknown);
      }},
     {"artifact", read_artifact_of},
     {"url", [](const Value&, VariantReading&) { return ReadProblem{}; }},     // together, below

@@ -25,10 +25,13 @@ ReadProblem read_variant(std::string name,
                          const Value& value,
                          Variant& out,
                          UnknownWords unknown = UnknownWords::Lose);
-/// Reads `requires` or `advises`.
+/// Reads `requires`.
 ReadProblem read_requirements(const Value& value,
                               Requirements& out,
                               UnknownWords unknown = UnknownWords::Lose);
+/// Reads `advises`. An unknown version of Python meets its terms, because a caller can install into
+/// an environment with another Python than the machine's, so that a warning would say nothing.
+ReadProblem read_advice(const Value& value, Requirements& out, UnknownWords unknown);
 
 /// The members that an object in a manifest may have.
 struct MemberPlace {

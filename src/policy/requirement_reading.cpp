@@ -255,6 +255,18 @@ ReadProblem read_l4t(const Value& value, Predicates& out) {
     return {};
 }
 
+/// Reads the oldest or the newest version of Python with which the packages can be installed.
+/// Wheels depend on the first two numbers only.
+ReadProblem read_python(const char* name, Relation relation, const Value& value, Predicates& out) {
+    std::string need;
+    auto problem = read_value(value, need);
+    if (problem.empty() && !is_python_version(need))
+        problem = "not a version such as 3.12";
+    if (problem.empty())
+        add(name, FactId::Python, relation, *parse_text(need, std::type_identity<Version>{}), out);
+    return problem;
+}
+
 constexpr PredicateReader kHostReaders[] = {
     {"libc", read_libc},
     {"glibc_min",
@@ -272,6 +284,14 @@ constexpr PredicateReader kHostReaders[] = {
      }},
     {"libs", [](const Value& value,
                 Predicates& out) { return words_need<FactId::Library>("libs", value, out); }},
+    {"python_min",
+     [](const Value& value, Predicates& out) {
+         return read_python("python_min", Relation::AtLeast, value, out);
+     }},
+    {"python_max",
+     [](const Value& value, Predicates& out) {
+         return read_python("python_max", Relation::AtMost, value, out);
+     }},
     {"l4t", read_l4t},
     {"memory_min_mib",
      [](const Value& value, Predicates& out) {
@@ -525,10 +545,10 @@ void sort_terms(Conjunction& terms) {
 
 /// Separates `advises` from the predicates of a device. `advises` applies only to this alternative,
 /// so it cannot contain alternatives.
-ReadProblem read_advice(const Value& value,
-                        Value& predicates,
-                        Requirements& advice,
-                        UnknownWords unknown) {
+ReadProblem split_advice(const Value& value,
+                         Value& predicates,
+                         Requirements& advice,
+                         UnknownWords unknown) {
     const auto* own = value.find("advises");
     if (!own)
         return {};
@@ -537,14 +557,14 @@ ReadProblem read_advice(const Value& value,
                   [](const auto& member) { return member.key == "advises"; });
     if (own->at("device").as_array() || !own->at("device").at("advises").is_null())
         return ReadProblem{"no alternatives are possible here"}.in("device").in("advises");
-    auto problem = read_requirements(*own, advice, unknown);
+    auto problem = read_advice(*own, advice, unknown);
     return problem.empty() ? problem : std::move(problem).in("advises");
 }
 
 ReadProblem read_device(const Value& value, Requirements& out, UnknownWords unknown) {
     Value without_advice;
     Requirements advice;
-    if (auto problem = read_advice(value, without_advice, advice, unknown); !problem.empty())
+    if (auto problem = split_advice(value, without_advice, advice, unknown); !problem.empty())
         return problem;
     const bool has_advice = !without_advice.is_null();
     Conjunction terms;
@@ -629,6 +649,13 @@ ReadProblem read_requirements(const Value& value, Requirements& out, UnknownWord
         });
     sort_terms(out.host);
     std::ranges::sort(out.unsupported);
+    return problem;
+}
+
+ReadProblem read_advice(const Value& value, Requirements& out, UnknownWords unknown) {
+    auto problem = read_requirements(value, out, unknown);
+    for (auto& term : out.host)
+        term.accepts_unknown = term.accepts_unknown || term.fact == FactId::Python;
     return problem;
 }
 

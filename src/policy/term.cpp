@@ -24,6 +24,11 @@ bool is_floor(Relation relation) {
     return relation == Relation::AtLeast || relation == Relation::More;
 }
 
+/// Whether the relation sets a maximum.
+bool is_ceiling(Relation relation) {
+    return relation == Relation::AtMost || relation == Relation::Less;
+}
+
 /// Whether the word is in the list, in which a trailing `*` matches anything.
 bool is_one_of(std::string_view word, const Words& alternatives) {
     return std::ranges::any_of(alternatives, [word](const std::string& wanted) {
@@ -382,6 +387,14 @@ bool is_architecture(FactId fact) {
     return fact == FactId::ComputeCapability || fact == FactId::Gfx || fact == FactId::IntelIp;
 }
 
+/// The reason code for a fact that is below a minimum or above a maximum; empty if there is none.
+std::string_view bound_code(const Term& term) {
+    const auto& row = row_of(term.fact);
+    return is_floor(term.relation)     ? row.too_low
+           : is_ceiling(term.relation) ? row.too_high
+                                       : std::string_view{};
+}
+
 /// The reason for a false term, as specific as the fact allows.
 Reason failure(const Term& term, const Facts& facts) {
     const auto& fact = facts.at(term.fact);
@@ -394,8 +407,9 @@ Reason failure(const Term& term, const Facts& facts) {
         return because("library-missing", {{"missing", need_of(term)}});
     if (!have.is_null() && is_architecture(term.fact))
         return because("arch-not-in-build", {{"have", have}, {"need", term.name}});
-    if (is_floor(term.relation) && !have.is_null() && !row.too_low.empty())
-        return because(*find_reason(row.too_low), {{"have", have}, {"need", need_of(term)}});
+    const auto code = bound_code(term);
+    if (!have.is_null() && !code.empty())
+        return because(*find_reason(code), {{"have", have}, {"need", need_of(term)}});
     return because("requirement-unmet", {{"have", have}, {"requirement", term.name}});
 }
 
@@ -536,8 +550,9 @@ ReasonCode shortfall_code(const Term& term) {
         return "requirement-unmet";
     if (term.relation == Relation::Admits)
         return "image-needs-newer-driver";
-    const bool is_low = is_floor(term.relation) || term.relation == Relation::DriverOf;
-    const auto code = is_low ? row.too_low : row.unfit;
+    const auto bound = term.relation == Relation::DriverOf ? row.too_low : bound_code(term);
+    const bool is_bound = is_floor(term.relation) || !bound.empty();
+    const auto code = is_bound ? bound : row.unfit;
     if (const auto* reason = find_reason(code))
         return *reason;
     return "requirement-unmet";

@@ -282,8 +282,9 @@ private:
                   const Place& place,
                   std::vector<Reason>& reasons) const {
         const auto result = holds(term, facts);
-        if (result == Truth::True)
-            return result;
+        const bool is_accepted = !variant_ && result == Truth::Unknown && term.accepts_unknown;
+        if (result == Truth::True || is_accepted)
+            return Truth::True;
         auto reason = unmet(term, facts, place, result);
         // If the report already has `loader-missing`, its reason is more detailed.
         if (!reason.is("loader-missing") || !has_reason(reasons, "loader-missing"))

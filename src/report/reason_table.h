@@ -423,6 +423,10 @@ inline constexpr ReasonInfo kRows[] = {
      "the variant has only PTX code for this GPU, and the driver's CUDA version does not support "
      "that PTX version or is older than the toolkit that generated the code",
      "driver_cuda, toolkit, ptx"},
+    {"python-too-new", Machine, Ends, OnCandidate | OnVariant,
+     "the variant has no packages for this version of Python", "have, need"},
+    {"python-too-old", Machine, Ends, OnCandidate | OnVariant,
+     "the variant needs a newer version of Python", "have, need"},
     {"quarantined", Driver, LeavesOpen, OnView | OnTrial,
      "the driver crashed or hung twice, or the machine went down while this driver was being "
      "probed: [Quarantine](security.md#quarantine)",

@@ -70,6 +70,16 @@ TEST(Assumptions, MayRepeatKnownFacts) {
     EXPECT_TRUE(assuming(machine(), {"kernel=6.8.0", "gfx=gfx1100"}));
 }
 
+/// The caller may install with another Python than the machine's.
+TEST(Assumptions, ReplaceAPythonThatIsKnown) {
+    auto known = machine();
+    known.host.python = "3.11";
+    const auto report = assuming(known, {"python=3.13"});
+    ASSERT_TRUE(report) << report.error().text;
+    EXPECT_EQ(holds_for(known, "python>=3.12"), Truth::False);
+    EXPECT_EQ(holds_for(*report, "python>=3.12"), Truth::True);
+}
+
 struct BadRow {
     const char* name;
     const char* assumption;
@@ -95,6 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"UnknownFact", "glib=2.39", "glib: no such fact"},
         BadRow{"NoVersion", "glibc=new", "glibc: expected a version like 1.2"},
         BadRow{"OfABackend", "fp16=true", "fp16: a fact about a backend cannot be assumed"},
+        BadRow{"PythonWithAPatch", "python=3.12.4", "python: expected a version such as 3.12"},
         BadRow{"SeveralValues", "libc=glibc|musl", "libc: expected one value"},
         BadRow{"Pattern", "gfx=gfx11*", "gfx: expected one value"},
         BadRow{"OtherKernel", "kernel=5.4", "kernel=5.4: this machine has 6.8.0-45-generic"},

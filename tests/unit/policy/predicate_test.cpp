@@ -23,6 +23,7 @@ Report machine() {
     report.host.kernel = "6.8.0-45-generic";
     report.host.libraries = {"libsycl.so.8", "libvulkan.so.1"};
     report.host.libc = {.name = "glibc", .version = "2.36"};
+    report.host.python = "3.11";
     report.host.cpu.level = "x86-64-v3";
     report.host.cpu.features = {"avx", "avx2"};
     report.gpus[0].driver = {.name = "nvidia", .version = "580.65.06"};
@@ -97,6 +98,10 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"OfNoGpu", "driver>=1", Truth::False, "requirement-unmet", On::None},
         Row{"Kernel", "kernel>=6.8", Truth::True},
         Row{"Glibc", "glibc>=2.37", Truth::False, "glibc-too-old"},
+        Row{"Python", "python>=3.12", Truth::False, "python-too-old"},
+        Row{"PythonBelow", "python<3.11", Truth::False, "python-too-new"},
+        Row{"PythonAtMost", "python<=3.11", Truth::True},
+        Row{"OtherPython", "python=3.12", Truth::False, "requirement-unmet"},
         Row{"Level", "cpu-level>=3", Truth::True},
         Row{"ApiOfTheDevice", "vulkan>=1.3", Truth::True},
         Row{"ApiThatIsNotInstalled", "level-zero>=1.0", Truth::False, "requirement-unmet"},

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "policy/assumptions.h"
 #include "policy/fact.h"
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
@@ -244,6 +245,28 @@ TEST(Advice, OfAnAlternativeIsGivenWhereThatIsUsed) {
     EXPECT_EQ(missing(), Names{"libcudart.so.13"});
     report.runtimes["cuda"].version = "12.4";
     EXPECT_EQ(missing(), Names{"libcudart.so.12"});
+}
+
+TEST(Advice, AboutPythonIsAWarningOnlyIfItsVersionIsKnown) {
+    const auto manifest = of_variants(R"("a":{"requires":{"device":{"backend":"cuda"}},"advises":)"
+                                      R"({"host":{"python_min":"3.10","python_max":"3.13"}}})");
+    const auto warnings = [&manifest](std::optional<std::string> python, Names assume = {}) {
+        auto report = machine("G02");
+        report.host.python = std::move(python);
+        const auto answer = recommend(manifest, {}, assuming(report, assume).value(), rules());
+        EXPECT_EQ(answer.variant, "a");
+        Names codes;
+        for (const auto& warning : answer.warnings)
+            codes.emplace_back(warning.code);
+        return codes;
+    };
+    EXPECT_EQ(warnings(std::nullopt), Names{});
+    EXPECT_EQ(warnings("3.9"), Names{"python-too-old"});
+    EXPECT_EQ(warnings("3.10"), Names{});
+    EXPECT_EQ(warnings("3.13"), Names{});
+    EXPECT_EQ(warnings("3.14"), Names{"python-too-new"});
+    EXPECT_EQ(warnings("3.9", {"python=3.12"}), Names{});
+    EXPECT_EQ(warnings(std::nullopt, {"python=3.14"}), Names{"python-too-new"});
 }
 
 TEST(Version, IsTheVariantsWhereItInstallsAnother) {
