@@ -296,8 +296,11 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
         return for_containers(report, answer);
     if (format == "pip" && !answer)
         return Error{ErrorCode::InvalidRequest, "export pip: missing APPLICATION"};
-    if (format == "pip")
+    if (format == "pip") {
+        if (const auto exclusion = exclusion_text(*answer); !exclusion.empty())
+            remark(context.arguments, "warning: " + exclusion);
         return for_pip(*answer);
+    }
     // The remaining format is ggml: print the options to build for the default choice.
     const auto decision = TRY(context.client.select("default", Value{Value::Object{}}));
     return ToolAnswer{.arguments =

@@ -98,6 +98,23 @@ std::string command_line(const Recommendation& answer) {
     return line + "\n";
 }
 
+}  // namespace
+
+std::string exclusion_text(const Recommendation& answer) {
+    const auto* packages = answer.artifact.at("excludes").as_array();
+    std::vector<std::string> names;
+    for (std::size_t i = 0; packages && i < packages->size(); ++i)
+        if (const auto* name = (*packages)[i].as_string())
+            names.push_back(*name);
+    return names.empty() ? ""
+                         : phrase(
+                               "uninstall {packages} first, if present: pip does not notice that "
+                               "these packages contain the same modules",
+                               {{"packages", joined(names)}});
+}
+
+namespace {
+
 /// The first line: the variant and its GPUs, or the refusal.
 std::string headline(const Recommendation& answer, const Report* report, const Screen& screen) {
     if (!answer.variant)
@@ -141,6 +158,8 @@ std::string recommendation_text(const Recommendation& answer,
     auto text = headline(answer, report, screen);
     if (!answer.artifact.is_null())
         text += artifact_lines(answer.artifact, screen) + command_line(answer);
+    if (const auto exclusion = exclusion_text(answer); !exclusion.empty())
+        text += hanging(screen, "  ", 2, exclusion);
     for (const auto& [name, value] : answer.environment)
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
     if (!answer.fallback.empty())

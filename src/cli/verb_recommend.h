@@ -22,4 +22,8 @@ Result<std::string> manifest_text(const std::string& path);
 /// path.
 Result<Manifest> wanted_manifest(const RecommendArguments& arguments);
 
+/// The packages that must be uninstalled before the variant is installed, in a sentence; "" if
+/// there are none.
+std::string exclusion_text(const Recommendation& answer);
+
 }  // namespace gpuprobe::inline cli

@@ -182,6 +182,8 @@ struct Artifact {
     std::vector<std::string> companions = {};
     /// Files and packages that must be installed together with this artifact.
     std::vector<CompanionFile> companion_files = {};
+    /// Python packages that must not be installed next to this one.
+    std::vector<std::string> excludes = {};
     ArtifactSignature signature = {};
     ArtifactImage image = {};  ///< properties of an OCI image
 };
@@ -195,6 +197,7 @@ RECORD_MEMBERS(Artifact,
                media_type,
                companions,
                companion_files,
+               excludes,
                signature,
                image)
 constexpr auto forms_of(std::type_identity<Artifact>) {
@@ -206,6 +209,7 @@ constexpr auto forms_of(std::type_identity<Artifact>) {
                                       {.key = "media_type", .is_optional = true},
                                       {.key = "companions", .is_optional = true},
                                       {.key = "companion_files", .is_optional = true},
+                                      {.key = "excludes", .is_optional = true},
                                       {.key = "signature", .is_optional = true},
                                       {.key = "image", .is_optional = true}});
 }

@@ -157,6 +157,18 @@ ReadProblem check_companions(const Value& value) {
     return read_list(value, names, kMaxList);
 }
 
+/// Checks names of Python packages.
+ReadProblem check_excludes(const Value& value) {
+    constexpr std::size_t kMaxPackages = 16;
+    std::vector<std::string> names;
+    if (auto problem = read_list(value, names, kMaxPackages); !problem.empty())
+        return problem;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (!is_label(names[i]))
+            return ReadProblem{"not the name of a package"}.in("[" + std::to_string(i) + "]");
+    return {};
+}
+
 /// Checks a file with its URLs, or a package with its name.
 ReadProblem check_companion_file(const Value& value) {
     auto problem =
@@ -279,6 +291,7 @@ constexpr ArtifactCheck kArtifactChecks[] = {
     {"media_type", [](const Value& value) { return check_text(value, kMaxReference); }},
     {"companions", check_companions},
     {"companion_files", check_companion_files},
+    {"excludes", check_excludes},
     {"signature", check_signature},
     {"image", check_image},
 };

@@ -164,6 +164,22 @@ class Export(unittest.TestCase):
         self.assertRegex(ask("export", "container").stdout, r"^--device=nvidia\.com/gpu=\S+\n$")
         self.assertEqual(ask("export", "pip").returncode, 2)
 
+    def test_names_the_packages_that_exclude_each_other(self):
+        artifact = {"type": "wheel", "ref": "example-gpu", "excludes": ["example", "example-rocm"]}
+        variants = {"gpu": {"requires": {"device": {"backend": "cuda"}}, "artifact": artifact}}
+        manifest = {"schema": "gpuprobe.variants/1", "name": "p", "platforms": {"linux-x86_64": {"variants": variants}}}
+        sentence = "uninstall example, example-rocm first, if present"
+        with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+            json.dump(manifest, file)
+            file.flush()
+            self.assertIn(sentence, " ".join(ask("recommend", f"--manifest={file.name}").stdout.split()))
+            answer = json.loads(ask("recommend", f"--manifest={file.name}", "-j").stdout)
+            self.assertEqual(answer["artifact"]["excludes"], ["example", "example-rocm"])
+            done = ask("export", "pip", "p", f"--manifest={file.name}")
+            self.assertEqual(done.stdout, "example-gpu\n")
+            self.assertIn(sentence, done.stderr)
+        self.assertNotIn("uninstall", ask("export", "pip", "torch").stderr)
+
     def test_pip_gets_only_python_packages(self):
         for application in ("ollama", "llama.cpp", "localai"):
             done = ask("export", "pip", application)

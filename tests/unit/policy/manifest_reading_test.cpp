@@ -199,6 +199,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "companion_files[0].urls: missing"},
         JsonRow{"CompanionFileMember", R"({"type":"package","companion_files":[{"url":"a"}]})",
                 "companion_files[0].url: unknown member"},
+        JsonRow{"Excludes", R"({"type":"wheel","excludes":["a","a-gpu"]})", ""},
+        JsonRow{"ExcludesAWord", R"({"type":"wheel","excludes":"a"})",
+                "excludes: expected array, found string"},
+        JsonRow{"ExcludesNoName", R"({"type":"wheel","excludes":["a","a b"]})",
+                "excludes[1]: not the name of a package"},
         JsonRow{"NoObject", "1", "expected object, found integer"}),
     support::case_name);
 
@@ -213,6 +218,7 @@ TEST(ArtifactType, HasOnlyMembersThatAManifestMaySet) {
         .media_type = "application/gzip",
         .companions = {"x-cudart"},
         .companion_files = {{.urls = {"https://e/b"}, .sha256 = kHash, .size = 1, .ref = "p"}},
+        .excludes = {"p-gpu"},
         .signature = {.type = "gpg", .url = "https://e/s", .key_id = "1"}};
     Value out;
     EXPECT_EQ(read_artifact(to_value(whole), out).text(), "");
