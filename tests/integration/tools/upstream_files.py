@@ -309,6 +309,7 @@ VLLM_ROCM = """\
 | `rocm700` | 3.12 | 7.0 | >= «2.35» | `0.14.0` to `0.18.0` |
 | `rocm721` | «3.12» | 7.2.1 | >= 2.35 | Nightly releases |
 - GPU: MI200s («gfx90a»), MI300 («gfx942»), MI350 («gfx950»), Radeon RX 7900 series (gfx1100/«1101»), Radeon RX 9000 series (gfx1200/1201), Ryzen AI MAX / AI 300 Series (gfx1151/1150)
+    ROCm pre-built wheels are only available for **Python «3.12»**. Others get the wheel for CUDA.
 """
 VLLM_XPU = "- Supported Hardware: «Intel Data Center GPU», Intel ARC GPU\n- `vllm/«vllm-openai-xpu»:latest` — stable release\n"
 VLLM_CMAKE = """\
