@@ -83,12 +83,13 @@ fi
 """
 
 
-def releases(cuda="", rocm="", tested="", stable="", candidate=""):
+def releases(cuda="", rocm="", tested="", stable="", candidate="", python=""):
     """PyTorch's matrix of builds, with only these versions of CUDA and ROCm."""
     words = lambda text: ", ".join(f'"«{word}»"' for word in text.split())
     members = lambda name, text: f'"«{name}»": [{words(text)}],' if text else ""
     versions = "".join(f'CURRENT_{kind}_VERSION = "«{version}».0"\n' for kind, version in (("STABLE", stable), ("CANDIDATE", candidate)) if version)
-    return f"CUDA_ARCHES_DICT = {{{members('release', cuda)}}}\nROCM_ARCHES_DICT = {{{members('release', rocm)}{members('test', tested)}}}\n{versions}"
+    pythons = f'PYTHON_ARCHES_DICT = {{\n    "release": ["«{python}»", "3.99"],\n}}\n' if python else ""
+    return f"{pythons}CUDA_ARCHES_DICT = {{{members('release', cuda)}}}\nROCM_ARCHES_DICT = {{{members('release', rocm)}{members('test', tested)}}}\n{versions}"
 
 
 def build_script(targets):
@@ -523,7 +524,7 @@ FILES = [
     ("torch", "release 2.9.1 is the last release for ROCm 6.3", releases(rocm="6.3 6.4", stable="2.9")),
     ("torch", "release 2.10.0 is not published for ROCm 6.3", releases(rocm="7.0 7.1")),
     ("torch", "release 2.11.0 is the last release for CUDA 12.8", releases("12.6 12.8 13.0", stable="2.11")),
-    ("torch", "the indexes of 2.13 and 2.14", releases("12.6 13.0 13.2", "7.1 7.2", "7.2 7.14", "2.13", "2.14")),
+    ("torch", "the indexes of 2.13 and 2.14", releases("12.6 13.0 13.2", "7.1 7.2", "7.2 7.14", "2.13", "2.14", "3.10")),
     ("torch", "the gfx targets of rocBLAS in ROCm 6.3", build_script(ROCBLAS_63)),
     ("onnxruntime", "the GPUs for which AMD builds its MIGraphX packages", build_script("gfx900 gfx906 gfx908 gfx90a gfx1030 gfx1100 gfx1101 gfx1102 gfx942 gfx1200 gfx1201")),
     ("llama.cpp", "the build hosts (Ubuntu 22.04", LLAMA_RELEASE),
