@@ -143,6 +143,8 @@ Error open_error(const std::string& path, int number) {
     return errno_error(path, number);
 }
 
+}  // namespace
+
 DeviceFacts facts_from_sysfs(const RenderNode& node, std::uint32_t index) {
     DeviceFacts facts{.index = index,
                       .vendor_id = node.vendor_id,
@@ -153,7 +155,6 @@ DeviceFacts facts_from_sysfs(const RenderNode& node, std::uint32_t index) {
     return facts;
 }
 
-/// The reason to report for a node that could not be opened.
 Reason not_opened(const RenderNode& node, const Error& problem) {
     if (problem.code == ErrorCode::PermissionDenied)
         return because("no-permission", {{"node", node.path}, {"device", node.id}});
@@ -163,8 +164,6 @@ Reason not_opened(const RenderNode& node, const Error& problem) {
         "api-refused",
         {{"call", "open"}, {"node", node.path}, {"device", node.id}, {"error", problem.text}});
 }
-
-}  // namespace
 
 std::vector<RenderNode> render_nodes(const FileSystem& files) {
     std::vector<RenderNode> nodes;
@@ -187,10 +186,8 @@ bool is_asleep(const FileSystem& files, const RenderNode& node) {
     });
 }
 
-Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
-                                                   const std::string& device_number) {
-    // Check the file before opening it, because opening could wake another device, or hang on a
-    // pipe.
+Result<UniqueFd> open_node(const std::string& path, const std::string& device_number) {
+    // Check the file before opening it: opening could wake another device, or hang on a pipe.
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0)
         return errno_error(path, errno);
@@ -199,6 +196,12 @@ Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
     UniqueFd fd{open_for_use(path.c_str())};
     if (!fd)
         return open_error(path, errno);
+    return fd;
+}
+
+Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
+                                                   const std::string& device_number) {
+    auto fd = TRY(open_node(path, device_number));
     return std::unique_ptr<DrmDevice>{std::make_unique<OpenedDevice>(std::move(fd))};
 }
 

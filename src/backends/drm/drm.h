@@ -30,6 +30,9 @@ struct RenderNode {
 /// Documentation/gpu/drm-uapi.rst.
 std::vector<RenderNode> render_nodes(const FileSystem& files);
 
+/// The facts about a render node that are known without opening it.
+DeviceFacts facts_from_sysfs(const RenderNode& node, std::uint32_t index);
+
 /// Whether opening or querying the node would wake the device, because runtime power management has
 /// suspended it or is about to. Call this function directly before opening the node. Source: Linux,
 /// Documentation/ABI/testing/sysfs-devices-power, runtime_status.
@@ -44,6 +47,12 @@ Answer query_drm(const ProbeTarget& target, Sink& sink);
 /// NotAuthorized if a device control group denies access; NotFound, also for a different file; Io.
 Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
                                                    const std::string& device_number);
+
+/// The same, for libraries that use the descriptor.
+Result<UniqueFd> open_node(const std::string& path, const std::string& device_number);
+
+/// The reason to report for a node that could not be opened.
+Reason not_opened(const RenderNode& node, const Error& problem);
 
 using OpenDrmDevice = std::function<Result<std::unique_ptr<DrmDevice>>(const RenderNode&)>;
 
