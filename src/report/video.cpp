@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/video.h"
+
+#include <algorithm>
+
+namespace gpuprobe::inline report {
+
+std::vector<std::string> video_words(const VideoEntry& entry) {
+    if (!entry.codec)
+        return {};
+    std::vector<std::string> words{*entry.codec};
+    if (entry.profile)
+        words.push_back(*entry.codec + "-" + *entry.profile);
+    // Each word so far, also with the bits of a sample.
+    for (std::size_t i = 0, plain = words.size(); entry.bits && i < plain; ++i)
+        words.push_back(words[i] + "-" + std::to_string(*entry.bits) + "bit");
+    return words;
+}
+
+std::vector<std::string> all_video_words() {
+    std::vector<std::string> all;
+    for (const auto& row : kVideoProfiles)
+        for (auto bits = row.least_bits; bits <= row.most_bits; bits += 2) {
+            VideoEntry entry{.codec = std::string{row.codec}, .bits = bits};
+            if (!row.profile.empty())
+                entry.profile = row.profile;
+            std::ranges::move(video_words(entry), std::back_inserter(all));
+        }
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+}
+
+}  // namespace gpuprobe::inline report

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/record.h"
+
+/// What a GPU's video engines can do. Each API of video engines (VA-API) reports it as the fact
+/// `video`, in the words of this file.
+
+namespace gpuprobe::inline report {
+
+enum class VideoDirection { Decode, Encode, Process };
+constexpr std::array<EnumName<VideoDirection>, 3> names_of(VideoDirection) {
+    return {{{VideoDirection::Decode, "decode"},
+             {VideoDirection::Encode, "encode"},
+             {VideoDirection::Process, "process"}}};
+}
+
+/// One capability of a video engine: one format of one codec in one direction.
+struct VideoEntry {
+    /// Null for a capability that is none of the three, such as the protection of content.
+    std::optional<VideoDirection> direction = {};
+    std::optional<std::string> codec = {};         ///< "h264", "av1" …; null without a codec
+    std::optional<std::string> profile = {};       ///< "main10"; null without profiles
+    std::optional<std::uint32_t> bits = {};        ///< bits of a sample; null if unknown
+    std::optional<std::string> chroma = {};        ///< "4:2:0" …; null if unknown
+    std::optional<std::uint32_t> max_width = {};   ///< in pixels; null if unknown
+    std::optional<std::uint32_t> max_height = {};  ///< in pixels; null if unknown
+    std::string name = {};                         ///< in the words of the API
+    auto operator<=>(const VideoEntry&) const = default;
+};
+RECORD_MEMBERS(VideoEntry, direction, codec, profile, bits, chroma, max_width, max_height, name)
+
+/// A profile of a codec, and the bits of a sample that its streams can have.
+struct VideoProfile {
+    std::string_view codec = {};
+    std::string_view profile = {};  ///< empty for a codec without profiles
+    std::uint32_t least_bits = 8;
+    std::uint32_t most_bits = 8;
+};
+
+/// All profiles, by codec. Sources: ISO/IEC 13818-2 and 14496-2; ITU-T H.263, H.264, H.265 and
+/// H.266, "Profiles"; SMPTE 421M; RFC 6386; VP9 and AV1 bitstream specifications, "Profiles".
+inline constexpr auto kVideoProfiles = std::to_array<VideoProfile>({
+    {"mpeg2", "simple"},
+    {"mpeg2", "main"},
+    {"mpeg4", "simple"},
+    {"mpeg4", "advanced-simple"},
+    {"mpeg4", "main"},
+    {"h263", "baseline"},
+    {"h264", "baseline"},
+    {"h264", "constrained-baseline"},
+    {"h264", "main"},
+    {"h264", "high"},
+    {"h264", "high10", 8, 10},
+    {"h264", "multiview-high"},
+    {"h264", "stereo-high"},
+    {"hevc", "main"},
+    {"hevc", "main10", 8, 10},
+    {"hevc", "main12", 8, 12},
+    {"hevc", "main422-10", 8, 10},
+    {"hevc", "main422-12", 8, 12},
+    {"hevc", "main444"},
+    {"hevc", "main444-10", 8, 10},
+    {"hevc", "main444-12", 8, 12},
+    {"hevc", "scc-main"},
+    {"hevc", "scc-main10", 8, 10},
+    {"hevc", "scc-main444"},
+    {"hevc", "scc-main444-10", 8, 10},
+    {"vvc", "main10", 8, 10},
+    {"vvc", "multilayer-main10", 8, 10},
+    {"vc1", "simple"},
+    {"vc1", "main"},
+    {"vc1", "advanced"},
+    {"vp8", ""},
+    {"vp9", "profile0"},
+    {"vp9", "profile1"},
+    {"vp9", "profile2", 10, 12},
+    {"vp9", "profile3", 10, 12},
+    {"av1", "main", 8, 10},
+    {"av1", "high", 8, 10},
+    {"jpeg", "baseline"},
+});
+
+/// The row of a profile. For constant arguments, a profile without a row does not compile.
+constexpr const VideoProfile& video_profile(std::string_view codec, std::string_view profile) {
+    const VideoProfile* found = nullptr;
+    for (const auto& row : kVideoProfiles)
+        if (row.codec == codec && row.profile == profile)
+            found = &row;
+    return *found;
+}
+
+/// The words by which a term can name the format: "av1", "av1-main", "av1-10bit" and
+/// "av1-main-10bit". Empty without a codec.
+std::vector<std::string> video_words(const VideoEntry& entry);
+/// The words of every format in kVideoProfiles, sorted.
+std::vector<std::string> all_video_words();
+
+}  // namespace gpuprobe::inline report
