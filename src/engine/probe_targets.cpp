@@ -40,8 +40,7 @@ std::vector<std::string> files_of(const ProbeTarget& target,
         watched = std::move(*paths);
     if (watched.empty())
         watched.emplace_back(kLinkerCache);
-    if (!target.driver.empty())
-        watched.push_back(target.driver);
+    std::ranges::move(paths_of_driver(target), std::back_inserter(watched));
     if (target.library && target.library->starts_with('/'))
         watched.push_back(*target.library);
     return watched;
@@ -118,8 +117,14 @@ std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const M
     std::vector<const HardwareDevice*> devices;
     if (known.is_software || target.api == kCpuApi)
         return devices;
+    const bool opens_one_node = target.driver.starts_with(kRenderNode);
+    const auto is_served = [&](const HardwareDevice& device) {
+        if (opens_one_node)
+            return has_node(device, target.driver);
+        return known.vendor.empty() || (device.vendor_id && vendor_of(device) == known.vendor);
+    };
     for (const auto& device : machine.devices)
-        if (known.vendor.empty() || (device.vendor_id && vendor_of(device) == known.vendor))
+        if (is_served(device))
             devices.push_back(&device);
     return devices;
 }
@@ -318,8 +323,7 @@ void ProbeLedger::note(const Status& saved) {
 store::ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
     // The linker's cache is included because a manifest may name a library without its folder.
     std::vector<std::string> watched{std::string{kLinkerCache}};
-    if (!target.driver.empty())
-        watched.push_back(target.driver);
+    std::ranges::move(paths_of_driver(target), std::back_inserter(watched));
     if (target.library && target.library->starts_with('/'))
         watched.push_back(*target.library);
     return store::ProbeKey{

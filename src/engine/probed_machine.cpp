@@ -480,12 +480,11 @@ void ProbedMachine::refresh_power() {
     engine::refresh_power(files(), hardware);
 }
 
-/// The fingerprint includes the dynamic linker's cache and the drivers' manifests as watched files.
+/// The watched files are the dynamic linker's cache, and the manifests and folders of drivers.
 std::string ProbedMachine::fingerprint() const {
     std::vector<std::string> watched{std::string{kLinkerCache}};
     for (const auto& target : search.targets)
-        if (!target.driver.empty())
-            watched.push_back(target.driver);
+        std::ranges::move(paths_of_driver(target), std::back_inserter(watched));
     return store::fingerprint_of(hardware, files(), watched);
 }
 

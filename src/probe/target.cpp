@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "report/api_table.h"
+#include "report/machine.h"
 
 namespace gpuprobe::inline probe {
 namespace {
@@ -141,6 +142,32 @@ constexpr std::array<std::string_view, 1> kOurs = {"riscv64"};
 constexpr std::array<std::string_view, 0> kOurs = {};
 #endif
 
+/// Folders in which libva searches for drivers. A driver is chosen by the name of the kernel
+/// driver, so its path is known only after it was loaded. Source: the option `driverdir` of libva's
+/// packages in Debian, Fedora, RPM Fusion and Arch Linux.
+constexpr std::array kVideoDrivers = {"/usr/lib/x86_64-linux-gnu/dri",
+                                      "/usr/lib/aarch64-linux-gnu/dri",
+                                      "/usr/lib64/dri-nonfree",
+                                      "/usr/lib64/dri-freeworld",
+                                      "/usr/lib64/dri",
+                                      "/usr/lib/dri"};
+
+/// Adds a target for each render node of the machine, at most kMaxDrivers.
+void add_render_nodes(const FileSystem& files, const ApiInfo& api, TargetSearch& search) {
+    const auto names = files.list("/sys/class/drm");
+    if (!names)
+        return;
+    std::size_t found = 0;
+    for (const auto& name : *names) {
+        const auto path = "/dev/dri/" + name;
+        const bool is_node =
+            path.starts_with(kRenderNode) &&
+            parse_number<unsigned>(std::string_view{path}.substr(kRenderNode.size()));
+        if (is_node && found++ < kMaxDrivers)
+            search.targets.push_back(ProbeTarget{.api = std::string{api.word}, .driver = path});
+    }
+}
+
 Error malformed(std::string text) {
     return Error{ErrorCode::Malformed, std::move(text)};
 }
@@ -179,7 +206,7 @@ TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders)
     TargetSearch search;
     // The CPU needs no probe: it has neither a driver nor a device to query.
     for (const auto& api : kApis)
-        if (!api.has_manifests && api.id != Api::Cpu)
+        if (!api.has_manifests && !api.has_render_nodes && api.id != Api::Cpu)
             search.targets.push_back(ProbeTarget{.api = std::string{api.word}});
     DriverSearch vulkan{files, "vulkan", ".json", vulkan_library};
     for (const auto& path : folders.vulkan_added)
@@ -193,7 +220,16 @@ TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders)
     for (const auto& library : folders.opencl_added)
         opencl.add_library(library);
     std::move(opencl).add_to(search);
+    for (const auto& api : kApis)
+        if (api.has_render_nodes)
+            add_render_nodes(files, api, search);
     return search;
+}
+
+std::vector<std::string> paths_of_driver(const ProbeTarget& target) {
+    if (target.driver.starts_with(kRenderNode))
+        return {kVideoDrivers.begin(), kVideoDrivers.end()};
+    return target.driver.empty() ? std::vector<std::string>{} : std::vector{target.driver};
 }
 
 Result<VulkanManifest> parse_vulkan_manifest(std::string_view text, std::string_view path) {

@@ -19,12 +19,12 @@ namespace gpuprobe::inline probe {
 /// all. The rest of the sandbox (docs/security.md) also applies to such a worker.
 constexpr std::string_view kProcessesStage = "processes";
 
-/// The job of one worker. It consists of one API; for Vulkan and OpenCL, also of one driver
-/// manifest; in the later stages, also of one device of the driver.
+/// The job of one worker: one API; for Vulkan and OpenCL one driver manifest; for VA-API one render
+/// node; in the later stages one device of that driver.
 struct ProbeTarget {
     std::string api = {};
-    /// The path of the ICD manifest or .icd file; the library of a driver that has no such file; ""
-    /// for the API's only driver.
+    /// Path of the ICD manifest or .icd file; the library of a driver that has none; the render
+    /// node for an API that opens one at a time; "" for the API's only driver.
     std::string driver = {};
     /// The library that the manifest names; a path relative to the manifest is made absolute.
     std::optional<std::string> library = {};
@@ -69,12 +69,16 @@ struct TargetSearch {
 };
 
 /// Every probe that can run on this machine: one for each API with a single driver (`pci`, `nvml`,
-/// `cuda` …), one for each Vulkan ICD manifest, and one for each OpenCL .icd file. An API without a
-/// usable manifest gets one target without a driver, so that a worker still searches for the API's
-/// loader. Manifests for another CPU architecture (library_arch, or a name like
-/// intel_icd.i686.json) are skipped. Reads manifests but loads nothing; at most 64 manifests per
-/// API.
+/// `cuda` …), one per Vulkan ICD manifest, one per OpenCL .icd file, one per render node for
+/// VA-API. An API without a usable manifest gets one target without a driver, so that a worker
+/// still looks for its loader; a machine without render nodes has no target for VA-API. Manifests
+/// for another CPU architecture (library_arch, or a name like intel_icd.i686.json) are skipped.
+/// Reads manifests but loads nothing; at most 64 manifests per API.
 TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders = {});
+
+/// The paths that change if another driver may answer: the driver's manifest; for a render node,
+/// the folders that contain VA drivers. Empty for an API's only driver.
+std::vector<std::string> paths_of_driver(const ProbeTarget& target);
 
 constexpr Bytes kMaxDriverManifest = kib(64);
 

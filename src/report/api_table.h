@@ -83,9 +83,9 @@ struct ApiInfo {
     /// Application backends on this API under names that gpuprobe does not use itself. Source: the
     /// backend folders of ggml, and the device names of PyTorch and ONNX Runtime.
     std::string_view other_backends = {};
-    /// Whether the API finds drivers through manifests and not in one library.
-    bool has_manifests = false;
-    bool wakes = true;                  ///< whether a probe of the API may wake a sleeping GPU
+    bool has_manifests = false;         ///< drivers are found through manifests, not by one library
+    bool has_render_nodes = false;      ///< each render node is probed separately
+    bool wakes = true;                  ///< probing it may wake a sleeping GPU
     std::string_view ggml_option = {};  ///< option of ggml's build. Source: ggml's CMakeLists.txt
     /// Whether llama.cpp can distribute a model over several such GPUs.
     bool splits_models = false;

@@ -143,8 +143,12 @@ bool knows_word(std::string_view list, std::string_view word) {
 /// How certain it is that a driver should serve this GPU.
 enum class Service { Never, Perhaps, Named };
 
-/// Judges by the vendor and the kernel drivers that the manifest's name implies.
+/// Judged by the render node that the probe opened, or by the vendor and the kernel drivers that
+/// the manifest's name implies.
 Service service_of(const ProbeResult& probe, const Subject& subject) {
+    if (probe.driver.starts_with(kRenderNode))
+        return subject.hardware && has_node(*subject.hardware, probe.driver) ? Service::Named
+                                                                             : Service::Never;
     const auto known = known_driver(probe);
     if (known.is_software)
         return Service::Never;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -265,6 +266,15 @@ struct HardwareDevice {
     /// Further facts: an object with keys that report/fact_table.h declares as FactOf::Hardware.
     Value extra = Value{Value::Object{}};
 };
+
+/// Whether the device, or a partition of it, has a node with that path.
+inline bool has_node(const HardwareDevice& device, std::string_view path) {
+    const auto is_of = [path](const HardwarePartition& partition) {
+        return partition.node == path;
+    };
+    return std::ranges::find(device.nodes, path, &DeviceNode::path) != device.nodes.end() ||
+           std::ranges::any_of(device.partitions, is_of);
+}
 
 /// The result of stage 0, the inventory: everything that is known without loading a driver.
 struct Machine {

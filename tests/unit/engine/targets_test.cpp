@@ -12,11 +12,13 @@ Machine hybrid_laptop(const char* nvidia_status) {
     machine.devices = {HardwareDevice{.id = "pci:0000:00:02.0",
                                       .vendor_id = "8086",
                                       .driver = "i915",
-                                      .runtime_status = "active"},
+                                      .runtime_status = "active",
+                                      .nodes = {DeviceNode{.path = "/dev/dri/renderD128"}}},
                        HardwareDevice{.id = "pci:0000:01:00.0",
                                       .vendor_id = "10de",
                                       .driver = "nvidia",
-                                      .runtime_status = nvidia_status}};
+                                      .runtime_status = nvidia_status,
+                                      .nodes = {DeviceNode{.path = "/dev/dri/renderD129"}}}};
     return machine;
 }
 
@@ -49,7 +51,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ByCuda", "cuda", "", true},
         Case{"NotByHip", "hip", "", false},
         Case{"NotBySysman", "level_zero_sysman", "", false},
-        Case{"NotByDrmWhichAsksEachNode", "drm", "", false}),
+        Case{"NotByDrmWhichAsksEachNode", "drm", "", false},
+        Case{"NotByTheVaDriverOfAnotherNode", "vaapi", "/dev/dri/renderD128", false},
+        Case{"ByTheVaDriverOfItsNode", "vaapi", "/dev/dri/renderD129", true}),
     support::case_name);
 
 TEST(AnActiveGpu, IsWokenByNothing) {

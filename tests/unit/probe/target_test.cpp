@@ -78,6 +78,15 @@ TEST(FindTargets, VisitsFoldersInTheLoadersOrder) {
                      "/usr/share/vulkan/icd.d/a.json", "/usr/share/vulkan/icd.d/b.json"}));
 }
 
+TEST(PathsOfADriver, AreItsManifestOrTheFoldersOfVaDrivers) {
+    EXPECT_EQ(paths_of_driver({.api = "cuda"}), Paths{});
+    EXPECT_EQ(paths_of_driver({.api = "vulkan", .driver = "/a/b.json"}), Paths{"/a/b.json"});
+    const auto folders = paths_of_driver({.api = "vaapi", .driver = "/dev/dri/renderD128"});
+    EXPECT_NE(std::ranges::find(folders, "/usr/lib64/dri"), folders.end());
+    EXPECT_EQ(std::ranges::find(folders, "/dev/dri/renderD128"), folders.end())
+        << "a node is new at each boot";
+}
+
 TEST(FindTargets, TakesOtherFoldersWhenTold) {
     const Tree tree;
     tree.manifest("/etc/vulkan/icd.d/a.json");

@@ -47,6 +47,20 @@ ProbeResult slowed_by(const char* word, Duration ago) {
     return result;
 }
 
+/// A driver of another GPU's node explains nothing about this GPU.
+TEST(VaDriver, IsOfTheGpuWhoseNodeItOpened) {
+    auto device = bare_nvidia();
+    device.nodes = {DeviceNode{.path = "/dev/dri/renderD129"}};
+    const auto other = probe("vaapi", "/dev/dri/renderD128", Outcome::Crashed);
+    EXPECT_EQ(codes_of(gpu_of(device, {other}).apis.at("vaapi").reasons),
+              std::vector<std::string>{"driver-missing"});
+    const auto own = probe("vaapi", "/dev/dri/renderD129", Outcome::TimedOut);
+    const auto gpu = gpu_of(device, {other, own});
+    EXPECT_EQ(gpu.apis.at("vaapi").outcome, Outcome::TimedOut);
+    EXPECT_EQ(gpu.apis.at("vaapi").driver, "/dev/dri/renderD129");
+    EXPECT_EQ(codes_of(gpu.apis.at("vaapi").reasons), std::vector<std::string>{"driver-timed-out"});
+}
+
 TEST(Slowdowns, AreNvmlsOrTheKernelsWithTheirTime) {
     using Words = std::vector<std::string>;
     const auto power = gpu_of(bare_nvidia(), {slowed_by("thermal", std::chrono::hours{1})}).power;
