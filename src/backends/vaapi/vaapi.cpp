@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/vaapi/vaapi.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace gpuprobe::backends::va {
+namespace {
+
+/// A VAProfile. Source: va.h of libva 2.22; numbers that the headers of libva 2.17 (Debian 12) lack
+/// are written out.
+struct Profile {
+    int number = 0;
+    std::string_view name = {};
+    const VideoProfile* row = nullptr;  ///< null without a codec
+};
+constexpr auto kProfiles = std::to_array<Profile>({
+    {-1, "VAProfileNone", nullptr},
+    {0, "VAProfileMPEG2Simple", &video_profile("mpeg2", "simple")},
+    {1, "VAProfileMPEG2Main", &video_profile("mpeg2", "main")},
+    {2, "VAProfileMPEG4Simple", &video_profile("mpeg4", "simple")},
+    {3, "VAProfileMPEG4AdvancedSimple", &video_profile("mpeg4", "advanced-simple")},
+    {4, "VAProfileMPEG4Main", &video_profile("mpeg4", "main")},
+    {5, "VAProfileH264Baseline", &video_profile("h264", "baseline")},
+    {6, "VAProfileH264Main", &video_profile("h264", "main")},
+    {7, "VAProfileH264High", &video_profile("h264", "high")},
+    {8, "VAProfileVC1Simple", &video_profile("vc1", "simple")},
+    {9, "VAProfileVC1Main", &video_profile("vc1", "main")},
+    {10, "VAProfileVC1Advanced", &video_profile("vc1", "advanced")},
+    {11, "VAProfileH263Baseline", &video_profile("h263", "baseline")},
+    {12, "VAProfileJPEGBaseline", &video_profile("jpeg", "baseline")},
+    {13, "VAProfileH264ConstrainedBaseline", &video_profile("h264", "constrained-baseline")},
+    {14, "VAProfileVP8Version0_3", &video_profile("vp8", "")},
+    {15, "VAProfileH264MultiviewHigh", &video_profile("h264", "multiview-high")},
+    {16, "VAProfileH264StereoHigh", &video_profile("h264", "stereo-high")},
+    {17, "VAProfileHEVCMain", &video_profile("hevc", "main")},
+    {18, "VAProfileHEVCMain10", &video_profile("hevc", "main10")},
+    {19, "VAProfileVP9Profile0", &video_profile("vp9", "profile0")},
+    {20, "VAProfileVP9Profile1", &video_profile("vp9", "profile1")},
+    {21, "VAProfileVP9Profile2", &video_profile("vp9", "profile2")},
+    {22, "VAProfileVP9Profile3", &video_profile("vp9", "profile3")},
+    {23, "VAProfileHEVCMain12", &video_profile("hevc", "main12")},
+    {24, "VAProfileHEVCMain422_10", &video_profile("hevc", "main422-10")},
+    {25, "VAProfileHEVCMain422_12", &video_profile("hevc", "main422-12")},
+    {26, "VAProfileHEVCMain444", &video_profile("hevc", "main444")},
+    {27, "VAProfileHEVCMain444_10", &video_profile("hevc", "main444-10")},
+    {28, "VAProfileHEVCMain444_12", &video_profile("hevc", "main444-12")},
+    {29, "VAProfileHEVCSccMain", &video_profile("hevc", "scc-main")},
+    {30, "VAProfileHEVCSccMain10", &video_profile("hevc", "scc-main10")},
+    {31, "VAProfileHEVCSccMain444", &video_profile("hevc", "scc-main444")},
+    {32, "VAProfileAV1Profile0", &video_profile("av1", "main")},
+    {33, "VAProfileAV1Profile1", &video_profile("av1", "high")},
+    {34, "VAProfileHEVCSccMain444_10", &video_profile("hevc", "scc-main444-10")},
+    {35, "VAProfileProtected", nullptr},
+    {36, "VAProfileH264High10", &video_profile("h264", "high10")},
+    {37, "VAProfileVVCMain10", &video_profile("vvc", "main10")},
+    {38, "VAProfileVVCMultilayerMain10", &video_profile("vvc", "multilayer-main10")},
+});
+static_assert(kProfiles[VAProfileProtected + 1].number == VAProfileProtected);
+
+/// A VAEntrypoint. The ones without a direction do only a part of the work, or something else.
+struct Entrypoint {
+    int number = 0;
+    std::string_view name = {};
+    std::optional<VideoDirection> direction = {};
+};
+constexpr auto kEntrypoints = std::to_array<Entrypoint>({
+    {VAEntrypointVLD, "VAEntrypointVLD", VideoDirection::Decode},
+    {VAEntrypointIZZ, "VAEntrypointIZZ", {}},
+    {VAEntrypointIDCT, "VAEntrypointIDCT", {}},
+    {VAEntrypointMoComp, "VAEntrypointMoComp", {}},
+    {VAEntrypointDeblocking, "VAEntrypointDeblocking", {}},
+    {VAEntrypointEncSlice, "VAEntrypointEncSlice", VideoDirection::Encode},
+    {VAEntrypointEncPicture, "VAEntrypointEncPicture", VideoDirection::Encode},
+    {VAEntrypointEncSliceLP, "VAEntrypointEncSliceLP", VideoDirection::Encode},
+    {VAEntrypointVideoProc, "VAEntrypointVideoProc", VideoDirection::Process},
+    {VAEntrypointFEI, "VAEntrypointFEI", {}},
+    {VAEntrypointStats, "VAEntrypointStats", {}},
+    {VAEntrypointProtectedTEEComm, "VAEntrypointProtectedTEEComm", {}},
+    {VAEntrypointProtectedContent, "VAEntrypointProtectedContent", {}},
+});
+
+/// A surface format. RGB formats are left out: no codec stores RGB samples.
+struct Format {
+    std::uint32_t bit = 0;
+    std::string_view chroma = {};
+    std::uint32_t bits = 0;
+};
+constexpr auto kFormats = std::to_array<Format>({
+    {VA_RT_FORMAT_YUV420, "4:2:0", 8},
+    {VA_RT_FORMAT_YUV422, "4:2:2", 8},
+    {VA_RT_FORMAT_YUV444, "4:4:4", 8},
+    {VA_RT_FORMAT_YUV411, "4:1:1", 8},
+    {VA_RT_FORMAT_YUV400, "4:0:0", 8},
+    {VA_RT_FORMAT_YUV420_10, "4:2:0", 10},
+    {VA_RT_FORMAT_YUV422_10, "4:2:2", 10},
+    {VA_RT_FORMAT_YUV444_10, "4:4:4", 10},
+    {VA_RT_FORMAT_YUV420_12, "4:2:0", 12},
+    {VA_RT_FORMAT_YUV422_12, "4:2:2", 12},
+    {VA_RT_FORMAT_YUV444_12, "4:4:4", 12},
+});
+
+template <class Row, std::size_t Size>
+const Row* find(const std::array<Row, Size>& rows, int number) {
+    const auto* found = std::ranges::find(rows, number, &Row::number);
+    return found == rows.end() ? nullptr : found;
+}
+
+/// "VAProfileH264Main/VAEntrypointVLD", with the number instead of a name that we do not know.
+std::string name_of(const Profile* profile,
+                    const Entrypoint* entrypoint,
+                    int profile_number,
+                    int entrypoint_number) {
+    return (profile ? std::string{profile->name} : std::to_string(profile_number)) + "/" +
+           (entrypoint ? std::string{entrypoint->name} : std::to_string(entrypoint_number));
+}
+
+}  // namespace
+
+std::vector<VideoEntry> entries_of(int profile, int entrypoint, const Limits& limits) {
+    const auto* known = find(kProfiles, profile);
+    const auto* action = find(kEntrypoints, entrypoint);
+    const auto* row = known ? known->row : nullptr;
+    VideoEntry entry{.max_width = limits.max_width,
+                     .max_height = limits.max_height,
+                     .name = name_of(known, action, profile, entrypoint)};
+    if (action)
+        entry.direction = action->direction;
+    if (!row)
+        return {entry};
+    entry.codec = row->codec;
+    if (!row->profile.empty())
+        entry.profile = row->profile;
+    std::vector<VideoEntry> entries;
+    for (const auto& format : kFormats) {
+        // Drivers also list formats that they convert to: 8-bit surfaces for a profile of 10 bits.
+        const bool is_of_profile = format.bits >= row->least_bits && format.bits <= row->most_bits;
+        if ((limits.formats.value_or(0) & format.bit) == 0 || !is_of_profile)
+            continue;
+        entries.push_back(entry);
+        entries.back().bits = format.bits;
+        entries.back().chroma = format.chroma;
+    }
+    if (entries.empty() && row->least_bits == row->most_bits)
+        entry.bits = row->least_bits;
+    if (entries.empty())
+        entries.push_back(std::move(entry));
+    return entries;
+}
+
+namespace {
+
+/// Items that a driver can report in one list, and the capacity that we offer it. A driver that
+/// writes more than it announced hits the unused capacity first.
+constexpr std::size_t kMaxProfiles = 256;
+constexpr std::size_t kMaxEntrypoints = 64;
+constexpr std::size_t kCapacity = 4096;
+constexpr std::uint32_t kMaxSide = 1U << 20U;
+
+/// The error of a failed call.
+Answer refusal(const Symbols& api, const char* call, VAStatus status) {
+    const auto* words = api.error_text(status);
+    return answer_of(refused_call("api-refused", call, words ? words : "unknown", status));
+}
+
+/// The list that `query` fills in, cut to `limit` items.
+template <class Query>
+Result<std::vector<int>, VAStatus> listed(const Query& query, std::size_t limit) {
+    std::vector<int> items(kCapacity);
+    int count = 0;
+    if (const auto status = query(items.data(), &count); status != VA_STATUS_SUCCESS)
+        return status;
+    items.resize(std::min(limit, static_cast<std::size_t>(std::max(count, 0))));
+    return items;
+}
+
+/// The value of an attribute; nullopt if the driver does not report it, or reports nonsense.
+std::optional<std::uint32_t> value_of(const VAConfigAttrib& attribute, std::uint32_t most) {
+    const bool is_known = attribute.value != VA_ATTRIB_NOT_SUPPORTED && attribute.value != 0 &&
+                          attribute.value <= most;
+    return is_known ? std::optional{attribute.value} : std::nullopt;
+}
+
+Limits limits_of(const Symbols& api, VADisplay display, int profile, int entrypoint) {
+    std::array<VAConfigAttrib, 3> attributes = {};
+    attributes[0].type = VAConfigAttribRTFormat;
+    attributes[1].type = VAConfigAttribMaxPictureWidth;
+    attributes[2].type = VAConfigAttribMaxPictureHeight;
+    // A driver may leave a value as it is.
+    for (auto& attribute : attributes)
+        attribute.value = VA_ATTRIB_NOT_SUPPORTED;
+    if (api.attributes(display, profile, entrypoint, attributes.data(),
+                       static_cast<int>(attributes.size())) != VA_STATUS_SUCCESS)
+        return {};
+    return {.formats = value_of(attributes[0], ~0U),
+            .max_width = value_of(attributes[1], kMaxSide),
+            .max_height = value_of(attributes[2], kMaxSide)};
+}
+
+}  // namespace
+
+Asked<std::vector<VideoEntry>> entries_of(const Symbols& api, VADisplay display) {
+    const auto profiles = listed(
+        [&](int* list, int* count) { return api.profiles(display, list, count); }, kMaxProfiles);
+    if (!profiles)
+        return refusal(api, api.profiles.name, profiles.error());
+    std::vector<VideoEntry> entries;
+    std::set<std::pair<int, int>> seen;
+    for (const auto profile : *profiles) {
+        const auto entrypoints = listed(
+            [&](int* list, int* count) { return api.entrypoints(display, profile, list, count); },
+            kMaxEntrypoints);
+        // Some drivers list profiles that the chip does not have.
+        if (!entrypoints && entrypoints.error() == VA_STATUS_ERROR_UNSUPPORTED_PROFILE)
+            continue;
+        if (!entrypoints)
+            return refusal(api, api.entrypoints.name, entrypoints.error());
+        for (const auto entrypoint : *entrypoints)
+            if (seen.emplace(profile, entrypoint).second)
+                std::ranges::move(
+                    entries_of(profile, entrypoint, limits_of(api, display, profile, entrypoint)),
+                    std::back_inserter(entries));
+        if (entries.size() >= kMaxEntries)
+            break;
+    }
+    entries.resize(std::min(entries.size(), kMaxEntries));
+    return entries;
+}
+
+}  // namespace gpuprobe::backends::va

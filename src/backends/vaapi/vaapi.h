@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <va/va.h>
+
+#include "backends/backend.h"
+#include "backends/driver_library.h"
+#include "report/video.h"
+
+namespace gpuprobe::backends::va {
+
+/// The functions of libva.so.2 that we call. All are of version 1.0 of VA-API. Profiles and entry
+/// points are numbers, because a driver may report some that the headers lack.
+struct Symbols : SymbolTable {
+    using SymbolTable::SymbolTable;
+    Symbol<decltype(vaInitialize)> initialize{*this, "vaInitialize"};
+    Symbol<decltype(vaErrorStr)> error_text{*this, "vaErrorStr"};
+    Symbol<decltype(vaQueryVendorString)> vendor{*this, "vaQueryVendorString"};
+    Symbol<VAStatus(VADisplay, int*, int*)> profiles{*this, "vaQueryConfigProfiles"};
+    Symbol<VAStatus(VADisplay, int, int*, int*)> entrypoints{*this, "vaQueryConfigEntrypoints"};
+    Symbol<VAStatus(VADisplay, int, int, VAConfigAttrib*, int)> attributes{*this,
+                                                                           "vaGetConfigAttributes"};
+};
+
+/// The properties of one profile and entry point; nullopt if the driver does not report them.
+struct Limits {
+    std::optional<std::uint32_t> formats = {};  ///< VA_RT_FORMAT_… of the surfaces
+    std::optional<std::uint32_t> max_width = {};
+    std::optional<std::uint32_t> max_height = {};
+};
+
+/// The entries for one profile and entry point: one for each format that both the profile and
+/// `limits.formats` allow, or one without a format.
+std::vector<VideoEntry> entries_of(int profile, int entrypoint, const Limits& limits);
+
+/// All entries that the driver of an initialized display reports, without duplicates, in the
+/// driver's order, at most kMaxEntries. Errors: the answer for the first call that failed.
+Asked<std::vector<VideoEntry>> entries_of(const Symbols& api, VADisplay display);
+constexpr std::size_t kMaxEntries = 512;
+
+}  // namespace gpuprobe::backends::va
