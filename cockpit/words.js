@@ -67,7 +67,7 @@ export function gpuList(ids, all) {
  * not changed.
  */
 const LABELS = { cuda: "CUDA", hip: "HIP", rocm: "ROCm", level_zero: "Level Zero", sycl: "SYCL", vulkan: "Vulkan", opencl: "OpenCL",
-    webgpu: "WebGPU", nvml: "NVML", level_zero_sysman: "Level Zero Sysman", drm: "DRM", pci: "PCI", cpu: "CPU" };
+    webgpu: "WebGPU", nvml: "NVML", level_zero_sysman: "Level Zero Sysman", drm: "DRM", pci: "PCI", cpu: "CPU", vaapi: "VA-API" };
 
 export function label(name) {
     return Object.hasOwn(LABELS, name) ? LABELS[name] : name;

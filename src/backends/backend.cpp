@@ -14,6 +14,7 @@
 #include "backends/nvml/nvml.h"
 #include "backends/opencl/opencl.h"
 #include "backends/pci/pci.h"
+#include "backends/vaapi/vaapi.h"
 #include "backends/vulkan/vulkan.h"
 #include "report/api_table.h"
 
@@ -81,6 +82,7 @@ std::span<const Backend> registry() {
                 .query = query_devices<visit_opencl>,
                 .compute = visit_opencl},
         Backend{.api = word_of(Api::Pci), .query = query_pci},
+        Backend{.api = word_of(Api::Vaapi), .query = query_vaapi},
         Backend{.api = word_of(Api::Vulkan),
                 .query = query_devices<visit_vulkan>,
                 .compute = visit_vulkan},

@@ -51,10 +51,10 @@ constexpr std::array kSystemFolders = {
     "/home/kubernetes/bin/nvidia",
 };
 
-/// Entries of /etc that drivers and the C library read; a final "*" matches any text. No entry is
-/// readable only by root. Sources: ld.so(8), nsswitch.conf(5), and the documentation of glvnd, the
-/// Vulkan and OpenCL loaders, Mesa's drirc, and the drivers from NVIDIA, AMD and Intel.
-constexpr std::array<std::string_view, 32> kOfEtc = {
+/// Entries of /etc that drivers and the C library read; a final "*" matches any rest. No entry is
+/// readable by root only. Sources: ld.so(8), nsswitch.conf(5), and the documentation of glvnd, the
+/// Vulkan and OpenCL loaders, libva, Mesa's drirc, and the drivers from NVIDIA, AMD and Intel.
+constexpr std::array<std::string_view, 33> kOfEtc = {
     "ld.so.cache",
     "ld.so.conf",
     "ld.so.conf.d",
@@ -74,6 +74,7 @@ constexpr std::array<std::string_view, 32> kOfEtc = {
     "igfx_user_feature*",
     "cuda*",
     "drirc",
+    "libva.conf",
     "glvnd",
     "egl",
     "gbm",

@@ -637,8 +637,8 @@ Found named_key(const Place& place) {
 /// Whether the word is the name of a function of an API. Such names mix upper and lower case, as
 /// keys do.
 bool is_function_name(std::string_view text) {
-    static constexpr std::array<std::string_view, 12> kLeads = {
-        "vk", "cl", "cu", "ze", "zes", "hip", "hsa", "nvml", "egl", "gl", "drm", "roc"};
+    static constexpr std::array<std::string_view, 13> kLeads = {
+        "vk", "cl", "cu", "ze", "zes", "hip", "hsa", "nvml", "egl", "gl", "drm", "roc", "va"};
     const bool has_lead = std::ranges::any_of(kLeads, [text](std::string_view lead) {
         return text.starts_with(lead) && text.size() > lead.size() && is_upper(text[lead.size()]);
     });

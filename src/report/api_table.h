@@ -24,6 +24,7 @@ enum class Api : std::uint8_t {
     Drm,
     Pci,
     Cpu,  ///< the processor itself, measured in the same way as a GPU
+    Vaapi,
 };
 
 /// Rank of an API among the sources of each fact: 1 is the most trusted, 0 is never used.
@@ -236,6 +237,11 @@ inline constexpr std::array kApis = std::to_array<ApiInfo>({
      .trust = {.kind = 6, .physical = 1, .free = 6}},
     {.id = Api::Pci, .word = "pci", .label = "PCI", .wakes = false},
     {.id = Api::Cpu, .word = "cpu", .label = "CPU", .backend = "cpu", .wakes = false},
+    {.id = Api::Vaapi,
+     .word = "vaapi",
+     .label = "VA-API",
+     .libraries = "libva.so libva-drm.so libLLVM",
+     .has_render_nodes = true},
 });
 
 /// The rows are in the order of the enumerators, so that a lookup is an index.

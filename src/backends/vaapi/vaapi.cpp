@@ -7,7 +7,17 @@
 #include <string_view>
 #include <utility>
 
-namespace gpuprobe::backends::va {
+#include <link.h>
+#include <va/va_drm.h>
+
+#include "backends/drm/drm.h"
+#include "backends/texts.h"
+#include "base/files.h"
+#include "base/record.h"
+
+namespace gpuprobe::backends {
+
+namespace va {
 namespace {
 
 /// A VAProfile. Source: va.h of libva 2.22; numbers that the headers of libva 2.17 (Debian 12) lack
@@ -230,4 +240,108 @@ Asked<std::vector<VideoEntry>> entries_of(const Symbols& api, VADisplay display)
     return entries;
 }
 
-}  // namespace gpuprobe::backends::va
+}  // namespace va
+
+namespace {
+
+constexpr const char* kLibva = "libva.so.2";
+constexpr const char* kLibvaDrm = "libva-drm.so.2";
+
+struct DrmSymbols : SymbolTable {
+    using SymbolTable::SymbolTable;
+    Symbol<decltype(vaGetDisplayDRM)> display{*this, "vaGetDisplayDRM"};
+};
+
+/// A library of libva. Without it, the answer has the reason `loader-missing`.
+Asked<DynamicLibrary> open_libva(const char* name, Sink& sink) {
+    auto library = open_library(name, sink);
+    if (library)
+        return library;
+    auto answer = std::move(library).error();
+    if (answer.outcome == Outcome::Absent)
+        answer.reasons = {because("loader-missing", {{"note", to_value(answer.note)}})};
+    return answer;
+}
+
+/// The name of the VA driver in this process: "iHD" for "…/iHD_drv_video.so"; nullopt without one.
+/// Source: libva, va.c, DRIVER_EXTENSION.
+std::optional<std::string> loaded_driver() {
+    std::optional<std::string> found;
+    const auto visit = [](dl_phdr_info* object, std::size_t, void* out) {
+        constexpr std::string_view kEnd = "_drv_video.so";
+        const std::string_view path = object->dlpi_name ? object->dlpi_name : "";
+        if (!path.ends_with(kEnd))
+            return 0;
+        const auto name = path.substr(path.find_last_of('/') + 1);
+        *static_cast<std::optional<std::string>*>(out) =
+            clean_text(name.substr(0, name.size() - kEnd.size()));
+        return 1;
+    };
+    (void)::dl_iterate_phdr(visit, &found);
+    return found;
+}
+
+/// The answer if libva could not initialize a driver. libva returns VA_STATUS_ERROR_UNKNOWN if it
+/// found no driver for the kernel driver; other codes are from the driver.
+/// Source: libva 2.17, va.c, va_openDriver().
+Answer not_initialized(const va::Symbols& api, VAStatus status) {
+    const auto* words = api.error_text(status);
+    auto refusal =
+        refused_call("api-refused", api.initialize.name, words ? words : "unknown", status);
+    if (static_cast<unsigned>(status) != static_cast<unsigned>(VA_STATUS_ERROR_UNKNOWN))
+        return answer_of(refusal);
+    refusal.code = "driver-missing";
+    refusal.detail = Value{Value::Object{{"note", refusal.note}}};
+    return answer_of(refusal, Outcome::Absent);
+}
+
+/// Queries the driver of an opened node. The display is not terminated: this process ends soon, and
+/// a driver's cleanup can only crash it.
+Answer query_node(const va::Symbols& api, VADisplay display, DeviceFacts facts, Sink& sink) {
+    sink.phase("instance");
+    int major = 0;
+    int minor = 0;
+    if (const auto status = api.initialize(display, &major, &minor); status != VA_STATUS_SUCCESS)
+        return not_initialized(api, status);
+    sink.phase("query");
+    facts.extra["api_version"] =
+        dotted({static_cast<unsigned>(major), static_cast<unsigned>(minor)});
+    facts.extra["driver_name"] = to_value(loaded_driver());
+    const char* const vendor = api.vendor(display);
+    facts.extra["driver_info"] = to_value(clean_text(vendor ? vendor : ""));
+    facts.extra["video"] = to_value(TRY(va::entries_of(api, display)));
+    sink.device(facts);
+    return {};
+}
+
+}  // namespace
+
+Answer query_vaapi(const ProbeTarget& target, Sink& sink) {
+    const RootedFiles files;
+    const auto nodes = render_nodes(files);
+    const auto node = std::ranges::find(nodes, target.driver, &RenderNode::path);
+    if (node == nodes.end())
+        return without_devices("no render node '" + target.driver + "'", {{"api", "vaapi"}});
+    const auto library = TRY(open_libva(kLibva, sink));
+    const auto drm_library = TRY(open_libva(kLibvaDrm, sink));
+    const auto api = TRY(query_functions<va::Symbols>(library));
+    const auto drm = TRY(query_functions<DrmSymbols>(drm_library));
+    sink.runtime(runtime_of(library));
+    // The engine probes no sleeping GPU, but this one may have fallen asleep since then.
+    if (is_asleep(files, *node))
+        return Answer{.outcome = Outcome::Failed,
+                      .note = node->id + " is suspended",
+                      .reasons = {because("asleep", {{"device", node->id}})}};
+    const auto opened = open_node(node->path, node->device_number);
+    if (!opened)
+        return Answer{.outcome = Outcome::Failed,
+                      .note = opened.error().text,
+                      .reasons = {not_opened(*node, opened.error())}};
+    auto* const display = drm.display(opened->get());
+    if (!display)
+        return answer_of(refused_call("api-refused", drm.display.name, "no display", 0));
+    const auto index = static_cast<std::uint32_t>(node - nodes.begin());
+    return query_node(api, display, facts_from_sysfs(*node, index), sink);
+}
+
+}  // namespace gpuprobe::backends

@@ -11,6 +11,14 @@
 #include "backends/driver_library.h"
 #include "report/video.h"
 
+namespace gpuprobe::backends {
+
+/// Reports what the VA driver of the render node in `target.driver` can decode, encode and process.
+/// libva loads the driver. A node of a sleeping device stays closed.
+Answer query_vaapi(const ProbeTarget& target, Sink& sink);
+
+}  // namespace gpuprobe::backends
+
 namespace gpuprobe::backends::va {
 
 /// The functions of libva.so.2 that we call. All are of version 1.0 of VA-API. Profiles and entry

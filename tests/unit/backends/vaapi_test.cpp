@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "recording_sink.h"
+
 namespace gpuprobe::backends::va {
 namespace vaapi_test {
 
@@ -191,6 +193,15 @@ TEST_F(VaDriver, FailsWithTheCallThatFailed) {
     EXPECT_EQ(answer.outcome, Outcome::Failed);
     EXPECT_EQ(answer.reasons.at(0),
               because("api-refused", {{"call", "vaQueryConfigProfiles"}, {"code", 1}}));
+}
+
+TEST(VaQuery, IsAbsentWithoutTheRenderNode) {
+    RecordingSink sink;
+    const auto answer =
+        query_vaapi(ProbeTarget{.api = "vaapi", .driver = "/dev/dri/renderD9999"}, sink);
+    EXPECT_EQ(answer.outcome, Outcome::Absent);
+    EXPECT_EQ(answer.reasons.at(0).code, "no-device");
+    EXPECT_TRUE(sink.phases.empty()) << "nothing was loaded";
 }
 
 }  // namespace vaapi_test

@@ -78,6 +78,18 @@ TEST(FindTargets, VisitsFoldersInTheLoadersOrder) {
                      "/usr/share/vulkan/icd.d/a.json", "/usr/share/vulkan/icd.d/b.json"}));
 }
 
+TEST(FindTargets, OffersEachRenderNodeToVaApi) {
+    const Tree tree;
+    EXPECT_EQ(tree.drivers("vaapi"), Paths{}) << "no node, no target";
+    for (const auto* name :
+         {"card0", "card0-HDMI-A-1", "renderD129", "renderD128", "renderD", "renderDx"})
+        tree.file("/sys/class/drm/" + std::string{name} + "/dev", "226:0\n");
+    EXPECT_EQ(tree.drivers("vaapi"), (Paths{"/dev/dri/renderD128", "/dev/dri/renderD129"}));
+    for (int minor = 130; minor < 300; ++minor)
+        tree.file("/sys/class/drm/renderD" + std::to_string(minor) + "/dev", "226:0\n");
+    EXPECT_EQ(tree.drivers("vaapi").size(), 64U);
+}
+
 TEST(PathsOfADriver, AreItsManifestOrTheFoldersOfVaDrivers) {
     EXPECT_EQ(paths_of_driver({.api = "cuda"}), Paths{});
     EXPECT_EQ(paths_of_driver({.api = "vulkan", .driver = "/a/b.json"}), Paths{"/a/b.json"});
