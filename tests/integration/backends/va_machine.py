@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machines with render nodes and VA drivers of our own where there is no GPU.
+
+A program sees such a machine in a mount namespace: /sys describes the GPUs, and each render node is a harmless device of
+the kernel under another name. libva asks a node for its kernel driver only if LIBVA_DRIVER_NAME is not set.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
+FAKES = pathlib.Path(os.environ["GPUPROBE_FAKES"])
+DRIVER = FAKES / "vaapi/told_drv_video.so"
+# The devices that the render nodes are, and their numbers. libdrm recognizes a render node by its minor number.
+DEVICES = (("null", "1:3"), ("zero", "1:5"), ("full", "1:7"))
+NODES = ("renderD3", "renderD5", "renderD7")
+# Attributes of VA-API: VAConfigAttribRTFormat, …MaxPictureWidth, …MaxPictureHeight.
+FORMAT, WIDTH, HEIGHT = "0", "18", "19"
+
+# Covers /sys and /dev, and starts the rest there.
+START = """folder=$1; shift
+for node in null zero full random urandom; do touch "$folder/dev/$node" && mount --bind "/dev/$node" "$folder/dev/$node" || exit 125; done
+for node in $1; do touch "$folder/dev/dri/${node%=*}" && mount --bind "/dev/${node#*=}" "$folder/dev/dri/${node%=*}" || exit 125; done; shift
+mount --bind "$folder/sys" /sys && mount --rbind "$folder/dev" /dev && exec "$@"
+"""
+# The worker finds our drivers through its environment, which the launcher does not pass on.
+WORKER = """#!/bin/sh
+export LIBVA_DRIVERS_PATH={folder}/drivers LIBVA_DRIVER_NAME=told
+exec {bin}/gpuprobe-worker "$@"
+"""
+
+
+def entry(entrypoint, formats=None, width=None, height=None):
+    said = {FORMAT: formats, WIDTH: width, HEIGHT: height}
+    return [entrypoint, {key: value for key, value in said.items() if value is not None}]
+
+
+def needed():
+    """Skips the test with the reason if this machine cannot show a program another /sys."""
+    apart = subprocess.run(["unshare", *OPTIONS, "true"], capture_output=True, text=True, check=False)
+    if apart.returncode != 0:
+        raise unittest.SkipTest(f"no mount namespace: {apart.stderr.strip()}")
+
+
+OPTIONS = ("--mount",) if os.geteuid() == 0 else ("--user", "--map-root-user", "--mount")
+
+
+class VaMachine:
+    """GPUs at 0000:03:00.0, 0000:04:00.0 …, each with the driver that a node of told_va.cpp describes."""
+
+    def __init__(self, *nodes):
+        needed()
+        # Not below /tmp, which the sandbox hides.
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="va-", dir=FAKES))
+        for name in ("dev/dri", "dev/shm", "sys/class/drm", "sys/dev/char", "sys/bus/pci/devices", "sys/bus/pci/drivers/amdgpu", "drivers"):
+            (self.folder / name).mkdir(parents=True)
+        for index, (_, number) in zip(range(len(nodes)), DEVICES):
+            self._add_gpu(index, number)
+        self.nodes = [f"{name}={device}" for name, (device, _), _ in zip(NODES, DEVICES, nodes)]
+        shutil.copy(DRIVER, self.folder / "drivers")
+        self.tell(*nodes)
+        self.worker = self.folder / "worker"
+        self.worker.write_text(WORKER.format(folder=self.folder, bin=BIN), encoding="utf-8")
+        self.worker.chmod(0o755)
+
+    def _add_gpu(self, index, number):
+        sys = self.folder / "sys"
+        address = f"0000:0{3 + index}:00.0"
+        device = sys / "devices/pci0000:00" / address
+        node = device / "drm" / NODES[index]
+        node.mkdir(parents=True)
+        (device / "power").mkdir()
+        for name, text in {"vendor": "0x1002", "device": "0x744c", "class": "0x030000", "subsystem_vendor": "0x1002",
+                           "subsystem_device": "0x0e3b", "revision": "0xc8", "power/runtime_status": "active"}.items():
+            (device / name).write_text(text + "\n", encoding="ascii")
+        (node / "dev").write_text(number + "\n", encoding="ascii")
+        (node / "device").symlink_to(f"../../../{address}")
+        (device / "subsystem").symlink_to("../../../bus/pci")
+        (device / "driver").symlink_to("../../../bus/pci/drivers/amdgpu")
+        for link in (f"class/drm/{NODES[index]}", f"dev/char/{number}"):
+            (sys / link).symlink_to(f"../../devices/pci0000:00/{address}/drm/{NODES[index]}")
+        (sys / f"bus/pci/devices/{address}").symlink_to(f"../../../devices/pci0000:00/{address}")
+
+    def tell(self, *nodes):
+        """Describes the drivers of the nodes, of which nothing may be cached: no package was installed."""
+        shutil.rmtree(self.folder / ".cache", ignore_errors=True)
+        document = {number: node for (_, number), node in zip(DEVICES, nodes)}
+        (self.folder / "drivers/told_drv_video.json").write_text(json.dumps(document), encoding="utf-8")
+
+    def suspend(self, index):
+        (self.folder / f"sys/devices/pci0000:00/0000:0{3 + index}:00.0/power/runtime_status").write_text("suspended\n", encoding="ascii")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder)
+
+    def started(self, *command):
+        """The command that starts a program on this machine."""
+        return ["unshare", *OPTIONS, "sh", "-c", START, "sh", str(self.folder), " ".join(self.nodes), *map(str, command)]
+
+    def run(self, *command, **variables):
+        return subprocess.run(self.started(*command), env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(self.folder),
+                                                           "LC_ALL": "C.UTF-8", **variables},
+                              capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, check=False)
+
+    def ask(self, *words):
+        return self.run(BIN / "gpuprobectl", "--direct", f"--worker={self.worker}", *words)
+
+    def vainfo(self, index):
+        """The pairs (profile, entry point) of Debian's vainfo, in its words; None if it gives no answer."""
+        done = self.run("vainfo", "--display", "drm", "--device", f"/dev/dri/{NODES[index]}",
+                        LIBVA_DRIVERS_PATH=str(self.folder / "drivers"), LIBVA_DRIVER_NAME="told")
+        if done.returncode != 0:
+            return None
+        return set(re.findall(r"^\s*(\S[^:]*?)\s*:\s*(VAEntrypoint\w+|<unknown entrypoint>)\s*$", done.stdout, re.MULTILINE))

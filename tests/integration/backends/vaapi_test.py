@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""vaapi against VA drivers of our own, through the libva of this machine. Debian's vainfo is the judge."""
+import ctypes
+import json
+import random
+import shutil
+import unittest
+
+from va_machine import VaMachine, entry
+
+YUV420, YUV444, YUV420_10, YUV444_10, RGB32 = 0x1, 0x4, 0x100, 0x400, 0x20000
+NONE, MPEG2, H264, JPEG, HEVC, HEVC10, VP9, VP9_10, AV1 = -1, 1, 7, 12, 17, 18, 19, 21, 32
+VLD, SLICE, PICTURE, LOW_POWER, PROCESS = 1, 6, 7, 8, 10
+OPERATION_FAILED = 1
+
+FULL = {"vendor": "a driver that knows much", "profiles": [
+    [MPEG2, [entry(VLD, YUV420, 1920, 1088)]],
+    [H264, [entry(VLD, YUV420, 4096, 4096), entry(SLICE, YUV420, 4096, 4096), entry(LOW_POWER, YUV420, 4096, 4096)]],
+    [JPEG, [entry(VLD, YUV420 | YUV444), entry(PICTURE, YUV420)]],
+    [HEVC, [entry(VLD, YUV420, 8192, 8192)]],
+    [HEVC10, [entry(VLD, YUV420 | YUV420_10, 8192, 8192), entry(SLICE, YUV420_10, 8192, 8192)]],
+    [AV1, [entry(VLD, YUV420 | YUV420_10, 8192, 4352)]],
+    [NONE, [entry(PROCESS, YUV420 | RGB32)]]]}
+EMPTY = {"vendor": "a driver that knows nothing", "profiles": []}
+
+
+class Case(unittest.TestCase):
+    def views(self, machine):
+        """{GPU: its view of vaapi}"""
+        done = machine.ask("describe", "-j")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {gpu["id"]: gpu["apis"]["vaapi"] for gpu in json.loads(done.stdout)["gpus"]}
+
+    def view(self, machine):
+        (view,) = self.views(machine).values()
+        return view
+
+
+class VaApi(Case):
+    def test_reports_what_the_driver_reports(self):
+        with VaMachine(FULL) as machine:
+            view = self.view(machine)
+        self.assertEqual((view["outcome"], view["driver"], view["joined_by"]), ("answered", "/dev/dri/renderD3", "pci"))
+        device = view["device"]
+        self.assertEqual((device["node"], device["driver_name"], device["driver_info"]),
+                         ("/dev/dri/renderD3", "told", "a driver that knows much"))
+        self.assertRegex(view["version"], r"^1\.\d+$")
+        av1 = [item for item in device["video"] if item["codec"] == "av1"]
+        self.assertEqual(av1, [
+            {"direction": "decode", "codec": "av1", "profile": "main", "bits": bits, "chroma": "4:2:0", "max_width": 8192,
+             "max_height": 4352, "name": "VAProfileAV1Profile0/VAEntrypointVLD"} for bits in (8, 10)])
+
+    def test_knows_a_driver_without_video_engines(self):
+        with VaMachine(EMPTY) as machine:
+            view = self.view(machine)
+        self.assertEqual((view["outcome"], view["device"]["video"]), ("answered", []))
+
+    def test_gives_the_code_of_a_driver_that_refuses(self):
+        with VaMachine({**FULL, "fail": {"init": OPERATION_FAILED}}) as machine:
+            view = self.view(machine)
+        self.assertEqual((view["outcome"], view["device"]), ("failed", None))
+        self.assertIn({"call": "vaInitialize", "code": OPERATION_FAILED},
+                      [reason["detail"] for reason in view["reasons"] if reason["code"] == "api-refused"])
+
+    def test_calls_a_node_without_a_driver_absent(self):
+        with VaMachine(FULL) as machine:
+            (machine.folder / "drivers/told_drv_video.so").unlink()
+            view = self.view(machine)
+        self.assertEqual(view["outcome"], "absent")
+        self.assertEqual(view["reasons"][0]["code"], "driver-missing")
+
+    def test_leaves_a_sleeping_gpu_alone(self):
+        with VaMachine({**FULL, "fail": {"init": "crash"}}, FULL) as machine:
+            machine.suspend(0)
+            views = self.views(machine)
+        self.assertEqual(views["pci:0000:03:00.0"]["outcome"], "skipped")
+        self.assertEqual([reason["code"] for reason in views["pci:0000:03:00.0"]["reasons"]], ["asleep"])
+        self.assertEqual(views["pci:0000:04:00.0"]["outcome"], "answered")
+
+
+class BadVaDrivers(Case):
+    """One driver of a machine does wrong, and the answers about the other GPU are whole."""
+
+    def bad(self, outcome, **fail):
+        with VaMachine({**FULL, "fail": fail}, FULL) as machine:
+            views = self.views(machine)
+        good = views["pci:0000:04:00.0"]
+        self.assertEqual((good["outcome"], len({item["name"] for item in good["device"]["video"]})), ("answered", 11))
+        bad = views["pci:0000:03:00.0"]
+        self.assertEqual((bad["outcome"], bad["device"]), (outcome, None), fail)
+
+    def test_crash(self):
+        for place in ("init", "profiles", "entrypoints", "attributes"):
+            self.bad("crashed", **{place: "crash"})
+
+    def test_hang(self):
+        self.bad("timed-out", entrypoints="hang")
+
+    def test_refuse(self):
+        self.bad("failed", profiles=OPERATION_FAILED)
+
+    def test_lie_about_counts(self):
+        for counts in ({"profiles": 10**9}, {"entrypoints": 10**9}, {"profiles": -3}, {"max": 10**9}):
+            with VaMachine({**FULL, "counts": counts}, FULL) as machine:
+                views = self.views(machine)
+            for view in views.values():
+                self.assertEqual(view["outcome"], "answered", counts)
+                self.assertLessEqual(len(view["device"]["video"]), 512, counts)
+
+
+def made_up(seed):
+    """A driver with profiles, entry points, formats and sizes at random; some are newer than any libva."""
+    dice = random.Random(seed)
+    profiles = dice.sample([*range(-1, 39), 99], dice.randint(1, 30))
+    known = [VLD, 2, 3, 4, 5, SLICE, PICTURE, LOW_POWER, PROCESS, 11, 12, 13, 14]
+    return {"vendor": f"made-up driver {seed}", "profiles": [
+        [profile, [entry(point, dice.choice([None, YUV420, YUV420 | YUV420_10, YUV444_10, RGB32, 0xffffffff]),
+                         dice.choice([None, 0, 1920, 16384, 0xffffffff]), dice.choice([None, 0, 1088, 16384]))
+                   for point in dice.sample(known, dice.randint(1, 5))]]
+        for profile in profiles]}
+
+
+def twice(node):
+    return {**node, "profiles": [[profile, points * 2] for profile, points in node["profiles"] * 2]}
+
+
+class EqualToVainfo(Case):
+    """The entries are those of Debian's vainfo."""
+
+    def names(self, entries):
+        """The pairs in the words of vainfo, which has no name for a profile that libva's vaProfileStr() does not know."""
+        libva = ctypes.CDLL("libva.so.2")
+        libva.vaProfileStr.restype = ctypes.c_char_p
+        known = {libva.vaProfileStr(number).decode() for number in range(-1, 100)}
+        pairs = [item["name"].split("/") for item in entries]
+        return {(profile if profile in known else "<unknown profile>", point) for profile, point in pairs}
+
+    def test_on_made_up_drivers(self):
+        if not shutil.which("vainfo"):
+            self.skipTest("vainfo is not installed")
+        drivers = [FULL, EMPTY, twice(FULL), *map(made_up, range(27))]
+        compared = 0
+        with VaMachine(FULL) as machine:
+            for number, driver in enumerate(drivers):
+                machine.tell(driver)
+                judge = machine.vainfo(0)
+                self.assertIsNotNone(judge, number)
+                self.assertEqual(self.names(self.view(machine)["device"]["video"]), judge, number)
+                compared += len(judge)
+        self.assertGreater(compared, 500)
+
+
+if __name__ == "__main__":
+    unittest.main()
