@@ -162,6 +162,7 @@ struct Arguments {
     QuarantineArguments quarantine = {};             ///< quarantine
     KnowledgeArguments knowledge = {};               ///< knowledge
     bool shows_all = false;     ///< show, list and status: everything; env: index forms
+    bool shows_video = false;   ///< list: the video engines
     bool wants_script = false;  ///< doctor: print the safe fixes
     PlanArguments plan = {};
     RecommendArguments recommend = {};  ///< verbs about variants

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "cli/bench.h"
+#include "cli/video_text.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
 #include "explain/report_text.h"
@@ -87,8 +88,9 @@ std::string value_text(std::string_view key, const Value& value) {
     return item_text(value);
 }
 
-/// An API's facts that are already shown in the section "Hardware".
-const std::vector<std::string> kShownAbove{"index", "name", "vendor_id", "device_id", "pci"};
+/// An API's facts that are already shown in the sections "Hardware" and "Video".
+const std::vector<std::string> kShownAbove{"index",     "name", "vendor_id",
+                                           "device_id", "pci",  "video"};
 
 /// "[10de:2335] subsystem [10de:18be], class 0x030200, revision 0xa1".
 std::string pci_ids(const PciInfo& pci) {
@@ -394,7 +396,7 @@ std::string show_text(const Gpu& gpu,
         hardware(gpu),         driver(gpu.driver, gpu.nodes, screen),
         memory(gpu, now),      backends(gpu, report),
         computed(gpu, report), findings(gpu.findings, {.findings = &found, .gpu = gpu.id}),
-        identity(gpu)};
+        identity(gpu),         video_facts(gpu)};
     for (const auto& [api, view] : gpu.apis)
         if (view.outcome != Outcome::Absent)
             lists.push_back(api_facts(api, view));

@@ -10,6 +10,7 @@
 #include "cli/machine_text.h"
 #include "cli/show_text.h"
 #include "cli/verb.h"
+#include "cli/video_text.h"
 #include "engine/live_memory.h"
 #include "explain/phrase.h"
 #include "explain/report_text.h"
@@ -148,6 +149,13 @@ Result<ExitCode> run_list(Context& context) {
         return ExitCode::Answered;
     }
     const auto report = TRY(context.client.current_report());
+    if (context.arguments.shows_video) {
+        const auto text = video_table(report, context.screen);
+        print(text);
+        if (text.empty())
+            remark(context.arguments, "no driver reports video engines");
+        return ExitCode::Answered;
+    }
     print(list_text(report, context.arguments.shows_all, context.screen));
     if (report.gpus.empty() && report.accelerators.empty())
         remark(context.arguments, "this machine has no GPU");
@@ -159,12 +167,16 @@ Result<ExitCode> run_list(Context& context) {
 Verb list_verb() {
     return {.name = "list",
             .overview = {{"list", "show one line for each kind of GPU"}},
-            .usage = {"list [--all] [OPTION…]"},
+            .usage = {"list [--all | --video] [OPTION…]"},
             .about = R"(
 Prints one line for each kind of GPU, starting with the default GPU, and then the accelerators that
-are not GPUs. Equal GPUs share a line.
+are not GPUs. Equal GPUs share a line. With --video, prints one line for each video codec of each GPU
+instead, with the bits of a sample and the largest size that the GPU can decode and encode.
 )",
-            .options = {all_option("print one line for each GPU")},
+            .options = {all_option("print one line for each GPU"),
+                        {.names = "--video",
+                         .help = "print the video codecs that each GPU can decode and encode",
+                         .take = put<&Arguments::shows_video>}},
             .run = run_list};
 }
 

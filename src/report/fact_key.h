@@ -150,6 +150,7 @@ inline constexpr FactKey<std::string> kSubsystemDeviceId{"subsystem_device_id"};
 inline constexpr FactKey<std::string> kSubsystemVendorId{"subsystem_vendor_id"};
 inline constexpr FactKey<std::string> kVendorName{"vendor_name"};
 inline constexpr FactKey<std::string> kVersion{"version"};
+inline constexpr FactKey<Value::Array> kVideo{"video"};
 inline constexpr FactKey<std::string> kWebgpu{"webgpu"};
 inline constexpr FactKey<Value> kWebgpuMissing{"webgpu_missing"};
 }  // namespace facts

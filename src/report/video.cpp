@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "report/fact_key.h"
+#include "report/report.h"
+
 namespace gpuprobe::inline report {
 
 std::vector<std::string> video_words(const VideoEntry& entry) {
@@ -29,6 +32,22 @@ std::vector<std::string> all_video_words() {
     std::ranges::sort(all);
     all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
+}
+
+std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu) {
+    std::optional<std::vector<VideoEntry>> found;
+    for (const auto& [api, view] : gpu.apis) {
+        const auto* entries = fact(view.device, facts::kVideo);
+        if (!entries)
+            continue;
+        if (!found)
+            found.emplace();
+        // An entry that is not one is skipped: a capture can contain anything.
+        for (const auto& item : *entries)
+            if (auto entry = record_from<VideoEntry>(item))
+                found->push_back(*std::move(entry));
+    }
+    return found;
 }
 
 }  // namespace gpuprobe::inline report

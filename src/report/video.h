@@ -15,6 +15,8 @@
 
 namespace gpuprobe::inline report {
 
+struct Gpu;
+
 enum class VideoDirection { Decode, Encode, Process };
 constexpr std::array<EnumName<VideoDirection>, 3> names_of(VideoDirection) {
     return {{{VideoDirection::Decode, "decode"},
@@ -102,5 +104,9 @@ constexpr const VideoProfile& video_profile(std::string_view codec, std::string_
 std::vector<std::string> video_words(const VideoEntry& entry);
 /// The words of every format in kVideoProfiles, sorted.
 std::vector<std::string> all_video_words();
+
+/// The capabilities that the APIs report about a GPU; nullopt if no API reports any. An API that
+/// reports an empty list has found a GPU without video engines.
+std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu);
 
 }  // namespace gpuprobe::inline report

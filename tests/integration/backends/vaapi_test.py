@@ -50,10 +50,23 @@ class VaApi(Case):
             {"direction": "decode", "codec": "av1", "profile": "main", "bits": bits, "chroma": "4:2:0", "max_width": 8192,
              "max_height": 4352, "name": "VAProfileAV1Profile0/VAEntrypointVLD"} for bits in (8, 10)])
 
+    def test_shows_it(self):
+        with VaMachine(FULL) as machine:
+            table = machine.ask("list", "--video").stdout
+            page = machine.ask("show", "--all").stdout
+            none = machine.ask("list").stdout
+        self.assertRegex(table, r"pci:0000:03:00\.0 +av1 +8, 10 bit, up to 8192 x 4352 +[-–]")
+        self.assertRegex(table, r"pci:0000:03:00\.0 +h264 +8 bit, up to 4096 x 4096 +8 bit, up to 4096 x 4096")
+        self.assertIn("decode av1", page)
+        self.assertNotIn("av1", none)
+
     def test_knows_a_driver_without_video_engines(self):
         with VaMachine(EMPTY) as machine:
             view = self.view(machine)
+            listed = machine.ask("list", "--video")
         self.assertEqual((view["outcome"], view["device"]["video"]), ("answered", []))
+        self.assertEqual(listed.stdout, "")
+        self.assertIn("no driver reports video engines", listed.stderr)
 
     def test_gives_the_code_of_a_driver_that_refuses(self):
         with VaMachine({**FULL, "fail": {"init": OPERATION_FAILED}}) as machine:

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "report/report.h"
+
 namespace gpuprobe {
 namespace video_test {
 
@@ -34,6 +36,37 @@ TEST(VideoWords, AreKnownForEachRow) {
 TEST(VideoProfiles, AreDistinct) {
     for (const auto& row : kVideoProfiles)
         EXPECT_EQ(&video_profile(row.codec, row.profile), &row) << row.codec << row.profile;
+}
+
+Value entry(const char* codec) {
+    return to_value(VideoEntry{.direction = VideoDirection::Decode, .codec = codec, .name = "x"});
+}
+
+TEST(VideoOfAGpu, JoinsTheEntriesOfAllApis) {
+    Gpu gpu;
+    EXPECT_EQ(video_of(gpu), std::nullopt);
+    gpu.apis["drm"].device["node"] = "/dev/dri/renderD128";
+    EXPECT_EQ(video_of(gpu), std::nullopt) << "not an API of video engines";
+    gpu.apis["vaapi"].device["video"] = Value{Value::Array{}};
+    ASSERT_TRUE(video_of(gpu));
+    EXPECT_TRUE(video_of(gpu)->empty()) << "known to have none";
+    gpu.apis["vaapi"].device["video"].push_back(entry("av1"));
+    gpu.apis["another"].device["video"].push_back(entry("hevc"));
+    ASSERT_EQ(video_of(gpu)->size(), 2U);
+    EXPECT_EQ(video_of(gpu)->front().codec, "hevc");
+}
+
+TEST(VideoOfAGpu, SkipsEntriesThatAreNone) {
+    Gpu gpu;
+    auto& list = gpu.apis["vaapi"].device["video"];
+    list.push_back(Value{7});
+    list.push_back(Value{Value::Object{{"direction", Value{"sideways"}}, {"name", Value{"x"}}}});
+    list.push_back(entry("av1"));
+    ASSERT_TRUE(video_of(gpu));
+    ASSERT_EQ(video_of(gpu)->size(), 1U);
+    EXPECT_EQ(video_of(gpu)->front().codec, "av1");
+    gpu.apis["vaapi"].device["video"] = Value{"all"};
+    EXPECT_EQ(video_of(gpu), std::nullopt);
 }
 
 }  // namespace video_test
