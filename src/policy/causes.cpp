@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "knowledge/library.h"
+#include "policy/fact.h"
 
 namespace gpuprobe::inline policy {
 namespace {
@@ -80,8 +81,8 @@ Result<Condition> condition_from(std::string_view text) {
         auto& into = condition.clauses.emplace_back();
         into.takes_doubt = alternatives.takes_doubt;
         for (const auto& one : alternatives.terms)
-            // A dot in the name distinguishes a path from a fact.
-            if (one.name.find('.') != std::string_view::npos)
+            // A dot in the name distinguishes a path from a fact, except for facts about videos.
+            if (one.name.find('.') != std::string_view::npos && !find_fact(one.name))
                 into.alternatives.emplace_back(TRY(term_from(one)));
             else
                 into.alternatives.emplace_back(TRY(fact_term(one)));

@@ -66,6 +66,8 @@ enum class FactId : std::uint8_t {
     ProductLine,
     KernelDriver,
     Gfx,
+    VideoDecode,
+    VideoEncode,
     ApiVersion,  ///< version of the first API; the other APIs follow in table order
     CudaCompat = ApiVersion + kApiCount,
     // GPU as seen by one backend

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "policy/fact.h"
+#include "report/video.h"
 
 namespace gpuprobe::inline policy {
 namespace {
@@ -383,6 +384,20 @@ KnownWords vulkan_extensions(const Gpu& gpu) {
     return words_at(gpu, "extensions");
 }
 
+/// What the GPU can do with videos in that direction, in the words of video_words(); unknown if no
+/// API reports it.
+template <VideoDirection direction>
+KnownWords video(const Gpu& gpu) {
+    const auto entries = video_of(gpu);
+    if (!entries)
+        return KnownWords::unknown();
+    std::vector<std::string> words;
+    for (const auto& entry : *entries)
+        if (entry.direction == direction)
+            std::ranges::move(video_words(entry), std::back_inserter(words));
+    return known_words(std::move(words));
+}
+
 // Facts about a GPU as seen by one backend --------------------------------------------------------
 
 /// Whether the compute capability is at least `since`. CUDA's driver does not list data types, so
@@ -586,6 +601,10 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
     {.id = FactId::Gfx, .key = "gfx", .type = FactForm::Word, .scope = kGpu,
      .unfit = "arch-not-in-build", .api = Api::Hip,
      .read = of_gpu<std::string, gfx>},
+    {.id = FactId::VideoDecode, .key = "video.decode", .type = FactForm::Words, .scope = kGpu,
+     .read = of_gpu<WordSet, video<VideoDirection::Decode>>},
+    {.id = FactId::VideoEncode, .key = "video.encode", .type = FactForm::Words, .scope = kGpu,
+     .read = of_gpu<WordSet, video<VideoDirection::Encode>>},
     {.id = FactId::CudaCompat, .key = "cuda-compat", .type = FactForm::Version, .scope = kGpu,
      .is_nameable = false, .api = Api::Cuda,
      .read = cuda_compat},

@@ -9,6 +9,7 @@
 #include "knowledge/library.h"
 #include "policy/fact.h"
 #include "policy/rules.h"
+#include "report/video.h"
 
 namespace gpuprobe::inline policy {
 namespace {
@@ -96,6 +97,9 @@ std::vector<std::string> known_words(FactId fact) {
             return targets();
         case FactId::VulkanFeature:
             return word_table().vulkan_features;
+        case FactId::VideoDecode:
+        case FactId::VideoEncode:
+            return all_video_words();
         default:
             return {};
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <compare>
+#include <set>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -11,6 +12,7 @@
 #include "policy/fact.h"
 #include "policy/known_words.h"
 #include "report/api_table.h"
+#include "report/video.h"
 
 namespace gpuprobe::inline policy {
 namespace {
@@ -387,19 +389,34 @@ bool is_architecture(FactId fact) {
     return fact == FactId::ComputeCapability || fact == FactId::Gfx || fact == FactId::IntelIp;
 }
 
-/// The reason code for a fact that is below a minimum or above a maximum; empty if there is none.
-std::string_view bound_code(const Term& term) {
-    const auto& row = row_of(term.fact);
-    return is_floor(term.relation)     ? row.too_low
-           : is_ceiling(term.relation) ? row.too_high
-                                       : std::string_view{};
+/// The formats of the codecs that the term names, "hevc-main10-10bit"; if the GPU has none of these
+/// codecs, the codecs that it has. A GPU has too many formats to show all of them.
+Value shown_video(const Term& term, const Gpu& gpu) {
+    const auto direction =
+        term.fact == FactId::VideoDecode ? VideoDirection::Decode : VideoDirection::Encode;
+    std::set<std::string> formats;
+    std::set<std::string> codecs;
+    for (const auto& entry : video_of(gpu).value_or(std::vector<VideoEntry>{})) {
+        if (entry.direction != direction || !entry.codec)
+            continue;
+        codecs.insert(*entry.codec);
+        const auto is_of_codec = [&entry](const std::string& wanted) {
+            return wanted.substr(0, wanted.find_first_of("-*")) == entry.codec;
+        };
+        // The last word is the most exact one.
+        if (std::ranges::any_of(std::get<Words>(term.need), is_of_codec))
+            formats.insert(video_words(entry).back());
+    }
+    const auto& shown = formats.empty() ? codecs : formats;
+    return shown.empty() ? Value{} : to_value(Words{shown.begin(), shown.end()});
 }
 
 /// The reason for a false term, as specific as the fact allows.
 Reason failure(const Term& term, const Facts& facts) {
     const auto& fact = facts.at(term.fact);
     const auto& row = row_of(term.fact);
-    const auto have = shown(fact);
+    const bool is_video = term.fact == FactId::VideoDecode || term.fact == FactId::VideoEncode;
+    const auto have = is_video && facts.gpu() ? shown_video(term, *facts.gpu()) : shown(fact);
     if (is_floor(term.relation) && !have.is_null() && row.scope == FactScope::Gpu)
         if (const auto* size = std::get_if<Fact<Bytes>>(&fact))
             return memory_reason(term, *size, *facts.gpu());

@@ -60,6 +60,15 @@ class VaApi(Case):
         self.assertIn("decode av1", page)
         self.assertNotIn("av1", none)
 
+    def test_answers_requirements(self):
+        with VaMachine(FULL) as machine:
+            done = machine.ask("call", "Query", '{"terms":["video.decode=av1-main-10bit","video.encode=av1","video.encode=hevc"]}')
+        terms = json.loads(done.stdout)["terms"]
+        self.assertEqual([term["truth"] for term in terms], ["true", "false", "true"], done.stdout)
+        (why,) = [term["reason"] for term in terms if term["truth"] == "false"]
+        self.assertEqual(why["code"], "requirement-unmet")
+        self.assertEqual(why["detail"]["have"], ["h264", "hevc", "jpeg"])
+
     def test_knows_a_driver_without_video_engines(self):
         with VaMachine(EMPTY) as machine:
             view = self.view(machine)

@@ -3,6 +3,7 @@
 
 #include "policy/fact.h"
 #include "policy/term.h"
+#include "report/video.h"
 #include "support/case_name.h"
 #include "unit/policy/machines.h"
 
@@ -31,6 +32,13 @@ Report machine() {
     report.gpus[0].apis["vulkan"].device["shader_float16"] = false;
     report.gpus[0].apis["vulkan"].device["storage_buffer_16bit"] = false;
     report.gpus[0].apis["vulkan"].device["max_buffer_size"] = gib(1).count;
+    for (const auto bits : {8U, 10U})
+        report.gpus[0].apis["vaapi"].device["video"].push_back(
+            to_value(VideoEntry{.direction = VideoDirection::Decode,
+                                .codec = "av1",
+                                .profile = "main",
+                                .bits = bits,
+                                .name = "x"}));
     report.gpus[1].driver.version.reset();
     report.runtimes["level_zero"] = {.outcome = Outcome::Absent};
     report.runtimes["opencl"] = {.outcome = Outcome::Crashed};
@@ -106,6 +114,38 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"ApiOfTheDevice", "vulkan>=1.3", Truth::True},
         Row{"ApiThatIsNotInstalled", "level-zero>=1.0", Truth::False, "requirement-unmet"},
         Row{"ApiThatCrashed", "opencl>=1.0", kUnknown, "requirement-unknown", On::Amd}),
+    support::case_name);
+
+/// The reason names the formats of the codec, or else the codecs that the GPU has.
+TEST(PredicatesOfVideos, NameTheFormatsThatAreThere) {
+    auto report = machine();
+    const Facts facts{{.report = report, .gpu = &report.gpus[0]}};
+    const auto have = [&facts](const char* predicate) {
+        return test_predicate(parsed(predicate), facts).why->detail.at("have");
+    };
+    EXPECT_EQ(have("video.decode=av1-main-12bit"),
+              (Value{Value::Array{Value{"av1-main-10bit"}, Value{"av1-main-8bit"}}}));
+    EXPECT_EQ(have("video.decode=vp9"), Value{Value::Array{Value{"av1"}}});
+    EXPECT_TRUE(have("video.encode=av1").is_null());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Videos,
+    Predicates,
+    ::testing::Values(
+        Row{"Codec", "video.decode=av1", Truth::True},
+        Row{"Profile", "video.decode=av1-main", Truth::True},
+        Row{"Bits", "video.decode=av1-10bit", Truth::True},
+        Row{"ProfileAndBits", "video.decode=av1-main-10bit", Truth::True},
+        Row{"OneOfSeveral", "video.decode=hevc|av1-8bit", Truth::True},
+        Row{"AnyProfileOfACodec", "video.decode=av1-*", Truth::True},
+        Row{"OtherBits", "video.decode=av1-main-12bit", Truth::False, "requirement-unmet"},
+        Row{"OtherCodec", "video.decode=hevc", Truth::False, "requirement-unmet"},
+        Row{"NoCodec", "video.decode!=hevc", Truth::True},
+        Row{"OtherDirection", "video.encode=av1", Truth::False, "requirement-unmet"},
+        Row{"OfAGpuThatNoApiReported", "video.decode=av1", kUnknown, "requirement-unknown",
+            On::Amd},
+        Row{"OfNoGpuAtAll", "video.decode=av1", Truth::False, "requirement-unmet", On::None}),
     support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(

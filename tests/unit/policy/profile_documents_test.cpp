@@ -157,7 +157,7 @@ TEST(MachineFacts, AreDocumentedAndNoOthers) {
     const auto page = file("/docs/applications.md");
     const auto from = page.find("| fact | type |");
     const auto documented = matches(page.substr(from, page.find("\n\n", from) + 1 - from),
-                                    "[|,] `([a-z0-9-]+)`(?=[^|]*\\|[^|]*\\|[^|]*\\|\n)");
+                                    "[|,] `([a-z0-9.-]+)`(?=[^|]*\\|[^|]*\\|[^|]*\\|\n)");
     std::set<std::string> nameable;
     for (const auto& row : fact_rows())
         if (row.is_nameable)
