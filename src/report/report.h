@@ -352,7 +352,8 @@ RECORD_MEMBERS(Accelerator,
                health,
                findings)
 
-/// One driver of an API whose loader finds drivers through manifests (Vulkan, OpenCL).
+/// One driver of an API that is found through a manifest (Vulkan, OpenCL) or probed on each render
+/// node (VA-API). `manifest` is the path of the manifest or node.
 struct RuntimeDriver {
     std::string manifest = {};
     std::optional<std::string> library = {};

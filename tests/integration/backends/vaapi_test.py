@@ -115,6 +115,14 @@ class BadVaDrivers(Case):
         for place in ("init", "profiles", "entrypoints", "attributes"):
             self.bad("crashed", **{place: "crash"})
 
+    def test_doctor_takes_no_node_for_a_manifest(self):
+        with VaMachine({**FULL, "fail": {"init": "crash"}}, FULL) as machine:
+            (finding,) = [finding for finding in json.loads(machine.ask("doctor", "-j").stdout)["findings"]
+                          if finding["id"] == "driver-crashed"]
+        self.assertIn("VA-API: the driver crashed", finding["sentence"])
+        self.assertIn("then run gpuprobectl probe", finding["fix"])
+        self.assertNotIn("manifest", finding["fix"])
+
     def test_hang(self):
         self.bad("timed-out", entrypoints="hang")
 
