@@ -117,7 +117,7 @@ std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const M
     std::vector<const HardwareDevice*> devices;
     if (known.is_software || target.api == kCpuApi)
         return devices;
-    const bool opens_one_node = target.driver.starts_with(kRenderNode);
+    const bool opens_one_node = has_render_nodes(target.api);
     const auto is_served = [&](const HardwareDevice& device) {
         if (opens_one_node)
             return has_node(device, target.driver);

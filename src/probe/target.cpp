@@ -227,7 +227,7 @@ TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders)
 }
 
 std::vector<std::string> paths_of_driver(const ProbeTarget& target) {
-    if (target.driver.starts_with(kRenderNode))
+    if (has_render_nodes(target.api))
         return {kVideoDrivers.begin(), kVideoDrivers.end()};
     return target.driver.empty() ? std::vector<std::string>{} : std::vector{target.driver};
 }

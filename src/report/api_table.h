@@ -282,6 +282,13 @@ constexpr bool computes(std::string_view api) {
     return known && computes(*known);
 }
 
+/// Whether the API is probed on each render node separately. The driver of such a probe is the path
+/// of its node.
+constexpr bool has_render_nodes(std::string_view api) {
+    const auto* known = find_api(api);
+    return known && known->has_render_nodes;
+}
+
 /// WSL's kernel driver, which passes through the host's GPU of any vendor.
 inline constexpr std::string_view kTransport = "dxgkrnl";
 

@@ -146,7 +146,7 @@ enum class Service { Never, Perhaps, Named };
 /// Judged by the render node that the probe opened, or by the vendor and the kernel drivers that
 /// the manifest's name implies.
 Service service_of(const ProbeResult& probe, const Subject& subject) {
-    if (probe.driver.starts_with(kRenderNode))
+    if (has_render_nodes(probe.api))
         return subject.hardware && has_node(*subject.hardware, probe.driver) ? Service::Named
                                                                              : Service::Never;
     const auto known = known_driver(probe);
