@@ -11,7 +11,8 @@
 
 namespace gpuprobe::inline report {
 
-/// A finding for each API whose driver crashed, hung or failed on this GPU.
+/// A finding for each API whose driver crashed, hung or failed on this GPU. APIs of video engines
+/// (has_render_nodes()) are left out, because a finding makes the GPU unhealthy.
 std::vector<Reason> driver_findings(const std::map<std::string, ApiView>& apis);
 
 /// Whether compute programs open this node of a GPU. They never open display nodes. They open DRM's

@@ -61,6 +61,17 @@ TEST(VaDriver, IsOfTheGpuWhoseNodeItOpened) {
     EXPECT_EQ(codes_of(gpu.apis.at("vaapi").reasons), std::vector<std::string>{"driver-timed-out"});
 }
 
+TEST(VaDriver, ThatFailsDoesNotMakeTheGpuUnhealthy) {
+    auto device = bare_nvidia();
+    device.nodes = {DeviceNode{.path = "/dev/dri/renderD129"}};
+    for (const auto outcome : {Outcome::Crashed, Outcome::TimedOut, Outcome::Failed}) {
+        const auto gpu = gpu_of(device, {probe("vaapi", "/dev/dri/renderD129", outcome)});
+        EXPECT_NE(gpu.apis.at("vaapi").reasons, std::vector<Reason>{});
+        EXPECT_EQ(gpu.findings, std::vector<Reason>{});
+        EXPECT_EQ(gpu.health, "ok");
+    }
+}
+
 TEST(Slowdowns, AreNvmlsOrTheKernelsWithTheirTime) {
     using Words = std::vector<std::string>;
     const auto power = gpu_of(bare_nvidia(), {slowed_by("thermal", std::chrono::hours{1})}).power;
