@@ -263,32 +263,45 @@ Asked<DynamicLibrary> open_libva(const char* name, Sink& sink) {
     return answer;
 }
 
+/// The end of the names of VA drivers' files. Source: libva, va.c, DRIVER_EXTENSION.
+constexpr std::string_view kDriverEnd = "_drv_video.so";
+
 /// The name of the VA driver in this process: "iHD" for "…/iHD_drv_video.so"; nullopt without one.
-/// Source: libva, va.c, DRIVER_EXTENSION.
 std::optional<std::string> loaded_driver() {
     std::optional<std::string> found;
     const auto visit = [](dl_phdr_info* object, std::size_t, void* out) {
-        constexpr std::string_view kEnd = "_drv_video.so";
         const std::string_view path = object->dlpi_name ? object->dlpi_name : "";
-        if (!path.ends_with(kEnd))
+        if (!path.ends_with(kDriverEnd))
             return 0;
         const auto name = path.substr(path.find_last_of('/') + 1);
         *static_cast<std::optional<std::string>*>(out) =
-            clean_text(name.substr(0, name.size() - kEnd.size()));
+            clean_text(name.substr(0, name.size() - kDriverEnd.size()));
         return 1;
     };
     (void)::dl_iterate_phdr(visit, &found);
     return found;
 }
 
-/// The answer if libva could not initialize a driver. libva returns VA_STATUS_ERROR_UNKNOWN if it
-/// found no driver for the kernel driver; other codes are from the driver.
-/// Source: libva 2.17, va.c, va_openDriver().
-Answer not_initialized(const va::Symbols& api, VAStatus status) {
-    const auto* words = api.error_text(status);
+/// A VAMessageCallback that appends the message to the string `collected`.
+void collect_message(void* collected, const char* message) {
+    constexpr std::size_t kMaxMessages = 1024;
+    auto& all = *static_cast<std::string*>(collected);
+    const auto text = clean_text(message ? message : "");
+    if (text && all.size() < kMaxMessages)
+        all += (all.empty() ? "" : "; ") + text->substr(0, kMaxMessages);
+}
+
+/// The answer if libva could not initialize a driver; `messages` are libva's error messages. libva
+/// returns VA_STATUS_ERROR_UNKNOWN if it found no driver for the kernel driver, but also if it
+/// could not load a driver or refused it; a message then names the driver's file. Other codes are
+/// from the driver. Source: libva 2.17, va.c, va_openDriver() and vaInitialize().
+Answer not_initialized(const va::Symbols& api, VAStatus status, const std::string& messages) {
+    const bool is_unknown =
+        static_cast<unsigned>(status) == static_cast<unsigned>(VA_STATUS_ERROR_UNKNOWN);
+    const auto* words = is_unknown && !messages.empty() ? messages.c_str() : api.error_text(status);
     auto refusal =
         refused_call("api-refused", api.initialize.name, words ? words : "unknown", status);
-    if (static_cast<unsigned>(status) != static_cast<unsigned>(VA_STATUS_ERROR_UNKNOWN))
+    if (!is_unknown || messages.find(kDriverEnd) != std::string::npos)
         return answer_of(refusal);
     refusal.code = "driver-missing";
     refusal.detail = Value{Value::Object{{"note", refusal.note}}};
@@ -301,8 +314,14 @@ Answer query_node(const va::Symbols& api, VADisplay display, DeviceFacts facts, 
     sink.phase("instance");
     int major = 0;
     int minor = 0;
-    if (const auto status = api.initialize(display, &major, &minor); status != VA_STATUS_SUCCESS)
-        return not_initialized(api, status);
+    std::string messages;
+    if (api.on_error)
+        (void)api.on_error(display, collect_message, &messages);  // returns the previous function
+    const auto status = api.initialize(display, &major, &minor);
+    if (api.on_error)
+        (void)api.on_error(display, nullptr, nullptr);
+    if (status != VA_STATUS_SUCCESS)
+        return not_initialized(api, status, messages);
     sink.phase("query");
     facts.extra["api_version"] =
         dotted({static_cast<unsigned>(major), static_cast<unsigned>(minor)});

@@ -21,11 +21,12 @@ Answer query_vaapi(const ProbeTarget& target, Sink& sink);
 
 namespace gpuprobe::backends::va {
 
-/// The functions of libva.so.2 that we call. All are of version 1.0 of VA-API. Profiles and entry
-/// points are numbers, because a driver may report some that the headers lack.
+/// The functions of libva.so.2 that we call. All required ones are of version 1.0 of VA-API.
+/// Profiles and entry points are numbers, because a driver may report some that the headers lack.
 struct Symbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<decltype(vaInitialize)> initialize{*this, "vaInitialize"};
+    OptionalSymbol<decltype(vaSetErrorCallback)> on_error{*this, "vaSetErrorCallback"};
     Symbol<decltype(vaErrorStr)> error_text{*this, "vaErrorStr"};
     Symbol<decltype(vaQueryVendorString)> vendor{*this, "vaQueryVendorString"};
     Symbol<VAStatus(VADisplay, int*, int*)> profiles{*this, "vaQueryConfigProfiles"};

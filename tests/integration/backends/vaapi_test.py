@@ -6,12 +6,14 @@ import random
 import shutil
 import unittest
 
-from va_machine import VaMachine, entry
+from va_machine import FAKES, VaMachine, entry
 
 YUV420, YUV444, YUV420_10, YUV444_10, RGB32 = 0x1, 0x4, 0x100, 0x400, 0x20000
 NONE, MPEG2, H264, JPEG, HEVC, HEVC10, VP9, VP9_10, AV1 = -1, 1, 7, 12, 17, 18, 19, 21, 32
 VLD, SLICE, PICTURE, LOW_POWER, PROCESS = 1, 6, 7, 8, 10
-OPERATION_FAILED = 1
+OPERATION_FAILED, UNKNOWN = 1, -1
+# A library that is no VA driver.
+LIBRARY = FAKES / "opencl/gpu/libfake_opencl_gpu.so"
 
 FULL = {"vendor": "a driver that knows much", "profiles": [
     [MPEG2, [entry(VLD, YUV420, 1920, 1088)]],
@@ -83,6 +85,31 @@ class VaApi(Case):
         self.assertEqual((view["outcome"], view["device"]), ("failed", None))
         self.assertIn({"call": "vaInitialize", "code": OPERATION_FAILED},
                       [reason["detail"] for reason in view["reasons"] if reason["code"] == "api-refused"])
+
+    def test_tells_a_driver_that_libva_refuses_from_none(self):
+        def fail(machine):
+            machine.tell({**FULL, "fail": {"init": UNKNOWN}})
+
+        def damage(machine):
+            (machine.folder / "drivers/told_drv_video.so").write_bytes(b"\x7fELF, and no more")
+
+        def replace(machine):
+            shutil.copy(LIBRARY, machine.folder / "drivers/told_drv_video.so")
+
+        def announce_nothing(machine):
+            machine.tell({**FULL, "counts": {"max": 0}})
+        for change, words in ((fail, "init failed"), (damage, "dlopen of"), (replace, "has no function"),
+                              (announce_nothing, "Failed to define max_profiles")):
+            with VaMachine(FULL) as machine:
+                change(machine)
+                view = self.view(machine)
+                probes = json.loads(machine.ask("describe", "-j").stdout)["probes"]
+            self.assertEqual(view["outcome"], "failed", words)
+            self.assertIn({"call": "vaInitialize", "code": UNKNOWN},
+                          [reason["detail"] for reason in view["reasons"] if reason["code"] == "api-refused"])
+            (note,) = [probe["note"] for probe in probes if probe["api"] == "vaapi"]
+            self.assertRegex(note, f"^vaInitialize: .*{words}")
+            self.assertIn("told_drv_video.so", note)
 
     def test_calls_a_node_without_a_driver_absent(self):
         with VaMachine(FULL) as machine:
