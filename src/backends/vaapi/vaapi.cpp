@@ -266,7 +266,9 @@ Asked<DynamicLibrary> open_libva(const char* name, Sink& sink) {
 /// The end of the names of VA drivers' files. Source: libva, va.c, DRIVER_EXTENSION.
 constexpr std::string_view kDriverEnd = "_drv_video.so";
 
-/// The name of the VA driver in this process: "iHD" for "…/iHD_drv_video.so"; nullopt without one.
+/// The name of the VA driver in this process: "i965" for "…/i965_drv_video.so"; nullopt without
+/// one. libva tries iHD before i965, and a driver that it refused stays loaded, so the last one
+/// counts.
 std::optional<std::string> loaded_driver() {
     std::optional<std::string> found;
     const auto visit = [](dl_phdr_info* object, std::size_t, void* out) {
@@ -276,7 +278,7 @@ std::optional<std::string> loaded_driver() {
         const auto name = path.substr(path.find_last_of('/') + 1);
         *static_cast<std::optional<std::string>*>(out) =
             clean_text(name.substr(0, name.size() - kDriverEnd.size()));
-        return 1;
+        return 0;
     };
     (void)::dl_iterate_phdr(visit, &found);
     return found;
