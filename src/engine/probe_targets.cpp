@@ -186,6 +186,16 @@ ProbeResult skipped_asleep(const ProbeTarget& target, const std::string& device)
     return skipped(target, device + " is suspended", because("asleep", {{"device", device}}));
 }
 
+std::optional<std::string> fallen_asleep(const ProbeTarget& target, const ProbeResult& probe) {
+    const auto* api = find_api(target.api);
+    const bool is_only_reason = probe.outcome == Outcome::Failed && probe.reasons.size() == 1 &&
+                                probe.reasons.front().is("asleep");
+    if (!api || !api->wakes || !is_only_reason)
+        return std::nullopt;
+    const auto* device = probe.reasons.front().detail.at("device").as_string();
+    return device ? std::optional{*device} : std::nullopt;
+}
+
 std::string fingerprint_of(const ProbeTarget& trial,
                            const Machine& machine,
                            const FileSystem& files) {

@@ -48,6 +48,9 @@ void sort_for_start(std::vector<ProbeTarget>& targets,
 ProbeResult skipped(const ProbeTarget& target, std::string note, Reason reason);
 /// The result for a probe that was skipped because it would have woken `device`.
 ProbeResult skipped_asleep(const ProbeTarget& target, const std::string& device);
+/// The GPU that a worker found asleep and therefore did not open; nullopt if the worker did
+/// anything else, or if its API never wakes GPUs.
+std::optional<std::string> fallen_asleep(const ProbeTarget& target, const ProbeResult& probe);
 
 /// The fingerprint of a verification or measurement: the result is valid as long as this
 /// fingerprint stays the same (trial_fingerprint_of() in store/probe_history.h). It covers only the

@@ -452,6 +452,10 @@ void Queries::answered(const ProbeTarget& target, ProbeResult probe, bool is_who
 /// leaves the round.
 void Queries::ended(const ProbeTarget& target, ProbeResult probe) {
     settled_.erase(target);
+    // As if the GPU had slept before the worker was started: an earlier answer stays.
+    const auto sleeper = fallen_asleep(target, probe);
+    if (sleeper)
+        probe = skipped_asleep(target, *sleeper);
     const bool was_early = early_.erase(target) > 0;
     if (ask_again_after(target, probe))
         return;
@@ -466,7 +470,7 @@ void Queries::ended(const ProbeTarget& target, ProbeResult probe) {
         if (verdict.ask_again && ask_once_more(target))
             return;
     }
-    if (context_.ledger.instead_of(target))
+    if (sleeper || context_.ledger.instead_of(target))
         note(target, QueryEvent::Defer);
     leave_round(target);
     heard(target);

@@ -56,7 +56,7 @@ public:
     /// Like finish(), for each worker that has not answered, but the workers continue to run.
     void let_speak(Outcome outcome) {
         for (; spoken_ < held_.size(); ++spoken_) {
-            const auto frame = FrameWriter{}.done(outcome, std::nullopt, {});
+            const auto frame = FrameWriter{}.done(outcome, std::nullopt, reasons);
             EXPECT_EQ(::write(held_[spoken_].get(), frame.data(), frame.size()),
                       static_cast<ssize_t>(frame.size()));
         }
@@ -70,6 +70,7 @@ public:
     std::size_t launched = 0;
     std::set<std::string> apis = {};  ///< APIs of the workers that were launched
     std::vector<std::string> order = {};
+    std::vector<Reason> reasons = {};  ///< in each answer
 
 private:
     std::vector<UniqueFd> held_ = {};
@@ -264,6 +265,26 @@ TEST_F(EngineTest, KeepsTheFactsOfASleepingGpuWithTheirAge) {
     const auto& cuda = engine->report().gpus.at(0).apis.at("cuda");
     EXPECT_EQ(cuda.age, Duration{std::chrono::hours{1}});
     EXPECT_EQ(engine->report().runtimes.at("cuda").outcome, Outcome::Answered);
+}
+
+TEST_F(EngineTest, KeepsTheAnswerOfAGpuThatFallsAsleepBeforeItIsOpened) {
+    plug_in_a_gpu();
+    gpu_is("active");
+    const auto engine = started();
+    finish(*engine, Outcome::Answered);
+    ASSERT_TRUE(engine->probe({.apis = {"cuda"}}, nullptr, nullptr));
+    gpu_is("suspended");
+    launcher_.reasons = {because("asleep", {{"device", "pci:0000:00:06.0"}})};
+    finish(*engine, Outcome::Failed);
+    EXPECT_EQ(engine->report().runtimes.at("cuda").outcome, Outcome::Answered);
+    EXPECT_EQ(engine->report().gpus.at(0).health, "ok");
+    gpu_is("active");
+    launcher_.reasons.clear();
+    const auto launched = launcher_.launched;
+    clock_.time += Queries::kLooksAgainAfter;
+    engine->catch_up();
+    EXPECT_EQ(launcher_.launched, launched + 1) << "it was deferred";
+    finish(*engine);
 }
 
 TEST_F(EngineTest, WakesAGpuWhenAllowedTo) {
