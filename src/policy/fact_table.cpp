@@ -385,17 +385,24 @@ KnownWords vulkan_extensions(const Gpu& gpu) {
 }
 
 /// What the GPU can do with videos in that direction, in the words of video_words(); unknown if no
-/// API reports it.
+/// API reports it. A word that is not in the set is unknown if an entry does not have all of its
+/// words: its profile is one that gpuprobe does not know, or the driver did not report the bits.
 template <VideoDirection direction>
 KnownWords video(const Gpu& gpu) {
     const auto entries = video_of(gpu);
     if (!entries)
         return KnownWords::unknown();
     std::vector<std::string> words;
-    for (const auto& entry : *entries)
-        if (entry.direction == direction)
-            std::ranges::move(video_words(entry), std::back_inserter(words));
-    return known_words(std::move(words));
+    bool is_complete = entries->size() < kMaxVideoEntries;
+    for (const auto& entry : *entries) {
+        if (entry.direction != direction)
+            continue;
+        is_complete = is_complete && entry.codec && entry.bits;
+        std::ranges::move(video_words(entry), std::back_inserter(words));
+    }
+    auto known = known_words(std::move(words));
+    known.value->is_complete = is_complete;
+    return known;
 }
 
 // Facts about a GPU as seen by one backend --------------------------------------------------------

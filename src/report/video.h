@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,6 +39,9 @@ struct VideoEntry {
     auto operator<=>(const VideoEntry&) const = default;
 };
 RECORD_MEMBERS(VideoEntry, direction, codec, profile, bits, chroma, max_width, max_height, name)
+
+/// The most entries that an API reports about a GPU. A list of this length may have been cut.
+constexpr std::size_t kMaxVideoEntries = 512;
 
 /// A profile of a codec, and the bits of a sample that its streams can have.
 struct VideoProfile {

@@ -233,10 +233,10 @@ Asked<std::vector<VideoEntry>> entries_of(const Symbols& api, VADisplay display)
                 std::ranges::move(
                     entries_of(profile, entrypoint, limits_of(api, display, profile, entrypoint)),
                     std::back_inserter(entries));
-        if (entries.size() >= kMaxEntries)
+        if (entries.size() >= kMaxVideoEntries)
             break;
     }
-    entries.resize(std::min(entries.size(), kMaxEntries));
+    entries.resize(std::min(entries.size(), kMaxVideoEntries));
     return entries;
 }
 

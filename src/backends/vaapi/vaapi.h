@@ -47,8 +47,7 @@ struct Limits {
 std::vector<VideoEntry> entries_of(int profile, int entrypoint, const Limits& limits);
 
 /// All entries that the driver of an initialized display reports, without duplicates, in the
-/// driver's order, at most kMaxEntries. Errors: the answer for the first call that failed.
+/// driver's order, at most kMaxVideoEntries. Errors: the answer for the first call that failed.
 Asked<std::vector<VideoEntry>> entries_of(const Symbols& api, VADisplay display);
-constexpr std::size_t kMaxEntries = 512;
 
 }  // namespace gpuprobe::backends::va

@@ -156,7 +156,7 @@ TEST_F(VaDriver, CannotAnnounceMoreThanTheLimits) {
         listed_profiles.push_back(profile);
     EXPECT_EQ(number(), 256U);
     listed_entrypoints = {VAEntrypointVLD, VAEntrypointEncSlice, VAEntrypointFEI};
-    EXPECT_EQ(number(), kMaxEntries);
+    EXPECT_EQ(number(), kMaxVideoEntries);
     claimed_count = -5;
     EXPECT_EQ(number(), 0U);
 }

@@ -33,7 +33,7 @@ Report machine() {
     report.gpus[0].apis["vulkan"].device["storage_buffer_16bit"] = false;
     report.gpus[0].apis["vulkan"].device["max_buffer_size"] = gib(1).count;
     for (const auto bits : {8U, 10U})
-        report.gpus[0].apis["vaapi"].device["video"].push_back(
+        report.gpus[1].apis["vaapi"].device["video"].push_back(
             to_value(VideoEntry{.direction = VideoDirection::Decode,
                                 .codec = "av1",
                                 .profile = "main",
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
 /// The reason names the formats of the codec, or else the codecs that the GPU has.
 TEST(PredicatesOfVideos, NameTheFormatsThatAreThere) {
     auto report = machine();
-    const Facts facts{{.report = report, .gpu = &report.gpus[0]}};
+    const Facts facts{{.report = report, .gpu = &report.gpus[1]}};
     const auto have = [&facts](const char* predicate) {
         return test_predicate(parsed(predicate), facts).why->detail.at("have");
     };
@@ -129,22 +129,49 @@ TEST(PredicatesOfVideos, NameTheFormatsThatAreThere) {
     EXPECT_TRUE(have("video.encode=av1").is_null());
 }
 
+/// Whether the second GPU decodes VP9 and encodes HEVC, with these further entries.
+std::pair<Truth, Truth> with_entries(const std::vector<VideoEntry>& entries) {
+    auto report = machine();
+    for (const auto& entry : entries)
+        report.gpus[1].apis["vaapi"].device["video"].push_back(to_value(entry));
+    const Facts facts{{.report = report, .gpu = &report.gpus[1]}};
+    EXPECT_EQ(test_predicate(parsed("video.decode=av1"), facts).truth, Truth::True);
+    return {test_predicate(parsed("video.decode=vp9"), facts).truth,
+            test_predicate(parsed("video.encode=hevc"), facts).truth};
+}
+
+TEST(PredicatesOfVideos, AreUnknownIfAnEntryMayMeanThem) {
+    constexpr auto kDecode = VideoDirection::Decode;
+    const VideoEntry whole{.direction = kDecode, .codec = "h264", .profile = "main", .bits = 8U};
+    auto without_bits = whole;
+    without_bits.bits.reset();
+    const VideoEntry of_unknown_profile{.direction = kDecode, .name = "99/VAEntrypointVLD"};
+    const VideoEntry without_direction{.name = "99/VAEntrypointFEI"};
+    EXPECT_EQ(with_entries({whole, without_direction}), std::pair(Truth::False, Truth::False));
+    EXPECT_EQ(with_entries({without_bits}), std::pair(kUnknown, Truth::False));
+    EXPECT_EQ(with_entries({of_unknown_profile}), std::pair(kUnknown, Truth::False));
+    // machine() has two entries.
+    EXPECT_EQ(with_entries(std::vector(kMaxVideoEntries - 3, whole)),
+              std::pair(Truth::False, Truth::False));
+    EXPECT_EQ(with_entries(std::vector(kMaxVideoEntries - 2, whole)),
+              std::pair(kUnknown, kUnknown));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Videos,
     Predicates,
     ::testing::Values(
-        Row{"Codec", "video.decode=av1", Truth::True},
-        Row{"Profile", "video.decode=av1-main", Truth::True},
-        Row{"Bits", "video.decode=av1-10bit", Truth::True},
-        Row{"ProfileAndBits", "video.decode=av1-main-10bit", Truth::True},
-        Row{"OneOfSeveral", "video.decode=hevc|av1-8bit", Truth::True},
-        Row{"AnyProfileOfACodec", "video.decode=av1-*", Truth::True},
-        Row{"OtherBits", "video.decode=av1-main-12bit", Truth::False, "requirement-unmet"},
-        Row{"OtherCodec", "video.decode=hevc", Truth::False, "requirement-unmet"},
-        Row{"NoCodec", "video.decode!=hevc", Truth::True},
-        Row{"OtherDirection", "video.encode=av1", Truth::False, "requirement-unmet"},
-        Row{"OfAGpuThatNoApiReported", "video.decode=av1", kUnknown, "requirement-unknown",
-            On::Amd},
+        Row{"Codec", "video.decode=av1", Truth::True, "", On::Amd},
+        Row{"Profile", "video.decode=av1-main", Truth::True, "", On::Amd},
+        Row{"Bits", "video.decode=av1-10bit", Truth::True, "", On::Amd},
+        Row{"ProfileAndBits", "video.decode=av1-main-10bit", Truth::True, "", On::Amd},
+        Row{"OneOfSeveral", "video.decode=hevc|av1-8bit", Truth::True, "", On::Amd},
+        Row{"AnyProfileOfACodec", "video.decode=av1-*", Truth::True, "", On::Amd},
+        Row{"OtherBits", "video.decode=av1-main-12bit", Truth::False, "requirement-unmet", On::Amd},
+        Row{"OtherCodec", "video.decode=hevc", Truth::False, "requirement-unmet", On::Amd},
+        Row{"NoCodec", "video.decode!=hevc", Truth::True, "", On::Amd},
+        Row{"OtherDirection", "video.encode=av1", Truth::False, "requirement-unmet", On::Amd},
+        Row{"OfAGpuThatNoApiReported", "video.decode=av1", kUnknown, "requirement-unknown"},
         Row{"OfNoGpuAtAll", "video.decode=av1", Truth::False, "requirement-unmet", On::None}),
     support::case_name);
 
