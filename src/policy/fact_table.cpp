@@ -384,6 +384,14 @@ KnownWords vulkan_extensions(const Gpu& gpu) {
     return words_at(gpu, "extensions");
 }
 
+/// Whether the GPU may have NVDEC and NVENC, which gpuprobe does not probe. nvidia-vaapi-driver
+/// reports some of the formats that NVDEC decodes, and none that NVENC encodes.
+bool has_unprobed_video(const Gpu& gpu) {
+    const auto& cuda = info_of(Api::Cuda);
+    return gpu.vendor == cuda.vendor &&
+           (!gpu.driver.name || is_vendors_own(cuda.vendor, *gpu.driver.name));
+}
+
 /// What the GPU can do with videos in that direction, in the words of video_words(); unknown if no
 /// API reports it. A word that is not in the set is unknown if an entry does not have all of its
 /// words: its profile is one that gpuprobe does not know, or the driver did not report the bits.
@@ -393,7 +401,7 @@ KnownWords video(const Gpu& gpu) {
     if (!entries)
         return KnownWords::unknown();
     std::vector<std::string> words;
-    bool is_complete = entries->size() < kMaxVideoEntries;
+    bool is_complete = entries->size() < kMaxVideoEntries && !has_unprobed_video(gpu);
     for (const auto& entry : *entries) {
         if (entry.direction != direction)
             continue;

@@ -129,6 +129,21 @@ TEST(PredicatesOfVideos, NameTheFormatsThatAreThere) {
     EXPECT_TRUE(have("video.encode=av1").is_null());
 }
 
+/// NVENC is not probed yet.
+TEST(PredicatesOfVideos, AreUnknownIfNvidiasVaDriverDoesNotListThem) {
+    auto report = machine();
+    auto& nvidia = report.gpus[0];
+    nvidia.apis["vaapi"].device["video"] = report.gpus[1].apis["vaapi"].device["video"];
+    for (const auto& [driver, expected] :
+         {std::pair{"nvidia", kUnknown}, std::pair{"nouveau", Truth::False}}) {
+        nvidia.driver.name = driver;
+        const Facts facts{{.report = report, .gpu = &nvidia}};
+        EXPECT_EQ(test_predicate(parsed("video.decode=av1"), facts).truth, Truth::True);
+        EXPECT_EQ(test_predicate(parsed("video.encode=hevc"), facts).truth, expected) << driver;
+        EXPECT_EQ(test_predicate(parsed("video.decode=hevc"), facts).truth, expected) << driver;
+    }
+}
+
 /// Whether the second GPU decodes VP9 and encodes HEVC, with these further entries.
 std::pair<Truth, Truth> with_entries(const std::vector<VideoEntry>& entries) {
     auto report = machine();
