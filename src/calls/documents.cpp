@@ -144,7 +144,7 @@ Result<TermAnswer> tested(const std::vector<std::string>& terms,
     TermAnswer answer{.generation = report.generation};
     // A term about the machine has one result. Any other term has one result for each GPU.
     for (const auto& text : terms) {
-        const auto parsed = parse_predicate(text);
+        const auto parsed = requested_predicate(text);
         if (!parsed)
             return Error{ErrorCode::InvalidRequest,
                          scrubbed(text, kMaxName) + ": " + parsed.error().text};

@@ -139,7 +139,7 @@ Status force(const SelectRequest& request, SelectQuestion& question) {
 /// Checks and takes the predicates of the request.
 Status require(const SelectRequest& request, SelectQuestion& question) {
     for (const auto& text : request.require) {
-        auto predicate = parse_predicate(text);
+        auto predicate = requested_predicate(text);
         if (!predicate)
             return refused("require", text, predicate.error().text);
         question.require.push_back(std::move(predicate).value());

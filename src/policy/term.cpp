@@ -389,6 +389,10 @@ bool is_architecture(FactId fact) {
     return fact == FactId::ComputeCapability || fact == FactId::Gfx || fact == FactId::IntelIp;
 }
 
+bool is_about_video(FactId fact) {
+    return fact == FactId::VideoDecode || fact == FactId::VideoEncode;
+}
+
 /// The formats of the codecs that the term names, "hevc-main10-10bit"; if the GPU has none of these
 /// codecs, the codecs that it has. A GPU has too many formats to show all of them.
 Value shown_video(const Term& term, const Gpu& gpu) {
@@ -415,8 +419,8 @@ Value shown_video(const Term& term, const Gpu& gpu) {
 Reason failure(const Term& term, const Facts& facts) {
     const auto& fact = facts.at(term.fact);
     const auto& row = row_of(term.fact);
-    const bool is_video = term.fact == FactId::VideoDecode || term.fact == FactId::VideoEncode;
-    const auto have = is_video && facts.gpu() ? shown_video(term, *facts.gpu()) : shown(fact);
+    const auto have =
+        is_about_video(term.fact) && facts.gpu() ? shown_video(term, *facts.gpu()) : shown(fact);
     if (is_floor(term.relation) && !have.is_null() && row.scope == FactScope::Gpu)
         if (const auto* size = std::get_if<Fact<Bytes>>(&fact))
             return memory_reason(term, *size, *facts.gpu());
@@ -773,6 +777,9 @@ Result<Term> fact_term(const TermText& text) {
         term.relation = term.relation == Relation::Equals ? Relation::Is : Relation::IsNot;
     }
     term.need = TRY(need_from(text, row->type));
+    if (is_about_video(row->id))
+        for (auto& word : std::get<Words>(term.need))
+            word = video_word(word);
     return term;
 }
 
@@ -823,6 +830,19 @@ Result<Predicate> parse_predicate(std::string_view text) {
     Predicate predicate{.text = std::string{text}, .takes_doubt = alternatives.takes_doubt};
     for (const auto& one : alternatives.terms)
         predicate.alternatives.push_back(TRY(fact_term(one)));
+    return predicate;
+}
+
+Result<Predicate> requested_predicate(std::string_view text) {
+    auto predicate = TRY(parse_predicate(text));
+    auto about_video = predicate;
+    std::erase_if(about_video.alternatives,
+                  [](const Term& term) { return !is_about_video(term.fact); });
+    if (const auto problem = unlisted_word(about_video); !problem.empty()) {
+        const auto meant = did_you_mean(problem.word, problem.known);
+        return refused(scrubbed(problem.word, 64) + ": unknown video format" +
+                       (meant.empty() ? "" : "; " + meant));
+    }
     return predicate;
 }
 

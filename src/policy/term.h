@@ -148,6 +148,9 @@ struct Predicate {
 };
 /// Errors: InvalidRequest with an explanation.
 Result<Predicate> parse_predicate(std::string_view text);
+/// The same for a predicate in a request. Video formats that gpuprobe does not know are errors,
+/// too: no GPU would have a misspelled one.
+Result<Predicate> requested_predicate(std::string_view text);
 /// The error in a predicate; nullopt if it is valid.
 std::optional<std::string> predicate_problem(std::string_view text);
 /// Whether every fact in the predicate is about the machine and not about a GPU.

@@ -2,6 +2,8 @@
 #include "report/video.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "report/fact_key.h"
 #include "report/report.h"
@@ -18,6 +20,21 @@ std::vector<std::string> video_words(const VideoEntry& entry) {
     for (std::size_t i = 0, plain = words.size(); entry.bits && i < plain; ++i)
         words.push_back(words[i] + "-" + std::to_string(*entry.bits) + "bit");
     return words;
+}
+
+std::string video_word(std::string_view word) {
+    // Further names of codecs: those of the standards, and those of FFmpeg.
+    constexpr auto kNames =
+        std::to_array<std::pair<std::string_view, std::string_view>>({{"avc", "h264"},
+                                                                      {"h265", "hevc"},
+                                                                      {"h266", "vvc"},
+                                                                      {"mjpeg", "jpeg"},
+                                                                      {"mpeg2video", "mpeg2"}});
+    const auto codec = word.substr(0, word.find_first_of("-*"));
+    const auto* found =
+        std::ranges::find(kNames, codec, &std::pair<std::string_view, std::string_view>::first);
+    return std::string{found == kNames.end() ? codec : found->second}.append(
+        word.substr(codec.size()));
 }
 
 std::vector<std::string> all_video_words() {

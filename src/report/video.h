@@ -106,6 +106,8 @@ constexpr const VideoProfile& video_profile(std::string_view codec, std::string_
 /// The words by which a term can name the format: "av1", "av1-main", "av1-10bit" and
 /// "av1-main-10bit". Empty without a codec.
 std::vector<std::string> video_words(const VideoEntry& entry);
+/// A word of a term with the name of the codec that the reports have: "hevc-main" for "h265-main".
+std::string video_word(std::string_view word);
 /// The words of every format in kVideoProfiles, sorted.
 std::vector<std::string> all_video_words();
 

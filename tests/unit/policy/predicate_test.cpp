@@ -129,6 +129,22 @@ TEST(PredicatesOfVideos, NameTheFormatsThatAreThere) {
     EXPECT_TRUE(have("video.encode=av1").is_null());
 }
 
+TEST(PredicatesOfVideos, KnowTheNamesOfTheStandards) {
+    EXPECT_EQ(parsed("video.decode=h265-main10|avc|mjpeg*").alternatives.front().need,
+              parsed("video.decode=hevc-main10|h264|jpeg*").alternatives.front().need);
+}
+
+TEST(PredicatesOfVideos, AreRefusedInARequestIfTheFormatIsUnknown) {
+    for (const auto* good : {"video.decode=h265", "video.encode!=av1-main-10bit",
+                             "video.decode=av1-*", "vendor=other or video.decode=vp9"})
+        EXPECT_TRUE(requested_predicate(good)) << good;
+    EXPECT_EQ(requested_predicate("video.decode=hevc-main-16bit").error().text.substr(0, 37),
+              "hevc-main-16bit: unknown video format");
+    EXPECT_EQ(requested_predicate("video.encode=hecv").error().text,
+              "hecv: unknown video format; did you mean 'hevc'?");
+    EXPECT_FALSE(requested_predicate("vendor=amd or video.decode=divx"));
+}
+
 /// NVENC is not probed yet.
 TEST(PredicatesOfVideos, AreUnknownIfNvidiasVaDriverDoesNotListThem) {
     auto report = machine();
