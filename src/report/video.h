@@ -43,16 +43,23 @@ RECORD_MEMBERS(VideoEntry, direction, codec, profile, bits, chroma, max_width, m
 /// The most entries that an API reports about a GPU. A list of this length may have been cut.
 constexpr std::size_t kMaxVideoEntries = 512;
 
-/// A profile of a codec, and the bits of a sample that its streams can have.
+/// A profile of a codec, and the samples that its streams can have.
 struct VideoProfile {
     std::string_view codec = {};
     std::string_view profile = {};  ///< empty for a codec without profiles
-    std::uint32_t least_bits = 8;
+    std::uint32_t least_bits = 8;   ///< of a sample
     std::uint32_t most_bits = 8;
+    std::string_view chroma = "4:2:0";  ///< all of the profile's, separated by spaces
 };
 
+/// Chroma formats of several profiles.
+inline constexpr std::string_view kUpTo420 = "4:0:0 4:2:0";
+inline constexpr std::string_view kUpTo422 = "4:0:0 4:2:0 4:2:2";
+inline constexpr std::string_view kUpTo444 = "4:0:0 4:2:0 4:2:2 4:4:4";
+
 /// All profiles, by codec. Sources: ISO/IEC 13818-2 and 14496-2; ITU-T H.263, H.264, H.265 and
-/// H.266, "Profiles"; SMPTE 421M; RFC 6386; VP9 and AV1 bitstream specifications, "Profiles".
+/// H.266, "Profiles"; SMPTE 421M; RFC 6386; VP9 and AV1 bitstream specifications, "Profiles"; ITU-T
+/// T.81 with the sampling factors that decoders support.
 inline constexpr auto kVideoProfiles = std::to_array<VideoProfile>({
     {"mpeg2", "simple"},
     {"mpeg2", "main"},
@@ -63,35 +70,35 @@ inline constexpr auto kVideoProfiles = std::to_array<VideoProfile>({
     {"h264", "baseline"},
     {"h264", "constrained-baseline"},
     {"h264", "main"},
-    {"h264", "high"},
-    {"h264", "high10", 8, 10},
-    {"h264", "multiview-high"},
-    {"h264", "stereo-high"},
+    {"h264", "high", 8, 8, kUpTo420},
+    {"h264", "high10", 8, 10, kUpTo420},
+    {"h264", "multiview-high", 8, 8, kUpTo420},
+    {"h264", "stereo-high", 8, 8, kUpTo420},
     {"hevc", "main"},
     {"hevc", "main10", 8, 10},
-    {"hevc", "main12", 8, 12},
-    {"hevc", "main422-10", 8, 10},
-    {"hevc", "main422-12", 8, 12},
-    {"hevc", "main444"},
-    {"hevc", "main444-10", 8, 10},
-    {"hevc", "main444-12", 8, 12},
-    {"hevc", "scc-main"},
-    {"hevc", "scc-main10", 8, 10},
-    {"hevc", "scc-main444"},
-    {"hevc", "scc-main444-10", 8, 10},
-    {"vvc", "main10", 8, 10},
-    {"vvc", "multilayer-main10", 8, 10},
+    {"hevc", "main12", 8, 12, kUpTo420},
+    {"hevc", "main422-10", 8, 10, kUpTo422},
+    {"hevc", "main422-12", 8, 12, kUpTo422},
+    {"hevc", "main444", 8, 8, kUpTo444},
+    {"hevc", "main444-10", 8, 10, kUpTo444},
+    {"hevc", "main444-12", 8, 12, kUpTo444},
+    {"hevc", "scc-main", 8, 8, kUpTo420},
+    {"hevc", "scc-main10", 8, 10, kUpTo420},
+    {"hevc", "scc-main444", 8, 8, kUpTo444},
+    {"hevc", "scc-main444-10", 8, 10, kUpTo444},
+    {"vvc", "main10", 8, 10, kUpTo420},
+    {"vvc", "multilayer-main10", 8, 10, kUpTo420},
     {"vc1", "simple"},
     {"vc1", "main"},
     {"vc1", "advanced"},
     {"vp8", ""},
     {"vp9", "profile0"},
-    {"vp9", "profile1"},
+    {"vp9", "profile1", 8, 8, "4:2:2 4:4:4"},
     {"vp9", "profile2", 10, 12},
-    {"vp9", "profile3", 10, 12},
-    {"av1", "main", 8, 10},
-    {"av1", "high", 8, 10},
-    {"jpeg", "baseline"},
+    {"vp9", "profile3", 10, 12, "4:2:2 4:4:4"},
+    {"av1", "main", 8, 10, kUpTo420},
+    {"av1", "high", 8, 10, "4:0:0 4:2:0 4:4:4"},
+    {"jpeg", "baseline", 8, 8, "4:0:0 4:1:1 4:2:0 4:2:2 4:4:4"},
 });
 
 /// The row of a profile. For constant arguments, a profile without a row does not compile.

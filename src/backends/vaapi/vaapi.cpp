@@ -14,6 +14,7 @@
 #include "backends/texts.h"
 #include "base/files.h"
 #include "base/record.h"
+#include "base/word_list.h"
 
 namespace gpuprobe::backends {
 
@@ -93,7 +94,7 @@ constexpr auto kEntrypoints = std::to_array<Entrypoint>({
     {VAEntrypointProtectedContent, "VAEntrypointProtectedContent", {}},
 });
 
-/// A surface format. RGB formats are left out: no codec stores RGB samples.
+/// A surface format. RGB formats are left out: `chroma` has no word for them.
 struct Format {
     std::uint32_t bit = 0;
     std::string_view chroma = {};
@@ -146,8 +147,11 @@ std::vector<VideoEntry> entries_of(int profile, int entrypoint, const Limits& li
         entry.profile = row->profile;
     std::vector<VideoEntry> entries;
     for (const auto& format : kFormats) {
-        // Drivers also list formats that they convert to: 8-bit surfaces for a profile of 10 bits.
-        const bool is_of_profile = format.bits >= row->least_bits && format.bits <= row->most_bits;
+        // Drivers also list formats that they convert to: 8-bit surfaces for a profile of 10 bits,
+        // or 4:2:2 for a profile of 4:2:0.
+        const bool is_of_profile = format.bits >= row->least_bits &&
+                                   format.bits <= row->most_bits &&
+                                   has_word(row->chroma, format.chroma);
         if ((limits.formats.value_or(0) & format.bit) == 0 || !is_of_profile)
             continue;
         entries.push_back(entry);

@@ -43,6 +43,14 @@ TEST(VaEntries, AreOneForEachFormatOfTheProfile) {
     EXPECT_EQ(bits_of(entries_of(VAProfileHEVCMain, kDecode, {.formats = kBoth})), Bits{8})
         << "this profile has no streams of 10 bits";
     EXPECT_EQ(bits_of(entries_of(VAProfileVP9Profile2, kDecode, {.formats = kBoth})), Bits{10});
+    constexpr auto kTwo = VA_RT_FORMAT_YUV422 | VA_RT_FORMAT_YUV444;
+    EXPECT_EQ(
+        entries_of(VAProfileH264Main, kDecode, {.formats = kTwo | VA_RT_FORMAT_YUV420}).size(), 1U)
+        << "all streams of this profile are 4:2:0";
+    EXPECT_EQ(entries_of(VAProfileHEVCMain444, kDecode, {.formats = kTwo}).size(), 2U);
+    const auto converted = entries_of(VAProfileH264Main, kDecode, {.formats = kTwo});
+    ASSERT_EQ(converted.size(), 1U);
+    EXPECT_EQ(converted[0].chroma, std::nullopt);
     const auto jpeg =
         entries_of(VAProfileJPEGBaseline, kDecode,
                    {.formats = VA_RT_FORMAT_YUV420 | VA_RT_FORMAT_YUV422 | VA_RT_FORMAT_RGB32});
