@@ -109,6 +109,11 @@ bool may_compute(const Gpu& gpu, const ApiInfo& computing) {
            has_reason_with(backend->second.reasons, ReasonTraits::WorthATrial);
 }
 
+/// Whether the device runs with NVIDIA's kernel driver.
+bool runs_cuda(const HardwareDevice& device) {
+    return device.driver && has_word(info_of(Api::Cuda).kernel_drivers, *device.driver);
+}
+
 }  // namespace
 
 std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const Machine& machine) {
@@ -118,9 +123,14 @@ std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const M
     if (known.is_software || target.api == kCpuApi)
         return devices;
     const bool opens_one_node = has_render_nodes(target.api);
+    // nvidia-vaapi-driver calls cuInit(), which opens all GPUs of NVIDIA's kernel driver.
+    const bool opens_cuda =
+        opens_one_node && std::ranges::any_of(machine.devices, [&](const HardwareDevice& device) {
+            return has_node(device, target.driver) && runs_cuda(device);
+        });
     const auto is_served = [&](const HardwareDevice& device) {
         if (opens_one_node)
-            return has_node(device, target.driver);
+            return has_node(device, target.driver) || (opens_cuda && runs_cuda(device));
         return known.vendor.empty() || (device.vendor_id && vendor_of(device) == known.vendor);
     };
     for (const auto& device : machine.devices)

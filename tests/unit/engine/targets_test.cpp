@@ -7,6 +7,7 @@
 namespace gpuprobe::engine {
 namespace targets_test {
 
+/// A laptop with an Intel GPU, an NVIDIA GPU, and another NVIDIA GPU in a dock.
 Machine hybrid_laptop(const char* nvidia_status) {
     Machine machine;
     machine.devices = {HardwareDevice{.id = "pci:0000:00:02.0",
@@ -18,7 +19,12 @@ Machine hybrid_laptop(const char* nvidia_status) {
                                       .vendor_id = "10de",
                                       .driver = "nvidia",
                                       .runtime_status = nvidia_status,
-                                      .nodes = {DeviceNode{.path = "/dev/dri/renderD129"}}}};
+                                      .nodes = {DeviceNode{.path = "/dev/dri/renderD129"}}},
+                       HardwareDevice{.id = "pci:0000:02:00.0",
+                                      .vendor_id = "10de",
+                                      .driver = "nvidia",
+                                      .runtime_status = "active",
+                                      .nodes = {DeviceNode{.path = "/dev/dri/renderD130"}}}};
     return machine;
 }
 
@@ -53,7 +59,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NotBySysman", "level_zero_sysman", "", false},
         Case{"NotByDrmWhichAsksEachNode", "drm", "", false},
         Case{"NotByTheVaDriverOfAnotherNode", "vaapi", "/dev/dri/renderD128", false},
-        Case{"ByTheVaDriverOfItsNode", "vaapi", "/dev/dri/renderD129", true}),
+        Case{"ByTheVaDriverOfItsNode", "vaapi", "/dev/dri/renderD129", true},
+        Case{"ByTheVaDriverOfAnotherNvidia", "vaapi", "/dev/dri/renderD130", true}),
     support::case_name);
 
 TEST(AnActiveGpu, IsWokenByNothing) {
