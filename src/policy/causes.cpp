@@ -81,7 +81,7 @@ Result<Condition> condition_from(std::string_view text) {
         auto& into = condition.clauses.emplace_back();
         into.takes_doubt = alternatives.takes_doubt;
         for (const auto& one : alternatives.terms)
-            // A dot in the name distinguishes a path from a fact, except for facts about videos.
+            // A dot in the name distinguishes a path from a fact, except for video facts.
             if (one.name.find('.') != std::string_view::npos && !find_fact(one.name))
                 into.alternatives.emplace_back(TRY(term_from(one)));
             else

@@ -59,7 +59,7 @@ std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu) {
             continue;
         if (!found)
             found.emplace();
-        // An entry that is not one is skipped: a capture can contain anything.
+        // Malformed entries are skipped, because a capture can contain anything.
         for (const auto& item : *entries)
             if (auto entry = record_from<VideoEntry>(item))
                 found->push_back(*std::move(entry));

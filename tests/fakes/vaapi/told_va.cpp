@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A VA driver that reports what the file beside it says (the library's path with .json in place of
-// .so): {"DEVICE NUMBER": node} or {"*": node}, by the number of the opened node ("1:3"). A node is
+// A VA driver that reports the content of the file next to it (the library's path with .json
+// instead of .so): {"DEVICE NUMBER": node} or {"*": node}, by the number of the opened node
+// ("1:3"). A node has this form:
 //   {"vendor": text,
 //    "profiles": [[profile, [[entrypoint, {attribute: value}], …]], …],
 //    "counts": {"profiles": number, "entrypoints": number, "max": number},
 //    "fail": {"init" | "profiles" | "entrypoints" | "attributes": status | "crash" | "hang"}}
-// `counts` replaces the true counts in the driver's answers, and the capacities that it announces.
+// `counts` replaces the real counts in the driver's answers, and the capacities that it announces.
 // Source: libva 2.17, va_backend.h.
 #include <algorithm>
 #include <cstddef>
@@ -26,8 +27,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What the file says about the node of this driver.
-Json told;  // NOLINT: a driver has no other place for its state until it is initialized
+/// The file's description of the node that this driver opened.
+Json told;  // NOLINT: a driver cannot keep its state elsewhere before it is initialized
 
 Json read_file(const std::string& number) {
     Dl_info here{};
@@ -39,7 +40,7 @@ Json read_file(const std::string& number) {
     return all.contains(number) ? all.at(number) : all.at("*");
 }
 
-/// Does what the file says of a place: nothing, an error, death, or no end.
+/// Behaves as the file describes for this place: succeeds, fails, crashes or hangs.
 VAStatus reached(std::string_view place) {
     const auto failures = told.value("fail", Json::object());
     const auto failure = failures.find(place);
@@ -52,12 +53,12 @@ VAStatus reached(std::string_view place) {
     return failure->get<VAStatus>();
 }
 
-/// The count that the file says, or the true one.
+/// The count in the file, otherwise the real one.
 int count_of(std::string_view what, std::size_t real) {
     return told.value("counts", Json::object()).value(what, static_cast<int>(real));
 }
 
-/// The items of that profile; null if the driver does not list it.
+/// The profile's entry points; null if the driver does not list the profile.
 const Json* entrypoints_of(VAProfile profile) {
     for (const auto& row : told.at("profiles"))
         if (row.at(0) == static_cast<int>(profile))
@@ -100,7 +101,7 @@ VAStatus terminate(VADriverContextP) {
     return VA_STATUS_SUCCESS;
 }
 
-/// In the place of every other function.
+/// Replaces all functions that the driver does not implement.
 VAStatus unimplemented() {
     return VA_STATUS_ERROR_UNIMPLEMENTED;
 }
@@ -109,7 +110,7 @@ VAStatus unimplemented() {
 
 extern "C" __attribute__((visibility("default"))) VAStatus __vaDriverInit_1_0(VADriverContextP);
 
-// libva searches for this name, or for that of a later minor version.
+// libva looks up this name after the names for later minor versions of its interface.
 VAStatus __vaDriverInit_1_0(VADriverContextP context) {
     const auto* const drm = static_cast<drm_state*>(context->drm_state);
     struct stat info = {};

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines with render nodes and VA drivers of our own where there is no GPU.
+"""Simulates machines with GPUs, render nodes and our own VA drivers.
 
 A program sees such a machine in a mount namespace: /sys describes the GPUs, and each render node is a harmless device of
-the kernel under another name. libva asks a node for its kernel driver only if LIBVA_DRIVER_NAME is not set.
+the kernel, such as /dev/null, under another name. LIBVA_DRIVER_NAME is set, so that libva does not query the kernel driver
+of the node.
 """
 import json
 import os
@@ -16,19 +17,19 @@ import unittest
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 FAKES = pathlib.Path(os.environ["GPUPROBE_FAKES"])
 DRIVER = FAKES / "vaapi/told_drv_video.so"
-# The devices that the render nodes are, and their numbers. libdrm recognizes a render node by its minor number.
+# The devices that act as render nodes, and their numbers. libdrm recognizes a render node by its minor number.
 DEVICES = (("null", "1:3"), ("zero", "1:5"), ("full", "1:7"))
 NODES = ("renderD3", "renderD5", "renderD7")
 # Attributes of VA-API: VAConfigAttribRTFormat, …MaxPictureWidth, …MaxPictureHeight.
 FORMAT, WIDTH, HEIGHT = "0", "18", "19"
 
-# Covers /sys and /dev, and starts the rest there.
+# Mounts the machine's /sys and /dev, and runs the remaining arguments as a command.
 START = """folder=$1; shift
 for node in null zero full random urandom; do touch "$folder/dev/$node" && mount --bind "/dev/$node" "$folder/dev/$node" || exit 125; done
 for node in $1; do touch "$folder/dev/dri/${node%=*}" && mount --bind "/dev/${node#*=}" "$folder/dev/dri/${node%=*}" || exit 125; done; shift
 mount --bind "$folder/sys" /sys && mount --rbind "$folder/dev" /dev && exec "$@"
 """
-# The worker finds our drivers through its environment, which the launcher does not pass on.
+# The launcher does not pass its environment on, so this script sets the variables by which libva finds our driver.
 WORKER = """#!/bin/sh
 export LIBVA_DRIVERS_PATH={folder}/drivers LIBVA_DRIVER_NAME=told
 exec {bin}/gpuprobe-worker "$@"
@@ -41,7 +42,7 @@ def entry(entrypoint, formats=None, width=None, height=None):
 
 
 def needed():
-    """Skips the test with the reason if this machine cannot show a program another /sys."""
+    """Skips the test, with the reason, if this machine does not allow mount namespaces."""
     apart = subprocess.run(["unshare", *OPTIONS, "true"], capture_output=True, text=True, check=False)
     if apart.returncode != 0:
         raise unittest.SkipTest(f"no mount namespace: {apart.stderr.strip()}")
@@ -51,7 +52,7 @@ OPTIONS = ("--mount",) if os.geteuid() == 0 else ("--user", "--map-root-user", "
 
 
 class VaMachine:
-    """GPUs at 0000:03:00.0, 0000:04:00.0 …, each with the driver that a node of told_va.cpp describes."""
+    """A machine with GPUs at 0000:03:00.0, 0000:04:00.0 …, whose drivers behave as `nodes` describe (see told_va.cpp)."""
 
     def __init__(self, *nodes):
         needed()
@@ -87,7 +88,7 @@ class VaMachine:
         (sys / f"bus/pci/devices/{address}").symlink_to(f"../../../devices/pci0000:00/{address}")
 
     def tell(self, *nodes):
-        """Describes the drivers of the nodes, of which nothing may be cached: no package was installed."""
+        """Sets the behavior of the drivers. Deletes the cached answers, because no file of a package changes."""
         shutil.rmtree(self.folder / ".cache", ignore_errors=True)
         document = {number: node for (_, number), node in zip(DEVICES, nodes)}
         (self.folder / "drivers/told_drv_video.json").write_text(json.dumps(document), encoding="utf-8")
@@ -102,7 +103,7 @@ class VaMachine:
         shutil.rmtree(self.folder)
 
     def started(self, *command):
-        """The command that starts a program on this machine."""
+        """The command line that runs a command on this machine."""
         return ["unshare", *OPTIONS, "sh", "-c", START, "sh", str(self.folder), " ".join(self.nodes), *map(str, command)]
 
     def run(self, *command, **variables):
@@ -114,7 +115,7 @@ class VaMachine:
         return self.run(BIN / "gpuprobectl", "--direct", f"--worker={self.worker}", *words)
 
     def vainfo(self, index):
-        """The pairs (profile, entry point) of Debian's vainfo, in its words; None if it gives no answer."""
+        """The pairs (profile, entry point) that Debian's vainfo prints; None if vainfo fails."""
         done = self.run("vainfo", "--display", "drm", "--device", f"/dev/dri/{NODES[index]}",
                         LIBVA_DRIVERS_PATH=str(self.folder / "drivers"), LIBVA_DRIVER_NAME="told")
         if done.returncode != 0:

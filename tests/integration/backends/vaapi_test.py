@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vaapi against VA drivers of our own, through the libva of this machine. Debian's vainfo is the judge."""
+"""Tests the vaapi backend with our own VA drivers and the installed libva, and compares it with Debian's vainfo."""
 import ctypes
 import json
 import random
@@ -28,7 +28,7 @@ EMPTY = {"vendor": "a driver that knows nothing", "profiles": []}
 
 class Case(unittest.TestCase):
     def views(self, machine):
-        """{GPU: its view of vaapi}"""
+        """The view of vaapi of each GPU, by the GPU's id."""
         done = machine.ask("describe", "-j")
         self.assertEqual(done.returncode, 0, done.stderr)
         return {gpu["id"]: gpu["apis"]["vaapi"] for gpu in json.loads(done.stdout)["gpus"]}
@@ -128,7 +128,7 @@ class VaApi(Case):
 
 
 class BadVaDrivers(Case):
-    """One driver of a machine does wrong, and the answers about the other GPU are whole."""
+    """One VA driver misbehaves. The answers about the other GPU stay complete."""
 
     def bad(self, outcome, **fail):
         with VaMachine({**FULL, "fail": fail}, FULL) as machine:
@@ -166,7 +166,7 @@ class BadVaDrivers(Case):
 
 
 def made_up(seed):
-    """A driver with profiles, entry points, formats and sizes at random; some are newer than any libva."""
+    """A driver with random profiles, entry points, formats and sizes; some of them are newer than any libva."""
     dice = random.Random(seed)
     profiles = dice.sample([*range(-1, 39), 99], dice.randint(1, 30))
     known = [VLD, 2, 3, 4, 5, SLICE, PICTURE, LOW_POWER, PROCESS, 11, 12, 13, 14]
@@ -182,10 +182,10 @@ def twice(node):
 
 
 class EqualToVainfo(Case):
-    """The entries are those of Debian's vainfo."""
+    """The entries are the same as the ones that Debian's vainfo prints."""
 
     def names(self, entries):
-        """The pairs in the words of vainfo, which has no name for a profile that libva's vaProfileStr() does not know."""
+        """The pairs as vainfo prints them. It prints no name for profiles that libva's vaProfileStr() does not know."""
         libva = ctypes.CDLL("libva.so.2")
         libva.vaProfileStr.restype = ctypes.c_char_p
         known = {libva.vaProfileStr(number).decode() for number in range(-1, 100)}
