@@ -86,7 +86,7 @@ class VaApi(Case):
         self.assertIn({"call": "vaInitialize", "code": OPERATION_FAILED},
                       [reason["detail"] for reason in view["reasons"] if reason["code"] == "api-refused"])
 
-    def test_tells_a_driver_that_libva_refuses_from_none(self):
+    def test_distinguishes_a_refused_driver_from_a_missing_one(self):
         def fail(machine):
             machine.tell({**FULL, "fail": {"init": UNKNOWN}})
 
