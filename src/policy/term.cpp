@@ -393,6 +393,14 @@ bool is_about_video(FactId fact) {
     return fact == FactId::VideoDecode || fact == FactId::VideoEncode;
 }
 
+/// The reason code for a fact that is below a minimum or above a maximum; empty if there is none.
+std::string_view bound_code(const Term& term) {
+    const auto& row = row_of(term.fact);
+    return is_floor(term.relation)     ? row.too_low
+           : is_ceiling(term.relation) ? row.too_high
+                                       : std::string_view{};
+}
+
 /// The formats of the codecs that the term names, "hevc-main10-10bit"; if the GPU has none of these
 /// codecs, the codecs that it has. A GPU has too many formats to show all of them.
 Value shown_video(const Term& term, const Gpu& gpu) {
