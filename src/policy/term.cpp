@@ -58,13 +58,17 @@ Truth word_is(const Term& term, const Fact<std::string>& fact) {
 }
 
 /// Evaluates Is and IsNot on a fact that is a list. Is holds if any word in the list matches. With
-/// an empty list, both are false.
+/// an empty list, both are false. An incomplete list without a match leaves both unknown.
 Truth some_word_is(const Term& term, const Fact<WordSet>& fact) {
     const auto& wanted = std::get<Words>(term.need);
-    return when_known(fact, [&](const WordSet& have) {
-        const bool is_any = std::ranges::any_of(
+    const auto has_any = [&wanted](const WordSet& have) {
+        return std::ranges::any_of(
             have.yes, [&wanted](const std::string& word) { return is_one_of(word, wanted); });
-        return !have.yes.empty() && is_any != (term.relation == Relation::IsNot);
+    };
+    if (fact.value && !fact.value->is_complete && !has_any(*fact.value))
+        return Truth::Unknown;
+    return when_known(fact, [&](const WordSet& have) {
+        return !have.yes.empty() && has_any(have) != (term.relation == Relation::IsNot);
     });
 }
 
