@@ -495,7 +495,8 @@ Status take_every(Arguments& arguments, const std::string& word) {
 std::vector<Option> fleet_options() {
     return {
         {.names = "--allow-cpu",
-         .help = "with formats for another tool: accept a CPU variant although a GPU stays unused",
+         .help =
+             "with formats for another tool: accept a CPU variant even if this leaves a GPU unused",
          .take = put<&Arguments::fleet, &FleetArguments::allows_cpu>},
         {.names = "--output",
          .value = {.name = "FILE", .names = kFiles},

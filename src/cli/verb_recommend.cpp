@@ -429,7 +429,7 @@ Result<const Variant*> chosen_variant(const Manifest& manifest, const std::strin
         return found.front();
     return Error{ErrorCode::InvalidRequest,
                  phrase(found.empty() ? "the manifest has no variant '{name}'"
-                                      : "the manifest has several variants '{name}'",
+                                      : "the manifest has more than one variant named '{name}'",
                         {{"name", scrubbed(name, 64)}})};
 }
 
