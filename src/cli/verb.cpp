@@ -304,7 +304,7 @@ Status take_replay(Arguments& arguments, const std::string& word) {
     return Done{};
 }
 
-/// Options about how answers are printed.
+/// Options for printing answers.
 std::vector<Option> output_options() {
     return {
         {.names = "-j",
@@ -337,7 +337,7 @@ std::vector<Option> output_options() {
     };
 }
 
-/// Options about which daemon or machine answers.
+/// Options for choosing the daemon or the machine that answers.
 std::vector<Option> source_options() {
     return {
         {.names = "--socket",

@@ -156,7 +156,7 @@ Option all_option(std::string_view help);
 std::vector<Option> choice_options();
 /// Options that probe and bench share.
 std::vector<Option> trial_options();
-/// Options about variants, for recommend and export.
+/// Options for variants, shared by recommend and export.
 std::vector<Option> variant_options();
 /// The option --explain, which recommend has and export does not need.
 Option explain_variants_option();

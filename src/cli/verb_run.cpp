@@ -397,7 +397,7 @@ Status check_program(Arguments& arguments) {
 }
 
 /// The options of a choice that make sense for running a program. Options for other or imaginary
-/// machines, and options about how the answer is shown, are left out.
+/// machines, and options for showing the answer, are left out.
 std::vector<Option> options_of_a_start() {
     constexpr std::array<std::string_view, 5> kOthers = {"platform", "fake", "forbid-fake",
                                                          "explain", "include-rejected"};

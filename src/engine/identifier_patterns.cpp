@@ -146,8 +146,7 @@ Found long_number(const Place& place, std::size_t shortest) {
     if (length < (prefix == 0 ? shortest : std::min<std::size_t>(shortest, 9)) ||
         is_alnum(place.after(prefix + length)) || is_blank(digits))
         return std::nullopt;
-    // For two lengths the placeholder keeps the form, because words of these lengths are serial
-    // numbers and UUIDs.
+    // Words as long as a serial number or a UUID are replaced by a placeholder of the same form.
     if (length == kUniqueIdLength)
         return FoundIdentifier{.length = prefix + length,
                                .kept = prefix,

@@ -192,7 +192,8 @@ std::uint64_t rows_of(const Tensors& tensors, std::string_view name) {
     return found == tensors.end() ? 0 : std::min(found->second->rows, kMaxWidth);
 }
 
-/// Sets the sizes of attention: heads, gate, and the ranks and lengths of latent attention.
+/// Sets the attention parameters: the number of heads, the gate, and ranks and lengths for latent
+/// attention.
 void describe_attention(const Keys& keys,
                         const Tensors& tensors,
                         std::size_t layer,

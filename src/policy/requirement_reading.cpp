@@ -56,13 +56,13 @@ ReadProblem named(ReadProblem problem, const char* reason) {
     return problem;
 }
 
-/// Adds a term that is always false for an unknown predicate. Ignoring it would accept variants of
-/// a newer manifest whose requirements aren't met.
+/// For an unknown predicate, adds a term that is always false. Ignoring the predicate would accept
+/// variants of a newer manifest whose requirements aren't met.
 void add_unsupported(const std::string& name, Predicates& out) {
     out.terms.push_back({.relation = Relation::Never, .name = scrubbed(name, kMaxWord)});
 }
 
-/// Adds a term that is always false for an unknown member, or refuses the member. `known` contains
+/// For an unknown member, adds a term that is always false, or refuses the member. `known` contains
 /// the known members of the object.
 ReadProblem add_unknown_member(std::string_view object,
                                const std::string& key,
@@ -74,8 +74,8 @@ ReadProblem add_unknown_member(std::string_view object,
     return {};
 }
 
-/// Adds a term that is always false for an unknown word in a predicate, or refuses the word. A word
-/// that is not a label is an error. `rule` describes the known words.
+/// For an unknown word in a predicate, adds a term that is always false, or refuses the word. A
+/// word that is not a label is an error. `rule` describes the known words.
 ReadProblem lose_for(std::string_view key,
                      const std::string& word,
                      const std::string& rule,

@@ -367,7 +367,7 @@ std::optional<std::string> implied_name(const Subject& subject, const Host& host
 }
 
 /// NVML's record of the GPU, or of a GPU that may be identical. The record of another GPU suffices,
-/// because one kernel module serves all GPUs of a machine, so that they share its version.
+/// because one kernel module serves all GPUs of a machine, so they share its version.
 const ApiDevice* record_of_nvml(const Subject& subject) {
     if (const auto* claim = preferred_claim(subject, "nvml"))
         return &claim->device;

@@ -135,8 +135,8 @@ std::size_t SharedPool::total() const {
     return total_[0] + total_[1] + total_[2];
 }
 
-/// Whether the payer gets Limits::always. For strangers there is also a limit in total, because one
-/// person may use any number of stranger uids.
+/// Whether the payer gets Limits::always. All strangers together also have a limit, because one
+/// person may use any number of uids.
 bool SharedPool::is_always_granted(const Payer& payer) const {
     return payer.standing != Standing::Stranger ||
            total_[place_of(Standing::Stranger)] < 2 * limits_.all;

@@ -82,7 +82,7 @@ class Machine:
              f"--vulkan-drivers={self.manifests}", f"--opencl-vendors={self.folder}/none", f"--worker={BIN}/gpuprobe-worker"],
             stdin=subprocess.DEVNULL, stderr=(self.folder / "daemon.log").open("w"), cwd=self.folder)
         end = time.monotonic() + 60
-        # The socket exists shortly before the daemon listens on it.
+        # The socket appears slightly before the daemon starts to listen on it.
         while (done := self.ask("probe")).returncode != 0:
             if self.daemon.poll() is not None or time.monotonic() > end:
                 self.__exit__()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that docs/pictures/terminal.svg shows the current output for the machine of README's tour on a terminal of 112 columns, and
-that the pictures in docs/getting-started.md show what tests/system/quickstart recorded in tests/data/first_contact.
+"""Tests that docs/pictures/terminal.svg shows what gpuprobectl currently prints on a terminal with 112 columns for the machine that README's tour
+uses, and that the pictures in docs/getting-started.md show what tests/system/quickstart recorded in tests/data/first_contact.
 
 GPUPROBE_ACCEPT=1 draws the pictures again."""
 import os

@@ -14,7 +14,7 @@ ANSWERS = SOURCE / "tests/data/selection/applications"
 # Families of variants that are other names for a backend.
 BACKENDS = {"xpu": "sycl", "openvino": "opencl"}
 # Reasons that only `recommend` has, because they are about a build. A missing library may be installed together with
-# the build, so `recommend` gives advice.
+# the build, so `recommend` advises installing it instead of rejecting the build.
 OF_BUILDS = {"arch-not-in-build", "built-for-older", "cuda-version-unfit", "driver-too-old", "glibc-too-old", "library-missing",
              "other-libc", "ptx-needs-newer-driver", "rocm-version-unfit", "vulkan-feature-missing", "vulkan-too-old"}
 # Reasons for which `select` and `recommend` may answer differently: `select` does not choose a backend if a fact is

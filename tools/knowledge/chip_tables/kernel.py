@@ -115,7 +115,7 @@ def gfx_of_chips(linux):
 
 
 def unsupported_amd(linux):
-    """The ids that amdgpu rejects, which are all older chips since mach64."""
+    """The ids that amdgpu rejects, which are all older chips, back to mach64."""
     text = c_tables.without_comments(linux.read(DRIVERS["amdgpu"][0]))
     start = text.find("amdgpu_unsupported_pciidlist[]")
     return {int(word, 16) for word in re.findall(r"0x([0-9A-Fa-f]{4})", text[start:text.find("};", start)])}
