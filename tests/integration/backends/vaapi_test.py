@@ -146,7 +146,7 @@ class BadVaDrivers(Case):
         with VaMachine({**FULL, "fail": {"init": "crash"}}, FULL) as machine:
             (finding,) = [finding for finding in json.loads(machine.ask("doctor", "-j").stdout)["findings"]
                           if finding["id"] == "driver-crashed"]
-        self.assertIn("VA-API: the driver crashed", finding["sentence"])
+        self.assertIn("vaapi: the driver crashed", finding["sentence"])
         self.assertIn("then run gpuprobectl probe", finding["fix"])
         self.assertNotIn("manifest", finding["fix"])
 
