@@ -47,7 +47,7 @@ class Recommend(unittest.TestCase):
 
     def test_explains_in_sentences(self):
         done = ask("recommend", "torch", "--explain")
-        self.assertRegex(done.stdout, r"✗  rocm\S+ +not for NVIDIA GPUs\n")
+        self.assertRegex(done.stdout, r"✗  rocm\S+ +does not work on NVIDIA GPUs\n")
 
     def test_prints_names_alone(self):
         chain = ask("recommend", "torch", "--chain").stdout.splitlines()
@@ -84,7 +84,7 @@ class Recommend(unittest.TestCase):
         done = ask("recommend", "torch", "--force=rocm7.2")
         self.assertEqual(done.returncode, 0)
         self.assertIn("https://download.pytorch.org/whl/rocm7.2", done.stdout)
-        self.assertIn("not for NVIDIA GPUs", done.stderr)
+        self.assertIn("does not work on NVIDIA GPUs", done.stderr)
         document = json.loads(ask("-j", "recommend", "torch", "--force=rocm7.2").stdout)
         self.assertIs(document["forced"], True)
         self.assertEqual(ask("recommend", "torch", "--force=cu999").returncode, 2)
