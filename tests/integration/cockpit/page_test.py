@@ -145,7 +145,7 @@ class FourAlike(PageCase):
         self.unfold("install-candidates")
         answer = self.text("#install-answer")
         for words in ("✓ cu132 on 4 x NVIDIA H200", "https://download.pytorch.org/whl/cu132", "Then cu130, cu126, cu129, cu128, cu118, cpu, if that fails.",
-                      "rocm7.2\tROCm\tdoes not apply\tnot for NVIDIA GPUs"):
+                      "rocm7.2\tROCm\tdoes not apply\tdoes not work on NVIDIA GPUs"):
             self.assertIn(words, answer)
         self.take_picture("install", "#install")
         self.ask("choose", selector="#install-application", value="llama.cpp")
