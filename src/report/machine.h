@@ -119,7 +119,7 @@ struct Host {
     /// sandbox.
     std::optional<std::string> sandbox = {};
     std::optional<KernelSetup> setup = {};
-    /// Version of the Python to which /usr/bin/python3 leads, "3.11". Left out if unknown.
+    /// Version of the Python to which /usr/bin/python3 leads, "3.11".
     std::optional<std::string> python = {};
     bool operator==(const Host&) const = default;
 };
@@ -139,9 +139,6 @@ RECORD_MEMBERS(Host,
                sandbox,
                setup,
                python)
-constexpr auto forms_of(std::type_identity<Host>) {
-    return std::to_array<MemberForm>({{.key = "python", .is_optional = true}});
-}
 RECORD_DECLARE_CONVERSIONS(Host)
 
 /// One entry of an access control list beyond owner, owning group and others. Source: acl(5).

@@ -10,16 +10,7 @@
 
 namespace gpuprobe::inline report {
 
-Value to_value(const Host& host) {
-    auto value = base::to_value<Host>(host);
-    if (!host.python)
-        value.as_object()->pop_back();  // the last member
-    return value;
-}
-ReadProblem read_value(const Value& value, Host& out) {
-    return base::read_value<Host>(value, out);
-}
-
+RECORD_DEFINE_CONVERSIONS(Host)
 RECORD_DEFINE_CONVERSIONS(Gpu)
 RECORD_DEFINE_CONVERSIONS(Report)
 
