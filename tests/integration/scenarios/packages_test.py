@@ -20,7 +20,7 @@ class TsukuPackages(ScenarioCase):
     def assert_no_cuda(self, machine, vendor):
         answer = self.recommend(machine, "tsuku-llm")
         self.assertIn("vendor-mismatch", answer.why("cuda"))
-        self.assertIn(f"not for {vendor} GPUs", answer.text)
+        self.assertIn(f"does not work on {vendor} GPUs", answer.text)
 
     def test_T1_nvidia_takes_cuda(self):
         self.assert_asset(Machine().nvidia(), "amd64", "cuda", "cuda-runtime")
