@@ -136,7 +136,7 @@ private:
 
     [[nodiscard]] bool covers(const JudgedVariant& judged, Api api, const Gpu& gpu) const {
         const auto place = place_of(gpu);
-        if (!place || ((judged.covered | judged.possible) >> *place & 1U) == 0)
+        if (!place || (gpus_used(judged) >> *place & 1U) == 0)
             return false;
         const auto& alternatives = judged.variant->needs.devices;
         const auto is_of_api = [&](const Conjunction& alternative) {

@@ -31,6 +31,14 @@ struct JudgedVariant {
     int tier = 0;           ///< the variant's tier
     int priority = 0;       ///< the variant's priority
 };
+
+/// The set of GPUs on which the variant is used, in the form of `covered`: the GPUs on which it
+/// runs; if there are none, those on which it may run.
+inline std::uint64_t gpus_used(const JudgedVariant& judged) {
+    return judged.verdict == Verdict::Uncertain && judged.covered == 0 ? judged.possible
+                                                                       : judged.covered;
+}
+
 /// Whether a word in a request matches the variant.
 bool means(std::string_view word, const Variant& variant);
 

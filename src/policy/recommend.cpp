@@ -138,11 +138,9 @@ Result<RecommendRequest> recommend_request_from(const Value& object) {
 
 namespace {
 
-/// The ids of the GPUs on which the variant runs. If an uncertain variant has no such GPUs, the ids
-/// of the GPUs on which it may run.
+/// The ids of the GPUs on which the variant is used.
 std::vector<std::string> covered_ids(const JudgedVariant& judged, const MachineFacts& machine) {
-    const auto gpus = judged.verdict == Verdict::Uncertain && judged.covered == 0 ? judged.possible
-                                                                                  : judged.covered;
+    const auto gpus = gpus_used(judged);
     std::vector<std::string> ids;
     for (std::size_t i = 0; i < machine.gpus.size(); ++i)
         if ((gpus >> i & 1U) != 0)
