@@ -116,11 +116,10 @@ Status Service::admit(const std::string& sender) {
         return queue_.admit(admission_.payers.of(known->uid));
     // The sender is not identified yet, so only the number of calls can be limited.
     const auto waiting = callers_.waiting(sender);
-    const bool are_many = waiting >= kMaxUnknown && callers_.waiting() >= kMaxUnknownOfAll;
-    // The second check also covers calls that are answered while they are read.
-    if (are_many || connection_.untaken() >= kMaxUntaken)
+    if (waiting >= kMaxUnknown && callers_.waiting() >= kMaxUnknownOfAll)
         return Error{ErrorCode::TooManyRequests,
                      "too many calls before the bus identified the caller"};
+    TRY(queue_.admit_unidentified());
     // Request the identity now; calls that need the identity later wait for the same answer.
     if (waiting == 0)
         callers_.credentials_of(sender, [](const Result<bus::Credentials>&) {});

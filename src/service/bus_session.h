@@ -76,8 +76,6 @@ private:
     /// accepts such calls until all senders together reach kMaxUnknownOfAll.
     static constexpr std::size_t kMaxUnknown = 128;
     static constexpr std::size_t kMaxUnknownOfAll = 1024;
-    /// If the bus has not accepted this many answers, calls of unidentified senders are refused.
-    static constexpr std::size_t kMaxUntaken = 64;
 
     /// Whether a call of `sender` may be read. Requests the sender's identity from the bus once.
     Status admit(const std::string& sender);

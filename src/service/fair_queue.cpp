@@ -70,23 +70,36 @@ Status FairQueue::admit(const Payer& payer) {
     return Done{};
 }
 
+Status FairQueue::admit_unidentified() {
+    reads_unidentified_ = true;
+    untaken_before_ = untaken_();
+    // The answers to other callers do not count: they can be many while the bus is busy, and would
+    // then keep every new caller out.
+    if (unidentified_ >= kMaxUntakenOfUnidentified)
+        return Error{ErrorCode::TooManyRequests, "too many answers to new callers are pending"};
+    return Done{};
+}
+
 void FairQueue::spent(Duration time) {
+    // Answers that were added while the call was read belong to its caller.
+    const auto untaken = untaken_();
+    const auto added = untaken - std::min(untaken, untaken_before_);
+    if (std::exchange(reads_unidentified_, false))
+        unidentified_ += added;
     const auto payer = std::exchange(admitted_, std::nullopt);
     const auto reader = payer ? readers_.find(payer->id) : readers_.end();
     if (reader == readers_.end())
         return;
     reader->second.used += time;
+    reader->second.untaken += added;
     if (payer->standing == Standing::Stranger)
         strangers_.used += time;
-    // Answers that were added while the call was read belong to this payer.
-    const auto untaken = untaken_();
-    if (untaken > untaken_before_)
-        reader->second.untaken += untaken - untaken_before_;
 }
 
 void FairQueue::go_on() {
     for (auto& [payer, reader] : readers_)
         reader.untaken = 0;
+    unidentified_ = 0;
     is_first_ = true;
     schedule();
 }

@@ -35,6 +35,8 @@ public:
     /// Maximum number of answers to one payer that the bus has not accepted. Counts only calls that
     /// are answered while they are read.
     static constexpr std::size_t kMaxUntaken = 8;
+    /// The same maximum for all unidentified callers together.
+    static constexpr std::size_t kMaxUntakenOfUnidentified = 64;
     /// Time per payer and kWindow for calls that are answered while they are read (properties,
     /// introspection). Applies only if another payer has called within kMemory. All strangers
     /// together get twice this time.
@@ -67,6 +69,8 @@ public:
 
     /// Call this before a call of `payer` is read. Errors: TooManyRequests.
     Status admit(const Payer& payer);
+    /// Call this before a call of an unidentified caller is read. Errors: TooManyRequests.
+    Status admit_unidentified();
     /// Charges the time for the last admitted call: reading it, and answering it if it was answered
     /// while it was read.
     void spent(Duration time);
@@ -120,10 +124,14 @@ private:
     unsigned passed_ = 0;                ///< turns skipped in favor of reading
     EventHandle turn_ = {};
     std::map<uid_t, Reader> readers_ = {};
-    Reader strangers_ = {};               ///< all strangers together
-    std::optional<Payer> admitted_ = {};  ///< the payer of the call that is being read
-    std::size_t untaken_before_ = 0;      ///< untaken_() when it was admitted
-    bool is_first_ = false;               ///< whether a waiting call is served before reading
+    Reader strangers_ = {};         ///< all strangers together
+    std::size_t unidentified_ = 0;  ///< `untaken` of all unidentified callers together
+    /// The payer of the call that is being read; nullopt if its caller is unidentified, or if no
+    /// call is being read.
+    std::optional<Payer> admitted_ = {};
+    bool reads_unidentified_ = false;  ///< whether a call of an unidentified caller is being read
+    std::size_t untaken_before_ = 0;   ///< untaken_() when it was admitted
+    bool is_first_ = false;            ///< whether a waiting call is served before reading
 };
 
 }  // namespace gpuprobe::inline service

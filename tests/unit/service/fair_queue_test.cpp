@@ -190,6 +190,22 @@ TEST_F(FairQueueTest, OneUserHasFewAnswersThatTheBusDoesNotTake) {
     EXPECT_TRUE(queue.admit(kAnna));
 }
 
+TEST_F(FairQueueTest, AdmitsUnidentifiedCallersWhileAnswersToOthersArePending) {
+    untaken = 2 * FairQueue::kMaxUntakenOfUnidentified;
+    for (std::size_t i = 0; i < FairQueue::kMaxUntakenOfUnidentified; ++i) {
+        EXPECT_TRUE(queue.admit_unidentified());
+        ++untaken;
+        queue.spent({});
+        ++untaken;  // while no call of an unidentified caller is read
+        queue.spent({});
+    }
+    EXPECT_EQ(queue.admit_unidentified().error().code, ErrorCode::TooManyRequests);
+    queue.spent({});
+    untaken = 0;
+    queue.go_on();
+    EXPECT_TRUE(queue.admit_unidentified());
+}
+
 TEST_F(FairQueueTest, ChargesTimeToNobodyElse) {
     has_input = true;
     EXPECT_TRUE(queue.admit(kAnna));
