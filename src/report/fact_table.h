@@ -22,9 +22,9 @@ constexpr std::size_t kMaxFactKey = 128;
 /// Subject of a fact, which also determines where the fact is stored.
 enum class FactOf {
     EveryDevice,  ///< the named members of DeviceFacts
-    Device,       ///< DeviceFacts::extra; a report merges both into ApiView::device
+    Device,       ///< DeviceFacts::extra, which reports merge into ApiView::device
     View,         ///< a fact that the report adds to ApiView::device; no API may send such a fact
-    WholeGpu,     ///< derived from all information about a GPU: a member of Gpu
+    WholeGpu,     ///< a member of Gpu, derived from all information about the GPU
     Runtime,      ///< ProbeResult::runtime: about the API as a whole
     Hardware,     ///< HardwareDevice::extra: reported by the kernel
 };
@@ -48,8 +48,8 @@ enum class FactSpecificity {
     Unset,     ///< not set; a table with such a row does not compile
     Model,     ///< the fact is the same for all devices of one model under one driver
     Own,       ///< location or setup of the device, which does not identify the device elsewhere
-    Identity,  ///< unique to the device; hidden from callers who may not open the device
-    Moment,    ///< changes by itself; a change does not start a new report generation
+    Identity,  ///< a fact that identifies the device; hidden from callers who may not open it
+    Moment,    ///< a fact that changes by itself; a change starts no new report generation
 };
 
 struct FactInfo {
@@ -60,7 +60,7 @@ struct FactInfo {
     std::string_view apis = {};
     FactType type = FactType::Text;
     FactSpecificity specificity = FactSpecificity::Unset;
-    std::string_view meaning = {};  ///< for docs/internals/facts.md
+    std::string_view meaning = {};  ///< text for docs/internals/facts.md
     /// Origin of the fact, if the API's own section does not name it.
     std::string_view source = {};
     /// Unit of a number, unless the meaning or the type already implies the unit.
@@ -409,7 +409,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"driver_info", Device, "vaapi", Text, Model,
      "the driver's description of itself, from vaQueryVendorString"},
     {"video", Device, "vaapi", List, Model,
-     R"(what the driver can do with videos, at most 512: `[{"direction", "codec", "profile", "bits", "chroma", "max_width", "max_height", "name"}]`)"},
+     R"(the video operations that the driver supports, at most 512: `[{"direction", "codec", "profile", "bits", "chroma", "max_width", "max_height", "name"}]`)"},
     {"error", Device, "nvml level_zero level_zero_sysman", Text, Own,
      "the reason why this device could not be probed"},
     {"error_code", Device, "nvml", Number, Own, "NVML's code for the error in `error`"},
@@ -422,9 +422,9 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     // ---- about an API as a whole
     {"loader", Runtime, "", Text, Model, "the library that was loaded"},
     {"version", Runtime, "", Version, Model,
-     "version of the API or its library: of libpci at build time, of the Vulkan loader, of the "
-     "first OpenCL platform, of the NVML library, of the HSA interface (`1.14`) or the HIP runtime "
-     "(`6.1.40092`), or of the Level Zero loader. For CUDA, the newest CUDA version that the "
+     "version of the API or its library: libpci at build time, the Vulkan loader, the "
+     "first OpenCL platform, the NVML library, the HSA interface (`1.14`) or the HIP runtime "
+     "(`6.1.40092`), or the Level Zero loader. For CUDA, the newest CUDA version that the "
      "driver supports"},
     {"loader_path", Runtime, "vulkan opencl", Text, Model, "path of the library that was loaded"},
     {"instance_version", Runtime, "vulkan", Version, Model,
@@ -463,7 +463,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"iommu", Hardware, "", Text, Own,
      "the IOMMU's mode for the device's memory accesses: addresses are translated in the modes "
      "`dma` and `dma-fq`, but not in the mode `identity`",
-     "`iommu_group/type` of the device, from Linux 5.11 on"},
+     "`iommu_group/type` of the device, since Linux 5.11"},
     {"slowdowns", Hardware, "", Texts, Moment,
      "reasons for reduced clocks: the values of NVML's `slowdowns`, or `other`; read only for the "
      "doctor, and not while the GPU is suspended",
@@ -492,7 +492,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
 
 inline constexpr std::span<const FactInfo> kFactTable{known_facts::kRows};
 
-/// Whether some API reports both facts.
+/// Whether at least one API reports both facts.
 constexpr bool overlap(const FactInfo& left, const FactInfo& right) {
     if (left.apis.empty() || right.apis.empty())
         return true;
@@ -546,10 +546,10 @@ std::optional<std::string> undeclared_runtime_fact(const Value& runtime);
 bool reports_the_moment(std::string_view api);
 
 /// Whether a fact identifies a device among others of its model. True for an undeclared key,
-/// because its meaning is unknown.
+/// because the meaning of such a key is unknown.
 bool may_identify(std::string_view key);
-/// Sets every fact that may_identify() to null, in the facts of a device (ApiView::device) and in
-/// its alternatives.
+/// Sets every fact for which may_identify() is true to null, in the facts of a device
+/// (ApiView::device) and in its alternatives.
 void hide_identity(Value& device);
 /// Sets every fact or member that changes by itself to null, in the facts of a device and in its
 /// alternatives.

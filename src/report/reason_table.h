@@ -185,8 +185,7 @@ inline constexpr ReasonInfo kRows[] = {
      "access: the container's control group, or the control group from `DeviceAllow=` in a systemd "
      "unit",
      "node, device, container", Blocker | Cause, 40},
-    {"device-error", Hardware, Remarks, OnReport,
-     "a driver lists a GPU that the driver cannot access",
+    {"device-error", Hardware, Remarks, OnReport, "a driver lists a GPU but cannot access it",
      "api, driver, index: identify the driver's record; error: the driver's message; code: NVML's "
      "error code"},
     {"device-lost", Hardware, Remarks, OnTrial,
@@ -273,8 +272,8 @@ inline constexpr ReasonInfo kRows[] = {
      "caller's environment does not set them",
      "variables: the environment variables to set, each as `NAME=VALUE`"},
     {"isa-mismatch", Driver, LeavesOpen, OnView,
-     "the ROCm runtime reports a gfx target that differs from the one that the kernel driver "
-     "reports, so programs may crash or compute wrong results",
+     "the ROCm runtime and the kernel driver report different gfx targets for the GPU, "
+     "so programs may crash or compute wrong results",
      "reported, kernel"},
     {"joined-weakly", Report, Remarks, OnView,
      "the driver's record has no PCI address, so the record was matched to this GPU only by ids "
@@ -285,11 +284,13 @@ inline constexpr ReasonInfo kRows[] = {
     {"kernel-too-old", Machine, Ends, OnCandidate | OnVariant,
      "the host's kernel is older than the build needs", "have, need"},
     {"knowledge-ignored", Report, Remarks, OnReport,
-     "a data file or a bundle could not be used, so gpuprobe uses the next older version: [Data "
+     "a data file or a bundle could not be used, so gpuprobe uses the next older version; see "
+     "[Data "
      "files](data-files.md)",
      "file, problem"},
     {"known-bad", Driver, Remarks, OnCandidate | OnPlan,
-     "the backend has a known fault on this kind of GPU with this kernel, driver or runtime: [The "
+     "the backend has a known fault on this kind of GPU with this kernel, driver or runtime; see "
+     "[The "
      "doctor](doctor.md)",
      "cause: the id of the cause; backends; fault; text"},
     {"library-missing", Machine, Ends, OnCandidate | OnVariant,
@@ -414,7 +415,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"platform-unknown", Machine, LeavesOpen, OnRecommendation,
      "it is unknown whether the manifest's variants are for this machine, because the machine's "
      "system, processor or C library is unknown",
-     "unknown: the unknown ones of `os`, `arch` and `libc`; want: the platforms for which the "
+     "unknown: which of `os`, `arch` and `libc` are unknown; want: the platforms for which the "
      "manifest has variants"},
     {"prober-no-permission", Permission, LeavesOpen, OnView,
      "the caller may open the node, but the worker that probed the drivers had no permission",
@@ -429,7 +430,7 @@ inline constexpr ReasonInfo kRows[] = {
      "the variant needs a newer version of Python", "have, need"},
     {"quarantined", Driver, LeavesOpen, OnView | OnTrial,
      "the driver crashed or hung twice, or the machine went down while this driver was being "
-     "probed: [Quarantine](security.md#quarantine)",
+     "probed; see [Quarantine](security.md#quarantine)",
      "driver, why, times, since_usec, until_usec, note", Unreliable},
     {"reported-failed", Request, Ends, OnCandidate | OnVariant,
      "the application reported that it tried this backend or variant and failed",
@@ -458,7 +459,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"stage-not-offered", Measurement, Remarks, OnTrial,
      "the API only provides information and runs no computations", "stage"},
     {"stale-document", Report, Remarks, OnReport | OnRecommendation,
-     "a data file that this answer depends on has expired: [Data files](data-files.md)",
+     "a data file that this answer depends on has expired; see [Data files](data-files.md)",
      "document, issued, expired", None, 0, "stale-catalogue"},
     {"state-ignored", Report, Remarks, OnReport,
      "a state file with overrides, outcomes or quarantines could not be read, so the file was "
@@ -472,7 +473,8 @@ inline constexpr ReasonInfo kRows[] = {
      "a toolkit's stub library was loaded instead of the driver library", "call, code",
      Refusal | ViewCause},
     {"superseded-document", Report, Remarks, OnRecommendation,
-     "the data file describes an older version of the application than the latest known version: "
+     "the data file describes an older version of the application than the latest known version; "
+     "see "
      "[Data files](data-files.md)",
      "document, version, newer"},
     {"switched-off", Request, Ends, OnCandidate, "the request excludes all GPUs", "", Wished},
@@ -482,7 +484,7 @@ inline constexpr ReasonInfo kRows[] = {
      "to the ready state",
      "call, code", Refusal | ViewCause, 0, "fabric-manager-not-ready"},
     {"too-few-gpus", Machine, Ends, OnVariant | OnCandidate,
-     "the variant needs more GPUs than it can use here", "have, need"},
+     "the variant needs more GPUs than it can use on this machine", "have, need"},
     {"too-little-host-memory", Machine, Ends, OnVariant,
      "the host has less memory than the variant needs; sizes are in bytes"},
     {"too-little-memory", Device, Ends, OnCandidate | OnPlan | OnVariant,
