@@ -14,17 +14,17 @@ namespace gpuprobe::knowledge {
 
 /// The name of one revision of a PCI device. AMD sells one device id under several names.
 struct AmdName {
-    std::string device = {};    ///< four hexadecimal digits
-    std::string revision = {};  ///< two hexadecimal digits
-    std::string name = {};      ///< "AMD Radeon RX 7900 XTX"
+    std::string device = {};    ///< PCI device id, four hexadecimal digits
+    std::string revision = {};  ///< PCI revision, two hexadecimal digits
+    std::string name = {};      ///< marketing name: "AMD Radeon RX 7900 XTX"
 };
 
 class AmdNames {
 public:
     /// The table of the knowledge base in use. The reference is valid until another knowledge base
-    /// is put in use.
+    /// is put into use.
     static const AmdNames& current();
-    /// Reads amd_names.json. Errors: Malformed, TooLarge, also if a revision has two names.
+    /// Reads amd_names.json. Errors: TooLarge; Malformed, also if a revision has two names.
     static Result<AmdNames> from(std::string_view json);
 
     /// The name of that revision of a device; nullopt if the name is unknown. Both arguments are

@@ -13,9 +13,10 @@
 #include "base/units.h"
 #include "knowledge/library.h"
 
-/// A bundle: a single signed file with all data files of the knowledge base. It has two lines of a
-/// signature, as `signify -S -e` writes them (signify(1)), one line of JSON that lists the
-/// contents, and then the data files one after another. A bundle cannot name paths to write to.
+/// A bundle: a single signed file with all data files of the knowledge base. The file begins with
+/// the two lines of a signature that `signify -S -e` writes (signify(1)). One line of JSON follows,
+/// which lists the contents, and then the data files one after another. A bundle cannot choose the
+/// paths to which its files are written.
 
 namespace gpuprobe::knowledge {
 
@@ -35,10 +36,10 @@ struct BundleEntry {
 
 struct BundleHead {
     std::string schema = {};
-    std::string version = {};  ///< numbers between dots; increases with each release
+    std::string version = {};  ///< numbers separated by dots; each release has a higher version
     std::string issued = {};
     std::string expires = {};
-    /// sorted by name, in the order in which the texts follow
+    /// sorted by name; the texts follow in the same order
     std::vector<BundleEntry> documents = {};
 };
 
@@ -49,13 +50,13 @@ struct Bundle {
 
 /// The signature of a file, and the message that it covers. Errors: Malformed.
 struct SignedText {
-    std::string_view signature = {};  ///< in base64
+    std::string_view signature = {};  ///< the signature in base64
     std::string_view message = {};
 };
 Result<SignedText> signed_text_in(std::string_view file);
 
-/// Reads a message whose signature was checked before. Each data file must have the size and the
-/// hash given in the head, the schema that this program reads, and a valid name.
+/// Reads a message whose signature has already been checked. Each data file must have the size and
+/// the hash given in the head, the schema that this program reads, and a valid name.
 ///
 /// `message` is a part of `text`, which the returned set keeps alive. Errors: TooLarge if a limit
 /// is exceeded; Malformed, with the member or data file at fault.
@@ -66,10 +67,10 @@ Result<Bundle> bundle_from(std::string_view message,
 // Signatures of bundles: Ed25519 (RFC 8032) in the file format of signify(1), implemented by
 // nettle. Only programs that install bundles link this code.
 
-/// A key that may sign bundles, from a file of `signify-openbsd -G`: a comment, and a line of
+/// A key that may sign bundles. `signify-openbsd -G` writes the key's file: a comment and a line of
 /// base64. If the comment contains "expires YYYY-MM-DD", the key is valid until then.
 struct PublicKey {
-    std::string name = {};  ///< name of its file
+    std::string name = {};  ///< name of the key's file
     std::array<std::uint8_t, 8> number = {};
     std::array<std::uint8_t, 32> bytes = {};
     std::optional<WallTime> expires = {};

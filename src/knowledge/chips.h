@@ -19,9 +19,9 @@
 ///     "chips": [
 ///     {"vendor_id": "10de", "ids": "2330", "role": "gpu"},
 ///
-/// Each start of a program reads about a thousand such rows. This reader needs a fifth of the time
-/// that the JSON parser needs. It rejects any other layout without an error message; the caller
-/// then uses the JSON parser, which reports errors.
+/// Each program reads about a thousand such rows when it starts. This reader takes only a fifth of
+/// the time that the JSON parser takes. The reader rejects any other layout without an error
+/// message; the caller then uses the JSON parser, which reports errors.
 
 namespace gpuprobe::knowledge {
 
@@ -134,7 +134,7 @@ std::optional<std::vector<Row>> rows_in(const DocumentLines& lines, std::string_
 enum class Role {
     Gpu,
     Accelerator,
-    Display,     ///< drives a display and cannot compute
+    Display,     ///< a device that drives displays and cannot compute
     Neither,     ///< a second display head, a power unit, a test device
     Passthrough  ///< a driver that reserves the device for a virtual machine
 };
@@ -155,7 +155,7 @@ constexpr auto names_of(Form) {
 }
 
 enum class Part {
-    Core  ///< the device tree has one such device for each core of a GPU or accelerator
+    Core  ///< one core; the device tree has a device for each core of the GPU
 };
 constexpr auto names_of(Part) {
     return std::to_array<EnumName<Part>>({{Part::Core, "core"}});
@@ -177,7 +177,7 @@ struct Vendor {
     std::string vendor = {};      ///< the vendor's id: "nvidia"
     std::string name = {};        ///< display name: "NVIDIA"
     std::string vendor_ids = {};  ///< PCI vendor ids, four hexadecimal digits, separated by spaces
-    std::string makes = {};       ///< names of Role, separated by spaces
+    std::string makes = {};       ///< roles of the vendor's devices, separated by spaces
 
     [[nodiscard]] bool makes_any(Role role) const;
 };
@@ -190,10 +190,10 @@ struct Chip {
     std::optional<std::string> ids = {};
     std::optional<std::string> pci_class = {};   ///< class and subclass: "0302"
     std::optional<std::string> compatible = {};  ///< compatible string in the device tree
-    std::optional<Part> part = {};           ///< null: the row is about a whole GPU or accelerator
+    std::optional<Part> part = {};  ///< null if the row describes a whole GPU or accelerator
     std::optional<std::string> driver = {};  ///< kernel driver
     std::optional<std::string> vendor = {};
-    std::optional<std::string> chip = {};  ///< "navi21"
+    std::optional<std::string> chip = {};  ///< name of the chip: "navi21"
     std::optional<std::string> name = {};  ///< display name, for devices that pci.ids does not list
     std::optional<Role> role = {};
     std::optional<std::string> kind = {};  ///< kind of accelerator: "npu", "training" …
@@ -212,7 +212,7 @@ struct Chip {
 class Chips {
 public:
     /// The table of the knowledge base in use. The reference is valid until another knowledge base
-    /// is put in use.
+    /// is put into use.
     static const Chips& current();
     /// Reads chips.json. Errors: Malformed, TooLarge, with the row and member at fault.
     static Result<Chips> from(std::string_view json);
@@ -224,8 +224,8 @@ public:
     /// neither GPUs nor accelerators.
     [[nodiscard]] const Vendor* vendor_of_id(std::string_view vendor_id) const;
     [[nodiscard]] const Vendor* vendor(std::string_view word) const;
-    /// The row for a device id, or else for its class; nullptr if both are missing. All arguments
-    /// are hexadecimal digits, at least four of them in `pci_class`.
+    /// The row for a device id or, if there is none, for the device's class; nullptr if both are
+    /// missing. All arguments are hexadecimal digits, at least four of them in `pci_class`.
     [[nodiscard]] const Chip* find(std::string_view vendor,
                                    std::string_view device,
                                    std::string_view pci_class) const;
@@ -247,10 +247,11 @@ private:
     std::string version_ = {};
     std::vector<Vendor> vendors_ = {};
     std::vector<Chip> chips_ = {};
-    std::vector<Chip> compatibles_ = {};                    ///< sorted by compatible string
-    std::vector<Chip> drivers_ = {};                        ///< sorted by driver
-    std::map<std::uint16_t, std::size_t> vendor_ids_ = {};  ///< vendor id to index into vendors_
-    std::vector<Range> ranges_ = {};                        ///< sorted, without overlaps
+    std::vector<Chip> compatibles_ = {};  ///< sorted by compatible string
+    std::vector<Chip> drivers_ = {};      ///< sorted by driver
+    /// maps a vendor id to an index into vendors_
+    std::map<std::uint16_t, std::size_t> vendor_ids_ = {};
+    std::vector<Range> ranges_ = {};  ///< sorted, without overlaps
     std::map<std::pair<std::uint16_t, std::string>, std::uint32_t, std::less<>> classes_ = {};
 };
 

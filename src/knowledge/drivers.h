@@ -16,8 +16,8 @@
 
 namespace gpuprobe::knowledge {
 
-/// The files of one kernel driver. File names are relative to the device's folder in
-/// `device_class`, or else to the device's own folder.
+/// The files of one kernel driver. File names are relative to the device's folder in `device_class`
+/// or, if there is no `device_class`, to the device's own folder.
 struct DriverFiles {
     std::string driver = {};  ///< the driver's name; "*" at the end matches any text
     std::optional<std::string> device_class = {};  ///< folder below /sys/class
@@ -31,43 +31,48 @@ struct DriverFiles {
     std::optional<std::string> name = {};
     std::optional<std::string> firmware = {};
     std::optional<std::string> memory = {};
-    std::optional<std::uint64_t> memory_unit = {};  ///< bytes; 1 if missing
+    std::optional<std::uint64_t> memory_unit = {};  ///< unit of `memory` in bytes; 1 if missing
     std::optional<std::string> state = {};
-    std::optional<std::string> ready = {};  ///< the text of `state` when the device is usable
-    /// The file with the power limit. If missing, the limit is read from hwmon.
+    std::optional<std::string> ready = {};  ///< the content of `state` when the device is usable
+    /// The file with the power limit. If this member is missing, the limit is read from hwmon.
     std::optional<std::string> power_limit = {};
-    std::optional<std::uint64_t> power_unit = {};  ///< microwatts; 1 if missing
-    std::optional<std::string> temperature = {};   ///< in thousandths of a degree Celsius
-    /// type of the thermal zone that has the temperature
+    /// unit of the power limit in microwatts; 1 if missing
+    std::optional<std::uint64_t> power_unit = {};
+    /// file with the temperature in thousandths of a degree Celsius
+    std::optional<std::string> temperature = {};
+    /// type of the thermal zone that reports the temperature
     std::optional<std::string> thermal_zone = {};
     /// For an additional function of a card: the driver of the function that represents the card.
     std::optional<std::string> part_of = {};
 };
 
-/// The branches of a vendor's driver that serve a family of chips. A branch is the first part of
+/// The branches of a vendor's driver that support a family of chips. A branch is the first part of
 /// the driver's version.
 struct DriverSupport {
     std::string driver = {};  ///< the vendor's driver: "nvidia", or "l4t" for NVIDIA's Jetson Linux
     std::string chips = {};   ///< patterns of names in chips.json, separated by spaces
     /// The lowest compute capability of the family, for GPUs whose chip is unknown.
     std::optional<std::string> since = {};
-    /// the first branch; missing if it is older than all branches in use
+    /// the first branch that supports the chips; missing if it is older than all branches in use
     std::optional<std::string> first = {};
-    std::optional<std::string> last = {};     ///< the last branch; missing: still supported
-    std::optional<std::string> cuda = {};     ///< the newest CUDA version of the last branch
+    /// the last branch that supports the chips; missing if the newest branch supports them
+    std::optional<std::string> last = {};
+    /// the newest CUDA version that the last branch supports
+    std::optional<std::string> cuda = {};
     std::optional<std::string> flavour = {};  ///< the only flavour of the kernel module that works
 };
 
 class Drivers {
 public:
-    /// The table of the knowledge base in use; valid until another one is put in use.
+    /// The table of the knowledge base in use; valid until another knowledge base is put into use.
     static const Drivers& current();
     /// Reads drivers.json. Errors: Malformed, TooLarge, with the row and member at fault.
     static Result<Drivers> from(std::string_view json);
-    /// The row for a driver; nullptr if the driver has no files of its own.
+    /// The row for a driver; nullptr if drivers.json has no row for the driver.
     [[nodiscard]] const DriverFiles* find(std::string_view driver) const;
-    /// The support of a vendor's driver for the GPUs with a compute capability, or else for a chip;
-    /// nullptr if the support is unknown. Both texts may be empty.
+    /// The branches of a vendor's driver that support GPUs with this compute capability or, if no
+    /// row fits, GPUs with this chip; nullptr if the branches are unknown. `chip` and
+    /// `compute_capability` may be empty.
     [[nodiscard]] const DriverSupport* support(std::string_view driver,
                                                const std::string& chip,
                                                std::string_view compute_capability) const;
@@ -77,8 +82,8 @@ private:
     std::vector<DriverSupport> support_ = {};
 };
 
-// The parts of the kernel's configuration that a report includes: data/knowledge/setup.json.
-// Everything else is left out, because it may be private.
+// The parts of the kernel's configuration that a report includes: data/knowledge/setup.json. All
+// other parts are left out, because they may be private.
 
 struct SetupWords {
     /// Modules of graphics drivers and accelerators, and modules that reserve a device for guests.
@@ -90,7 +95,7 @@ struct SetupWords {
     /// "NVreg_".
     std::vector<std::string> nvidia_parameters = {};
 
-    /// The table of the knowledge base in use; valid until another one is put in use.
+    /// The table of the knowledge base in use; valid until another knowledge base is put into use.
     static const SetupWords& current();
     /// Reads setup.json. Errors: Malformed, TooLarge, with the member at fault.
     static Result<SetupWords> from(std::string_view json);
@@ -100,9 +105,9 @@ struct SetupWords {
 // GPU memory that a process uses before it allocates its first buffer:
 // data/knowledge/contexts.json.
 
-/// The origin of the sizes in the row of a backend.
+/// The source of the sizes in a backend's row.
 struct ContextSource {
-    std::optional<std::string> machine = {};  ///< null: not measured
+    std::optional<std::string> machine = {};  ///< machine of the measurement; null if not measured
     std::optional<std::string> driver = {};
     std::string how = {};
     bool operator==(const ContextSource&) const = default;
@@ -126,7 +131,8 @@ RECORD_MEMBERS(ContextSize, backend, context_mib, program_mib, source)
 class Contexts {
 public:
     /// The table of the knowledge base in use. The reference is valid until another knowledge base
-    /// is put in use. Backends that the data file leaves out have their built-in rows.
+    /// is put into use. If the data file has no row for a backend, the table contains the built-in
+    /// row.
     static const Contexts& current();
     /// Reads contexts.json. Does not check whether the backends exist; the caller must do this.
     /// Errors: Malformed, TooLarge, with the row and member at fault.
