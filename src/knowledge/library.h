@@ -26,8 +26,8 @@ struct BuiltinDocument {
     std::string_view json = {};
 };
 
-/// JSON files that were embedded at build time (cmake/embed_json.cmake), sorted by name. `Library`
-/// decides which data files are in use. This list contains the files directly in data/knowledge.
+/// The embedded files that are directly in data/knowledge, not in a subfolder, sorted by name.
+/// `Library` decides which data files are in use.
 std::span<const BuiltinDocument> builtin_knowledge();
 /// Reasons why a GPU is not used: data/knowledge/causes.
 std::span<const BuiltinDocument> builtin_causes();
@@ -38,8 +38,8 @@ std::span<const BuiltinDocument> builtin_rules();
 
 constexpr Bytes kMaxDocument = kib(512);
 
-/// Reads a data file as a record that has the member `schema`. Errors: Malformed, also if the
-/// schema is a different one; TooLarge.
+/// Reads a data file as a record that has the member `schema`. Errors: TooLarge; Malformed, also if
+/// the file has another schema.
 template <class Document>
 Result<Document> document_from(std::string_view json, std::string_view schema) {
     const auto value = TRY(parse_json(json, kMaxDocument));
@@ -51,8 +51,8 @@ Result<Document> document_from(std::string_view json, std::string_view schema) {
 
 // The data files in use (the knowledge base), and the origin of each: docs/data-files.md.
 
-/// The origin of a data file. Of the first three origins, the newest set of data files is used
-/// completely. A data file from the administrator replaces any other data file with the same name.
+/// The origin of a data file. The first three origins provide sets of data files; the newest set is
+/// used. A data file from the administrator replaces any other data file with the same name.
 enum class Origin { BuiltIn, Package, Bundle, Administrator };
 constexpr auto names_of(Origin) {
     return std::to_array<EnumName<Origin>>({{Origin::BuiltIn, "built-in"},
@@ -61,8 +61,8 @@ constexpr auto names_of(Origin) {
                                             {Origin::Administrator, "etc"}});
 }
 
-/// The members of a data file before its first object or list. `expires` and `issued` are a day
-/// ("2026-11-22") or an instant ("2026-11-22T00:00:00Z").
+/// The members at the beginning of a data file, before its first object or list. `expires` and
+/// `issued` are a day ("2026-11-22") or an instant ("2026-11-22T00:00:00Z").
 struct DocumentHead {
     std::string schema = {};
     std::optional<std::string> version = {};
@@ -73,8 +73,8 @@ struct DocumentHead {
 /// Reads the head of a data file. Errors: Malformed if the head is not JSON or has no `schema`.
 Result<DocumentHead> head_of(std::string_view json);
 
-/// Parses a day or an instant as above. A day means the first instant of the day in UTC. nullopt
-/// for any other text.
+/// Parses a day or an instant in the form of DocumentHead::expires. A day means the first instant
+/// of the day in UTC. nullopt for any other text.
 std::optional<WallTime> instant_of(std::string_view text);
 
 /// One data file of the knowledge base.
@@ -105,8 +105,8 @@ struct ExpiredDocument {
 constexpr std::string_view kRelease = "release";
 constexpr std::string_view kReleaseSchema = "gpuprobe.knowledge/1";
 
-/// Whether a data file may have this name: the name of a built-in file, or a new one in
-/// "applications/" or "causes/". A path with such a name never leads out of the folder.
+/// True if a data file may have this name. Valid names are the names of built-in files, and any
+/// name in "applications/" or "causes/" that cannot lead out of the folder.
 bool is_document_name(std::string_view name);
 
 /// The knowledge base. Not thread-safe.
@@ -120,8 +120,8 @@ public:
     /// The built-in knowledge base. Always returns the same object.
     static const std::shared_ptr<const Library>& compiled_in();
     Library();
-    /// Replaces data files with those of a newer set; files that the set lacks are kept. Returns
-    /// false and does nothing if the set is not newer.
+    /// Replaces data files with the data files of a newer set; files that the set lacks are kept.
+    /// Returns false and does nothing if the set is not newer.
     bool add(const DocumentSet& set);
     /// Adds or replaces one data file. Errors: Malformed if the name is invalid.
     Status add(std::string_view name, StoredDocument document);
@@ -135,9 +135,9 @@ public:
     }
     [[nodiscard]] const Version& version() const { return version_; }
     [[nodiscard]] Origin origin() const { return origin_; }
-    /// The data files that have expired at `now`, sorted by name. Data files of applications are
-    /// left out, because recommendations for an application report it themselves if its data file
-    /// has expired.
+    /// The data files that have expired at `now`, sorted by name. Data files about applications are
+    /// left out, because each recommendation itself warns if the application's data file has
+    /// expired.
     [[nodiscard]] std::vector<ExpiredDocument> expired(WallTime now) const;
 
 private:
@@ -157,14 +157,14 @@ private:
 /// The text of a built-in data file; empty if the name is unknown.
 std::string_view compiled_in_text(std::string_view name);
 
-/// Frees everything that was computed from data files. It is computed again when it is needed.
-/// Invalidates all references to rows of tables.
+/// Frees all tables that were computed from data files. A table is computed again when it is
+/// needed. Invalidates all references to rows of tables.
 void forget_tables();
 /// Registers a function that forget_tables() calls.
 void on_forget(void (*forget)());
 
 /// Returns `make(library)` for the knowledge base in use. The result is cached until another
-/// knowledge base is put in use or until forget_tables() is called. There is one cache for each
+/// knowledge base is put into use or until forget_tables() is called. There is one cache for each
 /// type of `make`, so each call needs its own lambda.
 template <class Make>
 const auto& made_of_documents(Make make) {
@@ -195,8 +195,8 @@ Table table_of(const Library& library, std::string_view name) {
     return std::move(read).value_or({});
 }
 
-/// The table of one data file in use. The table is kept if another knowledge base is put in use in
-/// which the data file is the same text in memory.
+/// The table of one data file in use. The table is kept when another knowledge base is put into
+/// use, if both knowledge bases refer to the same text in memory.
 template <class Table>
 const Table& table_in_use(std::string_view name) {
     struct Kept {

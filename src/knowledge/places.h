@@ -15,8 +15,9 @@ namespace gpuprobe::knowledge {
 
 /// A piece of software that is provided by a package of a distribution.
 struct PackageRole {
-    std::string name = {};     ///< for people: "the Vulkan loader"
-    bool is_for_host = false;  ///< belongs to the kernel and is never installed in a container
+    std::string name = {};  ///< name for users: "the Vulkan loader"
+    /// whether the software belongs to the kernel and is never installed in a container
+    bool is_for_host = false;
     /// The only processor architecture for which the software exists, as in `uname -m`; missing:
     /// all architectures.
     std::optional<std::string> machine = {};
@@ -27,16 +28,17 @@ struct PackageRole {
     std::optional<std::string> flavour = {};
 };
 
-/// A row for a distribution, or for one version or variant of it.
+/// A row for a distribution, or for one version or variant of a distribution.
 struct Distribution {
     std::string id = {};    ///< ID of os-release(5), or a name for other rows to refer to in `like`
     std::string name = {};  ///< display name
-    std::optional<std::string> version = {};  ///< VERSION_ID or its first part; missing: any
-    std::optional<std::string> variant = {};  ///< VARIANT_ID; missing: any
+    /// VERSION_ID or its first part; missing: any version
+    std::optional<std::string> version = {};
+    std::optional<std::string> variant = {};  ///< VARIANT_ID; missing: any variant
     /// For a row without `version` whose packages differ between releases: the VERSION_ID of the
-    /// release from which its packages are.
+    /// release to which the package names belong.
     std::optional<std::string> release = {};
-    std::optional<std::string> codename = {};  ///< of `version` or `release`: "noble"
+    std::optional<std::string> codename = {};  ///< codename of `version` or `release`: "noble"
     /// For an appliance that has the os-release of another distribution: a pattern for its kernel
     /// release.
     std::optional<std::string> kernel = {};
@@ -50,7 +52,7 @@ struct Distribution {
     std::map<std::string, std::string> commands = {};
     /// package names by role; "" if the distribution has no such package
     std::map<std::string, std::string> packages = {};
-    std::map<std::string, std::string> notes = {};  ///< by role: further advice
+    std::map<std::string, std::string> notes = {};  ///< more advice, by role
     /// Replacements for "{machine}" in package names, by `uname -m`.
     std::map<std::string, std::string> machines = {};
     /// Advice for systems on which packages cannot be installed at run time.
@@ -65,13 +67,14 @@ struct Engine {
     std::optional<std::string> container = {};
     /// suffix of the kernel release; missing: any kernel
     std::optional<std::string> kernel = {};
-    std::map<std::string, std::string> commands = {};  ///< "nvidia", "node", "group", "mig" …
+    /// commands by purpose: "nvidia", "node", "group", "mig" …
+    std::map<std::string, std::string> commands = {};
 };
 
 /// The row for a machine.
 struct PlaceMatch {
-    const Distribution* row = nullptr;  ///< borrowed from Places; null if there is none
-    /// The row is for another release, the nearest release that is known.
+    const Distribution* row = nullptr;  ///< the row, borrowed from Places; null if there is none
+    /// True if the row is for the nearest known release because the machine's release is unknown.
     bool is_other_release = false;
 };
 
@@ -80,13 +83,13 @@ struct PlaceQuery {
     std::string_view id = {};
     std::string_view version = {};
     std::string_view variant = {};
-    const std::vector<std::string>& codenames;  ///< borrowed
+    const std::vector<std::string>& codenames;  ///< codenames of the release, borrowed
 };
 
 class Places {
 public:
     /// The table of the knowledge base in use. The reference is valid until another knowledge base
-    /// is put in use.
+    /// is put into use.
     static const Places& current();
     /// Reads distributions.json. Errors: Malformed, TooLarge, with the row and member at fault.
     static Result<Places> from(std::string_view json);
@@ -97,17 +100,18 @@ public:
                                            std::string_view variant) const;
     /// The row for an appliance with that kernel release, or nullptr.
     [[nodiscard]] const Distribution* appliance(std::string_view kernel) const;
-    /// The row for a release of a distribution, found by the version or else by a codename.
+    /// The row for a release of a distribution, found by the version or, if that fails, by a
+    /// codename.
     [[nodiscard]] PlaceMatch find(const PlaceQuery& query) const;
     /// The row for a distribution that has no row of its own. The distributions from which it
-    /// derives are searched, closest first: for the row of the same release, or else of the nearest
-    /// release.
+    /// derives are searched, closest first: for the row of the same release or, if there is none,
+    /// of the nearest release.
     [[nodiscard]] PlaceMatch find_kin(PlaceQuery query, const std::vector<std::string>& kin) const;
-    /// True if releases of the row's distribution have rows of their own.
+    /// True if the table has rows for single releases of the row's distribution.
     [[nodiscard]] bool has_releases(const Distribution& row) const;
-    /// The entries `key` of the map `what` in all releases of the row's distribution, without
-    /// duplicates. The entry of the given row comes first. An empty text means that a release has
-    /// no such entry.
+    /// The entries for `key` in the map `what`, from all releases of the row's distribution,
+    /// without duplicates. The entry of the given row comes first. An empty text means that a
+    /// release has no such entry.
     [[nodiscard]] std::vector<std::string> entries_of_releases(
         const Distribution& row,
         std::map<std::string, std::string> Distribution::*what,
@@ -115,9 +119,9 @@ public:
     /// The row for a kind of container or sandbox under a kernel release, or nullptr.
     [[nodiscard]] const Engine* engine(std::string_view kind, std::string_view kernel) const;
     [[nodiscard]] const PackageRole* role(std::string_view id) const;
-    /// The entry `key` of the map `what`, from this row or from the rows that its `like` leads to,
-    /// or nullptr. A key "mesa-vulkan.amd" falls back to "mesa-vulkan". `version` is the VERSION_ID
-    /// of the machine.
+    /// The entry for `key` in the map `what`, from this row or from the rows to which `like` leads;
+    /// nullptr if there is none. A key "mesa-vulkan.amd" falls back to "mesa-vulkan". `version` is
+    /// the VERSION_ID of the machine.
     [[nodiscard]] const std::string* entry_of(
         const Distribution& row,
         std::map<std::string, std::string> Distribution::*what,

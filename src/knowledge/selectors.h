@@ -18,16 +18,17 @@
 
 namespace gpuprobe::knowledge {
 
-/// Returns why a data file must not set this variable, or nullopt if the data file may. Two groups
-/// of variables are allowed. First, variables that restrict drivers and their loaders to certain
-/// GPUs. Second, variables of an application that choose GPUs or backends: such a variable begins
-/// with the application's name, and all other words in the variable's name are about GPUs. `owner`
-/// is the name of the application that the data file describes, or empty.
+/// Returns the reason why a data file must not set this variable; nullopt if the variable is
+/// allowed. Two groups of variables are allowed. First, variables that restrict drivers and their
+/// loaders to certain GPUs. Second, variables of an application that choose GPUs or backends: such
+/// a variable begins with the application's name, and all other words in the variable's name are
+/// about GPUs. `owner` is the name of the application that the data file describes, or empty.
 std::optional<std::string> variable_problem(std::string_view name, std::string_view owner);
 
-/// Returns why a data file must not set the variable to this value (a template), or nullopt if the
-/// data file may. Variables that name files to load only accept values that gpuprobe itself finds
-/// on the machine (the template must consist of exactly one fact), or the path that hides all GPUs.
+/// Returns the reason why a data file must not set the variable to this value (a template); nullopt
+/// if the value is allowed. Variables that name files to load only accept values that gpuprobe
+/// itself finds on the machine (the template must consist of exactly one fact), or the path that
+/// hides all GPUs.
 std::optional<std::string> value_problem(std::string_view name, std::string_view text);
 
 // Variables that restrict programs to certain GPUs, or hide GPUs from them:
@@ -36,7 +37,7 @@ std::optional<std::string> value_problem(std::string_view name, std::string_view
 /// How reliably a selector identifies a GPU. Stable: the selector identifies the device on this
 /// machine, even after a restart. Index: the selector is a position in a list of devices, and is
 /// valid only together with its environment and until the hardware or a driver changes. Part: the
-/// selector reduces the number of devices, but may leave more than the intended devices.
+/// selector hides some devices, but may leave other devices visible next to the intended device.
 enum class SelectorKind { Stable, Index, Part };
 constexpr std::array<EnumName<SelectorKind>, 3> names_of(SelectorKind) {
     return {{{SelectorKind::Stable, "stable"},
@@ -55,7 +56,7 @@ enum class ListForm {
     Manifests,       ///< paths of driver manifests, or of folders with manifests
     OlderManifests,  ///< as Manifests; ignored if VK_DRIVER_FILES is set
     DriversOff,      ///< patterns of manifests to leave out
-    DriversOn,       ///< patterns of manifests to use; no other is used
+    DriversOn,       ///< patterns of manifests; no other manifests are used
     PciIds,          ///< "vendor:device!"
     PrimeIds,        ///< as PciIds, or "pci-0000_03_00_0!"
     DeviceIds,       ///< PCI device ids, or ranges "first:last"; an empty list counts as unset
@@ -82,8 +83,8 @@ using Variables = std::map<std::string, std::string>;
 
 /// A library that reads environment variables to determine which GPUs it may use.
 struct Reader {
-    std::string name = {};  ///< as in data files: "cuda", "ggml-vulkan"
-    std::string api = {};   ///< a word of report/api_table.h, "opengl" or "container"
+    std::string name = {};  ///< name in data files: "cuda", "ggml-vulkan"
+    std::string api = {};   ///< name of an API in report/api_table.h, "opengl" or "container"
     std::vector<std::string> reads = {};
     Variables hide = {};  ///< values that hide all GPUs from the library
     /// Values that hide all GPUs, for variables that add devices; needed only if the caller has set
@@ -95,7 +96,8 @@ struct Reader {
     std::vector<std::string> reaches = {};
 };
 
-/// The oldest versions with which a row works; nullopt means any version.
+/// The oldest versions of Mesa and the Vulkan loader with which a row works; nullopt means any
+/// version.
 struct Since {
     std::optional<Version> mesa = {};  ///< version of the driver and of its device-select layer
     std::optional<Version> vulkan_loader = {};  ///< version of the machine's libvulkan.so.1
@@ -117,7 +119,7 @@ struct UseRow {
 
 class Selectors {
 public:
-    /// The table of the knowledge base in use; valid until another one is put in use.
+    /// The table of the knowledge base in use; valid until another knowledge base is put into use.
     static const Selectors& current();
     /// Reads selectors.json. Errors: Malformed, TooLarge, with the row and member at fault. It is
     /// an error if a row sets a variable that no reader of its API reads, or if a reader is listed
