@@ -19,9 +19,9 @@ namespace gpuprobe::inline plan {
 /// ggml's graph allocator needs for these tensors.
 ///
 /// The allocator's rules: Inputs come first. A result is placed in the smallest free block that is
-/// large enough, or else at the end. A result replaces a source if the operation can work in place,
-/// if no other operation reads the source, and if the sizes are equal. A tensor is freed after its
-/// last reader has run. Source: ggml/src/ggml-alloc.c of llama.cpp at 0450e2f9
+/// large enough or, if there is none, at the end. A result replaces a source if the operation can
+/// work in place, if no other operation reads the source, and if the sizes are equal. A tensor is
+/// freed after its last reader has run. Source: ggml/src/ggml-alloc.c of llama.cpp at 0450e2f9
 /// (ggml_gallocr_alloc_graph_impl, ggml_dyn_tallocr_alloc, ggml_op_can_inplace).
 class GraphMemory {
 public:
@@ -56,12 +56,13 @@ private:
     std::vector<Tensor> inputs_ = {};
 };
 
-/// The layers from `first` to before `last` that one device computes, possibly with the output.
+/// The layers that one device computes, from `first` up to but not including `last`. The device may
+/// also compute the output.
 struct Part {
     std::size_t first = 0;
     std::size_t last = 0;
     bool has_output = false;
-    bool is_host = false;  ///< computed by the CPU, which also looks up the embedding
+    bool is_host = false;  ///< whether the CPU computes the part and looks up the embedding
     /// number of copies of each input, if several devices form a pipeline
     std::uint64_t copies = 1;
     bool operator==(const Part&) const = default;
@@ -70,7 +71,7 @@ struct Part {
 Part whole(const Model& model);
 
 /// Size of the compute buffer of a device for its part of the model: the memory for the graph of a
-/// full batch with logits for each token. llama.cpp reserves it when a context is created.
+/// full batch with logits for each token. llama.cpp reserves this buffer when a context is created.
 ///
 /// Source of the graphs: src/llama-graph.cpp and src/models of llama.cpp v0.5.0, compared with the
 /// graphs that the runtime prints (GGML_SCHED_DEBUG=2). For an architecture that is not known by
@@ -84,7 +85,7 @@ using Tensor = GraphMemory::Tensor;
 using Sources = std::vector<Tensor>;
 
 constexpr std::uint64_t kHalfBytes = 2;
-constexpr std::uint64_t kIndexBytes = 8;  ///< rows of the cache have 64-bit indices
+constexpr std::uint64_t kIndexBytes = 8;  ///< size of the index of a row in the cache
 
 /// The inputs of an attention operation that has no cache.
 struct DirectAttention {
@@ -93,11 +94,11 @@ struct DirectAttention {
     Tensor value = 0;
     Tensor mask = 0;
     std::uint64_t tokens = 0;  ///< number of keys and values
-    bool has_bias = false;     ///< scores get a bias by position
+    bool has_bias = false;     ///< whether a position bias is added to the scores
 };
 
 /// The compute graph of one part of a model. Operations that work in place on a tensor without
-/// other readers (biases, scales, rotations, norms of a head, activations) need no memory and are
+/// other readers (biases, scales, rotations, per-head norms, activations) need no memory and are
 /// left out.
 class ComputeGraph {
 public:
@@ -193,11 +194,12 @@ private:
     std::uint64_t tokens_ = 0;
     GraphMemory memory_ = {};
     Tensor positions_ = 0;
-    std::array<Tensor, 2> masks_ = {};  ///< for layers with full attention, and for windowed layers
+    /// masks of layers with full attention, and of windowed layers
+    std::array<Tensor, 2> masks_ = {};
     /// The rows of the cache to which keys and values are written, in the same order as the masks.
     std::array<std::array<Tensor, 2>, 2> rows_ = {};
     Tensor decays_ = 0;   ///< weights by distance, for lightning attention; 0 if not created yet
-    Tensor buckets_ = 0;  ///< buckets of distances, for a bias by position
+    Tensor buckets_ = 0;  ///< buckets of distances, for a position bias
     Tensor encoded_ = 0;  ///< output of the encoder
     Tensor encoded_mask_ = 0;
     std::uint64_t copies_ = 1;  ///< number of copies of each input

@@ -23,15 +23,15 @@ struct GgmlType {
     std::uint32_t bytes = 1;
 };
 
-/// The type of an id; nullptr if the id is unknown, was removed, or never occurs in files. Source:
-/// enum ggml_type (ggml/include/ggml.h) and the block structures in ggml/src/ggml-common.h, ggml of
-/// August 2026.
+/// The type with this id; nullptr if the id is unknown, was removed, or never occurs in files.
+/// Source: enum ggml_type (ggml/include/ggml.h) and the block structures in ggml/src/ggml-common.h,
+/// ggml of August 2026.
 const GgmlType* ggml_type(std::uint32_t id);
 /// The type with that name, in upper or lower case: "q4_K", "Q4_K".
 const GgmlType* ggml_type(std::string_view name);
 
-/// A type that llama.cpp accepts for its cache, by name: "f16", "q8_0" …; nullptr for any other.
-/// Source: kv_cache_types in common/arg.cpp of llama.cpp.
+/// The type with this name, such as "f16" or "q8_0", if llama.cpp accepts it for its cache;
+/// otherwise nullptr. Source: kv_cache_types in common/arg.cpp of llama.cpp.
 const GgmlType* cache_type(std::string_view name);
 
 /// The size of a row of `numbers` numbers. An incomplete last block takes as many bytes as a whole
@@ -42,11 +42,11 @@ Bytes row_bytes(const GgmlType& type, std::uint64_t numbers);
 constexpr Bytes kMaxGgufHeader = mib(128);
 constexpr std::uint64_t kMaxGgufKeys = 4096;
 constexpr std::uint64_t kMaxGgufTensors = 65536;
-constexpr std::uint64_t kMaxGgufKeyBytes = 65535;  ///< the format's own limit
+constexpr std::uint64_t kMaxGgufKeyBytes = 65535;  ///< the limit of the GGUF format
 /// longest name of a tensor; the format allows 64
 constexpr std::uint64_t kMaxGgufNameBytes = 256;
-constexpr std::uint64_t kMaxGgufTextBytes = 4096;  ///< longer text values are skipped
-constexpr std::uint64_t kMaxGgufListItems = 1024;  ///< longer list values are skipped
+constexpr std::uint64_t kMaxGgufTextBytes = 4096;  ///< longer values are skipped
+constexpr std::uint64_t kMaxGgufListItems = 1024;  ///< longer lists are skipped
 constexpr std::uint32_t kMaxGgufDimensions = 4;    ///< GGML_MAX_DIMS
 constexpr std::uint32_t kMaxGgufAlignment = 1U << 20U;
 
@@ -60,9 +60,9 @@ struct GgufTensor {
     bool operator==(const GgufTensor&) const = default;
 };
 
-/// A tensor with the given type (nullptr if the type is unknown) and shape. Errors: Malformed for
-/// an unknown type, for no dimensions or more than kMaxGgufDimensions, and for rows whose end is
-/// inside a block.
+/// A tensor with the given type (nullptr if the type is unknown) and shape. Errors: Malformed if
+/// the type is unknown, if there are no dimensions or more than kMaxGgufDimensions, or if a row
+/// ends within a block.
 Result<GgufTensor> tensor_of(std::string name,
                              const GgmlType* type,
                              const std::vector<std::uint64_t>& shape);
@@ -82,7 +82,8 @@ struct Gguf {
     /// type, or (for number()) is negative.
     [[nodiscard]] std::optional<std::uint64_t> number(std::string_view key) const;
     [[nodiscard]] const std::vector<std::int64_t>* list(std::string_view key) const;
-    /// The text value of a key, made safe for a terminal or a bus; nullopt in the same cases.
+    /// The text value of a key, made safe for a terminal or a bus; nullopt if the value is missing,
+    /// was skipped or has another type.
     [[nodiscard]] std::optional<std::string> text(std::string_view key) const;
 };
 
@@ -95,14 +96,15 @@ struct Gguf {
 /// exceeds one of the limits above. Source: docs/gguf.md and src/gguf.cpp of ggml.
 Result<std::optional<Gguf>> parse_gguf(std::string_view window, Bytes file_size);
 
-/// The number of a part and the number of all parts, both counted from 1, from a file name with an
-/// ending such as "-00002-of-00005.gguf"; nullopt for any other name.
+/// The position of a part, counted from 1, and the number of parts, from a file name that ends like
+/// "-00002-of-00005.gguf".
 struct GgufPart {
     std::uint32_t number = 1;
     std::uint32_t count = 1;
     std::string stem = {};  ///< the file name up to "-00002-of-"
     bool operator==(const GgufPart&) const = default;
 };
+/// The part that a file name belongs to; nullopt if the name has no such ending.
 std::optional<GgufPart> gguf_part(std::string_view file_name);
 /// The file name of another part of the same model.
 std::string gguf_part_name(const GgufPart& part, std::uint32_t number);

@@ -28,25 +28,26 @@ enum class StreamFirst { Never, InAttention, InNetwork, InBoth };
 struct Architecture {
     /// Value of general.architecture.
     std::string_view name = {};
-    bool has_cache = true;           ///< false: the model computes a whole text at once
+    bool has_cache = true;           ///< false if the model computes a whole text at once
     bool is_encoder = false;         ///< attends only to its batch and predicts no token
     bool ties_output = true;         ///< a model without an output tensor uses its embedding
     bool has_positions = true;       ///< queries and keys are rotated by position (RoPE)
-    bool has_position_bias = false;  ///< attention scores get a bias by position instead
+    bool has_position_bias = false;  ///< a position bias is added to attention scores instead
     bool has_flash_attention = true;
     bool has_state_everywhere = false;  ///< each layer has both attention and a state
     bool has_index_values = false;      ///< the indexer also caches values, and selects per head
     bool has_lone_networks = false;     ///< layers without key heads are feed-forward networks only
     bool has_lightning_attention = false;  ///< recurrent layers keep a keys × keys matrix per head
-    std::uint64_t attention_interval = 0;  ///< one of this many layers attends; 0: all
-    bool weighs_input = false;             ///< see LayerWork::weighs_input
+    /// one in this many layers has attention; 0 means all layers
+    std::uint64_t attention_interval = 0;
+    bool weighs_input = false;  ///< see LayerWork::weighs_input
     RowsTaken rows_taken = RowsTaken::InLastLayer;
     /// The tensor from which rows are extracted is also an output of the graph. This is the case in
     /// models that predict several tokens ahead.
     bool keeps_last = false;
-    /// Count the mask of the full context until the end of the graph. In llama.cpp another tensor
-    /// takes over a part of the mask's memory, and the remainder is too small for the logits. If
-    /// the mask is counted until the end, the estimate is never too low.
+    /// Whether the mask of the full context is counted until the end of the graph. In llama.cpp
+    /// another tensor takes over a part of the mask's memory, and the remainder is too small for
+    /// the logits. If the mask is counted until the end, the estimate is never too low.
     bool holds_mask = false;
     /// In layers with parallel attention and feed-forward network, the output projection of
     /// attention is computed after the network.
@@ -54,10 +55,10 @@ struct Architecture {
     StreamFirst stream_first = StreamFirst::Never;
 };
 
-/// The row of an architecture. Most architectures have no row of their own and get the default.
+/// The row of an architecture, or the default row, which applies to most architectures.
 const Architecture& architecture_named(std::string_view name);
 
-/// Limit for heads, lengths and widths of a layer. A larger number means that the file is faulty.
+/// Limit for heads, lengths and widths of a layer. A file with a larger number is faulty.
 constexpr std::uint64_t kMaxWidth = 1U << 24U;
 
 /// Reads the values of one architecture by short keys: "block_count" for "llama.block_count". If a
@@ -111,8 +112,8 @@ void describe_work(const Gguf& gguf, const Keys& keys, Model& model);
 /// llama.cpp v0.5.0.
 Bytes recurrent_state(const Keys& keys, const Architecture& architecture);
 
-/// Whether the layer has a recurrent state instead of a cache. `heads`: its number of key heads.
-/// Source: src/models of llama.cpp v0.5.0.
+/// Whether the layer has a recurrent state instead of a cache. `heads`: the layer's number of key
+/// heads. Source: src/models of llama.cpp v0.5.0.
 bool is_recurrent(const Keys& keys,
                   const Architecture& architecture,
                   std::size_t layer,
@@ -120,17 +121,18 @@ bool is_recurrent(const Keys& keys,
 
 /// Specifies which layers see only a window of the context.
 struct WindowPattern {
-    std::uint64_t window = 0;            ///< in tokens; 0: no layer has a window
-    std::vector<bool> is_windowed = {};  ///< by layer
-    /// the window's size is known, but not which layers have it; no layer is treated as windowed
+    std::uint64_t window = 0;  ///< size of the window in tokens; 0 if no layer has a window
+    std::vector<bool> is_windowed = {};  ///< whether each layer has a window, by layer
+    /// the window's size is known, but not the layers that have a window; no layer is treated as
+    /// windowed
     bool is_guessed = false;
 };
 
-/// Reads ARCH.attention.sliding_window and .sliding_window_pattern. The pattern is a list by layer,
-/// or a period n: the last layer of each n (in some architectures the first) sees the whole
-/// context. If the file has no pattern, the period that llama.cpp uses for the architecture
-/// applies. Source: set_swa_pattern in src/llama-hparams.cpp and src/models of llama.cpp, August
-/// 2026.
+/// Reads ARCH.attention.sliding_window and .sliding_window_pattern. The pattern is a list with an
+/// item for each layer, or a period n: in each group of n layers, the last layer (in some
+/// architectures, the first layer) sees the whole context. If the file has no pattern, the period
+/// that llama.cpp uses for the architecture applies. Source: set_swa_pattern in
+/// src/llama-hparams.cpp and src/models of llama.cpp, August 2026.
 WindowPattern window_pattern(const Keys& keys, std::string_view architecture, std::size_t layers);
 
 }  // namespace gpuprobe::inline plan
