@@ -18,14 +18,14 @@ namespace gpuprobe::inline plan {
 
 constexpr std::uint64_t kMaxLayers = kMaxGgufListItems;
 
-/// The computation of a recurrent layer. None means that the layer has attention.
+/// The computation of a recurrent layer. `None` means that the layer has attention.
 enum class Recurrence { None, Mamba, Mamba2, ShortConvolution, DeltaNet, Rwkv, Lightning };
 
 /// How a file stores the two inner matrices of a feed-forward network.
 enum class ForwardForm {
-    Gated,  ///< gate and up are separate tensors
-    Fused,  ///< one tensor contains both
-    Plain,  ///< without a gate
+    Gated,  ///< two tensors: "gate" and "up"
+    Fused,  ///< one tensor that contains "gate" and "up"
+    Plain,  ///< only "up", without a gate
 };
 
 /// The parts of a layer's computation that determine its memory.
@@ -34,7 +34,7 @@ struct LayerWork {
     bool is_fused = false;           ///< queries, keys and values come from one matrix product
     bool has_gate = false;           ///< queries come with a gate of the same size
     bool has_positions = true;       ///< queries and keys are rotated by position (RoPE)
-    bool has_position_bias = false;  ///< attention scores get a bias by position
+    bool has_position_bias = false;  ///< a position bias is added to attention scores
     bool crosses = false;            ///< a second attention reads the output of an encoder (T5)
     bool has_first_norm = true;
     bool has_second_norm = true;
@@ -47,10 +47,10 @@ struct LayerWork {
     std::uint64_t index_heads = 0;
     std::uint64_t index_choice = 0;  ///< number of tokens that the indexer selects
 
-    std::uint64_t latent_rank = 0;   ///< rank of latent attention (MLA); 0: other attention
-    std::uint64_t query_rank = 0;    ///< 0: queries are not compressed
-    std::uint64_t query_length = 0;  ///< per head, for latent attention
-    std::uint64_t value_length = 0;  ///< per head, for latent attention
+    std::uint64_t latent_rank = 0;  ///< rank of latent attention (MLA); 0 without latent attention
+    std::uint64_t query_rank = 0;   ///< rank of compressed queries; 0 if queries are not compressed
+    std::uint64_t query_length = 0;  ///< length of a query per head, for latent attention
+    std::uint64_t value_length = 0;  ///< length of a value per head, for latent attention
     std::uint64_t rope_length = 0;
 
     ForwardForm form = ForwardForm::Gated;
@@ -68,7 +68,7 @@ struct LayerWork {
     std::uint64_t inner_size = 0;
     std::uint64_t state_size = 0;
     std::uint64_t groups = 0;
-    std::uint64_t kernel = 0;  ///< earlier tokens that a convolution reads
+    std::uint64_t kernel = 0;  ///< number of earlier tokens that a convolution reads
     std::uint64_t time_step_rank = 0;
     bool operator==(const LayerWork&) const = default;
 };
@@ -76,23 +76,25 @@ struct LayerWork {
 /// The memory that one layer needs: weights, numbers per token of context, and state of fixed size.
 struct LayerShape {
     Bytes weights = {};
-    Bytes largest = {};              ///< size of its largest tensor
-    std::uint64_t key_heads = 0;     ///< 0: the layer has no cache
-    std::uint64_t key_length = 0;    ///< numbers per head
-    std::uint64_t value_length = 0;  ///< 0 if values are a view of the keys (MLA)
+    Bytes largest = {};            ///< size of the layer's largest tensor
+    std::uint64_t key_heads = 0;   ///< number of key heads; 0 if the layer has no cache
+    std::uint64_t key_length = 0;  ///< length of a key per head
+    /// length of a value; 0 if values are a view of the keys (MLA)
+    std::uint64_t value_length = 0;
     /// Numbers per token in the separate cache of an indexer; 0 without an indexer.
     std::uint64_t index_length = 0;
     bool has_index_values = false;  ///< the indexer caches as many values as keys
     /// This many tokens are compressed into one row of keys, next to a cache of the most recent
     /// tokens (DeepSeek V4); 0: no compression.
     std::uint64_t compression = 0;
-    bool is_cached = false;  ///< has an entry in the cache, possibly of width 0 (Deci)
+    /// whether the layer has an entry in the cache, possibly of width 0 (Deci)
+    bool is_cached = false;
     bool is_windowed = false;
     bool is_recurrent = false;
     /// The layer predicts tokens after the next token. The runtime loads such layers as a separate
     /// model.
     bool is_unused = false;
-    Bytes state = {};  ///< per stream; does not grow with the context
+    Bytes state = {};  ///< state per stream, which does not grow with the context
     LayerWork work = {};
     bool operator==(const LayerShape&) const = default;
 };
@@ -104,19 +106,20 @@ struct Model {
     std::vector<LayerShape> layers = {};
     Bytes embedding = {};  ///< weights that stay in host memory
     Bytes output = {};     ///< weights after the last layer, including a copy of a tied embedding
-    std::uint64_t embedding_length = 0;  ///< numbers per token
+    std::uint64_t embedding_length = 0;  ///< length of the embedding of a token
     std::optional<std::uint64_t> vocabulary = {};
     std::optional<std::uint64_t> trained_context = {};
-    std::uint64_t widest_values = 0;  ///< numbers per token in the layer with the most values
-    std::uint64_t window = 0;         ///< tokens that a windowed layer sees
-    bool attends_batch = false;       ///< attends to its own batch, without a cache
+    /// length of a token's values in the layer with the longest values
+    std::uint64_t widest_values = 0;
+    std::uint64_t window = 0;    ///< number of tokens that a windowed layer sees
+    bool attends_batch = false;  ///< each token attends only to its batch; there is no cache
     bool has_logits = true;
     /// tokens in the encoder's output, for layers with cross-attention
     std::uint64_t encoded = 0;
-    bool has_embedding_norm = false;  ///< directly after the embedding, computed by the CPU
+    bool has_embedding_norm = false;  ///< the CPU computes a norm directly after the embedding
     bool has_position_rows = false;   ///< rows of a position matrix are added to the embedding
     bool has_layer_norm = false;      ///< layer norms instead of RMS norms
-    std::uint64_t deep_layers = 0;    ///< first layers that each add a further input (Qwen3-VL)
+    std::uint64_t deep_layers = 0;    ///< number of first layers that add another input (Qwen3-VL)
     /// width of the additional embeddings of all layers (Gemma 3n)
     std::uint64_t extra_width = 0;
     std::vector<Reason> notes = {};
@@ -124,34 +127,34 @@ struct Model {
 
 /// The model that a header describes.
 ///
-/// Errors: InvalidRequest if the file is not a language model (but a projector, an adapter or a
-/// vocabulary); Malformed if a value has the wrong type, is out of range, or contradicts another
-/// value. Sources: src/llama-arch.cpp (keys), src/llama-hparams.cpp and src/models (their meaning)
-/// of llama.cpp, as of August 2026.
+/// Errors: InvalidRequest if the file is not a language model but, for example, a projector, an
+/// adapter or a vocabulary; Malformed if a value has the wrong type, is out of range, or
+/// contradicts another value. Sources: src/llama-arch.cpp (keys), src/llama-hparams.cpp and
+/// src/models (their meaning) of llama.cpp, as of August 2026.
 Result<Model> model_of(const Gguf& gguf);
 
 /// A multimodal projector: a separate file next to the model, with an encoder for images.
 struct Projector {
     Bytes weights = {};
-    Bytes compute = {};                ///< for the image for which llama.cpp reserves memory
-    Bytes compute_without_flash = {};  ///< the same without flash attention
+    Bytes compute = {};  ///< compute buffer for the image size for which llama.cpp reserves memory
+    Bytes compute_without_flash = {};  ///< compute buffer without flash attention
 };
 
-/// The projector that a header describes. `compute` is computed for an encoder of images; for an
-/// encoder of audio it is 0.
+/// The projector that a header describes. `compute` is computed for image encoders; it is 0 for an
+/// audio encoder.
 ///
 /// Errors: InvalidRequest if the file is not a projector; Malformed if a value has the wrong type.
 /// Sources: tools/mtmd/clip.cpp of llama.cpp at 25d7b14e (warm-up sizes and graphs of encoders).
 Result<Projector> projector_of(const Gguf& gguf);
 
-// A model without its file, as JSON. Clients send it to the daemon, because the daemon does not
-// open files of users (docs/plan.md, "A model as a document").
+// A model without its file, as JSON. Clients send this document to the daemon, because the daemon
+// does not open files of users (docs/plan.md, "A model as a document").
 
 constexpr Bytes kMaxModelDocument = mib(1);
 
-/// Reads a document. Errors: TooLarge if the document exceeds that size; Malformed, with the path,
-/// if it is not a gpuprobe.model/1 document or exceeds a limit in plan/gguf.h; otherwise as
-/// model_of().
+/// Reads a document. Errors: TooLarge if the document exceeds kMaxModelDocument; Malformed, with
+/// the path, if the text is not a gpuprobe.model/1 document or exceeds a limit in plan/gguf.h;
+/// otherwise as model_of().
 Result<Model> model_from_document(std::string_view json);
 
 /// Writes the document: exactly the parts of a header that model_of() reads.

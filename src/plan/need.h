@@ -26,22 +26,22 @@ constexpr std::uint64_t kMaxStreams = 4096;
 
 /// The settings with which a model is run.
 struct RunShape {
-    std::uint64_t context = 4096;  ///< tokens per stream
-    std::uint64_t batch = 512;     ///< tokens computed at once: the micro-batch of llama.cpp
-    std::uint64_t streams = 1;     ///< parallel sequences, each with its own context
+    std::uint64_t context = 4096;  ///< number of tokens per stream
+    std::uint64_t batch = 512;     ///< number of tokens computed at once: llama.cpp's micro-batch
+    std::uint64_t streams = 1;     ///< number of parallel sequences, each with its own context
     GgmlType keys = *ggml_type(1);
     GgmlType values = *ggml_type(1);
     bool flash_attention = true;
     bool keeps_whole_windows = false;  ///< --swa-full: windowed layers keep the whole context
-    /// Flash attention of CUDA and HIP converts a quantized cache to f16 in the compute buffer.
+    /// CUDA's and HIP's flash attention converts a quantized cache to f16 in the compute buffer.
     bool widens_cache = false;
 };
 
-/// Number of tokens of one batch; at most the number of tokens of all streams.
+/// Number of tokens in one batch, which is at most the number of tokens in all streams.
 std::uint64_t tokens_of(const RunShape& run);
 
 /// Rows of the cache per stream. llama.cpp rounds a context up to a multiple of 256. A windowed
-/// layer keeps its window plus one batch, also rounded up, but at most the context. Source:
+/// layer keeps its window plus one batch, also rounded up, but never more than the context. Source:
 /// constructor of llama_context, and llama_kv_cache_iswa, in llama.cpp v0.5.0.
 std::uint64_t cells_of(bool is_windowed, const Model& model, const RunShape& run);
 
@@ -49,8 +49,8 @@ std::uint64_t cells_of(bool is_windowed, const Model& model, const RunShape& run
 std::uint64_t compressed_cells(std::uint64_t compression, const RunShape& run);
 
 /// The cache of one layer: heads · (keys + values) · cells · streams. The state of a recurrent
-/// layer does not grow with the context. An indexer adds rows. Without flash attention the values
-/// of each layer are as wide as in the widest layer. Source: llama_kv_cache and
+/// layer does not grow with the context. An indexer adds rows. Without flash attention, the values
+/// of each layer take as much memory as in the widest layer. Source: llama_kv_cache and
 /// llama_memory_recurrent of llama.cpp.
 Bytes cache_of(const LayerShape& layer, const Model& model, const RunShape& run);
 
@@ -62,7 +62,7 @@ struct Need {
     Bytes layers = {};     ///< weights of all layers
     Bytes output = {};     ///< weights after the last layer
     Bytes cache = {};      ///< attention cache and recurrent state
-    Bytes compute = {};    ///< on each GPU that is used
+    Bytes compute = {};    ///< the compute buffer on each GPU that is used
     Bytes embedding = {};  ///< weights that stay in host memory
     Bytes projector = {};  ///< a multimodal projector, on the first GPU
     bool operator==(const Need&) const = default;
@@ -80,42 +80,45 @@ constexpr std::array<EnumName<FlashAttention>, 3> names_of(FlashAttention) {
 }
 
 struct BackendTraits {
-    std::string_view backend = {};  ///< as in kApis
+    std::string_view backend = {};  ///< name of the backend, as in kApis
     /// Several GPUs form a pipeline, with this many copies of each input. Source:
     /// GGML_SCHED_MAX_COPIES in ggml/src/ggml-backend.cpp.
     std::uint64_t pipeline_copies = 1;
-    /// The backend reorders the graph before memory is reserved. On several GPUs, this needed up to
-    /// one batch of the stream more. Source: ggml_vk_graph_optimize in ggml-vulkan.cpp.
+    /// The backend reorders the graph before memory is reserved. On several GPUs, the reordered
+    /// graph needed more memory: up to one batch of the residual stream. Source:
+    /// ggml_vk_graph_optimize in ggml-vulkan.cpp.
     bool reorders = false;
-    bool lists_by_units = false;  ///< lists GPUs by compute units (plan.cpp)
-    bool widens_cache = false;    ///< see RunShape::widens_cache
-    bool limits_heads = false;    ///< flash attention supports only some head lengths
+    /// whether it lists GPUs with more compute units first (plan.cpp)
+    bool lists_by_units = false;
+    bool widens_cache = false;  ///< see RunShape::widens_cache
+    bool limits_heads = false;  ///< whether flash attention supports only some head lengths
 };
 
 /// The row of a backend. A backend without a row behaves like the CPU.
 const BackendTraits& backend_traits(std::string_view backend);
 
-/// GPU memory that a process needs on `gpu` before its first buffer. It is the sum of the driver's
-/// context, measured on this machine or else from knowledge::Contexts, and the program's kernels
-/// and workspaces. Unknown parts count as 0.
+/// GPU memory that a process needs on `gpu` before it allocates its first buffer. The result is the
+/// sum of the driver's context and the program's kernels and workspaces. If the context was not
+/// measured on this machine, knowledge::Contexts provides its size. Unknown parts count as 0.
 Bytes context_memory(const Gpu& gpu, std::string_view backend);
 
 /// The backend that a program would use on `gpu`: the first usable backend in the order of the API
-/// table, or else the first backend that has not been tried. Empty if all backends are known to
-/// fail.
+/// table or, if there is none, the first backend that has not been tried. Empty if all backends are
+/// known to fail.
 std::string_view backend_for(const Gpu& gpu);
 
-/// Whether flash attention is used. `Auto` follows the decision of llama.cpp when it creates a
-/// context: it is on if the device supports it for every layer (src/llama-context.cpp; for CUDA and
-/// HIP ggml_cuda_get_best_fattn_kernel in ggml/src/ggml-cuda/fattn.cu at 00a2d609), and if values
-/// are quantized. Grok does not support flash attention.
+/// Whether flash attention is used. With `Auto`, llama.cpp decides when it creates a context.
+/// llama.cpp uses flash attention if values are quantized, or if the device supports flash
+/// attention for every layer (src/llama-context.cpp; for CUDA and HIP
+/// ggml_cuda_get_best_fattn_kernel in ggml/src/ggml-cuda/fattn.cu at 00a2d609). Grok does not
+/// support flash attention.
 bool uses_flash_attention(FlashAttention wish,
                           const Model& model,
                           const RunShape& run,
                           std::string_view backend);
 
-/// Checks whether the cache types are compatible with the setting for flash attention, regardless
-/// of the model. Errors: InvalidRequest.
+/// Checks whether the cache types are compatible with the flash attention setting, for any model.
+/// Errors: InvalidRequest.
 Status check_cache_types(const RunShape& run, FlashAttention wish);
 
 /// Checks whether llama.cpp accepts these cache types for the model. Errors: InvalidRequest; the
