@@ -13,44 +13,46 @@ namespace gpuprobe::inline plan {
 /// A GPU, reduced to the facts that placement needs.
 struct Slot {
     Bytes budget = {};
-    /// Memory for the driver's context. It counts only if the slot gets at least one piece.
+    /// Memory for the driver's context. This memory counts only if the slot gets at least one
+    /// piece.
     Bytes overhead = {};
-    /// its share of the layers relative to the other slots; if all are zero, equal shares
+    /// share of the layers, relative to the weights of the other slots; if all weights are 0, all
+    /// slots get the same share
     float weight = 0;
 };
 
-/// The load to place: a model and the way it is run, or a number of bytes that may be split
+/// The load to place: a model and its run settings, or a number of bytes that may be split
 /// anywhere.
 struct Load {
     const Model* model = nullptr;
     RunShape run = {};
     std::uint64_t pipeline_copies = 1;
     bool is_reordered = false;  ///< BackendTraits::reorders
-    Bytes bytes = {};           ///< used if there is no model
+    Bytes bytes = {};           ///< number of bytes, if there is no model
 
     /// Number of pieces: the layers and the output.
     [[nodiscard]] std::uint64_t pieces() const;
 };
 
-/// The result of a placement, by slot.
+/// The memory and pieces that a placement puts into each slot.
 struct Placement {
     std::vector<Bytes> used = {};
     std::vector<std::uint64_t> pieces = {};
     bool is_complete = false;
 };
 
-/// Places the last `offloaded` pieces, the way llama.cpp splits layers: the slots get shares in
-/// proportion to their weights, in order, and the output comes after the last layer. Source:
-/// llama_model_base::load_tensors in src/llama-model.cpp of llama.cpp v0.5.0.
+/// Places the last `offloaded` pieces in the same way as llama.cpp splits layers. The slots get
+/// consecutive layers in proportion to their weights, and the output comes after the last layer.
+/// Source: llama_model_base::load_tensors in src/llama-model.cpp of llama.cpp v0.5.0.
 Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::uint64_t offloaded);
 
 /// Places as many pieces as the slots can hold. With `spare`, each size is increased by a tenth.
 /// Without a model, the bytes fill one slot after another.
 Placement place(const Load& load, const std::vector<Slot>& slots, bool spare);
 
-/// The slots with the weights that hold the most layers: either the given weights or, if more
-/// layers fit with them, weights in proportion to the memory that each slot has left after its
-/// compute buffer. A user would pass the latter weights with --tensor-split.
+/// Returns the slots with the weights for which the most layers fit. The result has the given
+/// weights or, if more layers fit that way, weights in proportion to the memory that each slot has
+/// left after its compute buffer. A user would pass the latter weights with --tensor-split.
 std::vector<Slot> best_split(const Load& load, const std::vector<Slot>& slots);
 
 /// The memory that the complete load needs in one slot.
@@ -59,9 +61,9 @@ Bytes whole_of(const Load& load, const Slot& slot);
 /// Whether the complete load fits into the slots.
 Fit fit_of(const Load& load, const std::vector<Slot>& slots);
 
-/// The largest context, in steps of 256, at which everything fits with a tenth to spare. The result
-/// is at most the context for which the model was trained, if that context is known. nullopt if not
-/// even 256 fits.
+/// The largest context, in steps of 256, at which everything fits and a tenth of the memory is
+/// left. The result is at most the context for which the model was trained, if that context is
+/// known. nullopt if not even a context of 256 tokens fits.
 std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& slots);
 
 }  // namespace gpuprobe::inline plan

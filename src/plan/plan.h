@@ -30,25 +30,26 @@ constexpr std::array<EnumName<BudgetSource>, 3> names_of(BudgetSource) {
 struct Budget {
     /// before the margin is subtracted; null if nothing is known
     std::optional<Bytes> available = {};
-    std::optional<BudgetSource> source = {};  ///< of `available`
-    std::optional<Bytes> bytes = {};          ///< after subtracting the margin
-    bool is_shared_with_host = false;         ///< limited by the host's free memory
+    std::optional<BudgetSource> source = {};  ///< the source of `available`
+    std::optional<Bytes> bytes = {};          ///< the budget, after the margin was subtracted
+    bool is_shared_with_host = false;         ///< whether the host's free memory limits the budget
     bool operator==(const Budget&) const = default;
 };
 RECORD_MEMBERS(Budget, available, source, bytes, is_shared_with_host)
 
-/// The memory that llama.cpp keeps free on each device if it fits a model itself (common/fit.cpp).
+/// The memory that llama.cpp keeps free on each device when llama.cpp itself decides how much of a
+/// model to offload (common/fit.cpp).
 constexpr Bytes kDefaultMargin = mib(1024);
 
 /// The free memory minus the margin. If no driver reports the free memory, the allocatable memory
 /// or the memory on the board is used instead. Unified memory is shared with the host, so the
-/// host's available memory is also a limit. Only the GPU uses the carve-out of an AMD GPU, and the
-/// report already limits the memory beyond the carve-out.
+/// host's available memory is also a limit. The carve-out of an AMD GPU is reserved for the GPU,
+/// and the report already limits the memory beyond the carve-out.
 Budget budget_of(const GpuMemory& memory, const HostMemory& host, Bytes margin);
 
 enum class Fit {
-    Fits,   ///< with a tenth to spare
-    Tight,  ///< fits according to the estimate, whose error may be larger than the remaining memory
+    Fits,   ///< the load fits, and a tenth of the memory is left
+    Tight,  ///< the load fits, but the estimate's error may exceed the remaining memory
     No,
     Unknown,  ///< the GPU's memory is not known
 };
@@ -60,18 +61,19 @@ constexpr std::array<EnumName<Fit>, 4> names_of(Fit) {
 /// A request: a model, or a number of bytes for any purpose.
 struct PlanRequest {
     std::optional<Model> model = {};
-    std::optional<Bytes> need = {};  ///< used without a model
-    Bytes projector = {};            ///< of a multimodal projector, on the first GPU
+    std::optional<Bytes> need = {};  ///< number of bytes, if there is no model
+    Bytes projector = {};            ///< a multimodal projector on the first GPU
     RunShape run = {};
     std::optional<std::uint64_t> micro_batch = {};          ///< upper limit of run.batch
     FlashAttention flash_attention = FlashAttention::Auto;  ///< determines run.flash_attention
-    std::vector<float> tensor_split = {};  ///< shares of several GPUs; empty: by free memory
-    /// the driver's context; null: use context_memory()
+    /// share of each GPU; if empty, shares depend on free memory
+    std::vector<float> tensor_split = {};
+    /// size of the driver's context; null means context_memory()
     std::optional<Bytes> context_overhead = {};
     Bytes margin = kDefaultMargin;
-    std::vector<std::string> gpus = {};  ///< ids; empty: all GPUs that can compute
-    /// The caller resolves the name of the application: it restricts `gpus` to the GPUs that
-    /// select() accepts for the application, and sets `backends` (calls/documents.h).
+    std::vector<std::string> gpus = {};  ///< ids of the GPUs; if empty, all GPUs that can compute
+    /// The caller resolves the name of the application: the caller restricts `gpus` to the GPUs
+    /// that select() accepts for the application, and sets `backends` (calls/documents.h).
     std::optional<std::string> application = {};
     /// gpuprobe's names of the backends to use, best first, by GPU id. On GPUs that are not listed,
     /// any working backend is used.
@@ -89,18 +91,19 @@ RECORD_MEMBERS(LayerCount, offloaded, total)
 
 /// The plan for a single GPU.
 struct GpuPlan {
-    std::string gpu = {};  ///< id
+    std::string gpu = {};  ///< id of the GPU
     std::optional<std::string> name = {};
     Fit fit = Fit::Unknown;
     Budget budget = {};
     std::optional<Bytes> physical = {};  ///< memory on the board
-    Bytes need = {};                     ///< for everything on this GPU
+    Bytes need = {};                     ///< memory needed to run everything on this GPU
     Bytes overhead = {};                 ///< the driver's context, included in `need`
     bool flash_attention = false;
-    std::optional<LayerCount> layers = {};  ///< null without a model or a budget
+    /// layers that fit on this GPU; null without a model or a budget
+    std::optional<LayerCount> layers = {};
     /// largest context at which everything `fits`; null if there is no such context
     std::optional<std::uint64_t> max_context = {};
-    std::vector<Reason> reasons = {};  ///< why `fit` is not better or not certain
+    std::vector<Reason> reasons = {};  ///< reasons why `fit` is not better or not certain
     bool operator==(const GpuPlan&) const = default;
 };
 RECORD_MEMBERS(GpuPlan,
@@ -119,7 +122,7 @@ RECORD_MEMBERS(GpuPlan,
 /// The share of one GPU in a split.
 struct Share {
     std::string gpu = {};
-    Bytes need = {};  ///< including the overhead of each GPU
+    Bytes need = {};  ///< memory needed on this GPU, including the driver's context
     std::uint64_t layers = 0;
     bool operator==(const Share&) const = default;
 };
@@ -128,7 +131,8 @@ RECORD_MEMBERS(Share, gpu, need, layers)
 /// The plan for several GPUs that one backend uses together.
 struct SetPlan {
     std::string backend = {};
-    std::vector<std::string> gpus = {};  ///< in the order in which the runtime lists them
+    /// the GPUs' ids, in the order in which the runtime lists the GPUs
+    std::vector<std::string> gpus = {};
     Fit fit = Fit::Unknown;
     bool flash_attention = false;
     std::optional<LayerCount> layers = {};
@@ -147,17 +151,18 @@ struct HostPlan {
 };
 RECORD_MEMBERS(HostPlan, fit, available, need)
 
-/// The complete answer.
+/// The answer to a plan request.
 struct Plan {
-    std::optional<Need> need = {};       ///< by purpose; null without a model
-    bool has_flash_attention = false;    ///< assumed in `need`
-    std::vector<GpuPlan> gpus = {};      ///< in the order of the report
-    std::vector<SetPlan> together = {};  ///< one for each backend that can use at least two GPUs
+    std::optional<Need> need = {};     ///< the model's memory by purpose; null without a model
+    bool has_flash_attention = false;  ///< whether `need` assumes flash attention
+    std::vector<GpuPlan> gpus = {};    ///< one plan for each GPU, in the order of the report
+    /// one plan for each backend that can use at least two GPUs
+    std::vector<SetPlan> together = {};
     HostPlan host = {};
     std::vector<Reason> notes = {};
     bool operator==(const Plan&) const = default;
 
-    /// Whether the load fits on some GPU or set, even if tightly.
+    /// Whether the load fits, at least tightly, on one GPU or on one set of GPUs.
     [[nodiscard]] bool is_possible() const;
 };
 RECORD_MEMBERS(Plan, need, ("flash_attention", has_flash_attention), gpus, together, host, notes)

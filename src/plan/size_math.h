@@ -7,8 +7,8 @@
 
 #include "base/units.h"
 
-/// Sums and products of sizes that come from a file. They saturate instead of wrapping: the
-/// result of an overflow is the largest number, which fits into no memory.
+/// Sums and products of sizes that come from a file. The functions saturate instead of wrapping:
+/// the result of an overflow is the largest number, which exceeds any memory.
 namespace gpuprobe::inline plan {
 
 constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::max();
