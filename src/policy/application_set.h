@@ -42,12 +42,13 @@ RECORD_MEMBERS(ApplicationSummary, name, description, backends, variants)
 /// with its path in the file. Either part may be missing.
 ReadProblem read_document(const Value& root, Application& out, UnknownWords unknown);
 
-/// Parses an application's data file (gpuprobe.application/1). Errors: TooLarge over kMaxManifest;
-/// Malformed with the member at fault, or if neither part is present.
+/// Parses an application's data file (gpuprobe.application/1). Errors: TooLarge if the text is
+/// longer than kMaxManifest; Malformed with the member at fault, or if neither part is present.
 Result<Application> parse_application(std::string_view json);
 
-/// Parses the manifest that an installer passes with its request: a manifest, in which only tsuku's
-/// needs no name, or an application's data file with a manifest. Errors: as parse_application().
+/// Parses the text that an installer passes with its request. The text is a manifest, or an
+/// application's data file with a manifest. A manifest must have a name, unless its format is
+/// tsuku's. Errors: as parse_application().
 Result<Manifest> parse_manifest(std::string_view json);
 
 /// All known applications by name. A data file of the knowledge base is parsed on first use,
@@ -71,8 +72,8 @@ public:
     [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] std::vector<std::string> applications() const;
     [[nodiscard]] std::vector<std::string> manifests() const;
-    /// All applications, sorted by name. The function does not keep parsed data files that nothing
-    /// else uses.
+    /// All applications, sorted by name. Data files that were parsed only for this list are not
+    /// kept in memory.
     [[nodiscard]] std::vector<ApplicationSummary> summaries() const;
 
     /// The error for a name without a selection or without a manifest. If the application has the
@@ -89,7 +90,7 @@ private:
         bool has_selection = false;
         bool has_manifest = false;
         Application application = {};
-        std::optional<ApplicationSummary> summary = {};  ///< made on first use
+        std::optional<ApplicationSummary> summary = {};  ///< the summary, made on first use
     };
     static void see_parts(Entry& entry);
     static Application whole(std::string_view name, const Entry& entry);
@@ -105,7 +106,7 @@ private:
 constexpr std::size_t kMaxApplications = 512;
 
 /// UnknownApplication or, for a manifest, NotFound: "WHAT 'NAME'; did you mean 'torch'?", or a hint
-/// at the command that lists the names.
+/// to run the command that lists the names.
 Error unknown_name(ErrorCode code,
                    std::string_view what,
                    std::string_view name,

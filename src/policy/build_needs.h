@@ -13,13 +13,13 @@
 
 namespace gpuprobe::inline policy {
 
-/// The APIs that the variant computes with under this alternative: the APIs in its predicates,
-/// otherwise the API after which its family is named ("cuda", "rocm"). Empty if neither names an
-/// API.
+/// The APIs that the variant uses to compute if this alternative applies: the APIs in the
+/// alternative's predicates or, if there are none, the API after which the variant's family is
+/// named ("cuda", "rocm"). Empty if the family is not named after an API either.
 std::vector<Api> apis_used(const Variant& variant, const Conjunction& alternative);
 
 /// A reason `no-permission` for each inaccessible device node that the variant needs on the GPU
-/// under this alternative; empty if one of the variant's APIs works in spite of this.
+/// under this alternative; empty if one of the variant's APIs works without access to them.
 std::vector<Reason> closed_nodes(const Variant& variant,
                                  const Conjunction& alternative,
                                  const Facts& gpu);
@@ -40,15 +40,15 @@ std::vector<Reason> unverified(const Variant& variant,
 constexpr std::size_t kMaxPartWords = 256;
 constexpr std::size_t kMaxParts = 64;
 
-/// Maps a part of a build to words about this part. A build that is not split into parts has one
-/// part, "".
+/// Maps the name of a part of a build to words about this part. A build that is not split has a
+/// single part with the name "".
 using PartWords = std::map<std::string, std::vector<std::string>>;
 
 /// The description of a build in a request.
 struct DescribedBuild {
-    PartWords needs = {};    ///< sonames and predicates
+    PartWords needs = {};    ///< needed sonames, and predicates
     PartWords bundles = {};  ///< bundled sonames
-    /// Kernels: "sm_86", "compute_90@9.1", "gfx1100", "spirv", an API's word.
+    /// Kernels: "sm_86", "compute_90@9.1", "gfx1100", "spirv", or the name of an API.
     PartWords kernels = {};
     bool operator==(const DescribedBuild&) const = default;
 };

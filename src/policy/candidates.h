@@ -22,7 +22,8 @@ struct MachineFacts;
 struct PublishedVariants {
     const VariantPlatform& platform;
     const MachineFacts& machine;
-    const RecommendRequest& request;  ///< the part of a rule or request that is about variants
+    /// the part of a profile's rule or of a request that is about variants
+    const RecommendRequest& request;
     std::span<const FailedVariant> failed;
 };
 
@@ -36,12 +37,13 @@ struct SelectQuestion {
     std::optional<std::set<std::string>> only = {};
     std::set<std::string> denied = {};
     std::set<std::string> denied_gpus = {};
-    std::optional<std::vector<std::string>> gpus = {};  ///< ids, in the order of the request
+    /// ids of GPUs, in the order of the request
+    std::optional<std::vector<std::string>> gpus = {};
     /// The backends that `backend` requests. The list may be empty, and ends with the CPU if the
     /// CPU is acceptable too.
     std::optional<std::vector<std::string>> forced = {};
-    std::string requested = "auto";  ///< the word of `backend` for the summary
-    /// Whether the word is unknown and the profile treats it as "auto".
+    std::string requested = "auto";  ///< the value of `backend`, for the summary
+    /// Whether the value of `backend` is unknown and the profile treats it as "auto".
     bool is_unknown_request = false;
     bool any_vendor = false;
     bool ranks_by_measurement = false;
@@ -69,16 +71,17 @@ struct SelectQuestion {
     /// Whether the request asks for this backend. A request asks for the CPU only if it asks for no
     /// other backend.
     [[nodiscard]] bool asks_for(std::string_view backend) const;
-    /// The backends that are built in, under the application's names, in the profile's order.
+    /// The backends with which the application was built, under the application's names and in the
+    /// profile's order.
     [[nodiscard]] std::vector<std::string> compiled() const;
     /// The profile's backends for GPUs from a vendor, in order of preference for one GPU.
     [[nodiscard]] std::vector<std::string> backends_for(
         const std::optional<std::string>& vendor) const;
 };
 
-/// The profile's backend that a word names. The word is the application's name or, unless another
-/// backend has that name, gpuprobe's name. A request may name the CPU even if the profile forbids
-/// the CPU; the candidate is rejected later.
+/// The backend in the profile to which a word refers. The word is the application's name or, unless
+/// another backend has that name, gpuprobe's name. A request may name the CPU even if the profile
+/// forbids the CPU; the candidate is rejected later.
 std::optional<std::string> backend_named(const Profile& profile, const std::string& word);
 
 /// Combines profile and request. Errors: as select().
@@ -88,11 +91,11 @@ Result<SelectQuestion> question_from(const Profile& profile,
                                      const Experience& experience,
                                      const Manifest* manifest = nullptr);
 
-// The verdict on each single candidate, before candidates are compared. Reason codes:
+// Functions that judge each candidate separately, before candidates are compared. Reason codes:
 // docs/reasons.md.
 
-/// A candidate under gpuprobe's backend name, with its GPU, which is borrowed from the report and
-/// null if the candidate has no GPU.
+/// A candidate, in which `candidate.backend` is gpuprobe's name of the backend. `gpu` is the
+/// candidate's GPU, borrowed from the report; it is null if the candidate has no GPU.
 struct Judged {
     const Gpu* gpu = nullptr;
     Candidate candidate = {};
@@ -134,8 +137,8 @@ Judged judge_cpu(const SelectQuestion& question, const Report& report);
 
 /// Every candidate with its final verdict.
 struct Attempt {
-    std::vector<Judged> all = {};            ///< in order of preference
-    std::vector<std::string> detected = {};  ///< the application's names
+    std::vector<Judged> all = {};            ///< all candidates, in order of preference
+    std::vector<std::string> detected = {};  ///< detected backends, under the application's names
     bool was_given_up = false;               ///< whether the requested backend is not available
     const Variant* assumed = nullptr;        ///< the published variant that the choice assumes
     /// Reasons why a published variant is not the best variant, or why it cannot be used.
@@ -150,8 +153,8 @@ struct Attempt {
     [[nodiscard]] const Judged* best(const SelectQuestion& question) const;
 };
 
-/// Attempts the request. If the request cannot be met, is not strict, and the profile permits
-/// another backend, attempts the request again without the requested backend.
+/// Looks for candidates that satisfy the request. If there are none, the request is not strict and
+/// the profile permits another backend, the function tries again without the requested backend.
 Attempt attempt_or_give_up(SelectQuestion& question,
                            const SelectRequest& request,
                            const Report& report);

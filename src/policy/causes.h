@@ -14,24 +14,25 @@
 #include "base/value.h"
 #include "policy/term.h"
 
-/// The terms of causes (policy/causes.h). Some terms are about facts ("vendor=nvidia"). Other terms
-/// use the same three-valued logic on any value in a report, which the term names by a path:
+/// The terms of causes. Some terms are about facts ("vendor=nvidia"). Other terms apply the same
+/// three-valued logic to a value in the report. The term names this value by a path:
 ///
 ///     gpu.findings[code=no-permission].detail.node=/dev/nvidia*
 ///
 /// A path begins with `gpu`, `accelerator` or `device` (the device being examined), with a name in
 /// TermContext::roots, or with a dot (".node") for the current evidence. A path visits every item
-/// of a list, and every member after `*`; "[…]" keeps the items for which a term holds. "{api}" as
-/// a name is replaced by that member of the evidence. A value is a list of words separated by `|`,
-/// which may contain `*` and `?`, or another path after `$`. A path without a value holds if it
+/// of a list, and every member after `*`; "[…]" keeps the items for which a term holds. The name
+/// "{api}" is replaced by the member `api` of the evidence; this works for every member. A term
+/// compares the value with words, which are separated by `|` and may contain `*` and `?`, or with
+/// the value of another path, which follows `$`. A term that is only a path holds if the path
 /// reaches a value that isn't false, empty or 0.
 
 namespace gpuprobe::inline policy {
 
-/// The evidence that paths are resolved against. All pointers are borrowed.
+/// The evidence against which paths are resolved. All pointers are borrowed.
 struct TermContext {
     const Value* roots = nullptr;   ///< an object with `report`, `host`, `here`, `place` …
-    const Value* device = nullptr;  ///< null when the machine is examined
+    const Value* device = nullptr;  ///< the device; null when the machine is examined
     /// Facts about the same machine and device, for terms about facts.
     const Facts* facts = nullptr;
     /// the current evidence, to which paths that begin with a dot refer
@@ -46,10 +47,11 @@ struct Evidence {
 
 struct PathStep;
 
-// Steps contain terms and terms contain steps, so some types below are incomplete. Their members
-// have no initializer because libc++ would then need the destructor of the incomplete type.
+// Steps contain terms and terms contain steps, so some types below are incomplete. The members of
+// these types have no initializer because libc++ would then need the destructor of the incomplete
+// type.
 struct Path {
-    std::string root = {};  ///< empty for the evidence
+    std::string root = {};  ///< name at the beginning of the path; empty for the evidence
     std::vector<PathStep> steps;
     Value text = {};  ///< the literal that a path such as "'text" yields
 };
@@ -57,7 +59,7 @@ struct Path {
 /// A condition on the values that a path reaches.
 struct PathTerm {
     Path path;
-    /// Never means that the term only tests whether a value exists.
+    /// `Never` means that the term only tests whether a value exists.
     Relation relation = Relation::Never;
     std::vector<std::string> words = {};
     std::vector<Path> other;  ///< at most one path, whose values replace the words
@@ -102,7 +104,7 @@ std::string word_of(const Value& value);
 /// The consequence of a finding for a user of the GPUs.
 enum class Severity {
     Ok,       ///< no finding
-    Info,     ///< information; everything works as intended
+    Info,     ///< information: everything works as intended
     Warning,  ///< something that could work does not work
     Error,    ///< a GPU or its usual API cannot be used
 };
@@ -115,9 +117,11 @@ constexpr std::array<EnumName<Severity>, 4> names_of(Severity) {
 
 /// The explanation and fix of a cause under given conditions; the first matching remedy is used.
 struct Remedy {
-    std::vector<Condition> when = {};  ///< conditions under which the remedy applies; empty: always
-    std::optional<std::string> case_name = {};  ///< added to the evidence as `case`
-    std::optional<std::string> text = {};       ///< replaces the cause's text
+    /// conditions under which the remedy applies; if empty, always
+    std::vector<Condition> when = {};
+    /// name of the case, which is added to the evidence as `case`
+    std::optional<std::string> case_name = {};
+    std::optional<std::string> text = {};  ///< a text that replaces the cause's text
     /// A text for users, which screens show in front of the commands.
     std::optional<std::string> fix = {};
     std::vector<std::string> run = {};  ///< shell commands
@@ -160,7 +164,7 @@ struct Cause {
     /// The member of the evidence that differs between findings.
     std::optional<std::string> once = {};
     std::vector<Condition> when = {};    ///< conditions that must all hold
-    std::vector<Condition> unless = {};  ///< conditions of which none may hold
+    std::vector<Condition> unless = {};  ///< conditions none of which may hold
     /// Members to add to the evidence, with the paths to their values.
     std::map<std::string, Path> show = {};
     /// Ids of causes that this cause explains, for the same `api`.
@@ -175,8 +179,8 @@ struct Cause {
     Severity severity = Severity::Info;
     /// Upper limits for the severity. A limit applies if all its conditions hold.
     std::map<std::string, std::vector<Condition>> eased = {};
-    /// The sentence. Absent if the sentence of a reason is used instead: of the reason that the
-    /// cause is shown with, otherwise of the reason with the same id.
+    /// The cause's sentence. If it is absent, the sentence of a reason is used: the reason with
+    /// which the cause is shown or, if there is none, the reason with the same id.
     std::optional<std::string> text = {};
     std::vector<Remedy> fixes = {};
 };
@@ -198,7 +202,7 @@ public:
     [[nodiscard]] const std::map<std::string, std::string>& variables() const { return variables_; }
     /// Names of programs and paths of files whose existence reveals the environment.
     [[nodiscard]] const std::vector<std::string>& programs() const { return programs_; }
-    /// Words, at least one of which is in each line of the kernel log about graphics drivers.
+    /// Words for searching the kernel log: each line about a graphics driver contains at least one.
     [[nodiscard]] const std::vector<std::string>& log_words() const { return log_words_; }
 
 private:

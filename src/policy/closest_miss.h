@@ -25,16 +25,16 @@ enum class ClosestMiss : std::uint8_t {
 /// How close an alternative with these obstacles is to being usable.
 ClosestMiss closest_miss_of(const std::vector<Reason>& reasons);
 
-/// Whether one of the reasons rules the alternative out; other reasons leave it open or are only
-/// remarks.
+/// Whether one of the reasons rules the alternative out. Some reasons do not decide whether the
+/// alternative is usable, and others are only remarks.
 bool has_end(const std::vector<Reason>& reasons);
 
 /// An alternative of a requirement or predicate, or a part of a build.
 struct Route {
     Truth is_open = Truth::True;
-    std::vector<Reason> reasons = {};  ///< actual or possible obstacles of the alternative
+    std::vector<Reason> reasons = {};  ///< actual or possible obstacles to the alternative
 };
-/// Whether `way` is a closer miss than `other`. A possibly usable alternative is closer than an
+/// Whether `route` is a closer miss than `other`. A possibly usable alternative is closer than an
 /// unusable alternative. Further criteria are the ClosestMiss value, then fewer obstacles, then
 /// lower minimums. False if both alternatives are equally close.
 bool is_nearer(const Route& route, const Route& other);
@@ -66,8 +66,8 @@ private:
         bool is_wished = false;
         std::string by = {};
         std::vector<Reason> reasons = {};
-        /// Whether the GPU deserves a warning. If the user excluded a candidate, only causes that
-        /// the user can change deserve a warning.
+        /// Whether to warn about the GPU. If the user excluded a candidate, only causes that the
+        /// user can change justify a warning.
         [[nodiscard]] bool counts() const {
             return closest_miss && (!is_wished || *closest_miss > ClosestMiss::OtherBuild);
         }

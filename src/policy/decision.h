@@ -25,7 +25,7 @@ struct Candidate {
     std::vector<Reason> reasons = {};
     /// For an accepted candidate: the variables that make the application use only this candidate.
     std::map<std::string, std::string> environment = {};
-    /// The reasons as one text for users, each sentence once (explain/reason_words.h).
+    /// The reasons as one text for users, without repeated sentences (explain/reason_words.h).
     std::optional<std::string> why = {};
     /// The best published variant that uses the backend on the GPU, if the request does not
     /// describe the build.
@@ -44,7 +44,7 @@ struct AssumedVariant {
 RECORD_MEMBERS(AssumedVariant, variant, version)
 
 /// The answer to a Select request. `backend` is null if no candidate satisfies the request. The
-/// candidates contain the reasons in both cases.
+/// candidates contain the reasons, whether or not `backend` is null.
 struct Decision {
     std::string application = {};
     std::optional<std::string> backend = {};
@@ -52,12 +52,13 @@ struct Decision {
     std::map<std::string, std::string> environment = {};
     std::optional<AssumedVariant> assumes = {};
     std::string summary = {};  ///< one line, "requested=auto detected=[vulkan,cpu] selected=vulkan"
-    /// Answers to further questions of the application, by name.
+    /// Additional values that the application needs, by name: `answers` in the application's
+    /// profile.
     std::map<std::string, std::string> answers = {};
     /// Texts from the application's profile that the application would print.
     std::vector<std::string> messages = {};
     std::vector<Candidate> candidates = {};
-    /// Reasons why a program may not use the chosen GPU, and warnings about outdated data.
+    /// Reasons why a program might fail to use the chosen GPU, and warnings about outdated data.
     std::vector<Reason> warnings = {};
     std::map<std::string, std::string> assumed = {};  ///< facts that the request assumes
     std::uint64_t generation = 0;
@@ -165,8 +166,8 @@ constexpr auto forms_of(std::type_identity<ArtifactImage>) {
         {{.key = "bundles", .is_optional = true}, {.key = "requires", .is_optional = true}});
 }
 
-// Answers contain the object from the manifest unchanged, which read_artifact() has checked. This
-// record is the object's type for clients.
+// Answers contain the object from the manifest unchanged, after read_artifact() has checked the
+// object. This record describes the object's type to clients.
 
 /// The download of a variant, with the members that the manifest sets.
 struct Artifact {
@@ -182,7 +183,7 @@ struct Artifact {
     std::vector<std::string> companions = {};
     /// Files and packages that must be installed together with this artifact.
     std::vector<CompanionFile> companion_files = {};
-    /// Python packages that must not be installed next to this one.
+    /// Python packages that must not be installed together with this package.
     std::vector<std::string> excludes = {};
     ArtifactSignature signature = {};
     ArtifactImage image = {};  ///< properties of an OCI image
@@ -217,7 +218,7 @@ constexpr auto forms_of(std::type_identity<Artifact>) {
 /// The answer to a Recommend request.
 struct Recommendation {
     std::string application = {};
-    /// The variant's version, otherwise the manifest's version.
+    /// The variant's version or, if it has none, the manifest's version.
     std::optional<std::string> version = {};
     RecommendStatus status = RecommendStatus::None;
     std::optional<std::string> platform = {};
@@ -229,7 +230,7 @@ struct Recommendation {
     std::vector<std::string> gpus = {};      ///< ids of the GPUs that the variant runs on
     std::vector<std::string> fallback = {};  ///< variants to try next, best first
     std::optional<std::string> project_default = {};
-    std::optional<std::string> hint = {};  ///< a hint in the manifest, if no variant fits
+    std::optional<std::string> hint = {};  ///< the manifest's hint, if no variant fits
     std::vector<Reason> warnings = {};  ///< warnings about the variant and about the whole answer
     std::map<std::string, std::string> assumed = {};  ///< facts that the request assumes
     /// The usable variants, best first, then all other variants.

@@ -25,14 +25,14 @@ constexpr std::array<EnumName<FindingGrade>, 2> names_of(FindingGrade) {
     return {{{FindingGrade::Mistake, "mistake"}, {FindingGrade::Warning, "warning"}}};
 }
 
-/// One finding about a data file. The texts come from the file in part, and are safe to print.
+/// One finding about a data file. The texts contain words from the file, and are safe to print.
 struct DocumentFinding {
     FindingGrade grade = FindingGrade::Mistake;
     std::string path = {};     ///< path of the member in the file; empty for the file as a whole
     std::string problem = {};  ///< the rule that the file breaks
     std::optional<std::string> word = {};   ///< the unknown word
-    std::optional<std::string> meant = {};  ///< the known word that is closest to it
-    /// The object that contains `meant`, if it is in another object.
+    std::optional<std::string> meant = {};  ///< the known word that is closest to `word`
+    /// The object that contains `meant`, if this is not the object that contains `word`.
     std::optional<std::string> place = {};
     bool operator==(const DocumentFinding&) const = default;
 };
