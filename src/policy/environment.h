@@ -43,10 +43,10 @@ bool is_environment_fact(const Profile& profile, std::string_view name);
 /// Whether an environment contains variables that prefer a GPU but may not hide the other GPUs.
 enum class Preferences { Included, LeftOut };
 
-/// The variables that restrict the application to exactly the selected GPUs through `backend`, as
-/// far as the facts allow, and to no device of any other API that it reads. If the backend is the
-/// CPU, the variables hide every device. `answers` are the profile's answers for the selection. The
-/// profile's rules take precedence.
+/// The variables that restrict the application to the selected GPUs and `backend`. As far as the
+/// facts allow, the application then uses exactly these GPUs, and no device of any other API. If
+/// the backend is the CPU, the variables hide every device. `answers` are the profile's answers for
+/// the selection. The profile's rules take precedence.
 Variables environment_of(const Profile& profile,
                          std::string_view backend,
                          const Selection& selection,
@@ -58,7 +58,7 @@ Variables environment_of(const Profile& profile,
 void hide_additions(const Access& access, const Variables& callers, Variables& environment);
 
 /// The variables that hidden_by() and hide_additions() evaluate, and CUDA_DEVICE_ORDER, which
-/// affects how they are interpreted.
+/// affects how other variables are interpreted.
 std::vector<std::string_view> hiding_variables();
 
 /// A `hidden-by-environment` reason for each of the caller's variables that is known to hide the
@@ -89,9 +89,9 @@ struct GpuSelector {
 };
 RECORD_MEMBERS(GpuSelector, api, kind, partition, variables, argument, environment)
 
-/// Every selector of this GPU that is certain according to the report, best first within each API.
-/// For a partitioned GPU, the selectors for all partitions together come first, followed by the
-/// selectors for each partition. `gpu` must belong to the report or to a ComputeView.
+/// All selectors that, according to the report, certainly select this GPU; best first within each
+/// API. For a partitioned GPU, the selectors for all partitions together come first, followed by
+/// the selectors for each partition. `gpu` must belong to the report or to a ComputeView.
 std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu);
 
 /// Whether a shell and systemd can set the variable to the value, and a terminal can show the

@@ -23,17 +23,17 @@ struct JudgedVariant {
     std::uint64_t covered = 0;   ///< bit n is set if the variant runs on GPU n of the facts
     std::uint64_t possible = 0;  ///< set of GPUs on which the variant runs or may run
     std::size_t preference = 0;  ///< index of the first matching word in `prefer`
-    /// Position of the first backend and GPU that the variant uses in the selection's order.
+    /// Position, in the selection's order, of the first backend and GPU that the variant uses.
     std::size_t place = 0;
-    std::uint64_t gib = 0;  ///< memory of the covered discrete GPUs, each rounded to whole GiB
+    std::uint64_t gib = 0;  ///< total memory of the covered discrete GPUs, each rounded to GiB
     int discrete = 0;       ///< number of covered discrete GPUs
     int gpus = 0;           ///< number of covered GPUs
     int tier = 0;           ///< the variant's tier
     int priority = 0;       ///< the variant's priority
 };
 
-/// The set of GPUs on which the variant is used, in the form of `covered`: the GPUs on which it
-/// runs; if there are none, those on which it may run.
+/// The GPUs on which the variant is used, as bits like in `covered`. These are the GPUs on which
+/// the variant runs or, if there are none, the GPUs on which it may run.
 inline std::uint64_t gpus_used(const JudgedVariant& judged) {
     return judged.verdict == Verdict::Uncertain && judged.covered == 0 ? judged.possible
                                                                        : judged.covered;
@@ -60,7 +60,7 @@ std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
 /// The vendors whose GPUs the variant supports; empty if it supports any vendor.
 std::vector<std::string> vendors_of(const Requirements& requirements);
 
-/// The inputs for an explanation.
+/// The inputs from which reasons and warnings about a variant are derived.
 struct ExplanationContext {
     const RecommendRequest& request;
     const MachineFacts& machine;
@@ -84,7 +84,8 @@ std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reason
 /// variant runs on.
 std::vector<Reason> warnings_for(const JudgedVariant& judged, const ExplanationContext& context);
 
-/// The reason why a term is false or unknown, with the same members of `detail` as above.
+/// The reason why a term is false or unknown, with the same members of `detail` as in
+/// reasons_for().
 Reason unmet(const Term& term, const Facts& facts, Truth result);
 
 }  // namespace gpuprobe::inline policy

@@ -15,14 +15,17 @@ namespace gpuprobe::inline policy {
 /// Variables and values in the order in which they are printed.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-/// Variables that override the virtual packages of conda's and pixi's solvers: CONDA_OVERRIDE_CUDA
-/// (empty: no CUDA), _CUDA_ARCH (the lowest capability of all GPUs), _AMDGPU (0, or empty: none),
-/// _AMDGPU_ARCH (of the GPU with the most compute units), _GLIBC and _ARCHSPEC.
-/// Sources: conda's "Managing virtual packages"; CEP 30 and 46; conda/rattler#2806 for AMD, whose
-/// choice among several GPUs is used here, while the draft conda/ceps#189 takes the highest.
+/// Variables that override the virtual packages of conda's and pixi's solvers. CONDA_OVERRIDE_CUDA
+/// is empty if no GPU has CUDA, and CONDA_OVERRIDE_CUDA_ARCH is the lowest compute capability of
+/// all GPUs. CONDA_OVERRIDE_AMDGPU is "0" if there is an AMD GPU and otherwise empty, and
+/// CONDA_OVERRIDE_AMDGPU_ARCH is the target of the AMD GPU with the most compute units.
+/// CONDA_OVERRIDE_GLIBC and CONDA_OVERRIDE_ARCHSPEC are set if the version of glibc and the level
+/// of the processor are known. Sources: conda's "Managing virtual packages"; CEP 30 and 46;
+/// conda/rattler#2806 for AMD. If there are several AMD GPUs, the choice is the same as rattler's;
+/// the draft conda/ceps#189 chooses the highest target.
 Settings conda_variables(const Report& report, const Rules& rules);
 
-/// Variables for uv: UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE of the best GPU, and the
+/// Variables for uv: UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE for the best GPU, and the
 /// package indexes in the answer. UV_TORCH_BACKEND selects those indexes of PyTorch that uv knows,
 /// and UV_INDEX (since uv 0.4.23) contains all others. Source: uv's environment variables;
 /// crates/uv-torch.
@@ -46,12 +49,13 @@ Settings ggml_variables(const Report& report,
                         const std::vector<std::string>& gpus);
 
 /// Arguments for docker or podman that give a container access to these GPUs (an empty list means
-/// all GPUs of the report): NVIDIA's by CDI names, others by their device nodes. Empty if no GPU
-/// has either. Sources: CDI specification and NVIDIA Container Toolkit for the names; ROCm's
-/// documentation for /dev/kfd and the groups. For Vulkan on NVIDIA's GPUs, an argument also asks
-/// for the driver's graphics libraries, because `--gpus` and many images ask only for
-/// `compute,utility`. Source: NVIDIA Container Toolkit, "Specialized Configurations with Docker",
-/// "Driver Capabilities"; seen in ollama/ollama#17549 and leejet/stable-diffusion.cpp#1792.
+/// all GPUs of the report): NVIDIA GPUs by their CDI names, other GPUs by their device nodes. Empty
+/// if no GPU has a CDI name or a device node. Sources: CDI specification and NVIDIA Container
+/// Toolkit for the names; ROCm's documentation for /dev/kfd and the groups. For Vulkan on NVIDIA
+/// GPUs, an argument also requests the driver's graphics libraries, because `--gpus` and many
+/// images request only `compute,utility`. Source: NVIDIA Container Toolkit, "Specialized
+/// Configurations with Docker", "Driver Capabilities"; seen in ollama/ollama#17549 and
+/// leejet/stable-diffusion.cpp#1792.
 std::vector<std::string> container_arguments(const Report& report,
                                              const std::vector<std::string>& gpus,
                                              std::string_view family = {});

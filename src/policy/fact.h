@@ -22,7 +22,7 @@
 /// may name.
 namespace gpuprobe::inline policy {
 
-/// In the order in which answers list their reasons.
+/// The facts, in the order in which answers list reasons about them.
 enum class FactId : std::uint8_t {
     // host
     Libc,
@@ -123,7 +123,7 @@ struct FactRow {
     std::string_view too_high = {};  ///< reason code for a fact above an allowed maximum
     std::string_view unfit = {};     ///< reason code if any other kind of term fails
     bool is_nameable = true;         ///< whether a textual term may name the fact
-    bool is_callers = false;      ///< whether a request may assume another value than the report's
+    bool is_callers = false;  ///< whether a request may assume a value that differs from the report
     std::optional<Api> api = {};  ///< the API that the fact is about
     AnyFact (*read)(const Facts& facts) = nullptr;
 };
@@ -141,7 +141,7 @@ public:
     struct Subject {
         const Report& report;
         const Gpu* gpu = nullptr;  // borrowed; null for the machine
-        /// Gpuprobe's name of the backend; empty if no backend is meant.
+        /// Gpuprobe's name of the backend; empty if the subject is not about a backend.
         std::string_view backend = {};
         std::optional<std::string> backend_word = {};  ///< the application's name for the backend
         std::optional<std::string> variant = {};       ///< the variant that is or will be installed
@@ -184,24 +184,24 @@ bool is_probed(const AnyFact& fact);
 /// match.
 bool is_like(const Facts& left, const Facts& right);
 
-/// One machine as manifests and exports see it.
+/// The facts about one machine that manifests and exports use.
 struct MachineFacts {
     Facts host;
     /// The GPUs, best first, without display-only GPUs, at most kMaxVariantGpus.
     std::vector<Facts> gpus = {};
-    std::size_t left_out = 0;  ///< number of GPUs beyond that limit
+    std::size_t left_out = 0;  ///< number of GPUs beyond kMaxVariantGpus
 };
 constexpr std::size_t kMaxVariantGpus = 64;
 /// The machine's host and GPUs as subjects of terms. Borrows both arguments.
 MachineFacts machine_facts(const Report& report, const Rules& rules);
 
 /// Memory that a build can rely on: what one process can allocate (`allocatable`) or, if no driver
-/// reports that, the board's size. All memory minimums are compared with it.
+/// reports that, the board's size. All memory minimums are compared with this size.
 Fact<Bytes> memory_for_use(const GpuMemory& memory);
 Fact<Bytes> memory_for_use(const Gpu& gpu);
 
 /// Operating system and processor as Go and container images name them, "linux-amd64"; nullopt if
-/// the report lacks either.
+/// the report lacks one of them.
 std::optional<std::string> platform_of(const Host& host);
 
 }  // namespace gpuprobe::inline policy

@@ -24,9 +24,9 @@ const Gpu* default_gpu(const Report& report, const std::vector<std::string>& cho
 /// Moves the default GPU to the front and keeps the order of the others.
 void put_default_first(Report& report, const std::vector<std::string>& chosen);
 
-/// Whether one build and one set of choices fits both GPUs. This is the case if they have the same
-/// vendor and architecture or, if an architecture is unknown, the same PCI device id. A GPU always
-/// fits with itself.
+/// Whether one build and one set of choices fits both GPUs. This is the case if the GPUs have the
+/// same vendor and architecture or, if an architecture is unknown, the same PCI device id. Always
+/// true if both are the same GPU.
 bool is_alike(const Gpu& left, const Gpu& right);
 
 /// The chosen GPUs, best first, and the report of their machine.
@@ -48,7 +48,7 @@ bool lacks_device_select(const Report& report);
 bool is_selector_fact(std::string_view name);
 
 /// The value that makes a runtime use exactly these GPUs. nullopt if the value is unknown for one
-/// of the GPUs or would not distinguish them from the machine's other GPUs.
+/// of the GPUs, or if it would not exclude the machine's other GPUs.
 ///
 /// The value is an index only if the environment template can also request the order of the GPUs,
 /// so that the index does not depend on the environment in which the GPUs were probed.

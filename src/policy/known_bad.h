@@ -15,15 +15,15 @@
 
 namespace gpuprobe::inline policy {
 
-/// The chip's name in chips.json, with any driver; "" if the name is unknown.
+/// The name of the GPU's chip in chips.json, regardless of the driver; "" if the name is unknown.
 std::string chip_name(const Gpu& gpu);
 
-/// The members of a GPU that causes use but that the GPU's record lacks: `chip` and `alike`.
-/// `alike` is the number of GPUs in the machine, including this GPU, that have the same vendor,
-/// kind, kernel driver and, if both are known, the same generation of gfx targets.
+/// Adds the members `chip` and `alike`, which causes use but which a GPU's record lacks. `alike` is
+/// the number of GPUs in the machine, including this GPU, that have the same vendor, kind, kernel
+/// driver and, if both are known, the same generation of gfx targets.
 void add_derived_members(const Gpu& gpu, const Report& report, Value& value);
 
-/// The pairs that a machine has. Borrows the report.
+/// Finds the known-bad pairs of a machine. Borrows the report.
 class KnownBad {
 public:
     explicit KnownBad(const Report& report) : report_{report} {}

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-/// The words that a data file may use, for checking data files (policy/document_check.h).
+/// The words that a data file may use. policy/document_check.h checks data files with these words.
 namespace gpuprobe::inline policy {
 
 enum class FactId : std::uint8_t;
@@ -21,8 +21,8 @@ enum class UnknownWords { Lose, Refuse };
 std::vector<std::string> known_words(FactId fact);
 
 /// Whether the word is a known value of the fact, or the fact's values are not listed. A `*` at the
-/// end matches anything, as in terms. A family of AMD targets ("gfx110X") is known if it ends in
-/// its only X and includes a known target.
+/// end matches anything, as in terms. A family of AMD targets ("gfx110X") is known if its only X is
+/// the last character and the family includes a known target.
 bool is_known_word(FactId fact, std::string_view word);
 
 }  // namespace gpuprobe::inline policy

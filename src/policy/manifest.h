@@ -24,7 +24,8 @@ struct Variant;
 /// share their terms, so each term is stored once and evaluated once.
 struct VariantIndex {
     /// One variant. At index `first`, `words` contains the indices of the host's terms. After these
-    /// indices, it contains for each alternative the number of terms and the indices of the terms.
+    /// indices, `words` contains, for each alternative, the number of its terms and the indices of
+    /// its terms.
     struct Entry {
         std::uint32_t first = 0;
         std::uint32_t host = 0;
@@ -32,11 +33,11 @@ struct VariantIndex {
         int tier = 0;
         int priority = 0;
         bool needs_all = false;      ///< whether the scope is All
-        std::uint32_t gpus_min = 1;  ///< if a device is needed
+        std::uint32_t gpus_min = 1;  ///< minimum number of suitable GPUs
         /// False if the requirements have an unknown member next to host and device.
         bool is_supported = true;
     };
-    std::vector<Term> terms = {};           ///< each term once
+    std::vector<Term> terms = {};           ///< the terms of all variants, each stored once
     std::vector<std::uint32_t> words = {};  ///< indices into `terms`, and counts
     std::vector<Entry> entries = {};  ///< one entry for each variant, in the order of the variants
 };
@@ -50,7 +51,7 @@ constexpr std::array<EnumName<VariantScope>, 2> names_of(VariantScope) {
     return {{{VariantScope::Any, "any"}, {VariantScope::All, "all"}}};
 }
 
-/// The kind of answer if no variant fits.
+/// The kind of answer that the manifest requests if no variant fits.
 enum class OnNone { Error, Default };
 constexpr std::array<EnumName<OnNone>, 2> names_of(OnNone) {
     return {{{OnNone::Error, "error"}, {OnNone::Default, "default"}}};
@@ -59,7 +60,8 @@ constexpr std::array<EnumName<OnNone>, 2> names_of(OnNone) {
 /// The requirements of a variant, or the conditions that it recommends.
 struct Requirements {
     Conjunction host = {};
-    std::vector<Conjunction> devices = {};      ///< alternatives; empty if no device is needed
+    /// alternatives for devices; empty if no device is needed
+    std::vector<Conjunction> devices = {};
     std::vector<std::string> unsupported = {};  ///< unknown members next to `host` and `device`
     VariantScope scope = VariantScope::Any;
     std::uint32_t gpus_min = 1;  ///< minimum number of suitable GPUs, if a device is needed
@@ -90,7 +92,7 @@ struct VariantPlatform {
     std::optional<std::string> fallback = {};  ///< the variant that the manifest names as `default`
     OnNone on_none = OnNone::Error;
     std::optional<std::string> none_hint = {};
-    std::vector<Variant> variants = {};  ///< sorted by name
+    std::vector<Variant> variants = {};  ///< variants of the platform, sorted by name
     VariantIndex index = {};             ///< index of `variants`
 };
 
@@ -110,14 +112,14 @@ struct Manifest {
     std::string name = {};  ///< name of the application; may be empty in tsuku's format
     std::optional<std::string> version = {};
     std::optional<std::string> issued = {};
-    std::optional<std::string> expires = {};  ///< RFC 3339 in UTC, so that texts compare like times
-    std::optional<Version> rules = {};        ///< minimum serial of the rules
+    std::optional<std::string> expires = {};  ///< RFC 3339 in UTC, so texts sort by time
+    std::optional<Version> rules = {};        ///< minimum serial number of the rules
     Value source = {};
     std::vector<VariantPlatform> platforms = {};  ///< Linux platforms only, sorted by key
-    std::string sha256 = {};                      ///< hash of the text
+    std::string sha256 = {};                      ///< hash of the manifest's text
 };
 
-/// The schema of an application's data file, which contains a manifest, and of a manifest.
+/// The schemas of an application's data file, and of a manifest without such a file.
 constexpr std::string_view kApplicationSchema = "gpuprobe.application/1";
 constexpr std::string_view kManifestSchema = "gpuprobe.variants/1";
 constexpr Bytes kMaxManifest = mib(1);

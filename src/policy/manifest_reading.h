@@ -29,8 +29,8 @@ ReadProblem read_variant(std::string name,
 ReadProblem read_requirements(const Value& value,
                               Requirements& out,
                               UnknownWords unknown = UnknownWords::Lose);
-/// Reads `advises`. An unknown version of Python meets its terms, because a caller can install into
-/// an environment with another Python than the machine's, so that a warning would say nothing.
+/// Reads `advises`. If the version of Python is unknown, terms about Python hold: the caller may
+/// install into an environment with a different Python, so a warning would not help.
 ReadProblem read_advice(const Value& value, Requirements& out, UnknownWords unknown);
 
 /// The members that an object in a manifest may have.
@@ -53,7 +53,8 @@ bool is_label(std::string_view text);
 /// terminal interprets.
 ReadProblem read_plain_text(const Value& value, std::string& out, std::size_t limit);
 constexpr std::size_t kMaxVersionText = 64;
-/// Checks that `source` is an object whose members about versions are plain texts and a day.
+/// Checks that `source` is an object in which `version` and `newer` are plain texts and `checked`
+/// is a day.
 ReadProblem check_source(const Value& value);
 /// Checks for 64 lower-case hexadecimal digits that are not all zero.
 ReadProblem check_sha256(const Value& value);

@@ -26,8 +26,9 @@ Result<OverrideRule> override_rule_from(const Value& rule);
 Value merged_rule(const Value& rule, const Value& change);
 
 /// Checks that every backend, GPU and variant in the rule exists. `profile` and `manifest` belong
-/// to the rule's application; if one of them is null, words that refer to it cannot be checked.
-/// Errors: InvalidRequest and UnknownDevice, with the wrong key and the most similar word.
+/// to the rule's application and may be null. Without a profile, the rule may contain only
+/// variants; without a manifest, the variants are not checked. Errors: InvalidRequest and
+/// UnknownDevice, with the wrong key and the most similar word.
 Status check_rule(const OverrideRule& rule,
                   const Profile* profile,
                   const Manifest* manifest,
@@ -42,8 +43,8 @@ RecommendRequest under_backend_rule(RecommendRequest request,
 
 /// Applies a rule to a request. The restrictions in both apply (only, gpus, deny, min-memory), the
 /// caller's choices (backend, strict) override the rule's choices, and the caller's preferences
-/// come before the rule's preferences. If the rule names a GPU that does not exist now, it permits
-/// no GPU; that isn't an error, because the caller did not name it.
+/// come before the rule's preferences. If the rule names a GPU that does not exist now, the rule
+/// permits no GPU. This isn't an error, because the GPU's id is not from the caller.
 SelectRequest under_rule(SelectRequest request,
                          const SelectRequest& rule,
                          const Profile& profile,
