@@ -21,7 +21,7 @@ constexpr std::array<EnumName<CpuPolicy>, 2> names_of(CpuPolicy) {
     return {{{CpuPolicy::Last, "last"}, {CpuPolicy::Forbid, "forbid"}}};
 }
 
-/// Whether an integrated GPU is used if there is no discrete GPU, always, or never.
+/// When an integrated GPU is used: only if there is no discrete GPU, always, or never.
 enum class IntegratedPolicy { Fallback, Always, Never };
 constexpr std::array<EnumName<IntegratedPolicy>, 3> names_of(IntegratedPolicy) {
     return {{{IntegratedPolicy::Fallback, "fallback"},
@@ -75,7 +75,8 @@ struct Profile {
     std::optional<Value> source = {};  ///< origin of the profile's facts; no decision depends on it
     std::optional<std::string> issued = {};  ///< like Manifest::issued and Manifest::expires
     std::optional<std::string> expires = {};
-    std::vector<std::string> backends = {};  ///< in order of preference; cpu is last, if present
+    /// in order of preference; if `cpu` is present, it is last
+    std::vector<std::string> backends = {};
     /// Maps a vendor to the backends that its GPUs may use, in order of preference. If the map is
     /// empty, GPUs from every vendor may use every backend.
     std::map<std::string, std::vector<std::string>> vendors = {};
@@ -84,7 +85,7 @@ struct Profile {
     bool strict = false;
     /// Maps gpuprobe's name of a backend to the application's name.
     std::map<std::string, std::string> translate = {};
-    /// Rules by gpuprobe's name of the backend.
+    /// Maps gpuprobe's name of a backend to the rules for the program's environment.
     std::map<std::string, std::vector<EnvironmentRule>> environment = {};
     /// Variables that the program reads, and readers (knowledge/selectors.h) whose variables it
     /// reads. If absent, these are the variables of the libraries below its backends and the
@@ -104,8 +105,8 @@ struct Profile {
     /// Maps a backend to predicates; an integrated GPU counts as discrete for that backend if one
     /// of them holds.
     std::map<std::string, std::vector<Predicate>> as_discrete = {};
-    /// Maps the program's own variables to values, separated by `|`, with which it uses integrated
-    /// GPUs although the policy is "never".
+    /// Maps the program's own variables to values, separated by `|`, with which the program uses
+    /// integrated GPUs even if the policy is "never".
     std::map<std::string, std::string> integrated_by = {};
     /// Maps a word to the backends, by gpuprobe's names, that the word requests. If absent, every
     /// backend in the profile can be requested by its names.
@@ -114,7 +115,8 @@ struct Profile {
     std::optional<UnavailableRequest> unavailable_request = {};  ///< "fail" if absent
     std::optional<Rank> rank = {};                               ///< "documented" if absent
     std::optional<ChoiceOrder> order = {};                       ///< "backends" if absent
-    /// Maps another platform to the application's names of its backends there, in order.
+    /// Maps another platform to the backends that the application has on that platform, under the
+    /// application's names and in order of preference.
     std::map<std::string, std::vector<std::string>> platforms = {};
     /// Maps a name to rules; the first rule whose predicates all hold supplies the value.
     std::map<std::string, std::vector<AnswerRule>> answers = {};
@@ -153,8 +155,8 @@ RECORD_MEMBERS(Profile,
 
 /// Reads a selection with the name, description and source of its application, and returns the
 /// first problem: an unknown member, backend or fact, an exceeded limit of docs/data-files.md, or a
-/// contradiction. With UnknownWords::Refuse, words that are none of the known values of a fact are
-/// problems too.
+/// contradiction. With UnknownWords::Refuse, a word that is not a known value of its fact is also a
+/// problem.
 ReadProblem read_profile(const Value& value, Profile& out, UnknownWords unknown);
 
 /// Whether the word is a backend of inference runtimes that gpuprobe never selects, because the

@@ -19,21 +19,21 @@ namespace gpuprobe::inline policy {
 /// fact with underscores instead of dashes.
 bool is_answer_fact(std::string_view name);
 
-/// The profile's answers to questions other than the backend. An answer is left out if a predicate
-/// before the matching rule is unknown or a fact in the answer's value is unknown. `facts` are
-/// about the best chosen GPU, or about the machine if no GPU was chosen.
+/// The additional values that `Profile::answers` defines. A value is left out if it depends on an
+/// unknown fact, or if a predicate before the matching rule is unknown. `facts` are about the best
+/// chosen GPU, or about the machine if no GPU was chosen.
 std::map<std::string, std::string> answers_of(const Profile& profile,
                                               const Facts& facts,
                                               const Selection& selection);
 
 // An application's message texts, which its users read when a choice has to be reported.
 
-/// The error in an entry of `Profile::messages`; nullopt if it is valid. A key is a situation from
-/// docs/data-files.md, optionally followed by a colon and the backend word.
+/// The error in an entry of `Profile::messages`; nullopt if the entry is valid. A key is a
+/// situation from docs/data-files.md, optionally followed by a colon and the backend word.
 std::optional<std::string> message_problem(std::string_view key, std::string_view text);
 
-/// The profile's text for the situation and the word, otherwise the text for the situation. nullopt
-/// if the profile has no such text or the text needs an unknown fact.
+/// The profile's text for the situation and the word or, if there is none, the text for the
+/// situation. nullopt if the profile has no such text or the text needs an unknown fact.
 std::optional<std::string> message_for(const Profile& profile,
                                        std::string_view situation,
                                        std::string_view word,
@@ -54,8 +54,8 @@ struct MessageContext {
     bool was_given_up = false;
 };
 
-/// The messages in the order in which an application would print them: about the request, about
-/// failures, about the outcome.
+/// The messages in the order in which an application would print them: first about the request,
+/// then about failures, then about the outcome.
 std::vector<std::string> messages_of(const MessageContext& context);
 
 }  // namespace gpuprobe::inline policy

@@ -18,22 +18,24 @@ namespace gpuprobe::inline policy {
 /// The part of the question that only the caller knows. A word is the name of a variant or family,
 /// "family:NAME", or "backend:NAME" for all variants that compute with this backend.
 struct RecommendRequest {
-    /// Words that are preferred to all others, in this order.
+    /// Preferred words, best first.
     std::vector<std::string> prefer = {};
-    std::optional<std::vector<std::string>> only = {};  ///< permitted words; absent: any
+    /// permitted words; if absent, any word is permitted
+    std::optional<std::vector<std::string>> only = {};
     /// Variants that an administrator permits. `only` applies in addition. Absent: any.
     std::optional<std::vector<std::string>> allowed = {};
     std::vector<std::string> exclude = {};
-    /// Permitted variants as in `allowed`, but given by the backends of a variant: "backend:cuda".
+    /// Like `allowed`, but permits all variants with certain backends: "backend:cuda".
     std::optional<std::vector<std::string>> allowed_backends = {};
-    std::optional<std::vector<std::string>> gpus = {};  ///< ids of permitted GPUs; absent: any
-    std::vector<std::string> denied_gpus = {};          ///< ids of excluded GPUs
+    /// ids of permitted GPUs; if absent, all GPUs are permitted
+    std::optional<std::vector<std::string>> gpus = {};
+    std::vector<std::string> denied_gpus = {};  ///< ids of excluded GPUs
     /// Minimum memory on every GPU that a variant uses; in requests, a whole number of MiB.
     std::optional<Bytes> need = {};
-    /// Whether only GPUs with a checked, correct result may be used.
+    /// Whether a GPU may be used only if a test computation on this GPU gave a correct result.
     bool require_verified = false;
-    std::vector<std::string> assume = {};  ///< facts that hold if they are unknown: "glibc=2.39"
-    std::map<std::string, std::string> environment = {};  ///< the caller's variables
+    std::vector<std::string> assume = {};  ///< facts to assume if they are unknown: "glibc=2.39"
+    std::map<std::string, std::string> environment = {};  ///< the caller's environment variables
     bool include_rejected = true;  ///< whether the candidates include rejected variants
     bool explain = false;          ///< whether answers on the bus contain the candidates
     bool operator==(const RecommendRequest&) const = default;
@@ -55,20 +57,21 @@ struct FailedVariant {
     Value detail = Value{Value::Object{}};
 };
 
-/// Reported failures in the form that recommend() accepts. A failed backend, given by gpuprobe's
-/// name or the application's name, affects all variants that use it.
+/// Converts reported failures to the form that recommend() accepts. A failed backend, given by
+/// gpuprobe's name or the application's name, affects all variants that use it.
 std::vector<FailedVariant> failed_variants(const Experience& experience, const Profile* profile);
 
 /// The variant that the manifest names for the platform in case no variant fits; null if the
 /// manifest names no such variant. A request for verified results never gets a variant that
 /// computes on a GPU.
 const Variant* default_variant(const VariantPlatform& platform, const RecommendRequest& request);
-/// The reason why the manifest has no platform for this host. The detail contains the manifest's
-/// platforms and the platform of this host ("linux-aarch64-musl").
+/// The reason for an answer without a variant, because the manifest has no platform for this host.
+/// The detail contains the manifest's platforms and the platform of this host
+/// ("linux-aarch64-musl").
 Reason other_platform(const Manifest& manifest, const Facts& host);
 
-/// Chooses a variant and the next ones to try, and gives a verdict on every variant. Deterministic:
-/// the same inputs give the same answer in any order. Meaning: docs/applications.md.
+/// Chooses a variant and the variants to try next, and gives a verdict on every variant.
+/// Deterministic: the same inputs give the same answer in any order. Meaning: docs/applications.md.
 ///
 /// `failed` variants are rejected with "reported-failed", regardless of the manifest and the
 /// request. `selection` belongs to the application of this manifest: a variant does not run on a

@@ -17,7 +17,7 @@
 
 namespace gpuprobe::inline policy {
 
-/// The words "cuda rocm … cpu none": the backends in the API table, and the word for no backend.
+/// The words "cuda rocm … cpu none": the backends in the API table, and "none" for no backend.
 consteval auto backends_and_none() {
     RowsOf<char, 128> text;
     for (const auto& backend : gpu_backends()) {
@@ -69,7 +69,7 @@ std::span<const RequestKey> select_keys();
 std::span<const RequestKey> recommend_keys();
 // The keys of plan are in plan/plan_request.h.
 
-/// The key `assume` without its reader. The reader follows.
+/// The key `assume`, which read_assumptions() reads.
 inline constexpr RequestKey kAssumeKey = {
     .key = "assume",
     .meaning = "facts to assume if they are not known: glibc=2.39,driver=550",

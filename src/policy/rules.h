@@ -16,14 +16,14 @@
 #include "knowledge/library.h"
 #include "policy/truth.h"
 
-/// AMD's target ids: "gfx90a", with features "gfx90a:sramecc+:xnack-".
-/// Source: LLVM, "User Guide for AMDGPU Backend", Target ID.
+/// AMD's target ids, for example "gfx90a" or, with features, "gfx90a:sramecc+:xnack-". Source:
+/// LLVM, "User Guide for AMDGPU Backend", Target ID.
 
 namespace gpuprobe::inline policy {
 
 /// An AMD target id, in parts.
 struct GfxTarget {
-    std::string processor = {};                 ///< lower case; a name with an X is a family
+    std::string processor = {};  ///< name in lower case; a name with an X is a family
     std::map<std::string, bool> features = {};  ///< settings of xnack and sramecc
     bool operator==(const GfxTarget&) const = default;
 };
@@ -44,7 +44,7 @@ Truth runs_on(const GfxTarget& target, const GfxTarget& device, const GfxFamilie
 class Rules;
 }  // namespace gpuprobe::inline policy
 
-/// Which CUDA kernels run on which device. Source: CUDA C++ Programming Guide, "Compute
+/// Decides whether CUDA kernels run on a device. Source: CUDA C++ Programming Guide, "Compute
 /// Capabilities" and "Application Compatibility"; CUDA Compatibility, "Minor Version
 /// Compatibility".
 namespace gpuprobe::inline policy {
@@ -79,7 +79,7 @@ std::string text_of(const KernelTarget& target);
 
 /// The CUDA kernels in a build.
 struct CudaKernels {
-    Version toolkit = {};                                ///< zero if unknown
+    Version toolkit = {};  ///< version of the toolkit; zero if unknown
     std::optional<std::vector<KernelTarget>> sass = {};  ///< cubins
     std::optional<std::vector<KernelTarget>> ptx = {};
     /// Whether kernels run only on exactly the capabilities for which they were compiled.
@@ -90,8 +90,9 @@ struct CudaKernels {
 /// The properties of a device that decide which kernels run.
 struct CudaDevice {
     Fact<ComputeCapability> capability = {};
-    Fact<Version> cuda = {};  ///< the newest CUDA version that its driver supports
-    bool is_tegra = false;    ///< CUDA guarantees no compatibility between Tegra and other devices
+    Fact<Version> cuda = {};  ///< the newest CUDA version that the device's driver supports
+    /// whether the device is a Tegra; other devices' code may not run on it
+    bool is_tegra = false;
     bool operator==(const CudaDevice&) const = default;
 };
 
@@ -121,7 +122,7 @@ const KernelTarget* nearest_ptx(const CudaKernels& code, const CudaDevice& devic
 /// A group of NVIDIA GPUs whose names begin with the same texts.
 struct NvidiaProducts {
     std::string line = {};  ///< product line: "data-center", "workstation", "geforce" or "titan"
-    std::vector<std::string> names = {};  ///< beginnings of names, without "NVIDIA"
+    std::vector<std::string> names = {};  ///< beginnings of the GPUs' names, without "NVIDIA"
     /// Brands that NVML reports; the brand depends on the driver's version.
     std::vector<std::string> brands = {};
     /// Whether cuda-compat works on these GPUs; null if unknown.
@@ -133,7 +134,7 @@ RECORD_MEMBERS(NvidiaProducts, line, names, brands, runs_compat)
 /// source.
 class Rules {
 public:
-    /// The compiled-in tables. Errors: Malformed, which is a bug.
+    /// The compiled-in tables. Errors: Malformed; this is always a bug.
     static Result<Rules> builtin();
     /// The tables in use. If these tables are malformed, the compiled-in tables are used.
     static const Rules& current();
@@ -141,7 +142,7 @@ public:
     /// table.
     static Result<Rules> from(std::span<const knowledge::BuiltinDocument> documents);
 
-    /// The tables' serial number, raised with every change; compares like a version.
+    /// The tables' serial number, which increases with every change and is compared like a version.
     [[nodiscard]] const std::string& serial() const { return serial_; }
     /// The oldest Linux driver that runs code from this CUDA toolkit, including minor-version
     /// compatibility; nullopt if the table does not contain the toolkit.
@@ -169,7 +170,7 @@ public:
     /// Whether devices with this capability are NVIDIA systems on a chip.
     [[nodiscard]] bool is_tegra(const ComputeCapability& capability) const;
     /// The group of products that a GPU with this name belongs to; null if no row matches the name,
-    /// and for a vGPU.
+    /// or if the GPU is a vGPU.
     [[nodiscard]] const NvidiaProducts* products_named(std::string_view name) const;
     /// The older Intel IP whose code also runs on this IP; nullopt if there is no such IP.
     [[nodiscard]] std::optional<Version> intel_base(const Version& ip) const;
@@ -200,21 +201,21 @@ private:
     Status read_index(std::string_view json);
 
     std::string serial_ = {};
-    /// The minimum driver, by CUDA major version.
+    /// Pairs of a CUDA major version and the minimum driver for this version.
     std::vector<std::pair<std::uint32_t, Version>> floors_by_major_ = {};
-    /// The minimum driver, by exact toolkit. This minimum takes precedence over the minimum for the
-    /// major version.
+    /// Maps an exact toolkit version to the minimum driver, which takes precedence over the minimum
+    /// for the major version.
     std::map<Version, Version> floors_by_toolkit_ = {};
-    /// The newest CUDA version that a driver branch supports, by branch.
+    /// Maps a driver branch to the newest CUDA version that the branch supports.
     std::map<std::uint32_t, Version> cuda_by_branch_ = {};
     std::set<ComputeCapability> capabilities_ = {};
     std::set<ComputeCapability> tegra_ = {};
-    /// The first and (if any) the last toolkit that compiles for a capability, by capability.
+    /// Maps a capability to the first and, if there is one, the last toolkit that compiles for it.
     std::map<ComputeCapability, VersionRange> toolkits_ = {};
-    /// The first CUDA version that compiles a PTX ISA version, by ISA version.
+    /// Maps a PTX ISA version to the first CUDA version that compiles it.
     std::map<Version, Version> cuda_by_ptx_ = {};
     std::vector<NvidiaProducts> nvidia_products_ = {};
-    /// The IP whose code an Intel IP also runs, by Intel IP.
+    /// Maps an Intel IP to the older IP whose code it also runs.
     std::map<Version, Version> intel_base_ = {};
     GfxFamilies gfx_families_ = {};
     std::map<std::string, std::string, std::less<>> cpu_aliases_ = {};

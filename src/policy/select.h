@@ -22,7 +22,7 @@ struct ReportedFailure {
     /// Id of the GPU; nullopt if the failure does not depend on the GPU.
     std::optional<std::string> gpu = {};
     std::string detail = {};          ///< the application's explanation for users
-    std::optional<WallTime> at = {};  ///< time of the report
+    std::optional<WallTime> at = {};  ///< time at which the application reported the failure
     bool operator==(const ReportedFailure&) const = default;
 };
 
@@ -37,27 +37,31 @@ struct Experience {
 /// The part of a question that only the caller knows. Backends can have the application's names or
 /// gpuprobe's names, in lower case.
 struct SelectRequest {
-    std::optional<std::vector<std::string>> built = {};  ///< backends compiled in; absent: any
-    std::vector<std::string> variants = {};              ///< names of the installed variants
-    DescribedBuild installed = {};                       ///< known facts about the installed build
+    /// backends compiled in; if absent, any backend
+    std::optional<std::vector<std::string>> built = {};
+    std::vector<std::string> variants = {};  ///< names of the installed variants
+    DescribedBuild installed = {};           ///< known facts about the installed build
     /// Whether the user compiles the build, so that no published variant is assumed.
     bool own_build = false;
     std::vector<std::string> deny = {};       ///< backends or GPU ids that must not be used
     std::vector<std::string> require = {};    ///< predicates that must hold
     std::optional<std::string> backend = {};  ///< the only permitted backend; "auto" means absent
-    std::optional<bool> strict = {};          ///< absent: the profile's value
+    /// whether the request is strict; if absent, as in the profile
+    std::optional<bool> strict = {};
     std::optional<Bytes> min_memory = {};  ///< minimum memory per GPU, compared with `allocatable`
-    std::vector<std::string> prefer = {};  ///< GPU backends to prefer to all others
-    std::optional<std::vector<std::string>> only = {};  ///< permitted backends; absent: any
-    std::optional<std::vector<std::string>> gpus = {};  ///< ids of permitted GPUs; absent: any
+    std::vector<std::string> prefer = {};  ///< preferred GPU backends, best first
+    /// permitted backends; if absent, any backend is permitted
+    std::optional<std::vector<std::string>> only = {};
+    /// ids of permitted GPUs; if absent, all GPUs are permitted
+    std::optional<std::vector<std::string>> gpus = {};
     /// The caller's environment variables. Only variables that select or hide GPUs matter.
     std::map<std::string, std::string> environment = {};
-    std::vector<std::string> assume = {};  ///< facts that hold if they are unknown: "glibc=2.39"
+    std::vector<std::string> assume = {};  ///< facts to assume if they are unknown: "glibc=2.39"
     bool any_vendor = false;  ///< whether the profile's vendor rules determine only the order
     std::optional<std::string> platform = {};  ///< another machine's platform: "darwin-arm64"
     std::optional<std::vector<std::string>> fake = {};  ///< backends of GPUs to simulate
-    std::optional<Rank> rank = {};                      ///< absent: the profile's value
-    /// Whether only GPUs with a checked, correct result may be used.
+    std::optional<Rank> rank = {};  ///< order of candidates; if absent, as in the profile
+    /// Whether a GPU may be used only if a test computation on this GPU gave a correct result.
     bool require_verified = false;
     bool forbid_fake = false;  ///< whether a simulated GPU is an error
     /// Whether the decision's candidates include rejected candidates.
@@ -85,7 +89,7 @@ bool rests_on_profile_alone(const Profile& profile, const SelectRequest& request
 /// application reported as failed are rejected with `reported-failed`. Errors: InvalidRequest if
 /// the request forces a backend that is unknown to the profile and the profile refuses that,
 /// contains a word that is neither a backend nor a GPU id, or requests simulated GPUs and forbids
-/// them; UnknownDevice if it names a GPU that does not exist.
+/// them; UnknownDevice if the request names a GPU that does not exist.
 ///
 /// `manifest` describes the installable variants of the application, to which the request's variant
 /// names refer. InvalidRequest if the request names variants but there is no manifest, or the
@@ -102,8 +106,8 @@ Result<Decision> select(const Profile& profile,
                         const Manifest* manifest = nullptr,
                         const RecommendRequest* variants = nullptr);
 
-/// Reasons about candidates, by gpuprobe's name of the backend and the GPU's id, which is empty for
-/// the CPU.
+/// Maps gpuprobe's name of a backend and the id of a GPU to reasons about this candidate. The id is
+/// empty for the CPU.
 using Refusals = std::map<std::string, std::map<std::string, std::vector<Reason>>, std::less<>>;
 
 /// A backend (gpuprobe's name) and a GPU id.
@@ -115,7 +119,7 @@ struct BackendOnGpu {
     bool is_bundled = false;
 };
 
-/// The part of a selection's result that matters for variants.
+/// The part of a selection's result that is needed to choose a variant.
 struct SelectionView {
     /// Reasons why an application cannot use a backend on a GPU, no matter which build is
     /// installed.
@@ -125,8 +129,8 @@ struct SelectionView {
     /// Choices, best first. select() would make each choice if the previous choices were excluded.
     std::vector<BackendOnGpu> order = {};
 };
-/// Computes the view. `refusals` and `unknown` follow only from the profile and the caller's
-/// environment; `order` follows from the whole question and is empty if the question is invalid.
+/// Computes the view. `refusals` and `unknown` depend only on the profile and the caller's
+/// environment. `order` depends on the whole question, and is empty if the question is invalid.
 SelectionView selection_view(const Profile& profile,
                              const SelectRequest& request,
                              const Report& report,
