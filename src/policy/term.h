@@ -23,7 +23,7 @@
 namespace gpuprobe::inline policy {
 
 // policy/fact.h defines these types. Only files that name or read facts include policy/fact.h,
-// because each new fact changes it.
+// because each new fact changes that file.
 enum class FactId : std::uint8_t;
 class Facts;
 
@@ -31,7 +31,7 @@ enum class Relation : std::uint8_t {
     Never,   ///< always false: an unknown word in a newer manifest rejects only the variant
     Is,      ///< the fact equals one of the words; a trailing `*` matches anything
     IsNot,   ///< the fact does not equal any of the words
-    Equals,  ///< from Equals to AtLeast: compares a version, a size or a flag
+    Equals,  ///< Equals to AtLeast compare a version, a size or a flag
     Differs,
     Less,
     AtMost,
@@ -42,7 +42,7 @@ enum class Relation : std::uint8_t {
     DriverOf,  ///< the driver supports code from a CUDA toolkit
     HasAll,    ///< the fact contains all the words
     AnyOf,     ///< one of several terms holds
-    Admits,    ///< the condition of a container image holds: one of several conjunctions
+    Admits,    ///< one of the alternatives in a container image's condition holds
 };
 
 /// The driver requirement of a CUDA build.
@@ -96,7 +96,7 @@ CudaDevice cuda_device(const Term& term, const Facts& facts);
 
 /// Whether the term is about the machine and not about a GPU.
 bool is_about_host(const Term& term);
-/// The API that the term is about; nullopt if it is about no particular API.
+/// The API that the term is about; nullopt if the term is not about a particular API.
 std::optional<Api> api_of(const Term& term);
 
 /// The reason code for a false term.
@@ -148,10 +148,10 @@ struct Predicate {
 };
 /// Errors: InvalidRequest with an explanation.
 Result<Predicate> parse_predicate(std::string_view text);
-/// The same for a predicate in a request. Video formats that gpuprobe does not know are errors,
-/// too: no GPU would have a misspelled one.
+/// Like parse_predicate(), for a predicate in a request. An unknown video format is an error, too,
+/// because no GPU would support a misspelled format.
 Result<Predicate> requested_predicate(std::string_view text);
-/// The error in a predicate; nullopt if it is valid.
+/// The error in a predicate; nullopt if the predicate is valid.
 std::optional<std::string> predicate_problem(std::string_view text);
 /// Whether every fact in the predicate is about the machine and not about a GPU.
 bool is_about_host(const Predicate& predicate);
@@ -172,8 +172,8 @@ struct Tested {
     /// unknown fact, this is the reason why the fact is unknown.
     std::optional<Reason> why = {};
 };
-/// Tests a predicate. If every alternative fails or is unknown, the reason is the reason of the
-/// closest miss (policy/closest_miss.h), and also names the alternatives that are equally close.
+/// Tests a predicate. If every alternative fails or is unknown, the reason is about the closest
+/// miss (policy/closest_miss.h), and also names the alternatives that are equally close.
 Tested test_predicate(const Predicate& predicate, const Facts& facts);
 /// Tests a single term.
 Tested test_term(const Term& term, const Facts& facts);

@@ -10,9 +10,9 @@
 /// text, and so are the braces around another placeholder.
 ///
 /// A sentence also has optional parts. Text in "[" and "]" is left out if a placeholder in it is
-/// unknown; "[A|B]" uses the first alternative whose placeholders are all known. Elsewhere an
-/// unknown placeholder becomes kNothingKnown. An optional part whose bracket is not closed ends at
-/// the end of the sentence.
+/// unknown; "[A|B]" uses the first alternative whose placeholders are all known. Outside brackets,
+/// an unknown placeholder is replaced by kNothingKnown. An optional part whose bracket is not
+/// closed ends at the end of the sentence.
 
 namespace gpuprobe::inline policy {
 
