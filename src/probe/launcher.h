@@ -23,29 +23,31 @@ struct WorkerExit {
     std::optional<int> signal = {};
     /// User plus system time of the worker and of the children that it waited for.
     std::optional<Duration> processor_time = {};
-    std::optional<Bytes> peak_memory = {};  ///< largest resident size of any of these processes
-    /// The program could not be started, although launch() succeeded; another launch() returns the
-    /// reason.
+    std::optional<Bytes> peak_memory = {};  ///< largest resident size among the same processes
+    /// True if the program could not be started although launch() succeeded; another launch()
+    /// returns the reason.
     bool never_ran = false;
 };
 
 /// The launcher's handle to one running worker. The destructor kills the worker. If the worker is
-/// our own child and kill() was not called before, it also waits for its end, at most 0.1 s.
+/// our own child and kill() was not called before, the destructor also waits at most 0.1 s for the
+/// worker to end.
 class Worker {
 public:
     virtual ~Worker() = default;
-    /// Read end of the pipe for frames; non-blocking; end-of-file when all writers have closed it;
-    /// -1 after let_go().
+    /// The non-blocking read end of the pipe for frames, which reaches end-of-file when all writers
+    /// have closed the pipe; -1 after let_go().
     [[nodiscard]] virtual int frames() const = 0;
-    /// Read end of the pipe for stdout and stderr; non-blocking; -1 if the worker has no such pipe.
+    /// The non-blocking read end of the pipe for stdout and stderr; -1 if the worker has no such
+    /// pipe.
     [[nodiscard]] virtual int output() const = 0;
     /// A descriptor that becomes readable when reap() has work to do, at the latest when the worker
     /// has ended; -1 if only end-of-file on frames() reports the end.
     [[nodiscard]] virtual int ended() const = 0;
     /// How long the worker's first thread was runnable but had no CPU; zero if unknown.
     [[nodiscard]] virtual Duration waited_for_processor() const { return {}; }
-    /// Closes frames(). A worker that has answered and stays because of other workers (kStays) then
-    /// ends.
+    /// Closes frames(). A worker that has answered but keeps its driver loaded for other workers
+    /// (kStays) then ends.
     virtual void let_go() {}
     /// Kills the worker and all processes that it started with SIGKILL. Never waits.
     virtual void kill() = 0;
@@ -55,8 +57,8 @@ public:
 };
 
 /// The only argument of a worker that will read its arguments from stdin, each followed by a NUL.
-/// Before it reads them, the worker sets up the part of its sandbox that does not depend on the
-/// driver (docs/security.md).
+/// Before the worker reads its arguments, it sets up the part of its sandbox that does not depend
+/// on the driver (docs/security.md).
 constexpr std::string_view kWaitsForJob = "--wait";
 
 /// How long a worker that has answered keeps its driver loaded, unless let_go() ends it earlier.
@@ -83,10 +85,10 @@ public:
 class SpawnLauncher final : public Launcher {
 public:
     /// `program`: path of gpuprobe-worker; a relative path is resolved in the constructor. `home`:
-    /// parent of the folders of the runs, created if missing; "" for a temporary folder, which is
-    /// removed with the launcher. `extra_environment`: added to each worker's environment, for
-    /// tests and for installations whose drivers need LD_LIBRARY_PATH; our own environment is not
-    /// inherited.
+    /// the folder in which each run gets a folder; it is created if missing. "" means a temporary
+    /// folder, which the destructor removes. `extra_environment`: added to each worker's
+    /// environment, for tests and for installations whose drivers need LD_LIBRARY_PATH; our own
+    /// environment is not inherited.
     SpawnLauncher(std::string program,
                   std::string home,
                   std::map<std::string, std::string> extra_environment = {});
@@ -122,13 +124,13 @@ private:
     std::string program_;
     std::string home_;
     std::map<std::string, std::string> extra_environment_;
-    std::optional<RunFolder> temporary_ = {};  ///< home_ if it is temporary
-    bool has_namespaces_ = true;               ///< false after the machine has refused them
+    std::optional<RunFolder> temporary_ = {};  ///< the folder home_, if it is temporary
+    bool has_namespaces_ = true;               ///< false after the machine has refused namespaces
     /// Whether the last worker ran with the current settings. The value is shared with the workers:
-    /// a worker resets it if its program was never run.
+    /// a worker resets the value if the worker's program was never run.
     std::shared_ptr<bool> has_started_ = std::make_shared<bool>(false);
     std::unique_ptr<Prepared> prepared_;
-    std::unique_ptr<Worker> forgotten_ = {};  ///< killed, but not yet reaped
+    std::unique_ptr<Worker> forgotten_ = {};  ///< a worker that was killed but not yet reaped
 };
 
 }  // namespace gpuprobe::inline probe

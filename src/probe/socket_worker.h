@@ -21,16 +21,16 @@
 
 /// The protocol between the daemon and the parent process of a worker.
 ///
-/// It uses a Unix socket that preserves message boundaries (SOCK_SEQPACKET). Each message is one
-/// JSON object. The daemon sends a single message, the target, with two descriptors: one for the
-/// frames, and one for stdout and stderr. The parent replies `started` and, when the worker has
+/// The protocol uses a Unix socket that preserves message boundaries (SOCK_SEQPACKET). Each message
+/// is one JSON object. The daemon sends a single message, the target, with two descriptors: one for
+/// the frames, and one for stdout and stderr. The parent replies `started` and, when the worker has
 /// ended, `ended`. To end the worker, the daemon shuts down its half of the connection.
 
 namespace gpuprobe::inline probe {
 
-constexpr Bytes kMaxRequest = kib(64);  ///< two paths with JSON escapes
+constexpr Bytes kMaxRequest = kib(64);  ///< enough for two paths with JSON escapes
 constexpr Bytes kMaxNotice = kib(1);
-constexpr std::size_t kRequestDescriptors = 2;  ///< frames, output
+constexpr std::size_t kRequestDescriptors = 2;  ///< the descriptors for frames and for output
 
 RECORD_MEMBERS(ProbeTarget, api, driver, library, stage, device)
 
@@ -41,7 +41,7 @@ constexpr std::array<EnumName<WorkerEvent>, 2> names_of(WorkerEvent) {
 
 struct WorkerNotice {
     WorkerEvent event = WorkerEvent::Started;
-    WorkerExit exit = {};  ///< for Ended
+    WorkerExit exit = {};  ///< how the worker ended, for the event Ended
 };
 RECORD_MEMBERS(WorkerNotice,
                event,
@@ -52,15 +52,15 @@ RECORD_MEMBERS(WorkerNotice,
 
 struct Message {
     std::string text = {};
-    std::vector<UniqueFd> descriptors = {};  ///< close-on-exec
+    std::vector<UniqueFd> descriptors = {};  ///< received descriptors, which are close-on-exec
 };
 
 /// Sends a message; does not block on a non-blocking socket. Errors: Unavailable, with the reason.
 Status send_message(int socket, std::string_view text, std::span<const int> descriptors = {});
 
 /// The next message; nullopt if none has arrived; never blocks. Errors: Unavailable if the peer has
-/// closed the connection; TooLarge over `limit`; Malformed if the message has more than
-/// `descriptors` descriptors, which are all closed.
+/// closed the connection; TooLarge if the message is longer than `limit`; Malformed if the message
+/// has more than `descriptors` descriptors; all of them are then closed.
 Result<std::optional<Message>> receive_message(int socket, Bytes limit, std::size_t descriptors);
 
 /// The uid of the peer: on the listening side, the user who connected; on the connecting side, the
@@ -77,24 +77,24 @@ Result<uid_t> peer_of(int socket);
 /// systemd's time limit for the unit ends this process.
 ///
 /// Errors: NotAuthorized unless the client is `peer` or root; Malformed for an invalid request;
-/// Unavailable if the client leaves before it sends a request.
+/// Unavailable if the client disconnects before it sends a request.
 Status serve_worker(const UniqueFd& connection, SpawnLauncher& launcher, uid_t peer);
 
 /// Implements `gpuprobe-worker --socket`: serves one connection, which systemd passes as
 /// descriptor 3 (sd_listen_fds(3)). `options`: the arguments after --socket.
 ///
-/// `--peer USER`: the user who may connect besides root; default: this process's user.
-/// `--setenv NAME=VALUE`, repeatable: variables for drivers in unusual places, such as
-/// LD_LIBRARY_PATH. Errors: InvalidRequest for invalid options or without a connection; the same as
+/// `--peer USER`: the user who may connect besides root; default: this process's user. `--setenv
+/// NAME=VALUE`, repeatable: variables for drivers in unusual places, such as LD_LIBRARY_PATH.
+/// Errors: InvalidRequest for invalid options or if systemd passed no connection; otherwise as
 /// serve_worker().
 Status serve_socket(std::span<char*> options);
 
 /// Starts workers through systemd, one for each connection to its socket (Accept=yes). Workers run
 /// as another user in systemd's sandbox and are not our children. The protocol is described above.
 ///
-/// systemd takes tens of milliseconds to start a worker, so launch() does not wait for it. If the
-/// worker can't be started (unit failure, the socket's connection limit), the connection ends, and
-/// only then is the failure known.
+/// systemd takes tens of milliseconds to start a worker, so launch() does not wait for the worker.
+/// If the worker can't be started (unit failure, the socket's connection limit), the end of the
+/// connection reports the failure.
 class SocketLauncher final : public Launcher {
 public:
     /// Called with the reason if the socket can't be used: once, and again only if the socket has

@@ -23,8 +23,8 @@ struct Pipe {
 /// A pipe to which a worker writes. Reading does not block, but writing does. Errors: Io.
 Result<Pipe> worker_pipe();
 
-/// Reads a child's start report: the errno that kept it from running its program, negative if
-/// setting up the namespaces failed; 0 if the program runs.
+/// Reads a child's start report. Returns 0 if the child runs its program, otherwise the errno of
+/// the failure; the errno is negated if setting up the namespaces failed.
 int problem_from(int report);
 
 /// A duplicate of the descriptor, with a number above the descriptors that a worker gets. Errors:
@@ -34,13 +34,14 @@ Result<UniqueFd> raised(UniqueFd low);
 /// A program to run as a worker: stdin is `input` or /dev/null, stdout and stderr are `output`,
 /// descriptor 3 is `frames`, and no other descriptor is open.
 struct SpawnOrder {
-    std::vector<std::string> arguments = {};  ///< the first is the program's path
+    std::vector<std::string> arguments = {};  ///< the program's path, and its arguments
     std::vector<std::string> environment = {};
-    int frames = -1;           ///< borrowed; from raised() or a Pipe
-    int output = -1;           ///< borrowed; from raised() or a Pipe
-    int input = -1;            ///< borrowed; from raised() or a Pipe; -1: /dev/null
-    std::string folder = "/";  ///< working directory
-    /// Borrowed; null: the worker shares all our namespaces.
+    int frames = -1;  ///< descriptor for frames; borrowed; from raised() or a Pipe
+    int output = -1;  ///< descriptor for output; borrowed; from raised() or a Pipe
+    /// descriptor for stdin, or -1 for /dev/null; borrowed; from raised() or a Pipe
+    int input = -1;
+    std::string folder = "/";  ///< the worker's working directory
+    /// The worker's namespaces, borrowed; null if the worker shares all our namespaces.
     const Namespaces* namespaces = nullptr;
 };
 
@@ -57,7 +58,7 @@ struct SpawnedProcess {
 struct StartingProcess {
     SpawnedProcess process = {};
     std::string program = {};
-    UniqueFd report = {};  ///< for problem_from(); closed once the program is known to run
+    UniqueFd report = {};  ///< descriptor for problem_from(); closed once the program runs
 };
 
 /// Protects this process from its workers, which may run as the same user: makes its memory and
@@ -67,10 +68,11 @@ struct StartingProcess {
 void shut_out_workers();
 
 /// Starts a program in a new process group. The program is killed when the thread that started it
-/// ends. It gets no new privileges, no capabilities, no core dumps, a file size limit and an empty
-/// signal mask. There is no limit on address space: CUDA reserves more than any machine has.
-/// Processes and threads are limited only inside namespaces; outside, the kernel would count all
-/// processes of the user, so the worker limits itself (backends/sandbox.cpp).
+/// ends. The program gets no new privileges, no capabilities, no core dumps, a file size limit and
+/// an empty signal mask. There is no limit on address space: CUDA reserves more address space than
+/// any machine has memory. Processes and threads are limited only inside namespaces; outside, the
+/// kernel would count all processes of the user, so the worker limits itself
+/// (backends/sandbox.cpp).
 ///
 /// Returns after the fork. await_running() reports whether the program runs, or has_run() after the
 /// process has ended. Errors: ProbeFailed, naming the program.
@@ -80,7 +82,7 @@ Result<StartingProcess> spawn(const SpawnOrder& order);
 /// naming the program; Unavailable if the machine does not allow the namespaces.
 Status await_running(StartingProcess& starting);
 
-/// Whether a process that has ended had run its program; never waits.
+/// Whether a process that has ended was able to run its program; never waits.
 bool has_run(const StartingProcess& ended);
 
 }  // namespace gpuprobe::inline probe

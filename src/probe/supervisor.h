@@ -16,9 +16,9 @@
 
 namespace gpuprobe::inline probe {
 
-/// How long one worker may take, counted from its start. Time during which the worker was runnable
-/// but had no CPU is added to the limit, up to twice the limit in total, because a driver should
-/// not fail because the machine is busy.
+/// The time that one worker may take, counted from its start. Time during which the worker was
+/// runnable but had no CPU is added to the limit, up to twice the limit in total, so that a driver
+/// does not fail only because the machine is busy.
 struct ProbePatience {
     Duration warn = {};
     Duration limit = {};
@@ -27,9 +27,9 @@ struct ProbePatience {
 /// One worker from its start to its result.
 ///
 /// A run ends when the process ends. The end of the pipes does not end a run, because a driver's
-/// child may hold them open. A run ends early if the deadline passes, if the frames are malformed,
-/// or if the process does not exit after a complete answer; the worker is then killed without
-/// waiting.
+/// child may hold the pipes open. A run ends early if the deadline passes, if the frames are
+/// malformed, or if the process does not exit after a complete answer; the worker is then killed
+/// without waiting.
 class ProbeRun {
 public:
     /// Called once, from the event loop; may destroy this object. Receives the result without times
@@ -56,7 +56,8 @@ public:
     void begin(Launcher& launcher);
     /// Ends a worker that has answered and waits for this call.
     void let_go();
-    /// Ends without starting a worker: outcome Failed with the reason `code` {problem}.
+    /// Ends the run without starting a worker. The outcome is Failed, with the reason `code`
+    /// {problem}.
     void refuse(ReasonCode code, std::string_view problem);
     /// Stops watching and returns the worker; null if there is none. `ended` is not called.
     [[nodiscard]] std::unique_ptr<Worker> abandon();
@@ -89,7 +90,8 @@ private:
     std::unique_ptr<Worker> worker_ = {};
     Transcript transcript_ = {};
     OutputTail output_ = {};
-    // Declared after the worker, so that they stop watching before its descriptors close.
+    // The event sources are declared after the worker, so they stop watching before the worker's
+    // descriptors are closed.
     EventHandle frames_source_ = {};
     EventHandle output_source_ = {};
     EventHandle ended_source_ = {};
@@ -107,28 +109,29 @@ private:
 struct ProbeLimits {
     /// After this time the caller is notified that a worker is slow.
     Duration warn = std::chrono::seconds{5};
-    /// The time limit for a worker from its start to its end. After this time, its process group
-    /// gets SIGKILL.
+    /// The time limit for a worker from its start to its end. After this time, the worker's process
+    /// group gets SIGKILL.
     Duration query = std::chrono::seconds{15};
     /// The time limit for a worker in the stages "verify" and "measure".
     Duration trial = std::chrono::seconds{30};
     std::size_t concurrent = 8;  ///< maximum number of workers at a time; the others wait
-    /// Whether a user is waiting for the answer. If so, no driver gets double time, even if it has
-    /// to load firmware first, and a driver that was too slow is not retried immediately.
+    /// Whether a user is waiting for the answer. If a user is waiting, no driver gets double time,
+    /// even if it has to load firmware first, and a driver that was too slow is not retried
+    /// immediately.
     bool is_hurried = false;
     /// A worker that still exists this long after SIGKILL counts as stuck in the kernel.
     Duration stuck = std::chrono::seconds{5};
 };
 
-/// How long a driver may take. A driver gets double time if it has to load firmware or wake its GPU
-/// first.
+/// The time that a driver may take. A driver gets double time if it has to load firmware or wake
+/// its GPU first.
 enum class Patience { Usual, Double };
 
-/// Runs probes and converts every outcome to a ProbeResult. It never blocks and never throws. If a
-/// worker crashes, hangs, sends wrong data or floods its pipes, only its own result is affected.
-/// The supervisor does not wait for a worker that survives SIGKILL because it is stuck in the
-/// kernel; such a worker is reaped when it ends. Until then, its target is not started again: the
-/// next probe of this target waits, and fails as soon as the worker counts as stuck.
+/// Runs probes and converts every outcome to a ProbeResult. The supervisor never blocks and never
+/// throws. If a worker crashes, hangs, sends wrong data or floods its pipes, only its own result is
+/// affected. The supervisor does not wait for a worker that survives SIGKILL because it is stuck in
+/// the kernel; such a worker is reaped when it ends. Until then, its target is not started again:
+/// the next probe of this target waits, and fails as soon as the worker counts as stuck.
 ///
 /// A worker that has answered stays until the other workers have answered, unless another probe
 /// needs its slot. The reason is that when the last process closes a driver, the driver shuts down,
