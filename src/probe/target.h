@@ -23,14 +23,14 @@ constexpr std::string_view kProcessesStage = "processes";
 /// node; in the later stages one device of that driver.
 struct ProbeTarget {
     std::string api = {};
-    /// Path of the ICD manifest or .icd file; the library of a driver that has none; the render
-    /// node for an API that opens one at a time; "" for the API's only driver.
+    /// Path of the ICD manifest or .icd file; the library, if the driver has no manifest; the
+    /// render node, if the API opens one render node at a time; "" if the API has only one driver.
     std::string driver = {};
     /// The library that the manifest names; a path relative to the manifest is made absolute.
     std::optional<std::string> library = {};
     std::string stage = "query";  ///< "query", "verify", "measure" or kProcessesStage
     /// The device that a later stage runs on: "pci:0000:00:06.0" if the query reported an address,
-    /// else "index:N". nullopt for the query, which covers all devices.
+    /// otherwise "index:N". nullopt for the query, which covers all devices.
     std::optional<std::string> device = {};
     auto operator<=>(const ProbeTarget&) const = default;
 };
@@ -54,17 +54,17 @@ struct TargetFolders {
 /// Adds the drivers that environment variables add for all programs: VK_ADD_DRIVER_FILES and
 /// OCL_ICD_FILENAMES, whose items are separated by colons. `get` returns a variable or null.
 /// Sources: Vulkan loader, LoaderInterfaceArchitecture.md, "Table of Debug Environment Variables";
-/// KhronosGroup/OpenCL-ICD-Loader@00be9713, loader/icd.c (ocl-icd does not read its variable).
+/// KhronosGroup/OpenCL-ICD-Loader@00be9713, loader/icd.c (ocl-icd does not read OCL_ICD_FILENAMES).
 void add_from_environment(TargetFolders& folders, const char* (*get)(const char* name));
-/// Adds the drivers that the environment of this process adds.
+/// Adds the drivers that this process's environment variables add.
 void add_from_environment(TargetFolders& folders);
 
 struct TargetSearch {
     /// The targets: first the APIs without manifests, then the manifests of each API in search
     /// order. Within a folder, names are sorted.
     std::vector<ProbeTarget> targets = {};
-    /// Manifests that can't be tried: outcome Failed, the reason "unreadable-manifest" or
-    /// "malformed-manifest", and a note that names the file.
+    /// The results for manifests that can't be used. Each has the outcome Failed, the reason
+    /// "unreadable-manifest" or "malformed-manifest", and a note that names the file.
     std::vector<ProbeResult> unusable = {};
 };
 
@@ -76,8 +76,8 @@ struct TargetSearch {
 /// Reads manifests but loads nothing; at most 64 manifests per API.
 TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders = {});
 
-/// The paths that change if another driver may answer: the driver's manifest; for a render node,
-/// the folders that contain VA drivers. Empty for an API's only driver.
+/// The paths to watch because a change may mean that another driver answers: the driver's manifest
+/// or, for a render node, the folders that contain VA drivers. Empty for an API's only driver.
 std::vector<std::string> paths_of_driver(const ProbeTarget& target);
 
 constexpr Bytes kMaxDriverManifest = kib(64);
@@ -89,8 +89,8 @@ struct VulkanManifest {
     std::optional<int> word_bits = {};  ///< library_arch: 32 or 64
 };
 
-/// Parses a manifest. `path`: the path of the manifest. Relative library paths are relative to it.
-/// Errors: Malformed.
+/// Parses a manifest. `path`: the path of the manifest, against which a relative library path is
+/// resolved. Errors: Malformed.
 Result<VulkanManifest> parse_vulkan_manifest(std::string_view text, std::string_view path);
 
 /// The library that an OpenCL .icd file names on its first line. Source: cl_khr_icd. Errors:

@@ -23,18 +23,19 @@
 
 namespace gpuprobe::inline probe {
 
-constexpr Bytes kMaxFrame = mib(1);   ///< one payload
-constexpr Bytes kMaxFrames = mib(8);  ///< a whole stream
+constexpr Bytes kMaxFrame = mib(1);   ///< limit for one payload
+constexpr Bytes kMaxFrames = mib(8);  ///< limit for a whole stream
 constexpr std::size_t kMaxFrameDevices = 256;
-constexpr std::size_t kMaxFrameMembers = 4096;  ///< in all `runtime` frames together
+constexpr std::size_t kMaxFrameMembers = 4096;  ///< limit for all `runtime` frames together
 
 enum class FrameKind : std::uint32_t {
-    Phase = 1,     ///< {"name"}: the step that starts now
-    Runtime = 2,   ///< facts about the API; members of later frames replace earlier ones
-    Device = 3,    ///< value_of(DeviceFacts)
-    Done = 4,      ///< {"outcome", "note", "reasons", "frames"}; frames: number of earlier frames
+    Phase = 1,    ///< {"name"}: the step that starts now
+    Runtime = 2,  ///< facts about the API; members of later frames replace earlier ones
+    Device = 3,   ///< one device, as value_of(DeviceFacts) writes it
+    /// {"outcome", "note", "reasons", "frames"}: the outcome, and the number of earlier frames
+    Done = 4,
     Confined = 5,  ///< {"by"}: the worker's sandbox (ProbeResult::confinement)
-    Known = 6,     ///< {"frames"}: all devices are listed; later Device frames add facts to them
+    Known = 6,     ///< {"frames"}: all devices are listed; later Device frames only add facts
 };
 
 struct Frame {
@@ -100,8 +101,8 @@ private:
     std::optional<std::string> problem_ = {};
 };
 
-/// The last lines that a worker printed. Drivers print the cause of a failure to these streams, and
-/// some drivers never stop printing.
+/// The last lines that a worker printed. Drivers print the cause of a failure to stdout or stderr,
+/// and some drivers never stop printing.
 class OutputTail {
 public:
     void add(std::string_view bytes);
@@ -114,9 +115,10 @@ private:
 
 /// How a worker's run ended, seen from outside.
 struct Ending {
-    std::optional<WorkerExit> exit = {};         ///< null if the worker was killed, or if unknown
-    std::optional<Duration> missed = {};         ///< the deadline that the worker missed
-    std::vector<std::string> output_lines = {};  ///< end of its stdout and stderr, scrubbed
+    /// exit of the worker; null if it was killed, or if unknown
+    std::optional<WorkerExit> exit = {};
+    std::optional<Duration> missed = {};         ///< the time limit that the worker exceeded
+    std::vector<std::string> output_lines = {};  ///< last lines of stdout and stderr, scrubbed
 };
 
 /// Everything that one worker has reported so far.
@@ -136,15 +138,15 @@ public:
         return reader_.problem() || bad_verdict_ || undeclared_;
     }
 
-    /// The last phase that the worker announced; "" before the first.
+    /// The last phase that the worker announced; "" before the first phase.
     [[nodiscard]] const std::string& phase() const { return phase_; }
 
     /// The probe's result.
     /// - With a done frame: the worker's own outcome (Answered, Absent or Failed).
     /// - Without a done frame: TimedOut, Crashed or Failed, depending on how the process ended,
     ///   with the phase in the note and the facts from the complete frames that arrived.
-    /// - Failed with the reason "worker-lost" if the worker was ended from outside, which says
-    ///   nothing about the driver.
+    /// - Failed with the reason "worker-lost" if the worker was ended from outside, which is no
+    ///   evidence about the driver.
     /// - Failed if the frames are malformed, however the process ended. All frames are dropped; the
     ///   caller kills the process if it still runs.
     [[nodiscard]] ProbeResult conclude(const ProbeTarget& target, const Ending& ending) const;

@@ -19,7 +19,7 @@ constexpr int kExitTerminated = 128 + 15;
 /// false and sets errno on failure.
 [[nodiscard]] bool become_keeper(pid_t parent);
 
-/// The processes that a reaper watches over.
+/// The processes that a reaper manages.
 struct Kept {
     pid_t worker = -1;
     pid_t first = -1;   ///< init process of the worker's PID namespace (worker_sandbox.h), or -1

@@ -22,12 +22,13 @@ inline constexpr std::array kRunPlaces = {
     "/run/opengl-driver", "/run/opengl-driver-32",    "/run/current-system",       "/run/host",
 };
 
-/// Set if the launcher will call Worker::let_go(); without it the worker ends after its answer.
+/// The variable that is set if the launcher will call Worker::let_go(). Without this variable, the
+/// worker ends after its answer.
 constexpr const char* kStaysVariable = "GPUPROBE_STAYS";
 
 using WorkerVariables = std::map<std::string, std::string>;
 
-/// The complete environment of one worker. It inherits no variables: no display, no loader
+/// The complete environment of one worker. The worker inherits no variables: no display, no loader
 /// debugging, no *_VISIBLE_DEVICES and no preloaded libraries, so that a probe depends on the
 /// machine and not on a user's session. Exactly one driver and no layer is visible, and caches are
 /// off or inside `home`.
@@ -70,13 +71,14 @@ private:
     std::string path_ = {};
 };
 
-/// Size limit of each writable folder of a worker. The folders exist only while it runs.
+/// Size limit of each writable folder of a worker. The folders exist only while the worker runs.
 constexpr Bytes kMaxScratch = mib(256);
 
 /// The Linux namespaces of one worker. Inside, the worker sees only its own processes, no network,
-/// no sockets in /tmp or in /run (except those that drivers need, see above), and no shared memory
-/// or message queues except its own. All files that the worker writes are lost when it ends. User
-/// and groups stay the same, so that device nodes can be opened as outside.
+/// no sockets in /tmp or in /run (except the sockets that drivers need; see kRunPlaces), and no
+/// shared memory or message queues except its own. All files that the worker writes are lost when
+/// the worker ends. The user and the groups stay the same, so the worker can open the same device
+/// nodes as outside.
 ///
 /// Constructed before the fork. The functions for the forked process do not allocate.
 class Namespaces {
@@ -88,15 +90,15 @@ public:
 
     /// Moves the calling process into the namespaces, and its future children into a new PID
     /// namespace. The calling process must be freshly forked and have one thread. Returns false and
-    /// sets errno if the kernel, a container or a security module does not allow it; the process
-    /// must exit then.
+    /// sets errno if the kernel, a container or a security module does not allow this; in that
+    /// case, the process must exit.
     [[nodiscard]] bool enter() const;
 
     /// Call this after enter(). Starts the init process of the PID namespace; when this process
     /// ends, all other processes in the namespace end. The init process ends when `lifeline`, which
-    /// only the caller holds, is closed. Returns its pid, or -1 with errno if /proc can't be
-    /// mounted: without a matching /proc, CUDA's cuInit fails with 304 in a PID namespace (580.159
-    /// on an H200).
+    /// only the caller holds, is closed. Returns the pid of the init process, or -1 with errno if
+    /// /proc can't be mounted: without a matching /proc, CUDA's cuInit fails with 304 in a PID
+    /// namespace (580.159 on an H200).
     [[nodiscard]] static pid_t start_first_process(int& lifeline);
 
 private:
@@ -108,9 +110,9 @@ private:
     /// A folder that is covered by an empty tmpfs.
     struct Hidden {
         std::string path = {};
-        std::string options = {};               ///< mount options of the tmpfs
-        bool is_sealed = false;                 ///< made read-only after `shown` is mounted
-        std::vector<std::string> folders = {};  ///< created first, outermost to innermost
+        std::string options = {};  ///< mount options of the tmpfs
+        bool is_sealed = false;  ///< whether the folder becomes read-only after `shown` is mounted
+        std::vector<std::string> folders = {};  ///< folders to create first, outermost to innermost
         std::vector<Shown> shown = {};
     };
 
