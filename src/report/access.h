@@ -12,12 +12,13 @@
 namespace gpuprobe::inline report {
 
 /// A finding for each API whose driver crashed, hung or failed on this GPU. APIs of video engines
-/// (has_render_nodes()) are left out, because a finding makes the GPU unhealthy.
+/// (has_render_nodes()) are left out, because a video driver that fails must not make the GPU
+/// unhealthy.
 std::vector<Reason> driver_findings(const std::map<std::string, ApiView>& apis);
 
-/// Whether compute programs open this node of a GPU. They never open display nodes. They open DRM's
-/// render node only if NVIDIA's driver is not in use, because that driver computes through other
-/// nodes.
+/// Whether compute programs open this node of a GPU. Compute programs never open display nodes.
+/// They open DRM's render node only if NVIDIA's driver is not in use, because NVIDIA's driver
+/// computes through other nodes.
 bool is_for_computing(const std::vector<DeviceNode>& nodes, std::string_view path);
 
 /// A finding for each node that computing needs and that is not accessible (`no-permission`) or
@@ -37,14 +38,15 @@ std::string health_of(const std::vector<Reason>& findings);
 
 struct Caller {
     std::uint32_t uid = 0;
-    /// All groups, including the primary one; nullopt if unknown.
+    /// All groups, including the primary group; nullopt if unknown.
     std::optional<std::vector<std::uint32_t>> groups = {};
     bool operator==(const Caller&) const = default;
 };
 
 /// Whether `caller` may open the node for reading and writing, decided as the kernel does by owner,
-/// mode and access control list. Root always may. nullopt if a deciding fact is unknown. Device
-/// control groups and namespaces are not considered. Source: acl(5), "Access check algorithm".
+/// mode and access control list. Always true for root. nullopt if a deciding fact is unknown.
+/// Device control groups and namespaces are not considered. Source: acl(5), "Access check
+/// algorithm".
 std::optional<bool> may_open(const DeviceNode& node, const Caller& caller);
 
 /// A key that is equal for callers who can open the same nodes in this report, so that these
@@ -60,13 +62,13 @@ std::string access_class(const Report& report, const Caller& caller);
 /// permission, and whose nodes are open to the caller, is unknown (`prober-no-permission`). The
 /// views of the APIs are not changed.
 ///
-/// A caller who cannot open a GPU cannot query its driver for UUIDs and serial numbers either, so
-/// these are removed.
+/// The UUIDs and serial numbers of a GPU that the caller cannot open are removed, because the
+/// caller could not query them from the driver either.
 Report as_seen_by(Report report, const Caller& caller);
 
 /// The report of a capture whose drivers answered although the nodes were closed to the prober, as
-/// in a capture that was assembled from several logs. In such a report, the closed nodes decide
-/// about access.
+/// in a capture that was assembled from several logs. In such a report, access is determined by the
+/// nodes, not by the drivers' answers.
 Report as_recorded(Report report);
 
 /// Whether it is known that the caller cannot open a node that computing on this GPU needs.

@@ -11,11 +11,13 @@
 
 namespace gpuprobe::inline report {
 
-/// One device as one probe lists it, with everything that identifies it. Borrows from the probes.
+/// A device in the list of one probe, with all data that identifies the device. Borrows from the
+/// probes.
 struct ApiDevice {
     const ProbeResult* probe = nullptr;
     const DeviceFacts* facts = nullptr;
-    std::optional<std::string> vendor = {};  ///< vendor name, which the API or driver may imply
+    /// name of the vendor, which the API or the driver may imply
+    std::optional<std::string> vendor = {};
     /// The address that the API reports; absent if the address is all zero and no hardware has that
     /// address.
     std::optional<PciAddress> address = {};
@@ -24,7 +26,7 @@ struct ApiDevice {
     /// The UUID, which is comparable only within its driver family; absent if two devices of the
     /// probe share the UUID.
     std::optional<std::string> uuid = {};
-    std::optional<std::string> luid = {};  ///< 16 hexadecimal digits, not all zero
+    std::optional<std::string> luid = {};  ///< LUID: 16 hexadecimal digits, not all zero
 };
 
 /// Every device in every "query" probe, in an order that depends only on the content of the
@@ -32,16 +34,16 @@ struct ApiDevice {
 std::vector<ApiDevice> listed_devices(const Machine& machine,
                                       const std::vector<const ProbeResult*>& probes);
 
-/// The probes sorted by API, driver, stage and device. If several probes have the same four, only
-/// the newest is kept.
+/// The probes sorted by API, driver, stage and device. If several probes are equal in these four
+/// values, only the newest is kept.
 std::vector<const ProbeResult*> sorted_probes(const std::vector<ProbeResult>& probes);
 
 /// The words that identify a driver: manifest file name, driver name and platform in lower case,
 /// separated by spaces. The device's name is never included.
 std::string driver_words(const ApiDevice& device);
 
-// Device UUIDs: which drivers share a UUID for a device, and which data a UUID encodes. No drivers
-// agree except those listed here.
+// Device UUIDs: which drivers share a UUID for a device, and which data a UUID encodes. Only the
+// drivers listed here agree on the UUID of a device.
 //
 // NVIDIA's own driver returns one opaque UUID from Vulkan, OpenCL, CUDA and NVML, in the byte
 // order of "GPU-xxxxxxxx-…" (seen on an H200, driver 580.159.04). ROCm, KFD and sysfs share the
@@ -55,8 +57,9 @@ constexpr std::size_t kUuidDigits = 32;
 /// ("XXXXXXXX-…", "GPU-XX"), "N/A", "Unknown", or any other length.
 std::optional<std::string> uuid_digits(std::string_view text);
 
-/// A key that two APIs share exactly if they mean the same device of one driver family, such as
-/// "nvidia:7e6110…". nullopt for a zero, malformed or unsupported UUID, and outside these families.
+/// A key such as "nvidia:7e6110…". Two APIs have the same key if and only if both list the same
+/// device through drivers of one family. nullopt if the UUID is zero, malformed or unsupported, or
+/// if the driver belongs to none of the families above.
 std::optional<std::string> family_uuid(const ApiDevice& device);
 std::optional<std::string> family_uuid(const HardwareDevice& device);
 
@@ -82,7 +85,8 @@ KnownDriver known_driver(const ProbeResult& probe);
 /// The last component of a path.
 std::string_view file_name(std::string_view path);
 
-/// Whether the driver is NVK, Mesa's Vulkan driver for NVIDIA GPUs. Its UUIDs differ from NVIDIA's.
+/// Whether the driver is NVK, Mesa's Vulkan driver for NVIDIA GPUs. NVK's UUIDs differ from the
+/// UUIDs of NVIDIA's own driver.
 bool is_nvk(const ApiDevice& device);
 
 /// Whether the device is an implementation on the CPU, judged by type, driver, or the renderer

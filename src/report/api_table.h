@@ -9,7 +9,7 @@
 
 #include "base/word_list.h"
 
-/// Every API that a worker can probe, one row each. All other components look up APIs here.
+/// Every API that a worker can probe; each API has one row. All other components look up APIs here.
 
 namespace gpuprobe::inline report {
 
@@ -33,7 +33,7 @@ struct ApiTrust {
     std::uint8_t kind = 0;          ///< discrete, integrated or virtual
     std::uint8_t physical = 0;      ///< memory on the board; the kernel's value comes first
     std::uint8_t allocatable = 0;   ///< allocatable memory of a GPU with dedicated memory
-    std::uint8_t shared = 0;        ///< allocatable memory of the host
+    std::uint8_t shared = 0;        ///< allocatable memory of a GPU that uses host memory
     std::uint8_t free = 0;          ///< free memory; the kernel's value comes first
     std::uint8_t uuid = 0;          ///< UUID; NVIDIA's own UUID comes first
     std::uint8_t architecture = 0;  ///< architecture; the kernel's value comes first
@@ -48,8 +48,8 @@ struct ApiLibraries {
     std::string_view of_driver = {};
     std::string_view toolkit = {};  ///< libraries whose major version is the toolkit's version
     std::string_view others = {};
-    /// The libraries above that a host's list of libraries does not include. Reports from earlier
-    /// versions of gpuprobe lack these libraries even if they are installed.
+    /// The subset of the libraries above that a host's list of libraries does not include. Reports
+    /// from earlier versions of gpuprobe lack these libraries even if they are installed.
     std::string_view unlisted = {};
 };
 
@@ -58,7 +58,7 @@ struct ApiInfo {
     Api id = Api::Cuda;
     std::string_view word = {};   ///< name in reports, requests and manifests
     std::string_view label = {};  ///< name for users
-    /// Name of the backend on this API; empty if programs do not compute through the API.
+    /// Name of the backend that uses this API; empty if programs do not compute through the API.
     std::string_view backend = {};
     std::string_view fleet_word = {};  ///< name in exports for fleets
     std::string_view vendor = {};      ///< the only vendor that the API supports; empty: any
@@ -80,15 +80,15 @@ struct ApiInfo {
     std::string_view architecture = {};
     std::string_view uuid_member = {};   ///< member for the API's UUID in a report's identity
     std::string_view version_term = {};  ///< term in profiles for the API's version on a device
-    std::string_view parts = {};  ///< prefix of the names of partitions that only this API lists
-    /// Application backends on this API under names that gpuprobe does not use itself. Source: the
-    /// backend folders of ggml, and the device names of PyTorch and ONNX Runtime.
+    std::string_view parts = {};  ///< prefix of the names of partitions that only this API can list
+    /// Other names that applications use for their backends on this API. Source: the backend
+    /// folders of ggml, and the device names of PyTorch and ONNX Runtime.
     std::string_view other_backends = {};
-    bool has_manifests = false;         ///< drivers are found through manifests, not by one library
-    bool has_render_nodes = false;      ///< each render node is probed separately
-    bool wakes = true;                  ///< probing it may wake a sleeping GPU
-    std::string_view ggml_option = {};  ///< option of ggml's build. Source: ggml's CMakeLists.txt
-    /// Whether llama.cpp can distribute a model over several such GPUs.
+    bool has_manifests = false;         ///< whether drivers are found through manifests
+    bool has_render_nodes = false;      ///< whether each render node is probed separately
+    bool wakes = true;                  ///< whether a probe of this API may wake a sleeping GPU
+    std::string_view ggml_option = {};  ///< CMake option of ggml. Source: ggml's CMakeLists.txt
+    /// Whether llama.cpp can distribute a model over several GPUs through this API.
     bool splits_models = false;
     int tier = 0;  ///< tier of a tsuku variant whose name contains only this API's name
     ApiTrust trust = {};
@@ -183,8 +183,9 @@ inline constexpr std::array kApis = std::to_array<ApiInfo>({
      .label = "Vulkan",
      .backend = "vulkan",
      .fleet_word = "vulkan",
-     // Mesa's kernel drivers whose GPUs all have Vulkan with the features that ggml needs; i915
-     // also serves older GPUs. Source: docs/drivers/radv.rst and anv.rst of Mesa.
+     // With these kernel drivers, Mesa's Vulkan drivers have the features that ggml needs on all
+     // GPUs. i915 is missing because it also serves older GPUs. Source: docs/drivers/radv.rst and
+     // anv.rst of Mesa.
      .bundled_drivers = "amdgpu xe",
      .libraries = "libvulkan.so libLLVM",
      .linked = {.of_driver = "libvulkan"},
@@ -250,7 +251,7 @@ static_assert(std::ranges::all_of(kApis, [](const ApiInfo& row) {
 }));
 inline constexpr std::size_t kApiCount = kApis.size();
 
-/// Index of the API in arrays by API.
+/// Index of the API in arrays with one item for each API.
 constexpr std::size_t place_of(Api api) {
     return static_cast<std::size_t>(api);
 }
@@ -266,8 +267,8 @@ constexpr const ApiInfo* find_api(std::string_view word) {
     return found == kApis.end() ? nullptr : found;
 }
 
-/// The row whose backend has that name; null for a backend on another backend's API (webgpu) and
-/// for an unknown name.
+/// The row whose backend has that name; null for an unknown name, and for a backend that uses the
+/// API of another backend (webgpu).
 constexpr const ApiInfo* find_api_of_backend(std::string_view backend) {
     const auto* found = std::ranges::find(kApis, backend, &ApiInfo::backend);
     return backend.empty() || found == kApis.end() ? nullptr : found;
@@ -289,7 +290,8 @@ constexpr bool has_render_nodes(std::string_view api) {
     return known && known->has_render_nodes;
 }
 
-/// WSL's kernel driver, which passes through the host's GPU of any vendor.
+/// WSL's kernel driver, which passes the host's GPUs through to Linux. It works for GPUs of any
+/// vendor.
 inline constexpr std::string_view kTransport = "dxgkrnl";
 
 /// Whether an API that works with the kernel drivers in `drivers` works with `kernel_driver`, as
@@ -299,7 +301,7 @@ constexpr bool works_with(std::string_view drivers, std::string_view kernel_driv
     return drivers.empty() || kernel_driver == kTransport || has_word(drivers, kernel_driver);
 }
 
-/// A selection of rows in its own order, without allocation.
+/// A list of at most `Max` rows, which allocates no memory.
 template <class Row, std::size_t Max>
 struct RowsOf {
     std::array<Row, Max> rows = {};
@@ -328,7 +330,7 @@ constexpr Api api_of_architecture(std::string_view fact) {
     return std::ranges::find(kApis, fact, &ApiInfo::architecture)->id;
 }
 
-/// The API for computing on GPUs of that vendor only, such as CUDA; null if the vendor has no such
+/// The API that computes only on GPUs of this vendor, such as CUDA; null if the vendor has no such
 /// API.
 constexpr const ApiInfo* own_api_of(std::string_view vendor) {
     const auto* found = std::ranges::find_if(
@@ -351,7 +353,7 @@ struct BackendInfo {
     std::string_view name = {};
     Api api = Api::Cpu;
 };
-/// Further backends, on APIs whose row already names a backend.
+/// Additional backends, which use an API whose row already names another backend.
 inline constexpr std::array kFurtherBackends =
     std::to_array<BackendInfo>({{.name = "webgpu", .api = Api::Vulkan}});
 
@@ -384,16 +386,16 @@ constexpr auto gpu_backends() {
     return all;
 }
 
-/// The only vendor that a backend's API supports; empty for any.
+/// The only vendor that a backend's API supports; empty if the API supports any vendor.
 constexpr std::string_view vendor_of_backend(std::string_view backend) {
     const auto api = api_of_backend(backend);
     return api ? info_of(*api).vendor : std::string_view{};
 }
 
-/// Information that a soname gives about the program that needs it.
+/// Information from a soname about the programs that need the library.
 struct LibraryInfo {
     std::string_view stem = {};   ///< the part before ".so" in the soname
-    std::optional<Api> api = {};  ///< the API that a program linked with it computes through
+    std::optional<Api> api = {};  ///< the API that programs use through this library
     /// Whether the library belongs to the driver or its loader, so that applications never bundle
     /// it.
     bool is_of_driver = false;
@@ -403,7 +405,7 @@ struct LibraryInfo {
     bool is_in_host_reports = false;
 };
 
-/// Information about a soname; nullopt if neither an API's row nor another list has it.
+/// Information about a soname; nullopt if no list contains the soname.
 std::optional<LibraryInfo> library_info(std::string_view soname);
 
 /// Whether Host::libraries lists this soname if the library is installed. A machine has thousands

@@ -20,8 +20,8 @@ struct ReportContext {
 ///
 /// Devices are joined by PCI address, then DRM device number, then UUID within one driver family,
 /// then by a weak match that is marked as weak; never by name, and never by an all-zero address or
-/// UUID. Records without hardware become software devices (CPU implementations), or separate GPUs
-/// whose address only APIs know.
+/// UUID. Records without hardware become software devices (CPU implementations), or separate GPUs,
+/// whose address only APIs report.
 Report assemble(const Machine& machine,
                 const std::vector<ProbeResult>& probes,
                 const ReportContext& context);

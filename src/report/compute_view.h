@@ -37,7 +37,8 @@ bool stands_alone(const Gpu& gpu);
 /// has MIG instances: `one-instance-listed`. A process names a GPU by its UUID in
 /// CUDA_VISIBLE_DEVICES.
 bool is_listed_when_named(const ApiView& view);
-/// The name of such a GPU in a trial, "pci:0000:00:06.0"; nullopt if the GPU's address is unknown.
+/// The name of a GPU in a trial, such as "pci:0000:00:06.0"; nullopt if the GPU's address is
+/// unknown.
 std::optional<std::string> key_by_address(const Gpu& gpu);
 
 /// Whether the id is the id of the GPU or, if the GPU represents a partition, of the partitioned
@@ -49,8 +50,8 @@ std::string_view whole_id(std::string_view id);
 
 /// Normalizes an id in any case, or a PCI address in any spelling, for comparison.
 std::string plain_id(std::string_view word);
-/// The id as a view's report spells the id. The id may be that of a GPU, a partition, or a GPU that
-/// was replaced by its partitions. Errors: UnknownDevice.
+/// Converts an id to the spelling in a view's report. The word may be the id of a GPU, of a
+/// partition, or of a GPU that was replaced by its partitions. Errors: UnknownDevice.
 Result<std::string> known_id(const Report& report, std::string_view word);
 /// The GPU with that id, or the partition in the form of a GPU. Borrows the view. Errors:
 /// UnknownDevice.

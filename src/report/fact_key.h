@@ -13,7 +13,7 @@
 #include "report/facts.h"
 #include "report/machine.h"
 
-/// Typed keys to read facts with, checked against the fact table at compile time.
+/// Typed keys for reading facts. The compiler checks the keys against the fact table.
 namespace gpuprobe::inline report {
 
 /// Whether a C++ type can hold a fact of that type. `Value` can hold a fact of any type.
@@ -38,7 +38,8 @@ constexpr bool holds(FactType type) {
         return std::same_as<T, Value::Object> && type == FactType::Object;
 }
 
-/// Never defined. Calling it makes a FactKey without a matching row fail to compile.
+/// FactKey calls this function if no row matches. The function is never defined, so such a key does
+/// not compile.
 void no_row_declares_this_fact_with_this_type();
 
 /// A declared key and the C++ type of its facts. The key compiles only if the fact table has the
@@ -60,10 +61,11 @@ struct FactKey {
     }
 };
 
-/// The member with that key as a T. A text, flag, number or size is returned as an optional, which
-/// is empty if the member is missing, has another type or is an empty text. A list is returned as a
-/// pointer, which is null in those cases. An object or a `Value` is returned as a reference to the
-/// unchanged member, or to a null value. Reads a fact of a device as an API reported it.
+/// The member with that key, as a value of type T. A text, flag, number or size is returned as an
+/// optional, which is empty if the member is missing, has another type or is an empty text. A list
+/// is returned as a pointer, which is null in the same cases. An object or a `Value` is returned as
+/// a reference to the unchanged member, or to a null value. Reads a fact of a device as an API
+/// reported it.
 template <class T>
 decltype(auto) fact_in(const Value& holder, std::string_view key) {
     const Value& value = holder.at(key);

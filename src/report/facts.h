@@ -46,13 +46,15 @@ RECORD_MEMBERS(FactMemory, total, free)
 /// The named members have the same meaning in every API. `extra` holds the facts specific to an
 /// API, under the keys that report/fact_table.h declares; read them with `fact()`.
 struct DeviceFacts {
-    /// Index in this API's enumeration, within this probe.
+    /// Position of the device in the list that the API reported in this probe.
     std::optional<std::uint32_t> index = {};
     std::optional<std::string> name = {};
-    std::optional<std::string> vendor_id = {};  ///< four hexadecimal digits, lower case
-    std::optional<std::string> device_id = {};  ///< four hexadecimal digits, lower case
+    /// PCI vendor id: four lower-case hexadecimal digits
+    std::optional<std::string> vendor_id = {};
+    /// PCI device id: four lower-case hexadecimal digits
+    std::optional<std::string> device_id = {};
     std::optional<PciAddress> pci = {};
-    std::optional<std::string> uuid = {};  ///< as the API prints it
+    std::optional<std::string> uuid = {};  ///< UUID as the API prints it
     std::optional<DrmNodes> drm = {};
     std::optional<DeviceType> type = {};
     std::optional<FactMemory> memory = {};
@@ -71,13 +73,14 @@ Result<DeviceFacts> facts_from(const Value& value);
 /// The complete result of one probe: the worker's answer and how the worker ended.
 struct ProbeResult {
     std::string api = {};     ///< name of the API, such as "vulkan"
-    std::string driver = {};  ///< manifest path, or "" if the API has one driver
+    std::string driver = {};  ///< path of the manifest, or "" if the API has one driver
     std::string stage = "query";
-    /// The probed device, for stages that probe a single one (report/trials.h); nullopt for
+    /// The probed device, for stages that probe a single device (report/trials.h); nullopt for
     /// "query".
     std::optional<std::string> device = {};
     Outcome outcome = Outcome::Absent;
-    std::vector<DeviceFacts> devices = {};  ///< includes devices that arrived before a crash
+    /// all listed devices, even if the worker crashed later
+    std::vector<DeviceFacts> devices = {};
     Value runtime = {};  ///< facts about the API as a whole (loader version …), or null
     std::optional<std::string> note = {};  ///< explanation from the driver or from gpuprobe
     /// The step in which the worker ended without an answer: "dlopen", "instance", "enumerate",
@@ -87,7 +90,7 @@ struct ProbeResult {
     std::optional<int> exit_code = {};
     std::optional<int> signal = {};
     std::vector<Reason> reasons = {};
-    std::optional<WallTime> at = {};  ///< when the probe ended
+    std::optional<WallTime> at = {};  ///< time at which the probe ended
     /// The mechanisms that confined the driver (report/outcome.h); nullopt if the worker ended
     /// before it reported them.
     std::optional<std::vector<std::string>> confinement = {};
