@@ -14,18 +14,18 @@ namespace gpuprobe::inline report {
 
 /// The view of each probed API on one GPU.
 ///
-/// If the API lists the GPU, the view has the outcome of that probe and its facts. With several
-/// drivers of the API, the preferred driver counts (`preference_of`), and the others are under
-/// `device.alternatives`.
+/// If the API lists the GPU, the view has the outcome and the facts from that probe. If several
+/// drivers of the API list the GPU, the view is about the preferred driver (`preference_of`), and
+/// `device.alternatives` contains the facts from the other drivers.
 ///
-/// If the API does not list the GPU, the view has the outcome of the driver that should serve it,
-/// according to manifest name and kernel driver. The view then has one of the reasons
-/// `driver-crashed`, `driver-timed-out`, `driver-failed`, `loader-missing`, `driver-missing` or
-/// `not-listed` (each with driver and note), and the probe's own reasons (`asleep`, `quarantined`,
-/// `api-refused` …).
-/// If no driver could serve the GPU, the reason is `vendor-mismatch` or `driver-missing`.
-/// `ambiguous` means that the record may belong to an identical GPU. `inconclusive` is added if the
-/// kernel driver is bound, so that the driver should have listed the GPU.
+/// If the API does not list the GPU, the view has the outcome of the driver that should serve the
+/// GPU, according to the names of the manifest and of the kernel driver. The view then has one of
+/// the reasons `driver-crashed`, `driver-timed-out`, `driver-failed`, `loader-missing`,
+/// `driver-missing` or `not-listed` (each with driver and note), and the probe's own reasons
+/// (`asleep`, `quarantined`, `api-refused` …). If no driver could serve the GPU, the reason is
+/// `vendor-mismatch` or `driver-missing`. `ambiguous` means that the record may belong to an
+/// identical GPU. `inconclusive` is added if the kernel driver is bound, so that the driver should
+/// have listed the GPU.
 std::map<std::string, ApiView> api_views(const Subject& subject,
                                          const std::vector<const ProbeResult*>& probes,
                                          WallTime now);
@@ -46,10 +46,11 @@ bool was_asked(const Gpu& gpu, std::string_view api);
 /// report/api_table.h defines which API a backend uses and which vendors it supports. The backend
 /// webgpu also needs the features that Dawn requires from Vulkan.
 ///
-/// True if the API lists the GPU and can compute on it. False if a reason settles the question: the
-/// GPU is from another vendor or display-only, no driver is bound to it, the driver is missing,
-/// refused or does not list it, or the device cannot compute. Null if a reason leaves it open, such
-/// as `not-probed` or `driver-crashed`. The effect of each reason is in report/reason_table.h.
+/// True if the API lists the GPU and can compute on it. False if a reason rules the backend out:
+/// the GPU is from another vendor or display-only, no driver is bound to the GPU, the driver is
+/// missing, refused or does not list the GPU, or the device cannot compute. Null if it is unknown
+/// whether the backend can run, for a reason such as `not-probed` or `driver-crashed`. The effect
+/// of each reason is in report/reason_table.h.
 ///
 /// `gpu` must have its kind, vendor, driver, nodes, findings and apis. Sources: docs of each API;
 /// Dawn, src/dawn/native/vulkan/PhysicalDeviceVk.cpp.

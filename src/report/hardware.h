@@ -7,8 +7,8 @@
 
 #include "report/machine.h"
 
-/// Lookups of a device in the chip table (knowledge/chips.h). They return nullptr if no row
-/// matches.
+/// Lookups of a device in the chip table (knowledge/chips.h). The functions return nullptr if no
+/// row matches.
 
 namespace gpuprobe::knowledge {
 struct Chip;
@@ -38,10 +38,11 @@ bool makes_only_accelerators(std::string_view vendor_id);
 /// is determined by the device tree's `compatible` or, if that is unknown, by the kernel driver.
 std::optional<std::string> vendor_of(const HardwareDevice& device);
 
-/// The only vendor whose devices an API lists ("cuda" → "nvidia"); nullopt if the API supports any.
+/// The only vendor whose devices an API lists ("cuda" → "nvidia"); nullopt if the API supports any
+/// vendor.
 std::optional<std::string> vendor_of_api(std::string_view api);
 
-/// The role of a device function for gpuprobe.
+/// The role of a device function, which decides whether reports contain the function.
 enum class Role {
     Gpu,
     DisplayOnly,  ///< a device that only drives displays: a BMC, a firmware frame buffer
@@ -67,7 +68,8 @@ struct JudgedRole {
 
 /// Judges the role by these rules, in this order:
 ///
-/// 1. the bound kernel driver, if it is a driver for displays or accelerators, or not for devices;
+/// 1. the bound kernel driver, if it is a driver for displays or accelerators, or has the role
+///    `neither` in the chip table;
 /// 2. the device's row in the chip table. A display or a paravirtual device counts as a GPU if a
 ///    GPU driver is bound. A device with the role `neither` counts as a GPU if it has a render
 ///    node;

@@ -42,8 +42,8 @@ std::optional<std::string> vendor_of(const Subject& subject);
 // the APIs.
 
 /// The bound driver. A GPU without hardware gets `nvidia` if NVML or CUDA lists it as a discrete
-/// GPU (Jetsons use nvgpu), and `amdgpu` if HIP lists it; null on WSL, which has neither. The
-/// version of NVIDIA's driver may also come from NVML or from its Vulkan driver, because both
+/// GPU (Jetsons use nvgpu), and `amdgpu` if HIP lists it; null on WSL, which has neither driver.
+/// The version of NVIDIA's driver may also come from NVML or from its Vulkan driver, because both
 /// refuse to work with a module of another version. (On WSL, this is the version of the Windows
 /// driver.)
 DriverInfo driver_of(const Subject& subject, const Host& host);

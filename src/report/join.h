@@ -23,7 +23,8 @@ struct Claim {
 /// One physical device: hardware, or a device that only APIs report.
 struct Subject {
     std::string id = {};
-    const HardwareDevice* hardware = nullptr;  ///< borrowed from the machine; null if hidden
+    /// the hardware, borrowed from the machine; null if hidden
+    const HardwareDevice* hardware = nullptr;
     std::vector<Claim> claims = {};
     /// Records that may be about this device or about an identical device; the known facts cannot
     /// distinguish the two.
@@ -50,8 +51,8 @@ struct Joined {
 /// On WSL, each GPU that only APIs report replaces one paravirtual function, because the GPU is the
 /// host's GPU behind that function.
 ///
-/// Only the first most_devices_of_a_driver() devices of one driver count, so that a driver that
-/// lists endless devices spoils only its own answer. The partitions of one GPU, which share a PCI
+/// Only the first most_devices_of_a_driver() devices of one driver count, so a driver that lists
+/// any number of devices affects only its own answer. The partitions of one GPU, which share a PCI
 /// slot, count as one device. The note `too-many-devices` reports the ignored devices.
 Joined join(const Machine& machine, const std::vector<const ProbeResult*>& probes);
 
@@ -60,11 +61,12 @@ Joined join(const Machine& machine, const std::vector<const ProbeResult*>& probe
 std::size_t most_devices_of_a_driver(std::size_t hardware);
 
 /// Whether two memory sizes differ by no more than 5 % of the larger size or 512 MiB. Source: the
-/// margin that ollama uses to recognize one GPU in two APIs; reserved memory and driver overheads
-/// stay within it.
+/// margin that ollama uses to recognize one GPU in two APIs; the differences due to reserved memory
+/// and driver overhead are smaller.
 bool similar_sizes(Bytes left, Bytes right);
 
-// Whether one API record can be one physical device (Subject), for join.cpp.
+// Functions for join.cpp that decide whether an API's record can describe a physical device
+// (Subject).
 
 /// Whether both values are known and not equal.
 template <class T>
@@ -75,8 +77,8 @@ bool differ(const std::optional<T>& left, const std::optional<T>& right) {
 /// The address that the API reports, otherwise the address that the UUID encodes.
 std::optional<PciAddress> address_of(const ApiDevice& device);
 
-/// Whether the record is about another vendor's device than the hardware. Always false for
-/// paravirtual GPUs, because they report the host GPU's ids.
+/// Whether the record and the hardware are from different vendors. Always false for paravirtual
+/// GPUs, because they report the host GPU's ids.
 bool contradicts(const ApiDevice& device, const HardwareDevice& hardware);
 
 /// Whether both have the same render node, or the same primary node.

@@ -23,7 +23,7 @@ Role role_of(const Subject& subject);
 /// 5. Intel's rule: the GPU at 0000:00:02.0 is integrated, any other GPU is discrete;
 /// 6. AMD's rules: classes 0302 and 1200 are cards, and so is a device with a known memory vendor.
 ///    A GPU with at most 4 GiB of VRAM, at least 8 GiB of GTT and at least four times as much GTT
-///    as VRAM is an APU. A GPU with other VRAM, or with class 0380, is a card;
+///    as VRAM is an APU. A GPU with other memory sizes, or with class 0380, is a card;
 /// 7. NVIDIA's rules: a GPU with the name of a system on a chip is integrated, other PCI functions
 ///    are discrete. If the hardware is hidden, a GPU whose memory NVML reports is a card, because
 ///    NVML reports no memory for systems on a chip;

@@ -29,12 +29,12 @@ struct Cpu {
     std::optional<std::string> level = {};
     /// Processor features that programs can use, in the kernel's spelling, sorted.
     std::vector<std::string> features = {};
-    std::optional<std::uint32_t> cores = {};  ///< logical processors online
+    std::optional<std::uint32_t> cores = {};  ///< number of logical processors that are online
     /// Results of computing on the CPU, obtained by the same method as for GPUs; null if not
     /// requested.
     std::optional<Verification> verification = {};
     std::optional<Measurement> measurement = {};
-    std::optional<double> score = {};  ///< for ranking devices; a higher score is faster
+    std::optional<double> score = {};  ///< score for ranking devices; a higher score is faster
     bool operator==(const Cpu&) const = default;
 };
 RECORD_MEMBERS(Cpu, model, level, features, cores, verification, measurement, score)
@@ -49,7 +49,7 @@ struct HostMemory {
 };
 RECORD_MEMBERS(HostMemory, total, available)
 
-/// The distribution installed in this process's root. Source: os-release(5).
+/// The distribution in the root file system of this process. Source: os-release(5).
 struct OsRelease {
     std::optional<std::string> id = {};  ///< id of the distribution, such as "debian"
     /// The distributions that this distribution derives from, closest first.
@@ -119,7 +119,7 @@ struct Host {
     /// sandbox.
     std::optional<std::string> sandbox = {};
     std::optional<KernelSetup> setup = {};
-    /// Version of the Python to which /usr/bin/python3 leads, "3.11".
+    /// Version of /usr/bin/python3, such as "3.11".
     std::optional<std::string> python = {};
     bool operator==(const Host&) const = default;
 };
@@ -141,7 +141,8 @@ RECORD_MEMBERS(Host,
                python)
 RECORD_DECLARE_CONVERSIONS(Host)
 
-/// One entry of an access control list beyond owner, owning group and others. Source: acl(5).
+/// An entry of an access control list, except the entries for the owner, the owning group and
+/// others. Source: acl(5).
 struct AclEntry {
     std::string tag = {};  ///< kind of entry: "user", "group", "mask" or "owning-group"
     std::optional<std::uint32_t> id = {};  ///< user or group id
@@ -187,11 +188,11 @@ RECORD_MEMBERS(MemoryReading, source, what, bytes)
 /// Prefix of a render node's path; the minor number follows.
 constexpr std::string_view kRenderNode = "/dev/dri/renderD";
 
-/// A partition of a device as the kernel shows the partition. Programs can use a partition like a
-/// device; see report/partition.h.
+/// A partition of a device, with the facts that the kernel reports. Programs can use a partition
+/// like a device; see report/partition.h.
 struct HardwarePartition {
     std::string name = {};  ///< same as Partition::name
-    /// Address of the virtual function, if the partition is one.
+    /// Address of the virtual function; null if the partition is not a virtual function.
     std::optional<PciAddress> pci = {};
     std::optional<std::uint32_t> gpu_instance = {};  ///< number of the GPU instance; MIG only
     /// Number within the GPU instance; MIG only.
@@ -200,7 +201,8 @@ struct HardwarePartition {
     std::optional<std::string> node = {};
     std::vector<std::string> nodes = {};  ///< all device nodes that belong only to this partition
     std::optional<std::uint32_t> kfd_node = {};
-    std::optional<std::string> uuid = {};  ///< 16 digits; null if another partition has the same
+    /// UUID of 16 digits; null if several partitions share it
+    std::optional<std::string> uuid = {};
     std::optional<Bytes> memory = {};
     std::optional<std::string> state = {};  ///< same as Partition::state
     bool operator==(const HardwarePartition&) const = default;
@@ -219,30 +221,33 @@ RECORD_MEMBERS(HardwarePartition,
 
 enum class HardwareBus { Pci, Platform, Other };
 
-/// One device function that may be a GPU, a display or an accelerator, as sysfs and procfs show it.
+/// A device function that may be a GPU, a display or an accelerator, with the facts from sysfs and
+/// procfs.
 struct HardwareDevice {
-    std::string id = {};  ///< "pci:0000:00:06.0" or "platform:<name>"
+    std::string id = {};  ///< id of the device: "pci:0000:00:06.0" or "platform:<name>"
     HardwareBus bus = HardwareBus::Pci;
-    std::string sysfs_path = {};  ///< with symbolic links resolved
+    std::string sysfs_path = {};  ///< path in sysfs, with symbolic links resolved
     std::optional<PciAddress> pci = {};
     std::optional<std::string> vendor_id = {};
     std::optional<std::string> device_id = {};
     std::optional<std::string> subsystem_vendor_id = {};
     std::optional<std::string> subsystem_device_id = {};
     std::optional<std::string> pci_class = {};  ///< class and subclass: "0302"
-    std::optional<std::string> revision = {};   ///< two hexadecimal digits
-    std::optional<int> numa_node = {};          ///< null if the kernel reports -1
+    std::optional<std::string> revision = {};   ///< PCI revision: two hexadecimal digits
+    std::optional<int> numa_node = {};          ///< NUMA node; null if the kernel reports -1
     std::optional<std::string> driver = {};
     std::optional<std::string> driver_version = {};
-    std::optional<std::string> driver_flavour = {};  ///< nvidia: "open" or "proprietary"
+    /// flavour of NVIDIA's driver: "open" or "proprietary"
+    std::optional<std::string> driver_flavour = {};
     std::optional<std::string> modalias = {};
-    std::vector<std::string> compatible = {};  ///< device tree, most specific first
+    /// compatible strings in the device tree, most specific first
+    std::vector<std::string> compatible = {};
     /// Whether the firmware uses the device for display (boot_vga, boot_display).
     std::optional<bool> boot_vga = {};
-    std::optional<std::string> runtime_status = {};  ///< power/runtime_status
+    std::optional<std::string> runtime_status = {};  ///< content of power/runtime_status
     /// Model name in sysfs or procfs, which gpuprobe reads without loading a driver.
     std::optional<std::string> model = {};
-    /// UUID or serial number in the same files (/proc/driver/nvidia, amdgpu's unique_id).
+    /// UUID or serial number in sysfs or procfs (/proc/driver/nvidia, amdgpu's unique_id).
     std::optional<std::string> uuid = {};
     DrmNodes drm = {};
     bool is_accel = false;  ///< whether the device is in the kernel's "accel" class
@@ -254,17 +259,17 @@ struct HardwareDevice {
     /// wake the device.
     std::optional<std::uint32_t> link_width = {};
     std::optional<std::uint32_t> max_link_width = {};
-    /// When the sensors were read. Of the sensor data, `extra` contains only the slowdown reasons.
+    /// When the sensors were read. The slowdown reasons are the only sensor data in `extra`.
     std::optional<WallTime> sensed_at = {};
     /// Id of the physical function, if the device is an SR-IOV virtual function.
     std::optional<std::string> physical_function = {};
     std::vector<HardwarePartition> partitions = {};
-    std::vector<Reason> findings = {};  ///< e.g. "driver-mismatch", "uvm-missing"
-    /// Further facts: an object with keys that report/fact_table.h declares as FactOf::Hardware.
+    std::vector<Reason> findings = {};  ///< findings such as "driver-mismatch" or "uvm-missing"
+    /// Additional facts: an object with keys that report/fact_table.h declares as FactOf::Hardware.
     Value extra = Value{Value::Object{}};
 };
 
-/// Whether the device, or a partition of it, has a node with that path.
+/// Whether the device, or one of the device's partitions, has a node with that path.
 inline bool has_node(const HardwareDevice& device, std::string_view path) {
     const auto is_of = [path](const HardwarePartition& partition) {
         return partition.node == path;

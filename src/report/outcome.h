@@ -55,7 +55,7 @@ RECORD_MEMBERS(ReasonTarget, gpu, api, path)
 struct ReasonWords {
     /// One clause, without a capital letter at the beginning or a full stop at the end.
     std::string text = {};
-    std::optional<std::string> fix = {};     ///< null if nothing helps
+    std::optional<std::string> fix = {};     ///< text about the fix; null if there is no fix
     std::vector<std::string> commands = {};  ///< the commands in `fix`, for a shell
     ReasonTarget subject = {};
 };
@@ -64,8 +64,8 @@ RECORD_MEMBERS(ReasonWords, text, fix, commands, subject)
 /// The explanation of a result: a stable code and the facts that led to the result. In answers to
 /// requests, but not in the report, a reason also has texts for users.
 struct Reason {
-    std::string code = {};  ///< listed in docs/reasons.md; newer versions may add codes
-    Value detail = Value{Value::Object{}};  ///< an object
+    std::string code = {};  ///< code listed in docs/reasons.md; newer versions may add codes
+    Value detail = Value{Value::Object{}};  ///< details of the reason: an object
     /// The texts for users; equal reasons of an answer share one object. The comparison of two
     /// reasons ignores the texts.
     std::shared_ptr<const ReasonWords> words = {};
@@ -95,7 +95,7 @@ inline bool has_reason_with(const std::vector<Reason>& reasons, ReasonTraits tra
 }
 
 /// Visits the members of a reason's words, which may all be missing. The words are kept only if
-/// `text` is not empty.
+/// `text` is present.
 template <class Visitor>
 void describe_words(Visitor& visit, Reason& reason) {
     std::optional<std::string> text;
@@ -158,7 +158,7 @@ inline Reason superseded_document(const std::string& document,
 }
 
 /// The `stale-document` reasons among a report's notes. Every answer that is based on the report
-/// repeats them, because it is based on the same data files.
+/// repeats these reasons, because the answer depends on the same data files.
 inline std::vector<Reason> stale_among(const std::vector<Reason>& notes) {
     std::vector<Reason> found;
     std::ranges::copy_if(notes, std::back_inserter(found),
@@ -214,7 +214,7 @@ RECORD_MEMBERS(QuarantinedProbe,
 namespace gpuprobe::confinement {
 
 inline constexpr std::string_view kNamespaces = "namespaces";
-inline constexpr std::string_view kLandlock = "landlock";  ///< followed by "-" and the ABI version
+inline constexpr std::string_view kLandlock = "landlock";  ///< "-" and the ABI version follow
 inline constexpr std::string_view kNoReachingOut = "no-reaching-out";
 inline constexpr std::string_view kKnownCalls = "known-calls";
 
