@@ -181,7 +181,7 @@ struct Power {
     /// slows the GPU down; null if gpuprobe did not read the reasons or the driver does not report
     /// them.
     std::optional<std::vector<std::string>> slowdowns = {};
-    std::optional<WallTime> slowdowns_at = {};  ///< when `slowdowns` was read
+    std::optional<WallTime> slowdowns_at = {};  ///< time at which `slowdowns` was read
     bool operator==(const Power&) const = default;
 };
 RECORD_MEMBERS(Power, runtime_status, slowdowns, ("slowdowns_at_usec", slowdowns_at))
@@ -215,9 +215,11 @@ struct BackendView {
     /// did not finish normally.
     std::optional<bool> usable = {};
     bool verified = false;  ///< whether a test computation ran and its result was correct
-    std::optional<double> score = {};  ///< for ranking devices; a higher score is faster
-    std::optional<Verification> verification = {};  ///< null if not requested
-    std::optional<Measurement> measurement = {};    ///< null if not requested
+    std::optional<double> score = {};  ///< score for ranking devices; a higher score is faster
+    /// result of the stage "verify"; null if not requested
+    std::optional<Verification> verification = {};
+    /// result of the stage "measure"; null if not requested
+    std::optional<Measurement> measurement = {};
     std::vector<Reason> reasons = {};
     bool operator==(const BackendView&) const = default;
 };
@@ -230,7 +232,8 @@ constexpr auto forms_of(std::type_identity<BackendView>) {
 struct GpuBasis {
     Basis role = Basis::Rule;  ///< how gpuprobe decided between GPU and display-only
     Basis kind = Basis::Rule;
-    std::optional<Basis> architecture = {};  ///< null if the architecture is unknown
+    /// basis of the architecture; null if the architecture is unknown
+    std::optional<Basis> architecture = {};
     bool operator==(const GpuBasis&) const = default;
 };
 RECORD_MEMBERS(GpuBasis, role, kind, architecture)
@@ -290,9 +293,11 @@ struct SoftwareDevice {
     std::optional<std::string> name = {};
     std::optional<std::string> driver = {};
     Value device = {};
-    std::optional<Verification> verification = {};  ///< null if not requested
-    std::optional<Measurement> measurement = {};    ///< null if not requested
-    std::optional<double> score = {};  ///< for ranking devices; a higher score is faster
+    /// result of the stage "verify"; null if not requested
+    std::optional<Verification> verification = {};
+    /// result of the stage "measure"; null if not requested
+    std::optional<Measurement> measurement = {};
+    std::optional<double> score = {};  ///< score for ranking devices; a higher score is faster
     bool operator==(const SoftwareDevice&) const = default;
 };
 RECORD_MEMBERS(SoftwareDevice, api, name, driver, device, verification, measurement, score)
@@ -301,9 +306,9 @@ constexpr auto forms_of(std::type_identity<SoftwareDevice>) {
         {{.key = "device", .object = "DeviceFacts"}, {.key = "score", .is_positive = true}});
 }
 
-/// Power readings of an accelerator. gpuprobe reads them from the kernel when it makes the report.
-/// A value is null if the driver does not provide it, and while the device sleeps, because reading
-/// the value might wake the device.
+/// Power readings of an accelerator. gpuprobe reads these values from the kernel when it makes the
+/// report. A value is null if the driver does not provide it, and while the device sleeps, because
+/// reading the value might wake the device.
 struct AcceleratorPower {
     std::optional<std::string> runtime_status = {};
     std::optional<std::uint64_t> draw = {};  ///< power draw of the whole device, in microwatts
@@ -425,7 +430,8 @@ struct Report {
     /// Drivers that are in quarantine and therefore not probed.
     std::vector<QuarantinedProbe> quarantine = {};
     std::vector<Reason> notes = {};
-    /// Facts that one request assumes (policy/assumptions.h). They are not a part of the document.
+    /// Facts that one request assumes (policy/assumptions.h). These facts are not a part of the
+    /// document.
     std::map<std::string, std::string> assumed = {};
     bool operator==(const Report&) const = default;
 };

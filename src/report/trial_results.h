@@ -23,7 +23,7 @@ constexpr std::array<EnumName<VerificationResult>, 6> names_of(VerificationResul
              {VerificationResult::Skipped, "skipped"}}};
 }
 
-/// The result of one test computation on one device, in which each word of the output was compared.
+/// The result of one test computation on one device, in which each word of the output was checked.
 struct Verification {
     VerificationResult result = VerificationResult::Failed;
     std::optional<std::uint64_t> words = {};        ///< number of words that were compared
@@ -31,14 +31,14 @@ struct Verification {
     std::optional<std::uint64_t> first_wrong = {};  ///< index of the first wrong word
     std::optional<std::string> note = {};
     std::optional<WallTime> at = {};
-    std::vector<Reason> reasons = {};  ///< why the trial failed or could not be repeated
+    std::vector<Reason> reasons = {};  ///< reasons why the trial failed or could not be repeated
     bool operator==(const Verification&) const = default;
 };
 RECORD_MEMBERS(
     Verification, result, words, wrong_words, first_wrong, note, ("at_usec", at), reasons)
 
 /// Reads the answer of a "verify" probe. If the answer has no `check`, or the numbers in `check`
-/// contradict each other, the outcome is Failed, because only a compared result counts.
+/// contradict each other, the outcome is Failed, because only a checked result counts.
 Verification verification_from(const ProbeResult& probe);
 
 /// The performance of one device through one API, measured in a fraction of a second. A figure is
@@ -61,14 +61,15 @@ struct Measurement {
     /// Arithmetic operations per second; an FMA counts as two.
     std::optional<std::uint64_t> int8 = {};
     std::optional<double> launch = {};  ///< microseconds that an empty test computation takes
-    /// Device memory that a context uses before its first buffer.
+    /// Device memory that a context uses before the first buffer is allocated.
     std::optional<Bytes> context = {};
-    /// For each figure, by its JSON key: (largest - smallest) / median of the samples.
+    /// Maps the JSON key of each figure to the spread of its samples: (largest - smallest) /
+    /// median.
     std::map<std::string, double> spread = {};
     std::optional<Duration> duration = {};
     std::optional<std::string> note = {};
     std::optional<WallTime> at = {};
-    std::vector<Reason> reasons = {};  ///< why the trial failed or could not be repeated
+    std::vector<Reason> reasons = {};  ///< reasons why the trial failed or could not be repeated
     bool operator==(const Measurement&) const = default;
 };
 RECORD_MEMBERS(Measurement,

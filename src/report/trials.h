@@ -11,8 +11,8 @@
 #include "report/report.h"
 #include "report/trial_results.h"
 
-/// Trials, which are results of computing on a device and not of querying the device. The stages
-/// "verify" and "measure" each probe one device.
+/// Trials: the results of test computations on a device, in contrast to the results of querying the
+/// device. The stages "verify" and "measure" each probe one device.
 
 namespace gpuprobe::inline report {
 
@@ -26,15 +26,15 @@ constexpr const char* kCpuDevice = "index:0";
 
 /// A request to probe drivers.
 struct ProbeRequest {
-    std::vector<std::string> apis = {};  ///< names of APIs; all APIs if empty
+    std::vector<std::string> apis = {};  ///< names of APIs; if empty, all APIs
     bool allow_wake = false;
     /// Stage of the probe: "query", "verify" or "measure".
     std::string stage = std::string{kQueryStage};
-    /// Ids of GPUs for the stages "verify" and "measure". If empty, all GPUs, the software
-    /// implementations and the processor.
+    /// Ids of GPUs for the stages "verify" and "measure". If the list is empty, the stage runs on
+    /// all GPUs, the software implementations and the processor.
     std::vector<std::string> gpus = {};
-    /// Whether to measure devices that are in use or have little free memory too, and machines that
-    /// run on battery.
+    /// Whether to measure even if a device is in use or has little free memory, or if the machine
+    /// runs on battery.
     bool force = false;
 };
 
@@ -61,8 +61,8 @@ void add_trials(const Trials& trials, std::string_view api, BackendView& view);
 
 /// Peak rates of a GPU, computed from the clocks and widths that its driver reports.
 struct PeakRates {
-    std::optional<std::uint64_t> memory = {};  ///< bytes per second, read or written
-    std::optional<std::uint64_t> fp32 = {};    ///< operations per second; one FMA is two
+    std::optional<std::uint64_t> memory = {};  ///< bytes per second that are read or written
+    std::optional<std::uint64_t> fp32 = {};    ///< operations per second; one FMA counts as two
     bool operator==(const PeakRates&) const = default;
 };
 

@@ -11,8 +11,8 @@
 
 #include "base/record.h"
 
-/// What a GPU's video engines can do. Each API of video engines (VA-API) reports it as the fact
-/// `video`, in the words of this file.
+/// The capabilities of a GPU's video engines. Each API for video engines (VA-API) reports them as
+/// the fact `video`, with the words that are defined in this file.
 
 namespace gpuprobe::inline report {
 
@@ -27,32 +27,33 @@ constexpr std::array<EnumName<VideoDirection>, 3> names_of(VideoDirection) {
 
 /// One capability of a video engine: one format of one codec in one direction.
 struct VideoEntry {
-    /// Null for a capability that is none of the three, such as the protection of content.
+    /// Null for another kind of capability, such as content protection.
     std::optional<VideoDirection> direction = {};
     std::optional<std::string> codec = {};         ///< "h264", "av1" …; null without a codec
-    std::optional<std::string> profile = {};       ///< "main10"; null without profiles
-    std::optional<std::uint32_t> bits = {};        ///< bits of a sample; null if unknown
+    std::optional<std::string> profile = {};       ///< "main10"; null if the codec has no profiles
+    std::optional<std::uint32_t> bits = {};        ///< number of bits in a sample; null if unknown
     std::optional<std::string> chroma = {};        ///< "4:2:0" …; null if unknown
-    std::optional<std::uint32_t> max_width = {};   ///< in pixels; null if unknown
-    std::optional<std::uint32_t> max_height = {};  ///< in pixels; null if unknown
-    std::string name = {};                         ///< in the words of the API
+    std::optional<std::uint32_t> max_width = {};   ///< maximum width in pixels; null if unknown
+    std::optional<std::uint32_t> max_height = {};  ///< maximum height in pixels; null if unknown
+    std::string name = {};                         ///< the API's name for the capability
     auto operator<=>(const VideoEntry&) const = default;
 };
 RECORD_MEMBERS(VideoEntry, direction, codec, profile, bits, chroma, max_width, max_height, name)
 
-/// The most entries that an API reports about a GPU. A list of this length may have been cut.
+/// The maximum number of entries that an API reports about a GPU. A list with this number of
+/// entries may be incomplete.
 constexpr std::size_t kMaxVideoEntries = 512;
 
 /// A profile of a codec, and the samples that its streams can have.
 struct VideoProfile {
     std::string_view codec = {};
     std::string_view profile = {};  ///< empty for a codec without profiles
-    std::uint32_t least_bits = 8;   ///< of a sample
+    std::uint32_t least_bits = 8;   ///< smallest number of bits in a sample
     std::uint32_t most_bits = 8;
-    std::string_view chroma = "4:2:0";  ///< all of the profile's, separated by spaces
+    std::string_view chroma = "4:2:0";  ///< chroma formats of the profile, separated by spaces
 };
 
-/// Chroma formats of several profiles.
+/// Lists of chroma formats that several profiles share.
 inline constexpr std::string_view kUpTo420 = "4:0:0 4:2:0";
 inline constexpr std::string_view kUpTo422 = "4:0:0 4:2:0 4:2:2";
 inline constexpr std::string_view kUpTo444 = "4:0:0 4:2:0 4:2:2 4:4:4";
@@ -113,13 +114,14 @@ constexpr const VideoProfile& video_profile(std::string_view codec, std::string_
 /// The words by which a term can name the format: "av1", "av1-main", "av1-10bit" and
 /// "av1-main-10bit". Empty without a codec.
 std::vector<std::string> video_words(const VideoEntry& entry);
-/// A word of a term with the name of the codec that the reports have: "hevc-main" for "h265-main".
+/// Replaces the codec's name in a word of a term by the name that reports use: "hevc-main" for
+/// "h265-main".
 std::string video_word(std::string_view word);
 /// The words of every format in kVideoProfiles, sorted.
 std::vector<std::string> all_video_words();
 
-/// The capabilities that the APIs report about a GPU; nullopt if no API reports any. An API that
-/// reports an empty list has found a GPU without video engines.
+/// The capabilities that the APIs report about a GPU; nullopt if no API reports any. An empty list
+/// means that the GPU has no video engines.
 std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu);
 
 }  // namespace gpuprobe::inline report
