@@ -31,8 +31,8 @@ enum class Standing {
 struct Payer {
     uid_t id = 0;  ///< the caller's uid; for a subordinate uid, the owner's uid
     Standing standing = Standing::Stranger;
-    std::uint64_t rank = 0;     ///< order of first calls: lower ranks called earlier
-    bool has_returned = false;  ///< the first call was more than Payers::kRecently ago
+    std::uint64_t rank = 0;     ///< position in the order of first calls
+    bool has_returned = false;  ///< whether the first call was more than Payers::kRecently ago
     bool operator==(const Payer& other) const { return id == other.id; }
 };
 
@@ -50,9 +50,11 @@ public:
     static constexpr std::size_t kMaxRemembered = 4096;
     static constexpr Duration kMemory = std::chrono::hours{1};
     static constexpr Duration kRecently = std::chrono::minutes{1};
-    static constexpr Duration kReread = std::chrono::minutes{1};  ///< for the account files
+    /// the account files are read again after this time
+    static constexpr Duration kReread = std::chrono::minutes{1};
 
-    /// `files`: the files of the machine that the daemon runs on. Both must outlive this object.
+    /// `files`: the files of the machine that the daemon runs on. Both arguments must outlive this
+    /// object.
     Payers(const FileSystem& files, const Clock& clock) : files_{files}, clock_{clock} {}
 
     /// The account for a uid; remembers the uid as a caller.
@@ -91,22 +93,22 @@ private:
 class SharedPool {
 public:
     struct Limits {
-        std::size_t all = 0;     ///< for all payers except root together
-        std::size_t one = 0;     ///< for one payer
-        std::size_t always = 0;  ///< for one payer, regardless of the others
-        std::size_t root = 0;    ///< for root
+        std::size_t all = 0;     ///< maximum for all payers together, except root
+        std::size_t one = 0;     ///< maximum for one payer
+        std::size_t always = 0;  ///< amount that each payer gets, regardless of the others
+        std::size_t root = 0;    ///< maximum for root
     };
     explicit SharedPool(const Limits& limits) : limits_{limits} {}
 
-    /// Whether the payer may take `amount` more of a resource that holders give back soon. A payer
-    /// never gets more than what remains afterwards for the next payer.
+    /// Whether the payer may take `amount` more of a resource that holders give back soon. The
+    /// payer's new total must fit into the free part of the resource.
     [[nodiscard]] bool has_room(const Payer& payer, std::size_t amount = 1) const;
 
     /// The answer for a resource that can be taken back from its holders.
     struct Offer {
         bool is_accepted = false;
-        /// If not accepted: the payer to take from. After this payer has given something back, call
-        /// offer() again.
+        /// If the payer may not take the amount: another payer, who must give something back first.
+        /// After that, call offer() again.
         std::optional<uid_t> holder = {};
     };
     /// Whether the payer may take `amount` more, if necessary after another payer gave back enough.
@@ -128,25 +130,25 @@ private:
         Payer payer = {};
         std::size_t amount = 0;
     };
-    /// Amount, rank, id. The last entry is the payer that holds the most; on a tie, the newest
-    /// payer.
+    /// Tuples of amount, rank and id. The last entry is the payer that holds the most; on a tie,
+    /// the newest payer.
     using Order = std::set<std::tuple<std::size_t, std::uint64_t, uid_t>>;
     [[nodiscard]] bool is_always_granted(const Payer& payer) const;
     void set(Holder& holder, std::size_t amount);
 
     Limits limits_;
     std::map<uid_t, Holder> holders_ = {};
-    std::array<Order, 3> order_ = {};        ///< by standing
-    std::array<std::size_t, 3> total_ = {};  ///< by standing
+    std::array<Order, 3> order_ = {};        ///< the order of the holders, by standing
+    std::array<std::size_t, 3> total_ = {};  ///< the total amount, by standing
 };
 
 /// A rate limit for expensive calls, such as a probe or a write to the disk.
 class CallRate {
 public:
-    static constexpr unsigned kCalls = 30;          ///< for one payer within kWindow
-    static constexpr unsigned kAlways = 2;          ///< for one payer, regardless of the others
-    static constexpr unsigned kStrangers = 300;     ///< for all strangers together
-    static constexpr unsigned kUsers = 3000;        ///< for all users together
+    static constexpr unsigned kCalls = 30;  ///< maximum for one payer within kWindow
+    static constexpr unsigned kAlways = 2;  ///< granted to each payer, regardless of the others
+    static constexpr unsigned kStrangers = 300;     ///< maximum for all strangers together
+    static constexpr unsigned kUsers = 3000;        ///< maximum for all users together
     static constexpr std::size_t kMaxFirst = 2048;  ///< new strangers whose first call is granted
     static constexpr Duration kWindow = std::chrono::minutes{1};
 
@@ -165,8 +167,8 @@ private:
     std::size_t first_ = 0;
 };
 
-/// A limit on the text that one bus client gets in replies. Text in file descriptors is not
-/// limited.
+/// Limits the size of the replies that one bus client gets as text. Replies in file descriptors are
+/// not limited.
 ///
 /// Measured with dbus-daemon 1.14: if a few clients request large replies and never read them, the
 /// bus stops accepting messages from the daemon, and all clients go without answers. Replies with a
@@ -176,7 +178,8 @@ public:
     static constexpr Bytes kMaxReply = kib(256);
     static constexpr Bytes kPerSender = mib(8);
     static constexpr Duration kWindow = std::chrono::seconds{10};
-    static constexpr std::size_t kMaxSenders = 1024;  ///< above it, the oldest is forgotten
+    /// if there are more senders, the oldest is forgotten
+    static constexpr std::size_t kMaxSenders = 1024;
 
     explicit InlineBudget(const Clock& clock) : clock_{clock} {}
 
@@ -198,7 +201,7 @@ inline constexpr const char* kTooManyReadings = "too many calls for GPU memory a
 inline constexpr const char* kTooMuchWaits = "too many bytes of this user's calls are pending";
 inline constexpr const char* kTooManyProbes = "too many calls that wait for probes are pending";
 
-/// All limits on callers. Callers on the bus and on the socket share them.
+/// All limits on callers. Callers on the bus and on the socket share these limits.
 ///
 /// The total memory that callers can use stays below 64 MiB. Each limit is a total, so having many
 /// uids does not help a caller.

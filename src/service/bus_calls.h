@@ -34,7 +34,7 @@ struct GpuNames {
 /// Serves the methods of the table on one bus connection.
 class BusCalls {
 public:
-    /// All must outlive this object.
+    /// All arguments must outlive this object.
     BusCalls(bus::Connection& connection,
              CallServer& server,
              CallerAccess& access,
@@ -43,7 +43,7 @@ public:
     /// Calls that are still waiting for an answer get the error Cancelled.
     ~BusCalls();
 
-    /// Answers a call, at once or later. `gpu`: the id of the GPU whose object was called; empty
+    /// Answers a call immediately or later. `gpu`: the id of the GPU whose object was called; empty
     /// for the manager.
     void serve(sd_bus_message* call, std::string gpu);
 
@@ -63,14 +63,14 @@ private:
         std::vector<TypedMember> parameters = {};
     };
     using Reply = std::shared_ptr<bus::BusReply>;
-    /// A call on its way to the answer.
+    /// A call whose last answer has not been sent yet.
     struct Asked {
         const Row* row = nullptr;
         Reply reply = {};
         std::string sender = {};
-        bool explains = false;         ///< the request has "explain"
-        bool is_small = false;         ///< the call may be a key of the cache
-        SharedPool::Claim share = {};  ///< of Admission::memory, until the last answer
+        bool explains = false;         ///< whether the request sets "explain"
+        bool is_small = false;         ///< whether the call may be a key of the cache
+        SharedPool::Claim share = {};  ///< share of Admission::memory until the last answer
     };
 
     [[nodiscard]] const Row& row_of(const std::string& member, bool is_of_gpu);
@@ -94,7 +94,7 @@ private:
     CallerAccess& access_;
     Authority& authority_;
     GpuNames names_;
-    std::vector<std::unique_ptr<Row>> rows_ = {};  ///< those that were called
+    std::vector<std::unique_ptr<Row>> rows_ = {};  ///< the rows of methods that were called
     std::uint64_t last_call_ = 0;
     std::unordered_map<std::uint64_t, std::weak_ptr<bus::BusReply>> pending_ = {};
     /// Callbacks hold a weak pointer to this member, because answers may arrive after this object

@@ -29,9 +29,8 @@ private:
     std::unique_ptr<sdbus::IProxy> login_;
 };
 
-/// The interface behind `systemctl service-log-level`. All users may read. Writes go through set(),
-/// after the caller was checked.
-/// Source: org.freedesktop.LogControl1(5).
+/// The interface behind `systemctl service-log-level`. All users may read the properties. Writes go
+/// through set(), after the caller was checked. Source: org.freedesktop.LogControl1(5).
 class LogControl final : public sdbus::AdaptorInterfaces<org::freedesktop::LogControl1_adaptor> {
 public:
     LogControl(sdbus::IConnection& connection, Log& log);
@@ -65,14 +64,14 @@ public:
     [[nodiscard]] Authority& authority() { return authority_; }
 
 private:
-    /// The ObjectManager at the root path. It is created first, so that it announces the objects
-    /// below.
+    /// The ObjectManager at the root path. This object is created first, so that it announces the
+    /// objects below.
     struct Root {
         explicit Root(sdbus::IConnection& connection);
     };
 
-    /// Calls of one sender that may wait until the bus has identified the sender. A system bus does
-    /// not let a connection have more calls in flight. A session bus allows this, and the daemon
+    /// Calls of one sender that may wait until the bus has identified the sender. On a system bus,
+    /// a connection cannot have more pending calls. A session bus allows this, and the daemon
     /// accepts such calls until all senders together reach kMaxUnknownOfAll.
     static constexpr std::size_t kMaxUnknown = 128;
     static constexpr std::size_t kMaxUnknownOfAll = 1024;
@@ -97,8 +96,8 @@ private:
     SleepWatch sleep_;
 };
 
-/// The daemon's presence on a bus: connection, name and objects. If the connection is lost, this
-/// reconnects automatically and exports the engine's current state.
+/// The daemon's presence on a bus: connection, name and objects. If the connection is lost, the
+/// session reconnects automatically and exports the engine's current state.
 class BusSession {
 public:
     static constexpr Duration kFirstRetry = std::chrono::milliseconds{250};

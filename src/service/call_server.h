@@ -25,7 +25,7 @@ namespace gpuprobe::inline service {
 /// The report as one class of callers may see it. A class consists of all callers who may open the
 /// same device nodes.
 struct View {
-    std::string access = {};  ///< the class, from access_class()
+    std::string access = {};  ///< class of the callers, from access_class()
     const Report* report = nullptr;
 };
 
@@ -33,7 +33,7 @@ struct View {
 /// use.
 class ReportViews {
 public:
-    static constexpr std::size_t kMaxViews = 8;  ///< besides the report as the prober sees it
+    static constexpr std::size_t kMaxViews = 8;  ///< not counting the prober's own view
 
     /// `engine` must outlive this object. `captured`: as in MachineView.
     explicit ReportViews(const engine::Engine& engine, std::optional<Surroundings> captured = {})
@@ -52,8 +52,9 @@ private:
     struct Seen {
         std::string access = {};
         Report report = {};     ///< unused for the class "", which sees the engine's report
-        std::string json = {};  ///< empty until first used
-        std::optional<std::vector<Finding>> findings[2] = {};  ///< for others, and for root
+        std::string json = {};  ///< the report as JSON; empty until first used
+        /// the findings for other users, and for root
+        std::optional<std::vector<Finding>> findings[2] = {};
     };
     Seen& seen_by(const std::string& access, const Caller& caller);
     const Report& report_of(const Seen& seen) const;
@@ -78,9 +79,9 @@ using SharedText = std::shared_ptr<const Text>;  // an answer may be cached and 
 /// of the class of callers who share the answer and of the call as its interface received it.
 class AnswerCache {
 public:
-    static constexpr Bytes kMaxBytes = mib(4);     ///< of all questions and answers
-    static constexpr Bytes kMaxAnswer = mib(2);    ///< larger answers are not kept
-    static constexpr Bytes kMaxQuestion = kib(4);  ///< answers to longer questions are not kept
+    static constexpr Bytes kMaxBytes = mib(4);     ///< size of all questions and answers
+    static constexpr Bytes kMaxAnswer = mib(2);    ///< larger answers are not cached
+    static constexpr Bytes kMaxQuestion = kib(4);  ///< answers to longer questions are not cached
     static constexpr std::size_t kOverhead = 768;  ///< additional bytes for each entry
 
     /// An answer in the form in which the socket or D-Bus sends it.
@@ -88,8 +89,8 @@ public:
 
     /// The cached answer; null if there is no answer, or if the answer is no longer valid at `now`.
     [[nodiscard]] const Answer* find(const std::string& question, MonotonicTime now);
-    /// Adds an answer, unless it is too large. Drops the least recently used ones if necessary.
-    /// `until`: the end of its validity.
+    /// Adds an answer, unless it is too large. If necessary, drops the least recently used answers.
+    /// `until`: the time at which the answer becomes invalid.
     void keep(std::string question,
               Answer answer,
               std::size_t bytes,
@@ -105,7 +106,7 @@ private:
     struct Entry {
         std::string question = {};
         Answer answer = {};
-        std::size_t bytes = 0;  ///< including the question
+        std::size_t bytes = 0;  ///< size of the question and the answer
         std::optional<MonotonicTime> until = {};
     };
     using Entries = std::list<Entry>;  ///< most recently used first
@@ -117,27 +118,28 @@ private:
     std::size_t dropped_ = 0;
 };
 
-/// A call that an interface has received, and how to answer it there.
+/// A call that an interface has received, and the functions with which the interface answers the
+/// call.
 struct ServedCall {
     MethodCall call = {};
     /// The call as the interface received it, for the key of the cache; empty: the answer is not
     /// cached.
     std::string question = {};
-    /// Checks permissions, at once or later. If unset, the caller may do everything.
+    /// Checks permissions, immediately or later. If unset, the caller may do everything.
     std::function<void(const std::vector<Action>& needs, std::function<void(const Status&)> done)>
         ask = {};
     /// Whether the caller is still waiting for the answer.
     std::function<bool()> is_wanted = {};
-    /// Sends an answer. If `key` is not empty, the encoded answer may be kept in
+    /// Sends an answer. If `key` is not empty, the encoded answer may be cached with
     /// CallServer::keep().
     std::function<void(const MethodAnswer& answer, const std::string& key)> heard = {};
 
     MethodTraits traits = {};
-    SharedPool::Claim share = {};  ///< held until the last answer
+    SharedPool::Claim share = {};  ///< a share of Admission::memory, held until the last answer
 };
 
 /// Runs the calls of all interfaces: checks permission, charges the cost, refreshes facts, and
-/// answers. All interfaces also share its cache and its views of the report.
+/// answers. All interfaces also share the server's cache and its views of the report.
 class CallServer {
 public:
     /// All references must outlive this object. `captured`: as in MachineView.
@@ -154,8 +156,8 @@ public:
     [[nodiscard]] ReportViews& views() { return views_; }
     [[nodiscard]] AnswerCache& answers() { return answers_; }
 
-    /// Starts probes that had to wait, and drops data that belongs to an older report. Must be
-    /// called first for each call. Returns a number that changes with the report.
+    /// Starts probes that had to wait, and drops data that belongs to an older report. For each
+    /// call, this function must be called first. Returns a number that changes with the report.
     std::uint64_t refresh();
     /// The cached answer for a caller; null if there is no such answer. `access`: the caller's
     /// class.
@@ -164,7 +166,7 @@ public:
                                                    std::string_view question);
     /// Keeps an encoded answer under the key that ServedCall::heard was called with.
     void keep(const std::string& key, AnswerCache::Answer answer, std::size_t bytes);
-    /// Runs a call. Its answers come during this function or later.
+    /// Runs a call. The answers are sent during this function or later.
     void serve(const std::shared_ptr<ServedCall>& served);
     /// Must be called when the report or the data on which decisions are based has changed.
     void update();
@@ -184,7 +186,7 @@ private:
     std::uint64_t generation_ = 0;  ///< generation of the report on which answers_ are based
     std::optional<WallTime> created_ = {};  ///< creation time of that report
     std::uint64_t age_ = 1;                 ///< incremented with each new report
-    bool keeps_personal_ = false;           ///< answers for one caller were kept
+    bool keeps_personal_ = false;           ///< whether answers for a single caller are cached
     /// Callbacks hold a weak pointer to this member, because the engine may answer after this
     /// object was destroyed.
     std::shared_ptr<CallServer*> self_;

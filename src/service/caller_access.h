@@ -26,15 +26,15 @@ namespace gpuprobe::inline service {
 
 /// A bus caller who requests an action that needs permission.
 struct Requester {
-    std::string sender = {};    ///< unique name on the bus
-    bool may_be_asked = false;  ///< the call allows polkit to ask for a password
+    std::string sender = {};    ///< unique name of the caller on the bus
+    bool may_be_asked = false;  ///< whether the call allows polkit to ask for a password
 };
 
-/// A caller on the daemon's own socket who requests such an action.
+/// A caller on the daemon's own socket who requests an action that needs permission.
 struct SocketRequester {
     bus::Credentials credentials = {};
     /// A pidfd of the process that connected. polkit's decision counts only while that process
-    /// lives, because process ids are reused. Null before Linux 6.5, which introduced this.
+    /// lives, because process ids are reused. Null before Linux 6.5, which introduced SO_PEERPIDFD.
     std::shared_ptr<const UniqueFd> process = {};  // shared, to stay open until polkit answers
     bool may_be_asked = false;                     ///< as in Requester
 };
@@ -54,12 +54,13 @@ public:
     /// The timeout if a person may have to enter a password.
     static constexpr Duration kPatienceWithPeople = std::chrono::minutes{2};
 
-    /// Both must outlive this object.
+    /// Both arguments must outlive this object.
     Authority(sdbus::IConnection& connection, Admission& admission);
     ~Authority();
 
-    /// Calls `answer` once, possibly before this returns. Errors passed to it: NotAuthorized,
-    /// TooManyRequests. If this object is destroyed first, `answer` is never called.
+    /// Calls `answer` once, possibly before this function returns. Errors that are passed to
+    /// `answer`: NotAuthorized, TooManyRequests. If this object is destroyed first, `answer` is
+    /// never called.
     void ask(const Requester& who, Action action, std::function<void(const Status&)> answer);
     void ask(const SocketRequester& who, Action action, std::function<void(const Status&)> answer);
     /// Checks the actions one after the other; the answer is the first refusal, or Done if all are
@@ -86,7 +87,8 @@ private:
     /// A polkit subject, and the uid that the check is charged to.
     struct Subject {
         std::string kind = {};
-        bus::Dictionary details = {};  ///< identify the subject among subjects of this kind
+        /// members that identify the subject among subjects of this kind
+        bus::Dictionary details = {};
         uid_t uid = 0;
         bool may_be_asked = false;
     };
@@ -104,7 +106,7 @@ inline Caller caller_from(const bus::Credentials& credentials) {
 /// Identifies the callers on one connection, and queues their calls until it is their turn.
 class CallerAccess {
 public:
-    /// All must outlive this object.
+    /// All arguments must outlive this object.
     CallerAccess(bus::Callers& callers,
                  FairQueue& queue,
                  Admission& admission,
@@ -114,7 +116,7 @@ public:
     /// `share`: the call's claim on Admission::memory; null for a small call.
     using Use = std::function<void(const bus::Credentials& caller, const SharedPool::Claim& share)>;
     /// Identifies the sender of `reply`'s call and then runs `use`: immediately if the sender is
-    /// known from an earlier call and no other call waits. An exception of `use` becomes an error
+    /// known from an earlier call and no other call waits. An exception from `use` becomes an error
     /// reply. A large call is charged to Admission::memory as long as `use` keeps its share.
     void identify(const std::string& sender,
                   const std::shared_ptr<bus::BusReply>& reply,
@@ -126,7 +128,7 @@ private:
         std::shared_ptr<bus::BusReply> reply = {};
         Use use = {};
         std::size_t size = 0;
-        SharedPool::Claim share = {};  ///< of Admission::memory
+        SharedPool::Claim share = {};  ///< share of Admission::memory
     };
     void wait(const bus::Credentials& credentials, const std::shared_ptr<Held>& held);
 
