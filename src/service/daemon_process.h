@@ -39,7 +39,8 @@ constexpr std::array<EnumName<LogTarget>, 3> names_of(LogTarget) {
              {LogTarget::Null, "null"}}};
 }
 
-/// The daemon's log. Only the daemon's own code writes to it; the libraries below do not log.
+/// The daemon's log. Only the daemon's own code writes to the log; the components that the daemon
+/// uses do not log.
 class Log {
 public:
     explicit Log(std::string identifier) : identifier_{std::move(identifier)} {}
@@ -53,7 +54,7 @@ public:
     void set_target(LogTarget target) { target_ = target; }
     [[nodiscard]] const std::string& identifier() const { return identifier_; }
 
-    /// Journal if systemd has connected stderr to the journal, else Console. Source:
+    /// Journal if systemd has connected stderr to the journal, otherwise Console. Source:
     /// systemd.exec(5), $JOURNAL_STREAM.
     static LogTarget usual_target();
 
@@ -79,7 +80,7 @@ private:
 
 /// How the daemon starts workers.
 enum class LaunchMode {
-    Auto,    ///< through the socket if it exists; else, or if that fails, as our children
+    Auto,    ///< through the socket, or as our children if the socket is missing or fails
     Socket,  ///< only through the socket; a failure becomes the probe's result
     Spawn,   ///< as our children
 };
@@ -91,7 +92,8 @@ constexpr std::array<EnumName<LaunchMode>, 3> names_of(LaunchMode) {
 struct LaunchChoice {
     LaunchMode mode = LaunchMode::Auto;
     std::string socket = "/run/gpuprobe/worker.sock";
-    std::optional<std::string> worker_user = {};  ///< user that the socket's workers run as
+    /// user account of the workers that the socket starts
+    std::optional<std::string> worker_user = {};
     /// Whether workers will be started through the socket, assuming that this depends only on
     /// whether the socket exists now.
     [[nodiscard]] bool uses_socket() const;
@@ -116,8 +118,9 @@ private:
 std::optional<Caller> user_named(const std::string& name);
 
 /// A file with the report in the form that all users may read (`gpuprobectl export json`). systemd
-/// units that keep a fleet's files up to date wait for it, and systemd-report sends it. It is
-/// written only after the drivers were probed, and only if something other than dates has changed.
+/// units that keep a fleet's files up to date wait for this file, and systemd-report sends this
+/// file. The file is written only after the drivers were probed, and only if something other than
+/// dates has changed.
 class ReportFile {
 public:
     ReportFile(std::string path, const engine::Engine& engine, Log& log);

@@ -29,17 +29,20 @@ class FairQueue {
 public:
     using Callback = std::function<void()>;
 
-    static constexpr std::size_t kMaxWaiting = 1024;  ///< calls of one payer; root has no limit
-    static constexpr std::size_t kMaxWaitingOfAll = 8192;  ///< above it, calls are not read early
+    /// waiting calls of one payer; root has no limit
+    static constexpr std::size_t kMaxWaiting = 1024;
+    /// if more calls wait, none is read early
+    static constexpr std::size_t kMaxWaitingOfAll = 8192;
     static constexpr unsigned kReadsPerTurn = 4;
     /// Maximum number of answers to one payer that the bus has not accepted. Counts only calls that
     /// are answered while they are read.
     static constexpr std::size_t kMaxUntaken = 8;
-    /// The same maximum for all unidentified callers together.
+    /// Maximum number of answers to all unidentified callers together that the bus has not
+    /// accepted.
     static constexpr std::size_t kMaxUntakenOfUnidentified = 64;
-    /// Time per payer and kWindow for calls that are answered while they are read (properties,
-    /// introspection). Applies only if another payer has called within kMemory. All strangers
-    /// together get twice this time.
+    /// Time limit within kWindow for one payer's calls that are answered while they are read
+    /// (properties, introspection). The limit applies only if another payer has called within
+    /// kMemory. All strangers together get twice this time.
     static constexpr Duration kShare = std::chrono::milliseconds{200};
     static constexpr Duration kWindow = std::chrono::seconds{1};
     static constexpr Duration kMemory = std::chrono::minutes{1};
@@ -71,21 +74,21 @@ public:
     Status admit(const Payer& payer);
     /// Call this before a call of an unidentified caller is read. Errors: TooManyRequests.
     Status admit_unidentified();
-    /// Charges the time for the last admitted call: reading it, and answering it if it was answered
-    /// while it was read.
+    /// Charges the time for reading the last admitted call and, if the call was answered while it
+    /// was read, for answering it.
     void spent(Duration time);
 
 private:
-    /// The queued calls of one payer, with the start of the first one in virtual time.
+    /// The queued calls of one payer, and the start of the first call in virtual time.
     struct Flow {
         Payer payer = {};
         std::deque<Callback> calls = {};
         Duration start = {};
     };
-    /// Start, rank, id. The payer of the first entry is served next.
+    /// Tuples of start, rank and id. The payer of the first entry is served next.
     using Order = std::set<std::tuple<Duration, std::uint64_t, uid_t>>;
-    /// The flows of one standing. Flows without calls are kept until virtual time has passed their
-    /// start.
+    /// The flows of payers with the same Standing. Flows without calls are kept until virtual time
+    /// has passed their start.
     struct Class {
         Order order = {};
         Duration time = {};   ///< virtual time: the start of the call that was served last
@@ -94,9 +97,9 @@ private:
     /// The account of one payer for calls that are answered while they are read.
     struct Reader {
         MonotonicTime seen = {};
-        MonotonicTime since = {};  ///< start of the window
+        MonotonicTime since = {};  ///< time at which the window started
         Duration used = {};        ///< time used within the window
-        std::size_t untaken = 0;   ///< answers sent while its calls were read, since go_on()
+        std::size_t untaken = 0;   ///< answers sent while calls were read, since go_on()
     };
     static Order::value_type place_of(const Flow& flow) {
         return {flow.start, flow.payer.rank, flow.payer.id};
@@ -118,19 +121,20 @@ private:
     std::function<bool()> has_input_;
     std::function<std::size_t()> untaken_;
     std::map<uid_t, Flow> flows_ = {};
-    std::array<Class, 3> classes_ = {};  ///< by standing
+    std::array<Class, 3> classes_ = {};  ///< the classes, by standing
     Duration time_ = {};                 ///< virtual time of all classes
     std::size_t count_ = 0;              ///< number of calls in flows_
-    unsigned passed_ = 0;                ///< turns skipped in favor of reading
+    unsigned passed_ = 0;                ///< number of turns skipped in favor of reading
     EventHandle turn_ = {};
     std::map<uid_t, Reader> readers_ = {};
-    Reader strangers_ = {};         ///< all strangers together
-    std::size_t unidentified_ = 0;  ///< `untaken` of all unidentified callers together
-    /// The payer of the call that is being read; nullopt if its caller is unidentified, or if no
+    Reader strangers_ = {};  ///< account of all strangers together
+    /// answers to all unidentified callers together that the bus has not accepted
+    std::size_t unidentified_ = 0;
+    /// The payer of the call that is being read; nullopt if the caller is unidentified, or if no
     /// call is being read.
     std::optional<Payer> admitted_ = {};
     bool reads_unidentified_ = false;  ///< whether a call of an unidentified caller is being read
-    std::size_t untaken_before_ = 0;   ///< untaken_() when it was admitted
+    std::size_t untaken_before_ = 0;   ///< untaken_() when the call was admitted
     bool is_first_ = false;            ///< whether a waiting call is served before reading
 };
 

@@ -53,7 +53,7 @@ public:
     [[nodiscard]] std::uint64_t id() const { return id_; }
     [[nodiscard]] int descriptor() const { return socket_.get(); }
     [[nodiscard]] const bus::Credentials& peer() const { return peer_; }
-    /// Sets the peer's groups at the time when it connected. The groups are determined at the first
+    /// Sets the groups that the peer had when it connected. The groups are determined at the first
     /// call, because many clients never call.
     void know_groups(std::optional<std::vector<std::uint32_t>> groups) {
         peer_.groups = std::move(groups);
@@ -62,8 +62,8 @@ public:
     /// Memory of this connection in bytes: the received part of unanswered calls, and unsent
     /// answers that are not cached. Zero after the connection was closed.
     [[nodiscard]] std::size_t held_bytes() const;
-    /// Time since the last read or write if the connection waits for the client's next call, else
-    /// zero.
+    /// Time since the last read or write if the connection waits for the client's next call,
+    /// otherwise zero.
     [[nodiscard]] Duration idle_time() const {
         return awaits_input() ? loop_.now() - since_ : Duration{};
     }
@@ -78,9 +78,9 @@ public:
     void finish();
     /// Sends as much of the text as the client can receive immediately, and closes.
     void close_with(const SharedText& text);
-    /// Like close_with(), but for a client that caused the error itself. If it has not read earlier
-    /// answers, the connection is kept until the client closes it, because the kernel keeps the
-    /// memory of these answers until then, and this memory should stay charged to the client.
+    /// Like close_with(), but for a client that caused the error itself. If the client has not read
+    /// earlier answers, the connection is kept until the client closes it, because the kernel keeps
+    /// the memory of these answers until then, and this memory should stay charged to the client.
     void end_with(const SharedText& text);
     void close();
     /// Whether the connection waits only for input from the client.
@@ -106,11 +106,11 @@ private:
     varlink::MessageReader input_ = {};
     SharedText output_ = {};  ///< the answer that is being written
     std::size_t written_ = 0;
-    SharedText waiting_ = {};                    ///< the answer to write next
-    bool is_ending_ = false;                     ///< end_with() was called; input is ignored
-    bool is_called_ = false;                     ///< a call is waiting for its last answer
-    std::size_t call_size_ = 0;                  ///< size of the call that is being answered
-    MonotonicTime since_ = {};                   ///< time of the last progress
+    SharedText waiting_ = {};    ///< the answer to write next
+    bool is_ending_ = false;     ///< whether end_with() was called; if so, input is ignored
+    bool is_called_ = false;     ///< whether a call is waiting for its last answer
+    std::size_t call_size_ = 0;  ///< size of the call that is being answered
+    MonotonicTime since_ = {};   ///< time of the last progress
     std::optional<std::uint32_t> watched_ = {};  ///< the requested epoll events
     EventHandle next_ = {};
 };

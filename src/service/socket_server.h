@@ -26,17 +26,19 @@ namespace gpuprobe::inline service {
 /// Clients share the limits of Admission with callers on the bus.
 class SocketServer final : private SocketConnection::Owner {
 public:
-    static constexpr std::size_t kMaxConnections = 4096;  ///< for all users except root
-    /// With more connections than this, each one gets a smaller send buffer in the kernel.
+    /// connections of all users together, except root
+    static constexpr std::size_t kMaxConnections = 4096;
+    /// If there are more connections, each connection gets a smaller send buffer in the kernel.
     static constexpr std::size_t kMaxRoomy = 64;
     /// If strangers use all connections reserved for them, a stranger's connection that was unused
     /// for this time is closed in favor of a new stranger.
     static constexpr Duration kIdle = std::chrono::seconds{1};
-    static constexpr std::size_t kMaxGroups = 1024;  ///< if a caller has more, they are unknown
+    /// if a caller has more groups, the caller's groups are treated as unknown
+    static constexpr std::size_t kMaxGroups = 1024;
     static constexpr Duration kUse = std::chrono::seconds{2};  ///< delay of on_use()
 
-    /// `authority`: returns the current polkit client; null without a bus. All must outlive this
-    /// object.
+    /// `authority`: returns the current polkit client; null without a bus. All arguments must
+    /// outlive this object.
     SocketServer(EventLoop& loop, CallServer& server, std::function<Authority*()> authority);
     ~SocketServer() override;
 
@@ -61,8 +63,8 @@ private:
         Caller caller = {};
         bool is_known = false;  ///< whether `caller` is set
         Payer payer = {};
-        std::size_t held = 0;     ///< held_bytes() when it was last charged
-        std::string access = {};  ///< the class, from access_class()
+        std::size_t held = 0;     ///< bytes that were last charged, from held_bytes()
+        std::string access = {};  ///< class of the caller, from access_class()
         std::uint64_t age = 0;    ///< the report's number when `access` was computed
     };
     /// A call in the queue.
@@ -87,7 +89,7 @@ private:
     void know_caller(SocketConnection& connection);
     void count_again();
     void serve(const Waiting& waiting);
-    /// How a call wants to be answered.
+    /// A call that is being answered, and whether the client wants an answer.
     struct Asked {
         std::weak_ptr<SocketConnection> connection;
         std::weak_ptr<const ServedCall> served = {};
@@ -111,14 +113,14 @@ private:
     EventHandle pause_ = {};
     std::uint64_t last_id_ = 0;
     std::unordered_map<std::uint64_t, Client> clients_ = {};
-    /// A separate epoll for all connections. Without it, the event loop would examine all
-    /// connections that are ready before it handles one event: with 500 clients an answer took 70
+    /// A separate epoll for all connections. With a single epoll, the event loop would examine all
+    /// connections that are ready before it handles one event: with 500 clients, an answer took 70
     /// µs instead of 15 µs.
     UniqueFd poll_ = {};
     EventHandle polled_ = {};
     std::size_t holding_ = 0;  ///< number of clients with Client::held above zero
     SharedPool connections_;
-    std::map<uid_t, std::set<std::uint64_t>> ids_ = {};  ///< connection ids by payer
+    std::map<uid_t, std::set<std::uint64_t>> ids_ = {};  ///< ids of connections, by payer
     MonotonicTime looked_for_idle_ = {};
     std::vector<std::uint64_t> closed_ = {};  ///< ids of closed connections, erased by sweep()
     std::set<std::uint64_t> subscribers_ = {};

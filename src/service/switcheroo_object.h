@@ -16,15 +16,15 @@ namespace gpuprobe::inline service {
 /// A GPU in the form that switcheroo-control reports.
 struct SwitcherooGpu {
     std::string name = {};
-    std::vector<std::string> environment = {};  ///< alternating names and values
-    bool is_default = false;                    ///< the GPU that renders the desktop
+    std::vector<std::string> environment = {};  ///< names and values of variables, alternating
+    bool is_default = false;                    ///< whether this GPU renders the desktop
     bool is_discrete = false;
     bool operator==(const SwitcherooGpu&) const = default;
 };
 
-/// The GPUs that can render, that is, those with a render node, sorted by id. The default is the
-/// primary GPU or, if there is only one, that GPU.
-/// Source: switcheroo-control 2.6, src/switcheroo-control.c.
+/// The GPUs that can render (GPUs with a render node), sorted by id. The default GPU is the primary
+/// GPU or, if there is only one GPU, this GPU. Source: switcheroo-control 2.6,
+/// src/switcheroo-control.c.
 std::vector<SwitcherooGpu> switcheroo_gpus(const Report& report);
 
 /// The same GPUs, but with the names and the order of udev, which switcheroo-control uses. GPUs
