@@ -30,9 +30,9 @@ std::string fingerprint_of(const Machine& machine,
                            const std::vector<std::string>& watched);
 
 /// A fingerprint of one installed driver: the version of gpuprobe, the kernel release, each device
-/// that the driver serves with its kernel driver and that driver's version, and the `watched` files
-/// as in fingerprint_of(). Nodes are left out, because nodes appear and disappear while a machine
-/// boots.
+/// that the driver serves, the kernel drivers of these devices with their versions, and the
+/// `watched` files as in fingerprint_of(). Nodes are left out, because nodes appear and disappear
+/// while a machine boots.
 std::string driver_fingerprint_of(const std::vector<const HardwareDevice*>& devices,
                                   const std::optional<std::string>& kernel,
                                   const FileSystem& files,
@@ -54,7 +54,8 @@ struct CachedTrial {
 };
 
 struct CachedProbes {
-    std::vector<ProbeResult> queries = {};  ///< all from one fingerprint of the whole machine
+    /// results that all have the same fingerprint of the machine
+    std::vector<ProbeResult> queries = {};
     std::vector<CachedTrial> trials = {};
 };
 
@@ -62,7 +63,7 @@ struct CachedProbes {
 /// cached; hardware and host are always read again.
 class ProbeCache {
 public:
-    /// `path`: the file. Its folder must exist when the file is saved.
+    /// `path`: the file, whose folder must exist when the file is saved.
     explicit ProbeCache(std::string path);
 
     /// The cached results. If the file has another fingerprint, only the trials are returned,
@@ -70,7 +71,7 @@ public:
     /// file is ignored, never repaired); PermissionDenied for a file that another user owns or can
     /// write to.
     [[nodiscard]] Result<CachedProbes> load(std::string_view fingerprint) const;
-    /// Replaces the file. Errors: Io, PermissionDenied. The old file survives a failure.
+    /// Replaces the file. Errors: Io, PermissionDenied. On an error, the old file is kept.
     Status save(std::string_view fingerprint, const CachedProbes& probes) const;
 
 private:
@@ -80,10 +81,11 @@ private:
 /// Identifies a probe of one driver as it is installed now.
 struct ProbeKey {
     std::string api = {};
-    std::string driver = {};  ///< path of its manifest, or "" for the API's only driver
+    std::string driver = {};  ///< path of the manifest, or "" for the API's only driver
     std::string stage = {};
-    std::optional<std::string> device = {};  ///< for "verify" and "measure" only
-    std::string fingerprint = {};            ///< changes when the driver may have changed
+    /// the device; only for the stages "verify" and "measure"
+    std::optional<std::string> device = {};
+    std::string fingerprint = {};  ///< a value that changes when the driver may have changed
     auto operator<=>(const ProbeKey&) const = default;
 };
 RECORD_MEMBERS(ProbeKey, api, driver, stage, device, fingerprint)
@@ -106,16 +108,18 @@ struct QuarantineFilter {
 /// none of them is. All these probes become suspects, which are probed one at a time. If only one
 /// probe is left, it is assumed to be the cause.
 ///
-/// Penalties grow with each harm until the driver answers. The first harm costs nothing, unless the
-/// machine went down or the probe was a suspect before. Each later harm holds the driver back, for
-/// 10 minutes, 1 hour, 6 hours and 24 hours. A driver with another fingerprint starts from zero.
+/// Penalties grow with each harm until the driver answers. The first harm has no penalty, unless
+/// the machine went down or the probe was a suspect before. After each later harm, the driver is
+/// not probed for a longer time: 10 minutes, 1 hour, 6 hours, and then 24 hours. A driver with a
+/// new fingerprint starts without a penalty.
 ///
 /// Only the first process that opens the folder writes the file. Other processes respect the
 /// entries in the file but write nothing, so that the probes of a running process are never
 /// mistaken for probes that were left running.
 class Quarantine {
 public:
-    static constexpr std::size_t kMaxEntries = 256;  ///< the next entry replaces the oldest
+    /// if there are more, the oldest entry is replaced
+    static constexpr std::size_t kMaxEntries = 256;
     static constexpr std::size_t kMaxRunning = 256;
     /// Harm that is not repeated within this time is forgotten.
     static constexpr Duration kRemembers = std::chrono::hours{30 * 24};
@@ -130,9 +134,9 @@ public:
     Quarantine& operator=(const Quarantine&) = delete;
 
     /// Reads the file and counts probes that were left running as harm. `boot`: the id of this
-    /// boot, or "" if it is unknown; a reboot is then never assumed. A missing file means an empty
-    /// quarantine. Errors: as CheckedFile::load() except NotFound, and as CheckedFile::save(). A
-    /// file that can't be read has been set aside.
+    /// boot, or "" if the id is unknown; in this case, a reboot is never assumed. A missing file
+    /// means an empty quarantine. Errors: as CheckedFile::load() except NotFound, and as
+    /// CheckedFile::save(). A file that can't be read has been set aside.
     Status open(std::string boot);
 
     /// Records on disk that these probes are about to run. Errors: as CheckedFile::save(), and Io
@@ -144,7 +148,7 @@ public:
     void ended(const ProbeKey& key);
     /// Whether the probe must run alone, that is, while no other probe runs.
     [[nodiscard]] bool is_suspect(const ProbeKey& key) const { return suspects_.contains(key); }
-    /// Records harm by this probe. Returns whether it is held back from now on.
+    /// Records harm by this probe. Returns whether the probe is held back from now on.
     bool strike(const ProbeKey& key, Harm why, std::optional<std::string> note);
     /// Records that the driver has answered. Forgets earlier harm by this driver.
     void pardon(const ProbeKey& key);
@@ -157,7 +161,7 @@ public:
     [[nodiscard]] bool is_cold() const { return is_cold_; }
     void warm_up() { is_cold_ = false; }
 
-    /// The entry that holds this probe back, or null if it may run now. Valid until the next
+    /// The entry that holds this probe back, or null if the probe may run now. Valid until the next
     /// change.
     [[nodiscard]] const QuarantinedProbe* find(const ProbeKey& key) const;
     /// The probes that are held back now, regardless of their fingerprints, sorted by API and
@@ -166,7 +170,7 @@ public:
     /// Whether no probe is a suspect or held back, regardless of fingerprints.
     [[nodiscard]] bool is_clean() const { return suspects_.empty() && held().empty(); }
     /// Forgets the matching entries and returns how many of them were held back. Errors: as
-    /// CheckedFile::save(); then nothing has changed.
+    /// CheckedFile::save(). On an error, nothing has changed.
     Result<std::uint32_t> clear(const QuarantineFilter& filter);
 
 private:
@@ -192,16 +196,17 @@ private:
 
     const Clock& clock_;
     std::optional<CheckedFile> file_ = {};
-    UniqueFd lock_ = {};                 ///< nothing is written without the lock
-    std::optional<Error> no_lock_ = {};  ///< why locking failed; empty if another process has it
+    UniqueFd lock_ = {};  ///< nothing is written without the lock
+    /// why locking failed; empty if another process has the lock
+    std::optional<Error> no_lock_ = {};
     std::string boot_ = {};
     bool is_cold_ = false;
-    std::string left_boot_ = {};  ///< the boot in which the file was written
+    std::string left_boot_ = {};  ///< id of the boot in which the file was written
     std::vector<Entry> entries_ = {};
     std::set<ProbeKey> running_ = {};
-    std::set<ProbeKey> written_ = {};  ///< running_ as it is in the file
+    std::set<ProbeKey> written_ = {};  ///< the running probes that the file contains
     std::set<ProbeKey> suspects_ = {};
-    bool is_changed_ = false;  ///< entries_ or suspects_ have changed since the last save
+    bool is_changed_ = false;  ///< whether entries_ or suspects_ have changed since the last save
 };
 
 }  // namespace gpuprobe::store

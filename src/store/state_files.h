@@ -26,26 +26,27 @@ namespace gpuprobe::store {
 /// write.
 class CheckedFile {
 public:
-    /// `path`: the file. Its folder must exist when the file is saved. `kind`: the kind of
+    /// `path`: the file, whose folder must exist when the file is saved. `kind`: the kind of
     /// document, one word. `limit`: the largest size that is read.
     CheckedFile(std::string path, std::string_view kind, int version, Bytes limit);
 
     /// Reads the document. Errors: NotFound; Malformed for another kind or version, a wrong
     /// checksum, or text that is not JSON; TooLarge; PermissionDenied for a file that another user
-    /// owns or can write to; Io if it is not a regular file. Each text is "path: reason".
+    /// owns or can write to; Io if the path is not a regular file. The text of each error is "path:
+    /// reason".
     [[nodiscard]] Result<Value> load() const;
     /// Passes the document to `read` if the file exists. Sets the file aside if it can't be loaded
     /// or if `read` refuses the document. Errors: as load() except NotFound, and any error from
     /// `read`.
     Status take(const std::function<Status(const Value& document)>& read) const;
-    /// Replaces the file. Errors: Io, PermissionDenied. The old file survives a failure.
+    /// Replaces the file. Errors: Io, PermissionDenied. On an error, the old file is kept.
     Status save(const Value& document) const;
-    /// Makes this process the only writer until it ends. Returns true on the first call: data that
-    /// was loaded before may be outdated. Errors: Io if another process is the writer, and as
-    /// save().
+    /// Makes this process the only writer until the process ends. Returns true on the first call,
+    /// because data that was loaded before the call may be outdated. Errors: Io if another process
+    /// is the writer, and as save().
     Result<bool> claim();
-    /// Renames the file to "path.broken", replacing an earlier one, so that the next save does not
-    /// overwrite it. Errors: Io, NotFound, PermissionDenied.
+    /// Renames the file to "path.broken", so that the next save does not overwrite it. An earlier
+    /// file with that name is replaced. Errors: Io, NotFound, PermissionDenied.
     Status set_aside() const;
 
     [[nodiscard]] const std::string& path() const { return path_; }
@@ -54,14 +55,14 @@ private:
     std::string path_;
     std::string magic_;
     Bytes limit_;
-    UniqueFd lock_ = {};  ///< held after claim()
+    UniqueFd lock_ = {};  ///< the lock, held after claim()
 };
 
 /// A rule that an administrator set for one application.
 struct Override {
     Value rule = {};
     WallTime set_at = {};
-    std::uint32_t set_by = 0;  ///< uid
+    std::uint32_t set_by = 0;  ///< uid of the administrator
     bool operator==(const Override&) const = default;
 };
 RECORD_MEMBERS(Override, rule, ("set_at_usec", set_at), ("set_by_uid", set_by))
@@ -69,10 +70,10 @@ RECORD_MEMBERS(Override, rule, ("set_at_usec", set_at), ("set_by_uid", set_by))
 /// A failed backend or variant, as a caller reported it.
 struct FailedChoice {
     std::uint32_t uid = 0;
-    std::string application = {};            ///< the application
+    std::string application = {};            ///< name of the application
     std::string choice = {};                 ///< backend, "variant:NAME" or "family:NAME"
-    std::optional<std::string> gpu = {};     ///< id; absent: any GPU
-    std::string fingerprint = {};            ///< the drivers that the choice used when it failed
+    std::optional<std::string> gpu = {};     ///< id of the GPU; absent: any GPU
+    std::string fingerprint = {};            ///< fingerprint of the drivers that the choice used
     std::optional<std::string> detail = {};  ///< the caller's message
     WallTime at = {};
     bool operator==(const FailedChoice&) const = default;
@@ -122,9 +123,9 @@ public:
 
     /// Errors: as KeptEntries::load().
     Status load() { return kept_.load(); }
-    /// Adds or replaces an override. Errors: TooLarge for a rule over kMaxRule, TooManyRequests
-    /// over kMaxApplications, and as CheckedFile::claim() and CheckedFile::save(); on an error,
-    /// nothing has changed.
+    /// Adds or replaces an override. Errors: TooLarge if the rule is larger than kMaxRule;
+    /// TooManyRequests if there are kMaxApplications overrides; also as CheckedFile::claim() and
+    /// CheckedFile::save(). On an error, nothing has changed.
     Status set(const std::string& application, Override entry);
     /// Removes an override; returns false if it does not exist. Errors: as CheckedFile::claim() and
     /// CheckedFile::save(). On an error, nothing has changed.
@@ -146,9 +147,12 @@ class Outcomes {
 public:
     using Entries = std::vector<FailedChoice>;  // oldest first
     static constexpr Duration kLasts = std::chrono::hours{7 * 24};
-    static constexpr std::size_t kMaxPerUser = 64;  ///< the next report replaces the oldest
-    static constexpr std::size_t kMaxAll = 1024;    ///< the next report replaces another user's
-    static constexpr std::size_t kMaxDetail = 512;  ///< bytes; the caller of failed() cuts texts
+    /// if a user makes more reports, the oldest report is replaced
+    static constexpr std::size_t kMaxPerUser = 64;
+    /// if there are more reports, a report of another user is replaced
+    static constexpr std::size_t kMaxAll = 1024;
+    /// size in bytes; the caller of failed() shortens longer texts
+    static constexpr std::size_t kMaxDetail = 512;
 
     /// Without a path, the reports last as long as this object.
     explicit Outcomes(std::optional<std::string> path);
@@ -158,16 +162,16 @@ public:
     /// The account to which the reports of a uid are charged, for the limits.
     struct Account {
         std::uint32_t id = 0;
-        bool is_stranger = false;  ///< this machine has no account for the uid
+        bool is_stranger = false;  ///< whether this machine has no account for the uid
         auto operator<=>(const Account&) const = default;
     };
     using AccountOf = std::function<Account(std::uint32_t uid)>;
-    /// Adds a report; it replaces an earlier report by the same caller about the same choice.
+    /// Adds a report, which replaces an earlier report by the same caller about the same choice.
     /// Errors: TooManyRequests if there are kMaxAll reports and none that this caller may replace,
-    /// and as CheckedFile::claim() and CheckedFile::save(); then nothing has changed.
+    /// and as CheckedFile::claim() and CheckedFile::save(). On an error, nothing has changed.
     Status failed(FailedChoice failure, const AccountOf& account_of = {});
-    /// Forgets the failures of this choice that this user reported; without a GPU, the failures on
-    /// all GPUs. Errors: as CheckedFile::claim() and CheckedFile::save().
+    /// Forgets the failures of this choice that this user reported. If the choice has no GPU,
+    /// forgets the failures on all GPUs. Errors: as CheckedFile::claim() and CheckedFile::save().
     Status worked(const FailedChoice& choice);
 
     /// The failures that count at `now` when `uid` asks about `application`, oldest first.
