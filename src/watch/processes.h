@@ -38,15 +38,15 @@ std::optional<DrmClient> drm_client_from(std::string_view fdinfo);
 
 /// The device nodes and libraries that a process has open or mapped at a certain moment.
 struct ProcessFiles {
-    std::vector<std::string> nodes = {};  ///< open device nodes, each once
-    std::vector<DrmClient> drm = {};      ///< reports of DRM drivers, one per open file
+    std::vector<std::string> nodes = {};  ///< paths of open device nodes, without duplicates
+    std::vector<DrmClient> drm = {};      ///< values from DRM drivers, for each open file
     /// The mapped files, sorted: paths of nodes, and base names of other files. Empty if no node is
     /// open.
     std::vector<std::string> mapped = {};
     /// Number of mappings of /dev/nvidiactl. A process that only lists devices has one mapping.
     std::size_t control_mappings = 0;
-    bool is_open_known = false;  ///< the descriptors could be listed
-    bool is_gone = false;        ///< the process has ended
+    bool is_open_known = false;  ///< whether the descriptors could be listed
+    bool is_gone = false;        ///< whether the process has ended
 };
 
 /// Reads /proc/PID/fd, fdinfo and maps. The kernel allows this for our own processes, unless they
@@ -60,9 +60,9 @@ std::vector<std::string> mapped_by(const FileSystem& files,
                                    pid_t pid,
                                    std::size_t* control_mappings = nullptr);
 
-/// The memory in bytes that a process has allocated through KFD on each GPU, by KFD's id of the GPU
-/// (gpu_id). All users may read these files. nullopt if there is no such file: the GPU has another
-/// driver, the kernel is older, or the process does not use KFD.
+/// Maps KFD's id of each GPU (gpu_id) to the memory in bytes that a process has allocated on this
+/// GPU through KFD. All users may read these files. nullopt if there is no such file: the GPU has
+/// another driver, the kernel is older, or the process does not use KFD.
 ///
 /// Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_process.c, "vram_%u" in
 /// /sys/class/kfd/kfd/proc/PID. PID is the number in the initial PID namespace.
@@ -72,16 +72,16 @@ std::optional<std::map<std::string, Bytes>> kfd_memory(const FileSystem& files, 
 /// topology node.
 std::map<std::string, std::uint32_t> kfd_node_numbers(const FileSystem& files);
 
-// The following code measures how much a running program and its descendants use the GPUs. It uses
-// only information that the kernel and management libraries give to unprivileged users.
+// The following code measures how much a running program and its descendants use the GPUs. The code
+// uses only information that the kernel and management libraries give to unprivileged users.
 
-/// A process at a certain moment. The kernel may reuse its number later, but number and start time
-/// together are unique until the next boot.
+/// A process at a certain moment. The kernel may reuse the process number later, but number and
+/// start time together are unique until the next boot.
 struct Process {
     pid_t pid = 0;
     pid_t parent = 0;
-    char state = '?';           ///< 'Z': has ended and uses nothing
-    std::uint64_t started = 0;  ///< clock ticks since boot
+    char state = '?';           ///< 'Z': the process has ended and uses nothing
+    std::uint64_t started = 0;  ///< start time in clock ticks since boot
     bool operator==(const Process&) const = default;
 };
 
@@ -99,13 +99,13 @@ class ProcessTree {
 public:
     static constexpr std::size_t kMaxProcesses = 4096;
 
-    /// `mark`: an environment variable with its value, "NAME=value", with which the root was
-    /// started. It identifies descendants whose parents started and ended between two searches.
-    /// `files` must outlive this object.
+    /// `mark`: an environment variable with its value, "NAME=value", with which the root process
+    /// was started. The variable identifies descendants whose parents started and ended between two
+    /// searches. `files` must outlive this object.
     ProcessTree(const FileSystem& files, pid_t root, std::string mark = {});
 
-    /// The processes of the tree that are running now, sorted by number; empty if all have ended.
-    /// Zombies are left out.
+    /// The processes of the tree that are running now, sorted by process id; empty if all have
+    /// ended. Zombies are left out.
     std::vector<Process> look();
     /// False if the last search found more than kMaxProcesses processes, or if /proc could not be
     /// listed.

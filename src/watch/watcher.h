@@ -18,8 +18,8 @@ namespace gpuprobe::watch {
 /// How the watched processes use one GPU or accelerator.
 struct DeviceUse {
     std::string device = {};           ///< id of the device
-    std::optional<Bytes> memory = {};  ///< null if no source reports it
-    /// words of the APIs that may be in use; if there is only one, it certainly is in use
+    std::optional<Bytes> memory = {};  ///< memory in use; null if no source reports it
+    /// names of the APIs that may be in use; if there is only one, it is certainly in use
     std::vector<std::string> apis = {};
     std::size_t processes = 0;
     bool operator==(const DeviceUse&) const = default;
@@ -32,7 +32,8 @@ enum class Doubt {
     NodeOpen,      ///< a device was open whose driver does not report use per process
     EndedTooSoon,  ///< NVML was not queried while a process had an NVIDIA device or context open
     TooMany,       ///< more processes than ProcessTree::kMaxProcesses
-    SeldomSeen,    ///< a search was late, or more than Watcher::kLongestGap after the previous
+    /// a search was late, or came more than Watcher::kLongestGap after the previous search
+    SeldomSeen,
 };
 constexpr std::array<EnumName<Doubt>, 5> names_of(Doubt) {
     return {{{Doubt::NotReadable, "process-not-readable"},
@@ -49,19 +50,20 @@ constexpr std::array<EnumName<Doubt>, 5> names_of(Doubt) {
 /// as use, because drivers open every device in order to list the devices.
 class Watcher {
 public:
-    /// Smaller amounts of memory do not count as use, because a driver needs them to list its
-    /// devices.
+    /// Smaller amounts of memory do not count as use, because a driver needs some memory to list
+    /// its devices.
     static constexpr Bytes kLeast = mib(1);
-    /// Smaller amounts that NVML reports do not count as use. With NVIDIA's Vulkan driver, NVML
-    /// lists a process that has only an instance as computing, with 7 MiB; a process with a Vulkan
-    /// device has 20 MiB or more (measured on an H200, driver 580.159.04).
+    /// Smaller amounts that NVML reports do not count as use. If a process has only a Vulkan
+    /// instance from NVIDIA's driver, NVML already lists this process as a compute process with 7
+    /// MiB. A process with a Vulkan device has 20 MiB or more (measured on an H200, driver
+    /// 580.159.04).
     static constexpr Bytes kLeastByNvml = mib(16);
     /// Searches that are further apart may miss a CUDA context if a process has an NVIDIA device
     /// open. On an H200, a process has the mappings of a context for 90 ms or more, because
     /// creating a context takes that long.
     static constexpr Duration kLongestGap = std::chrono::milliseconds{75};
     /// While a process creates a context, NVML lists the process with little memory. If the process
-    /// allocates no more, this does not change later.
+    /// allocates no more memory, NVML continues to report little memory.
     static constexpr Duration kSettled = std::chrono::seconds{1};
     /// If a node is open for a shorter time, it may have been opened only to list devices.
     static constexpr Duration kHeld = std::chrono::seconds{1};
@@ -72,8 +74,8 @@ public:
     /// Examines the processes and returns their current use of devices, sorted by the ids of the
     /// devices.
     std::vector<DeviceUse> look(MonotonicTime now);
-    /// Whether NVML should be queried: a process has an NVIDIA device open, or it can't be read
-    /// whether a process has.
+    /// Whether NVML should be queried: a process has an NVIDIA device open, or it is unknown
+    /// whether a process has one open.
     [[nodiscard]] bool wants_nvml() const { return wants_nvml_; }
     /// The time when the newest context that NVML has not reported yet was first seen; nullopt if
     /// there is no such context. Such a context may end soon, so NVML should be queried quickly.
@@ -87,8 +89,8 @@ public:
     [[nodiscard]] const std::set<Doubt>& doubts() const { return doubts_; }
     /// The APIs whose library a process had loaded, even if it did not use a device.
     [[nodiscard]] const std::set<Api>& loaded() const { return loaded_; }
-    /// Whether a process has an NVIDIA device open, and no use of one was measured yet. In this
-    /// case, a context may be missed unless searches follow each other quickly.
+    /// Whether a process has an NVIDIA device open, and no use of an NVIDIA device was measured
+    /// yet. In this case, a context may be missed unless searches follow each other quickly.
     [[nodiscard]] bool may_miss_context() const { return wants_nvml_ && !took_nvidia(); }
     /// Call this function after the last search, with the time when the processes ended, and
     /// whether a search was much later than planned. The function may add Doubt::EndedTooSoon and
@@ -103,8 +105,9 @@ private:
     struct Device {
         std::string id = {};
         std::string vendor = {};
-        bool shares_memory = false;  ///< uses host memory
-        bool has_nvml = false;       ///< NVIDIA's driver serves it: only NVML reports its use
+        bool shares_memory = false;  ///< whether the device uses host memory
+        /// whether only NVML reports the device's use, because NVIDIA's driver serves the device
+        bool has_nvml = false;
         std::optional<PciAddress> pci = {};
         std::vector<std::string> nodes = {};
         std::optional<std::uint32_t> kfd_node = {};
@@ -113,8 +116,8 @@ private:
     struct Share {
         std::optional<Bytes> memory = {};
         bool is_used = false;
-        bool computes = false;  ///< has a context that can only compute
-        bool draws = false;     ///< has a context for graphics or Vulkan
+        bool computes = false;  ///< whether there is a context that can only compute
+        bool draws = false;     ///< whether there is a context for graphics or Vulkan
         std::set<Api> apis = {};
         std::size_t processes = 0;
     };
@@ -129,13 +132,13 @@ private:
     /// A process that has an NVIDIA device open.
     struct NvidiaOpen {
         MonotonicTime since = {};
-        bool is_asked = false;  ///< NVML has been queried since then
+        bool is_asked = false;  ///< whether NVML has been queried after `since`
         /// The time when a context that NVML has not reported yet was first seen.
         std::optional<MonotonicTime> unreported_since = {};
         /// The times when NVML first and last listed the process, even if with little memory.
         std::optional<MonotonicTime> listed_since = {};
         std::optional<MonotonicTime> listed_until = {};
-        std::vector<std::string> mapped = {};  ///< mapped files at the last search
+        std::vector<std::string> mapped = {};  ///< the process's mapped files at the last search
     };
 
     void add_devices(const Report& report);
@@ -168,7 +171,8 @@ private:
     ProcessTree tree_;
     pid_t root_;
     std::vector<Device> devices_ = {};
-    std::map<std::string, std::size_t> kfd_ = {};  ///< KFD's id of a GPU → index in devices_
+    /// maps KFD's id of a GPU to an index into devices_
+    std::map<std::string, std::size_t> kfd_ = {};
     /// DRM clients that the current search has already counted.
     std::set<std::pair<std::optional<PciAddress>, std::uint64_t>> counted_ = {};
     std::map<pid_t, std::vector<NvmlEntry>> nvml_ = {};
@@ -185,7 +189,7 @@ private:
     Shares most_ = {};
     std::set<Doubt> doubts_ = {};
     std::optional<MonotonicTime> last_look_ = {};
-    Duration longest_gap_ = {};  ///< after a search that found an NVIDIA device open
+    Duration longest_gap_ = {};  ///< longest gap after a search that found an NVIDIA device open
     std::size_t running_ = 0;
     bool sees_root_ = false;
 };
