@@ -13,8 +13,8 @@
 #include "wire/bus_message.h"
 #include "wire/sdbus.h"
 
-/// Objects whose methods and properties come from tables. They use sd-bus directly, because the
-/// adaptors of sdbus-c++ need a function for each method and property.
+/// Objects whose methods and properties come from tables. These objects use sd-bus directly,
+/// because the adaptors of sdbus-c++ need a function for each method and property.
 
 namespace gpuprobe::bus {
 
@@ -43,8 +43,8 @@ struct BusSignal {
     std::vector<BusArgument> arguments = {};
 };
 
-/// The reply that a call waits for. The reply is sent exactly once. If the object is destroyed
-/// before, the error Cancelled is sent. Use it only in the loop's thread.
+/// The reply that a call waits for. The reply is sent exactly once. If this object is destroyed
+/// before that, the error Cancelled is sent. Use this object only in the event loop's thread.
 class BusReply {
 public:
     /// `sent` runs after the reply was handed to the connection.
@@ -53,7 +53,7 @@ public:
     BusReply(const BusReply&) = delete;
     BusReply& operator=(const BusReply&) = delete;
 
-    /// Sends a reply that `write` fills. An exception of `write` becomes the error Internal.
+    /// Sends a reply that `write` fills. An exception from `write` becomes the error Internal.
     void send(const std::function<void(sd_bus_message*)>& write);
     void send(const MessageBody& body) {
         send([&body](sd_bus_message* reply) { body.append_to(reply); });
@@ -67,8 +67,8 @@ private:
     std::function<void()> sent_;
 };
 
-/// An interface in the form that sd-bus needs. It must outlive all objects that have this
-/// interface.
+/// An interface in the form that sd-bus needs. The BusInterface must outlive all objects that have
+/// this interface.
 class BusInterface {
 public:
     BusInterface(std::string name,
@@ -85,7 +85,7 @@ private:
     const char* keep(std::string text);
 
     std::string name_;
-    std::deque<std::string> texts_ = {};  ///< rows_ points into these
+    std::deque<std::string> texts_ = {};  ///< the texts to which rows_ points
     std::vector<sd_bus_vtable> rows_ = {};
 };
 
@@ -108,7 +108,7 @@ public:
     void signal_changes(const std::vector<std::string>& properties) const;
 
 private:
-    /// Answers a call, at once or later.
+    /// Answers a call immediately or later.
     virtual void called(sd_bus_message* call) = 0;
     /// The value of a property.
     virtual MessageBody read(std::string_view property) = 0;

@@ -44,12 +44,13 @@ struct Credentials {
 /// would delay all other calls.
 ///
 /// The result for a unique name stays valid as long as the bus runs: the bus does not reuse names,
-/// and it records credentials when a process connects. The last kMaxKnown callers are therefore
-/// cached. Source: D-Bus specification, "Unique Connection Name" and GetConnectionCredentials.
+/// and it records credentials when a process connects. Therefore, the credentials of the last
+/// kMaxKnown callers are cached. Source: D-Bus specification, "Unique Connection Name" and
+/// GetConnectionCredentials.
 class Callers {
 public:
     static constexpr std::size_t kMaxKnown = 1024;
-    static constexpr std::size_t kMaxKnownGroups = 1024;  ///< callers in more groups are not cached
+    static constexpr std::size_t kMaxKnownGroups = 1024;  ///< a caller in more groups is not cached
 
     explicit Callers(sdbus::IConnection& connection);
     ~Callers();
@@ -86,21 +87,21 @@ private:
 
 /// Queue of refused calls, which are answered with a delay.
 ///
-/// A client may keep as many calls pending as the bus allows, and send another one after each
+/// A client may keep as many calls pending as the bus allows, and send another call after each
 /// reply. Refusing is so cheap that such a client would keep the bus and the daemon busy if
 /// refusals were sent immediately. The bus limits the number of pending replies per connection (128
 /// on a system bus; dbus-daemon(1), max_replies_per_connection). Delayed refusals therefore limit
 /// the rate at which the client can send calls.
 class Refusals {
 public:
-    static constexpr std::size_t kMax = 65'536;  ///< further refusals are sent at once
+    static constexpr std::size_t kMax = 65'536;  ///< additional refusals are sent immediately
     /// Number of refusals that are sent after each pause.
     static constexpr std::size_t kAtOnce = 10;
     static constexpr Duration kPause = std::chrono::milliseconds{10};
 
     using Send =
         std::function<void(const std::string& sender, std::uint32_t serial, const Error& error)>;
-    /// `may_send` is called before each refusal; while it returns false, nothing is sent.
+    /// `may_send` is called before each refusal. Nothing is sent while `may_send` returns false.
     Refusals(EventLoop& loop, Send send, std::function<bool()> may_send)
         : loop_{loop}, send_{std::move(send)}, may_send_{std::move(may_send)} {}
 
@@ -112,7 +113,8 @@ private:
     struct Sender {
         /// the most recent error; all calls get this error
         Error error;
-        std::deque<std::uint32_t> serials = {};  ///< never empty
+        /// serial numbers of the refused calls; never empty
+        std::deque<std::uint32_t> serials = {};
     };
     void send_some();
     void send_next();
@@ -122,7 +124,7 @@ private:
     std::function<bool()> may_send_;
     std::map<std::string, Sender> waiting_ = {};
     std::size_t count_ = 0;  ///< number of serials in waiting_
-    std::string last_ = {};  ///< sender that was answered last
+    std::string last_ = {};  ///< the sender that was refused last
     EventHandle pause_ = {};
 };
 
@@ -135,7 +137,7 @@ struct PropertyWrite {
 };
 
 /// A connection to a bus, driven by the event loop. The connection handles only a few messages at a
-/// time, so that sources of higher priority can run in between.
+/// time, so that event sources with a higher priority can run in between.
 class Connection {
 public:
     /// Connects to `where`: "system", "session" or a D-Bus address. Errors: Unavailable.
@@ -145,10 +147,11 @@ public:
     Connection& operator=(const Connection&) = delete;
 
     /// Requests a bus name. Errors: Unavailable if another process still owns the name after
-    /// `patience`; NotAuthorized if the bus denies it. The text contains the name and the reason.
+    /// `patience`; NotAuthorized if the bus denies the name. The text contains the name and the
+    /// reason.
     Status own_name(const std::string& name, Duration patience = {});
     [[nodiscard]] sdbus::IConnection& bus() { return *bus_; }
-    [[nodiscard]] sd_bus* raw() { return raw_; }  ///< for functions of sd-bus
+    [[nodiscard]] sd_bus* raw() { return raw_; }  ///< the connection, for calls of sd-bus
 
     /// Starts handling messages. If the connection is lost, calls `lost` once, from the loop;
     /// `lost` may destroy this object.
@@ -158,7 +161,7 @@ public:
     void on_use(std::function<void()> used) { used_ = std::move(used); }
     static constexpr Duration kUse = std::chrono::seconds{2};
     static constexpr int kMessagesPerTurn = 64;
-    /// the same limit as on the socket
+    /// size limit of a call, the same as on the socket
     static constexpr Bytes kMaxCall = mib(2);
     /// after this time, no further message is handled in this turn
     static constexpr Duration kTurn = std::chrono::milliseconds{1};
@@ -167,10 +170,10 @@ public:
     /// receives the time that each message took.
     void admit_by(std::function<Status(const std::string& sender)> admit,
                   std::function<void(Duration)> handled);
-    /// Registers a function for property writes. It runs before sd-bus handles them, because on
-    /// trusted connections sd-bus lets every caller write, and it trusts all connections except
-    /// those to the system bus. `decide` returns false to leave a call to sd-bus; otherwise it must
-    /// call `done` once, possibly later.
+    /// Registers a function for property writes. The function runs before sd-bus handles the write,
+    /// because on trusted connections sd-bus lets every caller write, and sd-bus trusts all
+    /// connections except connections to the system bus. `decide` returns false to leave a call to
+    /// sd-bus; otherwise it must call `done` once, possibly later.
     using WriteDone = std::function<void(const Status&)>;
     void on_write(std::function<bool(const PropertyWrite&, WriteDone done)> decide) {
         decide_write_ = std::move(decide);
@@ -208,7 +211,7 @@ private:
     void lose(const std::string& reason);
 
     std::unique_ptr<sdbus::IConnection> bus_;
-    sd_bus* raw_;  ///< owned by bus_
+    sd_bus* raw_;  ///< the sd-bus connection, owned by bus_
     EventLoop& loop_;
     std::function<void(const std::string&)> lost_ = {};
     std::function<Status(const std::string&)> admit_ = {};
@@ -218,7 +221,7 @@ private:
     std::function<void()> turn_ = {};
     bool was_congested_ = false;
     bool has_read_ = false;
-    bool is_stepping_ = false;  ///< step() is running, and will call update() at its end
+    bool is_stepping_ = false;  ///< whether step() is running, which calls update() at its end
     std::size_t call_size_ = 0;
     Refusals refusals_;
     /// A duplicate of the bus connection's socket. sd-bus closes its own descriptor when the
@@ -227,7 +230,7 @@ private:
     EventHandle ready_ = {};
     std::uint32_t watched_ = 0;  ///< events that ready_ waits for
     EventHandle due_ = {};
-    std::optional<MonotonicTime> due_at_ = {};  ///< time at which due_ runs; nullopt: at once
+    std::optional<MonotonicTime> due_at_ = {};  ///< time at which due_ runs; nullopt: immediately
     EventHandle loss_ = {};
     std::function<void()> used_ = {};
     EventHandle use_ = {};

@@ -52,7 +52,7 @@ inline void add_object_manager(sdbus::IConnection& connection, const std::string
 /// The events and the time at which a connection must be processed.
 struct PollWish {
     int fd = -1;
-    std::uint32_t events = 0;  ///< as for poll(2)
+    std::uint32_t events = 0;  ///< events as for poll(2)
     /// absolute time; in the past if there is work now
     std::optional<MonotonicTime> deadline = {};
 };
@@ -94,7 +94,7 @@ inline bool allows_questions(sd_bus_message* call) {
     return call != nullptr && sd_bus_message_get_allow_interactive_authorization(call) > 0;
 }
 
-/// A proxy on a connection that is driven elsewhere.
+/// A proxy on a connection whose events are handled elsewhere.
 inline std::unique_ptr<sdbus::IProxy> make_proxy(sdbus::IConnection& connection,
                                                  const std::string& service,
                                                  const std::string& path) {

@@ -30,16 +30,17 @@ std::optional<ErrorCode> error_code(std::string_view name);
 
 namespace gpuprobe::varlink {
 
-/// The largest call: quoting a manifest of 1 MiB needs some more space.
+/// The maximum size of a call. A manifest of 1 MiB needs more space when it is quoted in JSON.
 constexpr Bytes kMaxMessage = mib(2);
-/// The most values in a call. No method needs more; 2 MiB of values would take 80 MiB of memory.
+/// The maximum number of values in a call. No method needs more; 2 MiB of values would take 80 MiB
+/// of memory.
 constexpr std::size_t kMaxValues = 4096;
 
 struct Call {
     std::string method = {};
     Value parameters = Value{Value::Object{}};
-    bool more = false;    ///< the caller accepts several replies
-    bool oneway = false;  ///< the caller does not want a reply
+    bool more = false;    ///< whether the caller accepts several replies
+    bool oneway = false;  ///< whether the caller wants no reply
     /// polkit may ask the caller's user for a password; see take_interactive()
     bool may_be_asked = false;
 };
@@ -47,8 +48,8 @@ struct Call {
 /// The parameter with which a caller allows polkit to ask for a password, as in systemd's services.
 /// Source: systemd, src/shared/bus-polkit.h, VARLINK_DISPATCH_POLKIT_FIELD.
 constexpr const char* kInteractive = "allowInteractiveAuthentication";
-/// Removes that parameter and returns its value. A value that is not a boolean is kept, so that
-/// methods that read their parameters strictly refuse the call.
+/// Removes the parameter kInteractive and returns its value. A value that is not a boolean is kept,
+/// so that methods that read their parameters strictly refuse the call.
 bool take_interactive(Value& parameters);
 
 /// Parses a call. Ignores members that Varlink does not define. The parameters of the result do not
@@ -78,7 +79,7 @@ private:
 
     std::string text_ = {};
     std::size_t start_ = 0;  ///< start of the next message
-    std::size_t known_ = 0;  ///< the text between start_ and this position has no NUL
+    std::size_t known_ = 0;  ///< end of the part after start_ that is known to contain no NUL
 };
 
 /// Writes a reply. `error` is empty if the call succeeded; `document` is a JSON object on one line.
