@@ -61,9 +61,9 @@ Bytes whole_of(const Load& load, const Slot& slot);
 /// Whether the complete load fits into the slots.
 Fit fit_of(const Load& load, const std::vector<Slot>& slots);
 
-/// The largest context, in steps of 256, at which everything fits and a tenth of the memory is
-/// left. The result is at most the context for which the model was trained, if that context is
-/// known. nullopt if not even a context of 256 tokens fits.
+/// The largest context, in steps of 256, at which everything fits even if each size is a tenth
+/// larger than estimated. The result is at most the context for which the model was trained, if
+/// that context is known. nullopt if not even a context of 256 tokens fits.
 std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& slots);
 
 }  // namespace gpuprobe::inline plan

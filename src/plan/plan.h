@@ -48,7 +48,7 @@ constexpr Bytes kDefaultMargin = mib(1024);
 Budget budget_of(const GpuMemory& memory, const HostMemory& host, Bytes margin);
 
 enum class Fit {
-    Fits,   ///< the load fits, and a tenth of the memory is left
+    Fits,   ///< the load fits even if each size is a tenth larger than estimated
     Tight,  ///< the load fits, but the estimate's error may exceed the remaining memory
     No,
     Unknown,  ///< the GPU's memory is not known
