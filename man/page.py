@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a man page of a Markdown file, with lowdown.
+"""Converts a Markdown file to a man page, with lowdown.
 
 page.py NAME.SECTION.md OUTPUT VERBS BUILD
 
-The first line of the source is "name - what it is". A line "{docs/FILE.md}" stands for that page of the
-documentation, "{docs/FILE.md: SECTION; SECTION}" for some of its sections, "{dbus/FILE.xml}" for the members of an interface,
-"{generated/FILE.json}" for the members of a document whose schema is in BUILD, the folder of the build, and "{verbs}" for
-VERBS, the output of `gpuprobectl manual`. So nothing is written down twice.
+The first line of the source has the form "NAME - DESCRIPTION". A line in braces includes another text:
+  {docs/FILE.md}                    a page of the documentation
+  {docs/FILE.md: SECTION; SECTION}  some sections of that page
+  {dbus/FILE.xml}                   the members of a D-Bus interface
+  {generated/FILE.json}             the members of a document, from its JSON Schema in the build folder BUILD
+  {verbs}                           the file VERBS, which contains the output of `gpuprobectl manual`
 """
 import json
 import os
@@ -19,12 +21,12 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
-# The man pages with the content of a page of the documentation.
+# The man page that contains each page, or section, of the documentation.
 MANUAL = {"applications": "gpuprobe-applications(5)", "data-files": "gpuprobe-applications(5)", "data-files#manifests": "gpuprobe-variants(5)",
           "applications#a-request-for-a-variant": "gpuprobe-variants(5)", "applications#the-choice-of-a-variant": "gpuprobe-variants(5)",
           "doctor": "gpuprobectl(1)", "facts": "gpuprobe-report(5)", "plan": "gpuprobectl(1)", "reasons": "gpuprobe-reasons(7)"}
 LINK = r"\[([^]]*)\]\((?:\.\./|internals/)*([a-z-]*)(?:\.md)?(#[a-z-]+)?\)"
-# Emphasis that begins within a word, which lowdown is told not to look for because of names_with_underscores.
+# Placeholders for emphasis that begins within a word. lowdown itself must not look for such emphasis, because names contain underscores.
 ITALIC, ROMAN = "\ue000", "\ue001"
 
 
@@ -33,7 +35,7 @@ def manual_of(page, section=""):
 
 
 def without_links(text):
-    """A link in brackets becomes the man page with that content, or nothing; any other link becomes its words."""
+    """Replaces a link in parentheses by the name of the man page with that content, or removes the link. Replaces any other link by its text."""
     def in_brackets(link):
         manual = manual_of(link[2], link[3] or "") if link[2] else ""
         return f" ({manual})" if manual else ""
@@ -42,7 +44,7 @@ def without_links(text):
 
 
 def without_paths(text):
-    """Names of the documentation's pages, in texts that are no Markdown, become names of man pages."""
+    """Replaces names of documentation pages by names of man pages, in texts that are not Markdown."""
     name = r"docs/(?:internals/)?([a-z-]+)\.md(#[a-z-]+)?"
 
     def manual(found):
@@ -52,13 +54,13 @@ def without_paths(text):
 
 
 def sections_of(text, wanted):
-    """The named sections of a page, in that order."""
+    """The sections with the titles in `wanted`, in that order."""
     parts = dict(part.split("\n", 1) for part in re.split(r"(?m)^## ", text)[1:])
     return "".join(f"## {title}\n{parts[title]}" for title in wanted)
 
 
 def documentation(path, wanted=()):
-    """The page without its title, or some of its sections; sections are one level up."""
+    """A page without its title, or only some of its sections. Each heading is moved up by one level."""
     text = re.sub(r"\A# .*\n", "", path.read_text(encoding="utf-8"))
     text = sections_of(text, wanted) if wanted else text
     text = re.sub(r"^#(#+ )", r"\1", text, flags=re.M)
@@ -70,7 +72,7 @@ def listing(text):
 
 
 def remark(text):
-    """What stands in a comment, without its indentation."""
+    """The text of a comment, without its indentation."""
     lines = text.strip("\n").splitlines()
     depths = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
     depth = min(depths, default=0)
@@ -157,7 +159,7 @@ def date():
 
 
 def breakable(table):
-    """A name in a table gets no hyphen; a long one, or a path, may go on in a second line, behind an underscore or a slash."""
+    """Prevents hyphenation of names in a table. Allows a line break after an underscore or a slash in a long name or a path."""
     def name(found):
         text = re.sub("([_/])", r"\1\\:", found[2]) if len(found[2]) >= 16 else found[2]
         return f"{found[1]}\\%{text}"
@@ -167,15 +169,15 @@ def breakable(table):
 
 
 def tidy(roff):
-    """lowdown's fixed-width font is one that not every formatter knows, it opens paragraphs twice, writes
-    lists of terms for groff alone, and does not say on the first line that there are tables."""
+    """Corrects the output of lowdown: lowdown uses a fixed-width font that some formatters lack, begins some paragraphs twice, writes
+    lists of terms only for groff, and does not mark on the first line that the page contains tables."""
     roff = roff.replace("\\fC", "\\fB").replace(ITALIC, "\\fI").replace(ROMAN, "\\fR")
-    # Of four columns the first two are as wide as their words, and the others share the rest.
+    # In a table with four columns, the first two columns are as wide as their contents, and the other two share the remaining width.
     roff = roff.replace("expand allbox;\nlb lb lb lb\nl l l l.", "allbox;\nlb lb lb lb\nl l lx lx.")
     term = r'^\.[LP]P\n(.+)\n\.if n \\\n\.sp -1v\n\.if t \\\n\.sp -0\.25v\n\.IP "" 5n\n'
     roff = re.sub(term, r".TP 5n" + "\n" + r"\1" + "\n", roff, flags=re.M)
     roff = re.sub(r"^\.(S[HS])\n(.*)\n(?:\.[LP]P\n)?", r'.\1 "\2"' + "\n", roff, flags=re.M)
-    roff = re.sub(r"^(\.TH .*)$", r"\1" + "\n.ad l", roff, count=1, flags=re.M)  # columns are narrow
+    roff = re.sub(r"^(\.TH .*)$", r"\1" + "\n.ad l", roff, count=1, flags=re.M)  # no justified text, because columns are narrow
     roff = re.sub(r"^\.TS\n.*?^\.TE\n", breakable, roff, flags=re.M | re.S)
     return ("'\\\" t\n" if ".TS\n" in roff else "") + roff
 
