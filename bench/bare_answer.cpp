@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Sends a constant answer of the same shape as SelectBackend's answer for a machine with one GPU.
-/// A call of this program therefore measures the time that sd-bus and the bus need. bench/run
+/// The time of a call to this program is therefore the time that sd-bus and the bus need. bench/run
 /// starts this program on a separate bus, DBUS_BENCH_ADDRESS, as a second reference: the answer to
 /// Peer.Ping, the first reference, is empty.
 #include <cstdint>

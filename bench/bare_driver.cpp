@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads one driver, initializes the driver, counts the devices and exits. The time of this program
-// is the reference for a cold query of all APIs.
+// Loads one driver, initializes it, counts its devices and exits. The time that this program needs
+// is the reference for probing all APIs without a cache.
 //
-// Usage: bench_bare_driver cuda|nvml|vulkan|opencl [VARIABLE=VALUE…]    exit status 1: the library
-// is missing
+// Usage: bench_bare_driver cuda|nvml|vulkan|opencl [VARIABLE=VALUE…]
+// The exit status is 1 if the library of the driver is missing.
 //
 // Sources: CUDA Driver API reference, cuInit and cuDeviceGetCount; NVML API reference, nvmlInit_v2;
 // Vulkan 1.3 specification, vkCreateInstance and vkEnumeratePhysicalDevices; OpenCL 3.0 API

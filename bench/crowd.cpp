@@ -2,7 +2,7 @@
 /// Runs many clients of the daemon's socket, GPUPROBE_SOCKET. Each client sends its next call as
 /// soon as it has an answer. Prints the median and the 99th percentile of the latency in seconds.
 ///
-/// Usage: bench_crowd CLIENTS QUESTIONS
+/// Usage: bench_crowd CLIENTS CALLS
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -16,8 +16,8 @@ CALL = ["org.gpuprobe.GpuProbe1", "/org/gpuprobe/GpuProbe1", "org.gpuprobe.GpuPr
 
 @contextlib.contextmanager
 def undisturbed():
-    """Gives real-time priority to programs that are started in this context, so that other programs do not delay them. Without
-    the permission to do this, prints a warning."""
+    """Gives real-time priority to programs that are started in this context, so that other programs do not delay them. Prints a
+    warning if this process has no permission to set the priority."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     except PermissionError:

@@ -44,12 +44,12 @@ def options(binaries, folder, address, count):
     with daemon(binaries, address, *given), gpuprobe.Client(socket_beside(address), daemon_only=True) as client:
         report = client.describe()
         if report["source"] != "cache" or len(report["gpus"]) < count:  # the report also contains this machine's own GPUs
-            raise RuntimeError(f"{len(report['gpus'])} GPUs of {count}, from {report['source']}: can workers read {SOURCE}? /tmp they can't")
+            raise RuntimeError(f"{len(report['gpus'])} GPUs of {count}, from {report['source']}: can workers read {SOURCE}? They cannot read /tmp")
     return given
 
 
 def use(address):
-    """Calls each method once."""
+    """Calls the methods of the daemon, once for each application and GPU."""
     with gpuprobe.Client(socket_beside(address), daemon_only=True) as client:
         gpus = [gpu["id"] for gpu in client.gpus()["gpus"]]
         for application in client.call("ListApplications")["applications"]:
