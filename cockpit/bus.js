@@ -10,7 +10,7 @@ const PROPERTIES = "org.freedesktop.DBus.Properties";
 
 let client = null;
 
-/** A value without the variants around it and inside: {t: "s", v: "x"} is "x". */
+/** A value without the variants that surround it or that it contains: {t: "s", v: "x"} becomes "x". */
 export function plain(value) {
     if (Array.isArray(value))
         return value.map(plain);
@@ -21,7 +21,7 @@ export function plain(value) {
     return Object.fromEntries(Object.entries(value).map(([key, content]) => [key, plain(content)]));
 }
 
-/** Whether the error means that the daemon does not answer, instead of an error from the daemon. */
+/** Whether an error means that the daemon does not answer; false if the daemon itself returned the error. */
 export function isAbsence(error) {
     return ["not-found", "disconnected", "terminated", "access-denied", "no-cockpit"].includes(error.problem) ||
         /\.(ServiceUnknown|NameHasNoOwner|NoReply|Disconnected|TimedOut)$|\.Spawn\.|systemd1\.(NoSuchUnit|UnitMasked|ShuttingDown)/

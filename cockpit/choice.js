@@ -156,7 +156,7 @@ class Question {
         this.asked = 0;
     }
 
-    /** `machine`: {gpus: [{id, name}], ids: by object path}; undefined if the machine has not changed. */
+    /** `machine`: {gpus: [{id, name}], ids}, where `ids` maps object paths to ids; undefined if the machine has not changed. */
     async refresh(machine) {
         if (machine)
             this.machine = machine;

@@ -19,7 +19,7 @@ const MAX_VALUE = 16 * 1024;
 /** Maximum size of the reduced header, in bytes. */
 const MAX_REDUCED = 16 * 1024 * 1024;
 const MAX_PARTS = 512;
-/** The distance between the tensors of two parts in a joined header; no part can be larger. */
+/** The distance between the tensors of consecutive parts in a joined header. No part of a model can be larger. */
 const PART_STRIDE = 2n ** 44n;
 
 const CHUNK = 1024 * 1024;
@@ -152,8 +152,8 @@ class Writer {
 }
 
 /**
- * Reads a list: the bytes of its type, count and items if the items are few and of one width; otherwise skips the items
- * and returns null.
+ * Reads a list. Returns the bytes of its type, count and items if the list is short and all items have the same width;
+ * otherwise skips the items and returns null.
  */
 async function list(cursor) {
     const type = await cursor.u32();
@@ -210,7 +210,7 @@ async function magic(cursor) {
     return version;
 }
 
-/** The kept values, as [{key, type, bytes}], and the number of the part and the number of parts of a split model. */
+/** The kept values, as [{key, type, bytes}]. For a split model, also the number of this part and the total number of parts. */
 async function values(cursor, count) {
     const kept = [];
     const split = { no: 0, count: 1 };
@@ -227,7 +227,7 @@ async function values(cursor, count) {
     return { kept, split };
 }
 
-/** All tensors as in the header, and the largest offset of a tensor from the end of the header. */
+/** All tensors, as described in the header, and the largest offset of a tensor from the end of the header. */
 async function tensors(cursor, count) {
     const infos = [];
     let last = 0n;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Light or dark, as Cockpit's own pages: the choice in its menu or, if there is none, the browser's preference. Runs
-// before the page is drawn. The shell keeps the choice in localStorage, so the storage event follows changes; the
-// event "cockpit-style" reports changes to pages that do not receive the storage event.
+// Makes the page light or dark, like Cockpit's own pages: according to the choice in Cockpit's menu or, without a choice,
+// to the browser's preference. This script runs before the page is drawn. Cockpit stores the choice in localStorage, so
+// the storage event reports changes; the event "cockpit-style" reports them to pages that do not receive that event.
 // Sources: cockpit 287.1, pkg/lib/cockpit-dark-theme.js ("shell:style", "cockpit-style"); cockpit 337 has PatternFly 6.
 (function () {
     const preference = window.matchMedia("(prefers-color-scheme: dark)");
@@ -12,7 +12,7 @@
         document.documentElement.classList.toggle("dark", isDark);
     }
 
-    /** Corners are round if they are in the shell around the page. A page without a shell is its own parent. */
+    /** Uses round corners if the shell around the page uses them. Without a shell, the page is its own parent. */
     function hasRoundCorners() {
         const shell = window.getComputedStyle(window.parent.document.documentElement);
         return shell.getPropertyValue("--pf-t--global--border--radius--large") !== "";

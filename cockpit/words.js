@@ -73,14 +73,14 @@ export function label(name) {
     return Object.hasOwn(LABELS, name) ? LABELS[name] : name;
 }
 
-/** Reasons that say "this is for other hardware", not "something is wrong" (docs/reasons.md). */
+/** Reasons which mean that a candidate is for other hardware, not that something is wrong (docs/reasons.md). */
 const FOR_OTHERS = ["vendor-mismatch", "not-in-profile-for-vendor", "arch-not-in-build", "platform-not-in-profile",
     "mig-without-graphics", "display-only", "software-rasterizer"];
 
 /** Reasons why the state of a backend is unknown. They do not matter if the backend is for other hardware. */
 const OPEN = ["requirement-unknown", "unknown-not-chosen"];
 
-/** Whether reasons, of the report or of the bus, only say that this is for other hardware. */
+/** Whether these reasons, from the report or from the bus, only mean that a candidate is for other hardware. */
 export function doesNotApply(reasons) {
     const codes = (reasons ?? []).map(reason => reason.code ?? reason.Code);
     // Without a GPU, other missing requirements do not matter.
@@ -111,7 +111,7 @@ export function settings(variables) {
         .map(([name, value]) => `${name}=${SAFE.test(value) ? value : `'${value.replace(/['\\]/g, quote => QUOTED[quote])}'`}`);
 }
 
-/** The sentences of findings. The key is the id of the finding, which is the code of a reason, and a device. */
+/** The sentences of findings. Each key consists of the id of a finding, which is also the code of a reason, and the id of a device. */
 const sentences = new Map();
 
 /** Stores the sentences of findings, because the reasons in the report have only a code. */
