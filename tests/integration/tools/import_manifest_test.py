@@ -116,7 +116,7 @@ class ImportUnsloth(ImportCase):
         manifest, skipped = unsloth.convert(LIST, HASHES)
         self.assertEqual(json_pretty(manifest), golden("unsloth"))
         self.assertEqual(skipped, ["app-win.zip: of another kind: windows-cuda",
-                                   "app-odd.tar.gz: does not say what it needs",
+                                   "app-odd.tar.gz: has no known requirements",
                                    "app-unhashed.tar.gz: no SHA-256"])
 
     def skipped_with(self, old, new):
@@ -124,13 +124,13 @@ class ImportUnsloth(ImportCase):
         return unsloth.convert(LIST.replace(old, new), HASHES)[1][0]
 
     def test_leaves_out_what_it_cannot_read(self):
-        unclear = "app-cuda13-newer.tar.gz: does not say what it needs"
+        unclear = "app-cuda13-newer.tar.gz: has no known requirements"
         for line in (b'"cuda"', b'"cuda100"', b'"cuda+3"', b'"rocm"', b"null"):
             self.assertEqual(self.skipped_with(b'"cuda13"', line), unclear)
         for capability in (b'"1"', b'"1200"', b'"x20"', '"８6"'.encode()):
             self.assertEqual(self.skipped_with(b'"120"', capability), unclear)
         self.assertEqual(self.skipped_with(b'"cuda12-newer"', b'"cuda12-older"'),
-                         "app-cuda12-newer.tar.gz: a second one of that profile")
+                         "app-cuda12-newer.tar.gz: another file has the same profile")
 
     def test_refuses_with_the_place(self):
         start = b'{"repo":"r","release_tag":"t","artifacts":'
@@ -179,7 +179,7 @@ class ImportLocalai(ImportCase):
         manifest, skipped = localai.convert(INDEX, "llama-cpp")
         self.assertEqual(json_pretty(manifest), golden("localai"))
         self.assertEqual(skipped, ["intel: no backend with uri: gone-llama-cpp",
-                                   "metal: stands for no GPU known on Linux",
+                                   "metal: means no GPU that is known on Linux",
                                    "nvidia-cuda-12: a build for processors: quay.io/x:latest-cpu-llama-cpp",
                                    "vulkan: not an OCI reference: https://example.org/vulkan"])
 

@@ -124,8 +124,9 @@ class ByRelease(RefreshCase):
         self.assertEqual((document["manifest"]["version"], document["source"]["url"]), ("b2", "https://github.com/o/n/releases/tag/b2"))
         self.assertEqual((document["manifest"]["issued"], document["manifest"]["expires"]), ("2026-11-22T00:00:00Z", "2027-05-22T00:00:00Z"))
         self.assertIn('+    "version": "b2"', difference)
-        self.assertEqual(remarks, ["refresh: app: linux-x86_64/gone is left out: app-b2-ubuntu-vulkan.tar.gz is not in release b2, or has no digest there",
-                                   "refresh: app: app-b2-ubuntu-new.tar.gz is new; what it needs is not known, so it is not taken"])
+        self.assertEqual(remarks, ["refresh: app: linux-x86_64/gone is left out: app-b2-ubuntu-vulkan.tar.gz is not in release b2, "
+                                   "or has no digest in the release",
+                                   "refresh: app: app-b2-ubuntu-new.tar.gz is new and was not added, because its requirements are unknown"])
 
     def test_leaves_what_it_needs_and_other_releases_as_they_are(self):
         self.listed("github/o+n.json", {"tag_name": "b2", "assets": self.release})
@@ -174,8 +175,8 @@ class ByWheels(RefreshCase):
         versions = {name: variant.get("version") for name, variant in self.variants(document).items()}
         self.assertEqual(versions, {"cu9": None, "cu8": "2.11", "cu7": None})
         self.assertEqual(sorted(self.variants(document, "linux-aarch64")), ["cu9"])
-        self.assertEqual(remarks, ["refresh: torch: linux-aarch64/cu8 is left out: cu8 has no wheel for it",
-                                   "refresh: torch: index cu10 is new; what its wheels have kernels for is not known, so it is not taken"])
+        self.assertEqual(remarks, ["refresh: torch: linux-aarch64/cu8 is left out: cu8 has no wheel for this platform",
+                                   "refresh: torch: index cu10 is new and was not added, because the kernels in its wheels are unknown"])
 
     def test_reads_html_and_json(self):
         for text in (links(wheel("2.10.0+a"), wheel("2.9.0")), json.dumps({"files": [{"filename": wheel("2.10.0")}]})):
@@ -207,7 +208,7 @@ class ByProject(RefreshCase):
         self.assertEqual(self.variants(document)["other"]["requires"]["host"], {"glibc_min": "2.17"})
         self.assertEqual(sorted(self.variants(document, "linux-aarch64")), ["cpu"])
         self.assertEqual(remarks, ["refresh: app: linux-x86_64/gpu: glibc 2.28 instead of 2.17",
-                                   "refresh: app: linux-aarch64/gpu is left out: App_Name 1.5.0 has no wheel for it"])
+                                   "refresh: app: linux-aarch64/gpu is left out: App_Name 1.5.0 has no wheel for this platform"])
 
     def test_what_can_be_built_is_there_for_all(self):
         self.listed("pypi/app-name.json", self.project("app_name-1.5.0.tar.gz"))
@@ -252,7 +253,7 @@ class ByGallery(RefreshCase):
         self.assertEqual({name: variant["artifact"]["ref"] for name, variant in self.variants(document).items()},
                          {"default": "quay.io/x:new-cpu-llama-cpp", "nvidia-cuda-12": "quay.io/x:new-gpu-nvidia-cuda-12-llama-cpp"})
         self.assertEqual(remarks, ["refresh: localai: linux-x86_64/vulkan is left out: the gallery has no image for this capability",
-                                   "refresh: localai: capability amd is new, or another's image; it is not taken"])
+                                   "refresh: localai: capability amd is new, or has the image of another capability; it was not added"])
 
 
 class ByPresets(RefreshCase):
@@ -303,14 +304,15 @@ class ByPresets(RefreshCase):
     def test_leaves_gpus_of_different_drivers_to_a_person(self):
         variants, remarks = self.renewed(old={"inherits": "old_base", "cacheVariables": {"CMAKE_CUDA_ARCHITECTURES": "50-virtual;70;75"}})
         self.assertEqual(variants["cuda_v12"], self.variants(self.document)["cuda_v12"])
-        self.assertEqual(remarks, ["refresh: ollama: linux-x86_64/cuda_v12: the preset has sass 7.0 7.5, ptx 5.0; it is not taken, as the "
-                                   "document's GPUs need different drivers"])
+        self.assertEqual(remarks, ["refresh: ollama: linux-x86_64/cuda_v12: the preset has sass 7.0 7.5, ptx 5.0; not updated, because "
+                                   "the GPUs in the data file need different drivers"])
 
     def test_names_folders_that_are_gone_or_new(self):
         variants, remarks = self.renewed(vulkan=None, new={"cacheVariables": {"OLLAMA_RUNNER_DIR": "sycl"}})
         self.assertEqual(sorted(variants), ["cpu", "cuda_v12", "cuda_v13", "rocm"])
-        self.assertEqual(remarks, ["refresh: ollama: linux-x86_64/vulkan is left out: no preset for Linux makes vulkan",
-                                   "refresh: ollama: folder sycl is new; what it needs beside its kernels is not known, so it is not taken"])
+        self.assertEqual(remarks, ["refresh: ollama: linux-x86_64/vulkan is left out: no preset for Linux builds vulkan",
+                                   "refresh: ollama: folder sycl is new and was not added, because its requirements, "
+                                   "except its kernels, are unknown"])
 
     def test_the_first_that_is_inherited_wins(self):
         rows = self.presets(one={"cacheVariables": {"OLLAMA_RUNNER_DIR": "a", "AMDGPU_TARGETS": "gfx1"}},
@@ -340,7 +342,7 @@ class ByPresets(RefreshCase):
         document, remarks, _ = self.written("ollama")
         self.assertEqual(sorted(self.variants(document)), ["cpu", "cuda_v12", "cuda_v13", "vulkan"])
         self.assertEqual(remarks, ["refresh: ollama: linux-x86_64/rocm is left out: o-amd64-rocm.tar.zst is not in release v1.1, or has no "
-                                   "digest there"])
+                                   "digest in the release"])
 
 
 class Refusals(RefreshCase):

@@ -114,7 +114,7 @@ def unfit(key, ref):
 def place(key, backend, references, platforms):
     """Adds the image to the variants. Returns the reason if the image can't be a variant, or None."""
     if key not in CAPABILITIES:
-        return "stands for no GPU known on Linux"
+        return "means no GPU that is known on Linux"
     if backend not in references:
         return f"no backend with uri: {backend}"
     ref = references[backend].removeprefix("oci://")

@@ -87,7 +87,7 @@ def renew_by_release(renewal, repository, release):
         missing = [lacking for file, asset in files if (lacking := renew_file(file, asset, release, old))]
         known += [asset.replace(old, release.tag) for _, asset in files]
         if missing:
-            renewal.leave_out(platform, name, f"{missing[0]} is not in release {release.tag}, or has no digest there")
+            renewal.leave_out(platform, name, f"{missing[0]} is not in release {release.tag}, or has no digest in the release")
     if known:
         renewal.was_read = True
         renewal.now["version"] = release.tag
@@ -106,7 +106,7 @@ def renew_archives(renewal, release):
             continue
         renewal.was_read = True
         if archive not in release.assets:
-            renewal.leave_out(platform, name, f"{archive} is not in release {release.tag}, or has no digest there")
+            renewal.leave_out(platform, name, f"{archive} is not in release {release.tag}, or has no digest in the release")
     if renewal.was_read:
         renewal.now["version"] = release.tag.removeprefix("v")
         source = renewal.document["source"]
@@ -118,7 +118,7 @@ def note_new_assets(renewal, release, known):
     start = os.path.commonprefix([name for name in known if name.startswith(known[0].split("-")[0])])
     for name in sorted(set(release.assets) - set(known)):
         if name.startswith(start):
-            renewal.remark(f"{name} is new; what it needs is not known, so it is not taken")
+            renewal.remark(f"{name} is new and was not added, because its requirements are unknown")
 
 
 # PyTorch --------------------------------------------------------------------------------------------------------------
@@ -140,13 +140,13 @@ def renew_by_wheels(renewal, lists):
         renewal.was_read = True
         there = lists[index].get(architecture_of(platform))
         if there is None:
-            renewal.leave_out(platform, name, f"{index} has no wheel for it")
+            renewal.leave_out(platform, name, f"{index} has no wheel for this platform")
         elif renewal.name == "torch":
             note_age(variant, there, newest)
     if renewal.name == "torch" and newest:
         renewal.now["version"] = dotted(newest)
         for index in sorted(set(lists) - known):
-            renewal.remark(f"index {index} is new; what its wheels have kernels for is not known, so it is not taken")
+            renewal.remark(f"index {index} is new and was not added, because the kernels in its wheels are unknown")
 
 
 def note_age(variant, there, newest):
@@ -179,7 +179,7 @@ def renew_by_project(renewal, project):
         if architecture in project.glibc:
             renew_glibc(renewal, f"{platform}/{name}", host, dotted(project.glibc[architecture]))
         elif not project.is_for_all:
-            renewal.leave_out(platform, name, f"{project.name} {project.version} has no wheel for it")
+            renewal.leave_out(platform, name, f"{project.name} {project.version} has no wheel for this platform")
     if about and "version" in renewal.now and version_of(project.version):
         parts = len(renewal.now["version"].split("."))
         renewal.now["version"] = dotted(version_of(project.version), max(parts, 2))
@@ -205,7 +205,7 @@ def renew_by_gallery(renewal, gallery):
             renewal.leave_out(platform, name, "the gallery has no image for this capability")
     known = {name for _, name, _ in renewal.variants()}
     for key in sorted(set(images) - known):
-        renewal.remark(f"capability {key} is new, or another's image; it is not taken")
+        renewal.remark(f"capability {key} is new, or has the image of another capability; it was not added")
     for each in skipped:
         renewal.remark(f"of the gallery, {each}")
 
@@ -222,11 +222,11 @@ def renew_by_presets(renewal, folders):
         renewal.was_read = True
         known.add(folder)
         if folder not in folders:
-            renewal.leave_out(platform, name, f"no preset for Linux makes {folder}")
+            renewal.leave_out(platform, name, f"no preset for Linux builds {folder}")
         else:
             renew_code(renewal, f"{platform}/{name}", variant["requires"]["device"], folders[folder])
     for folder in sorted(set(folders) - known):
-        renewal.remark(f"folder {folder} is new; what it needs beside its kernels is not known, so it is not taken")
+        renewal.remark(f"folder {folder} is new and was not added, because its requirements, except its kernels, are unknown")
 
 
 def renew_code(renewal, place, device, code):
@@ -237,7 +237,7 @@ def renew_code(renewal, place, device, code):
     if there == {key: set(words) for key, words in vars(code).items()}:
         return
     if len(alternatives) > 1:
-        renewal.remark(f"{place}: the preset has {told(code)}; it is not taken, as the document's GPUs need different drivers")
+        renewal.remark(f"{place}: the preset has {told(code)}; not updated, because the GPUs in the data file need different drivers")
         return
     renewal.remark(f"{place}: {told(code)} now")
     put(device, "gfx", code.gfx)

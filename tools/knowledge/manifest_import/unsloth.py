@@ -96,11 +96,11 @@ def place(artifact, hashes, platforms):
     platform, variant_of = KINDS[artifact.kind]
     variant = variant_of(artifact)
     if not variant:
-        return "does not say what it needs"
+        return "has no known requirements"
     variants = platforms.setdefault(platform, {"variants": {}})["variants"]
     name = artifact.asset if artifact.profile is None else artifact.profile
     if name in variants:
-        return "a second one of that profile"
+        return "another file has the same profile"
     variants[name] = {**variant, "artifact": file_of(artifact, hashes)}
     return None
 
