@@ -54,7 +54,7 @@ def comment(about, indent=""):
 
 
 def aligned(rows):
-    """The cells of each row, padded as gofmt pads them. A row with a comment ends a column."""
+    """The cells of each row, padded as gofmt pads them. A row with a comment starts a new group of columns."""
     lines, group = [], []
 
     def flush():
@@ -91,8 +91,8 @@ def record(name, members, about="", is_input=False):
 def words(definition):
     name = go_name(definition["name"])
     rows = [(definition["about_words"][word], (f"{name}{go_name(word.replace('-', '_'))}", name, f'= "{word}"')) for word in definition["words"]]
-    about = f"{definition['about']} Newer versions may add words.".strip()
-    return ["", *comment(about), f"type {name} string", "", f"// The words of {name}.", "const (", *aligned(rows), ")"]
+    about = f"{definition['about']} Newer versions may add values.".strip()
+    return ["", *comment(about), f"type {name} string", "", f"// The values of {name}.", "const (", *aligned(rows), ")"]
 
 
 def method(each):
@@ -103,7 +103,7 @@ def method(each):
         return [*lines, f"func (c *Client) {name}(ctx context.Context{takes}) *Stream[{answer}] {{",
                 f"\treturn stream[{answer}](ctx, c, \"{each['name']}\", {given})", "}"]
     if each["traits"]["reports_progress"]:
-        return [*lines, "// Calls onProgress with the progress, from 0 to 1; it may be nil. Has no time limit except that of the context.",
+        return [*lines, "// If onProgress is not nil, calls it with the progress, from 0 to 1. Only the context limits the time of the call.",
                 f"func (c *Client) {name}(ctx context.Context{takes}, onProgress func(float64)) (*{answer}, error) {{",
                 f"\treturn withProgress[{answer}](ctx, c, \"{each['name']}\", {given}, onProgress)", "}"]
     return [*lines, f"func (c *Client) {name}(ctx context.Context{takes}) (*{answer}, error) {{",

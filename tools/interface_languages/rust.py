@@ -79,7 +79,7 @@ def method(each):
     if each["traits"]["subscribes"]:
         return [*lines, f"    pub fn {name}(&self{takes}) -> Result<Stream<{answer}>> {{", f'        self.stream("{wire}", {given})', "    }"]
     if each["traits"]["reports_progress"]:
-        return [*lines, "    /// Calls `on_progress` with the progress, from 0 to 1. Has no time limit.",
+        return [*lines, "    /// Calls `on_progress` with the progress, from 0 to 1. The call has no time limit.",
                 f"    pub fn {name}(&self{takes}, on_progress: impl FnMut(f64)) -> Result<{answer}> {{",
                 f'        self.with_progress("{wire}", {given}, on_progress)', "    }"]
     return [*lines, f"    pub fn {name}(&self{takes}) -> Result<{answer}> {{", f'        self.call("{wire}", {given})', "    }"]

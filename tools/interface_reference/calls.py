@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a call of a method for each interface: as a command, as a message, and in the languages of the clients."""
+"""Writes an example call of a method for each interface: as a command, as a message, and in the languages of the clients."""
 import json
 import re
 import shlex

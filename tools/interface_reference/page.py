@@ -6,28 +6,28 @@ import re
 from . import calls
 
 MARK = "<!-- Made by tools/interface-files --write reference: change src/calls or docs/reference-examples.json instead. -->"
-# The maximum number of lines, and of characters in a line, that the page shows of an answer.
+# The page shows at most this number of lines of an answer, and this number of characters of each line.
 LINES, WIDTH = 12, 120
 # Members whose values change from call to call, or with each new data file.
 OF_THE_MOMENT = re.compile(r"generation|\w+_usec|set_by_uid")
 OF_THE_DATA = ("version", "manifest_sha256", "rules")
 
-KEEPING = {"never": "no", "until-report": "until the report changes", "a-second": "for a second, by the same caller"}
+KEEPING = {"never": "no", "until-report": "until the report changes", "a-second": "for a second, for the same caller"}
 ERRORS = {
     "NoMatch": "the request is valid, but nothing on this machine satisfies it",
-    "InvalidRequest": "a key or value of the request is unknown, has the wrong type or contradicts another one",
+    "InvalidRequest": "a key or value of the request is unknown, has the wrong type, or contradicts another key or value",
     "InvalidParameter": "a parameter is unknown or has the wrong type; on D-Bus this is `InvalidRequest`",
     "UnknownApplication": "no application has this name",
     "NotFound": "no application with variants has this name",
     "NoSuchGpu": "no GPU or partition has this id",
-    "MalformedManifest": "the text of the manifest does not follow its format",
-    "TooLarge": "a document or a message is over its limit",
+    "MalformedManifest": "the manifest does not have the required format",
+    "TooLarge": "a document or a message is larger than allowed",
     "WouldWake": "the call would have to wake a sleeping GPU, and `allow_wake` is not set",
-    "NotAuthorized": "the caller has no permission for this ([Security](security.md))",
-    "TooManyRequests": "the caller is over one of its limits ([Security](security.md))",
+    "NotAuthorized": "the caller has no permission to make this call ([Security](security.md))",
+    "TooManyRequests": "the caller has reached one of its limits ([Security](security.md))",
     "Failed": "a file could not be written",
     "Cancelled": "the daemon ended before the answer was complete",
-    "MethodNotFound": "the daemon has no method of this name, because it is older than its caller",
+    "MethodNotFound": "the daemon is older than the caller and does not have this method",
     "ExpectedMore": "the method has several answers, but the call did not set `more`",
 }
 # Exit statuses of gpuprobectl by error. Other errors have the status 1.
@@ -187,19 +187,19 @@ def facts_of(method):
     yield "[Errors](#errors)", codes_of(errors_of(method)) or "the errors of every method"
     yield "Permission", permission(traits)
     if traits["is_costly"] or traits["waits"]:
-        yield "Limit", "counts as a [costly call](security.md)" if traits["is_costly"] else "waits for a [reading of free memory](security.md)"
-    yield "May be kept", KEEPING[traits["keeping"]]
+        yield "Limit", "counts as a [costly call](security.md)" if traits["is_costly"] else "waits until the [free memory is read](security.md)"
+    yield "Cached", KEEPING[traits["keeping"]]
     if method["bus"]:
         yield "D-Bus", ", ".join(bus_form(form) for form in method["bus"])
-    for key, meaning in (("optional", "Left out on D-Bus if empty"), ("explained", "Only with `explain` on D-Bus")):
+    for key, meaning in (("optional", "On D-Bus, left out if empty"), ("explained", "On D-Bus, only with `explain`")):
         if members := [member for form in method["bus"] for member in form[key].split()]:
             yield meaning, codes_of(members)
 
 
 def codes_cell(codes):
-    """Codes for a cell of a table. The text must be in one line and must not end the cell."""
+    """Codes as the text of a table cell, which must be on one line and must not contain a character that ends the cell."""
     if any("|" in code or "`" in code for code in codes):
-        raise ValueError(f"an example that a table cannot hold: {codes}")
+        raise ValueError(f"an example that contains | or `, which a table cell cannot contain: {codes}")
     return "<br>".join(f"`{code}`" for code in codes)
 
 
@@ -226,17 +226,17 @@ def errors_table(codes, exceptions):
 
 
 def reference(description, examples, codes, exceptions):
-    """The part of the page after its mark."""
+    """The generated part of the page, which follows the mark."""
     methods = {method["name"]: method for method in description.methods}
     if list(methods) != list(examples):
         raise ValueError(f"docs/reference-examples.json needs an example for each method, in this order: {', '.join(methods)}")
     lines = [MARK, "", *errors_table(codes, exceptions), "", "## Methods", "",
-             "*May be kept* states for how long the daemon may send the same answer again.", ""]
+             "*Cached* states how long the daemon may return the same answer to later calls.", ""]
     lines += [f"- [{name}](#{anchor(name)}): {first_sentence(method['about'])}" for name, method in methods.items()] + [""]
     for name, method in methods.items():
         lines += method_section(method, examples[name])
-    lines += ["## Types", "", "\"or null\" means that a value may be unknown, and in a request that it may be left out. Sizes are in bytes, instants",
-              "and durations in microseconds.", ""]
+    lines += ["## Types", "", "\"or null\" means that a value in an answer may be unknown, and that a value in a request may be left out. Sizes are",
+              "in bytes; instants and durations are in microseconds.", ""]
     for name, described in sorted(description.of_page().items()):
         lines += definition(name, described)
     return "\n".join(lines)
