@@ -203,7 +203,8 @@ std::string type_of(const FactInfo& row) {
 
 std::string table_of(const std::vector<const FactInfo*>& rows, std::string_view last_column) {
     const auto cell = [&](const FactInfo& row) {
-        return last_column == "told by" ? comma_separated(row.apis, "") : std::string{row.source};
+        return last_column == "reported by" ? comma_separated(row.apis, "")
+                                            : std::string{row.source};
     };
     const bool is_wide =
         std::ranges::any_of(rows, [&](const FactInfo* row) { return !cell(*row).empty(); });
@@ -234,7 +235,8 @@ std::string tables_of_all_devices() {
                     "source");
 }
 
-/// The keys of the facts with that specificity; those of the moment with their members.
+/// The keys of the facts with that specificity. Keys of which only some members change from moment
+/// to moment are followed by these members.
 std::string keys_with(FactSpecificity specificity) {
     std::vector<std::string> keys;
     for (const auto& row : kFactTable) {
@@ -255,12 +257,12 @@ std::string keys_with(FactSpecificity specificity) {
 }
 
 std::string table_by_specificity() {
-    return row_of({"what it tells", "keys"}) + row_of({"---", "---"}) +
-           row_of({"which device of its model it is", keys_with(FactSpecificity::Identity)}) +
-           row_of({"the moment", keys_with(FactSpecificity::Moment)});
+    return row_of({"kind of fact", "keys"}) + row_of({"---", "---"}) +
+           row_of({"identifies the individual device", keys_with(FactSpecificity::Identity)}) +
+           row_of({"changes from moment to moment", keys_with(FactSpecificity::Moment)});
 }
 
-/// The table of the section with that heading; "" where the section has none of facts.
+/// The table of facts in the section with that heading; "" if the section has no such table.
 std::string table_under(const std::string& heading) {
     if (heading == "The same in every API")
         return tables_of_all_devices();
@@ -271,7 +273,7 @@ std::string table_under(const std::string& heading) {
                         "source");
     if (heading == "runtime")
         return table_of(rows_where([](const FactInfo& row) { return row.of == FactOf::Runtime; }),
-                        "told by");
+                        "reported by");
     if (heading == "inventory")
         return table_of(rows_where([](const FactInfo& row) { return row.of == FactOf::Hardware; }),
                         "source");
@@ -286,7 +288,7 @@ std::string table_under(const std::string& heading) {
 }
 
 bool starts_a_table(std::string_view line) {
-    return line.starts_with("| key |") || line.starts_with("| what it tells |");
+    return line.starts_with("| key |") || line.starts_with("| kind of fact |");
 }
 
 /// The page with newly generated tables of facts.
