@@ -26,7 +26,7 @@ def commands_of(text):
         while depth:
             word = ARGUMENT.match(text, place)
             if not word:
-                raise Refusal(f"{scrubbed(match[1])}(): it does not end")
+                raise Refusal(f"{scrubbed(match[1])}(): the command does not end")
             place = word.end()
             depth += bool(word[2]) - bool(word[3])
             if depth:

@@ -118,7 +118,7 @@ def renamed(names, value):
     """The words in the terms of the data file. A word without a name is refused, and a word whose name is null is left out."""
     for word in value if isinstance(value, list) else [value]:
         if word not in names:
-            refuse(f"a word that has no name here: {word}")
+            refuse(f"a word that has no entry in `names`: {word}")
     return list(dict.fromkeys(names[word] for word in value if names[word] is not None)) if isinstance(value, list) else names[value]
 
 
@@ -185,7 +185,7 @@ def values_at(document, rule):
     list."""
     found = [(container, key) for path in rule["is"] for container, key in places(document, path)]
     if not found:
-        refuse(f"the document has no {', '.join(rule['is'])}")
+        refuse(f"the data file has no {', '.join(rule['is'])}")
     if rule.get("joined"):
         return [(None, list(dict.fromkeys(word for container, key in found for word in leaves(container[key], -1))))]
     return [((container, key), container[key]) for container, key in found]
@@ -286,8 +286,8 @@ def contained(rule, document, data):
     """Compares the texts of the data file with the cited file. If the file lacks a text, a person has to find the replacement."""
     wanted = rule["expect"] if "expect" in rule else [word for _, value in values_at(document, rule) for word in leaves(value, -1)]
     wanted = [match[match.re.groups and 1] for word in wanted if (match := re.fullmatch(rule.get("only", "(.*)"), word))]
-    missing = lacking(data, wanted or refuse("the document has no such text"))
-    return {"state": "changed", "detail": f"the file has no longer: {missing[0]}"} if missing else {"state": "same"}
+    missing = lacking(data, wanted or refuse("the data file has no such text"))
+    return {"state": "changed", "detail": f"the file no longer contains: {missing[0]}"} if missing else {"state": "same"}
 
 
 def facts_without_rule(table, document):
