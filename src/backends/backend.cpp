@@ -50,7 +50,7 @@ consteval std::string_view word_of(Api api) {
 }
 
 #ifndef GPUPROBE_LEVEL_ZERO
-/// This function is used if the headers of Level Zero were missing at build time (see
+/// Replaces Level Zero's query if the headers of Level Zero were missing at build time (see
 /// CMakeLists.txt).
 Answer query_nothing(const ProbeTarget&, Sink&) {
     return {.outcome = Outcome::Absent, .note = "this build has no support for Level Zero"};

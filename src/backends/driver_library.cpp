@@ -82,7 +82,7 @@ std::optional<Answer> without_library(const ProbeTarget& target) {
     if (library)
         return std::nullopt;
     auto answer = not_loaded(library.error());
-    // The manifest is installed without its library. This is a packaging mistake that the user can
+    // The manifest is installed without its library, which is a packaging mistake that the user can
     // fix.
     if (answer.outcome == Outcome::Absent)
         answer.reasons = {because("driver-missing", {{"driver", target.driver},

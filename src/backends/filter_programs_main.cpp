@@ -51,9 +51,9 @@ constexpr std::array kRefused = {
     SCMP_SYS(mount), SCMP_SYS(umount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
     SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(swapon), SCMP_SYS(swapoff),
     SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at),
-    // Calls that change users, groups or owners of files. They are refused here instead of being
-    // left off the list of known calls, because glibc makes every thread of a process perform the
-    // set*id calls.
+    // Calls that change users, groups or owners of files. The calls are refused here instead of
+    // being left off the list of known calls, because glibc makes every thread of a process perform
+    // the set*id calls.
     SCMP_SYS(setuid), SCMP_SYS(setgid), SCMP_SYS(setreuid), SCMP_SYS(setregid), SCMP_SYS(setresuid),
     SCMP_SYS(setresgid), SCMP_SYS(setgroups), SCMP_SYS(setfsuid), SCMP_SYS(setfsgid),
     SCMP_SYS(capset), SCMP_SYS(chown), SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat),
@@ -69,10 +69,10 @@ constexpr std::array kRefused = {
     SCMP_SYS(clock_settime), SCMP_SYS(clock_adjtime), SCMP_SYS(adjtimex), SCMP_SYS(iopl),
     SCMP_SYS(ioperm), SCMP_SYS(vhangup)};
 
-/// Calls that programs try first but do not need. Their arguments are behind a pointer, where a
-/// filter cannot check them (clone3, openat2), or they use a resource that is limited for the whole
-/// machine (io_setup). Newer calls that our headers do not declare need no entry: they are not on
-/// the list of known calls.
+/// Calls that programs try first but do not need. The arguments are behind a pointer, where a
+/// filter cannot check them (clone3, openat2), or the calls use a resource that is limited for the
+/// whole machine (io_setup). Newer calls that our headers do not declare need no entry: they are
+/// not on the list of known calls.
 constexpr std::array kUnknown = {SCMP_SYS(clone3),         SCMP_SYS(io_uring_setup),
                                  SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
                                  SCMP_SYS(open_tree),      SCMP_SYS(move_mount),
@@ -85,7 +85,7 @@ constexpr std::array<scmp_datum_t, 7> kNamespaces = {CLONE_NEWUSER,  CLONE_NEWNS
                                                      CLONE_NEWNET,   CLONE_NEWIPC, CLONE_NEWUTS,
                                                      CLONE_NEWCGROUP};
 
-/// Requests that set the process signaled by a descriptor, or the generation of a file.
+/// Requests that set which process a descriptor signals, or that set the generation of a file.
 constexpr std::array<scmp_datum_t, 3> kRequests = {FIOSETOWN, SIOCSPGRP, FS_IOC_SETVERSION};
 /// Requests that change a terminal, insert input as if the user had typed it, or make the terminal
 /// the controlling terminal. A read-only descriptor is enough for these requests. Before Linux
@@ -191,7 +191,8 @@ void refuse_others(scmp_filter_ctx filter, bool is_alone, Steps& step) {
     for (const int call :
          {SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setscheduler), SCMP_SYS(sched_setparam),
           SCMP_SYS(sched_setattr), SCMP_SYS(setpriority), SCMP_SYS(ioprio_set)}) {
-        // These two calls have a kind (process, group, user) as the argument before the id.
+        // setpriority and ioprio_set have a kind (process, group, user) as the argument before the
+        // id.
         const bool has_kind = call == SCMP_SYS(setpriority) || call == SCMP_SYS(ioprio_set);
         step(seccomp_rule_add(filter, kDenied, call, 1,
                               SCMP_CMP(has_kind ? 1U : 0U, SCMP_CMP_NE, 0)));
@@ -278,14 +279,14 @@ constexpr std::string_view kSockets =
     "accept accept4 bind getpeername getsockname getsockopt listen recv recvfrom recvmmsg recvmsg "
     "send sendto setsockopt shutdown socket socketpair";
 
-/// The calls that start processes and threads; the supervisor in confinement.cpp counts them.
+/// The calls that start processes and threads; the supervisor in sandbox.cpp counts them.
 constexpr std::string_view kStarts = "clone fork vfork";
 
 /// Adds the rules for the known calls. With `counts_starts`, the calls that start processes and
 /// threads are left out, so that they send a notification.
 void allow_known(scmp_filter_ctx filter, bool counts_starts, Steps& step) {
     step(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)));
-    step(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2));  // a binary tree
+    step(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2));  // optimized as a binary tree
     for (const auto group : {kFiles, kMemory, kWaiting, kProcesses, kSockets,
                              counts_starts ? std::string_view{} : kStarts})
         for (const auto name : words(group)) {

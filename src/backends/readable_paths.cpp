@@ -110,8 +110,8 @@ constexpr std::array kOfSys = {
 /// Endings of the names of environment variables whose values are files or folders.
 constexpr std::array<std::string_view, 9> kPathVariables = {
     "_PATH", "_DIR", "_DIRS", "_FILES", "_FILENAMES", "_VENDORS", "_DRIVERS", "_ROOT", "_HOME"};
-/// Beginnings of the names of variables that gpuprobe itself sets to its own folders. These
-/// variables are not searched for paths.
+/// Beginnings of the names of variables that gpuprobe itself sets to its own folders. The values of
+/// these variables are not searched for paths.
 constexpr std::array<std::string_view, 4> kOwnVariables = {"XDG_", "POCL_CACHE_", "CUDA_CACHE_",
                                                            "OCL_ICD_VENDORS"};
 
@@ -182,9 +182,9 @@ std::string folder_of(const std::string& path) {
     return fs::path{path}.parent_path().string();
 }
 
-/// Resolves links. This takes time at every start of a worker. Most libraries are in a few folders,
-/// so resolved folders are remembered, and a link to a file in the same folder is followed without
-/// resolving the folder again.
+/// Resolves links, which takes time at every start of a worker. Most libraries are in a few
+/// folders, so resolved folders are remembered, and a link to a file in the same folder is followed
+/// without resolving the folder again.
 class Resolver {
 public:
     /// The path without links; nullopt if the path does not exist.
@@ -238,8 +238,8 @@ void add_named(const std::string& path, Resolver& resolved, Paths& paths) {
         paths.push_back(*real);
 }
 
-/// Whether a file is the library of one of our APIs. Such a library in a system folder may be a
-/// link to a file outside this folder.
+/// Whether a file is the library of one of our APIs. A library of an API in a system folder may be
+/// a link to a file outside this folder.
 bool is_of_an_api(std::string_view path) {
     const auto name = path.substr(path.rfind('/') + 1);
     return std::ranges::any_of(kApis, [name](const ApiInfo& api) {

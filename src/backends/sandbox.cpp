@@ -360,8 +360,8 @@ Status allow_known_calls() {
     return Done{};
 }
 
-// Landlock's interface. It is declared here because the headers of older systems lack its newer
-// parts. Source: Linux 6.15, include/uapi/linux/landlock.h.
+// Landlock's interface. The interface is declared here because the headers of older systems lack
+// its newer parts. Source: Linux 6.15, include/uapi/linux/landlock.h.
 struct Ruleset {
     std::uint64_t files = 0;
     std::uint64_t network = 0;
@@ -403,9 +403,9 @@ constexpr std::array kVersions = {
     Version{.since = 1, .files = kRead | kWrite | kMakeNode | (kChange & ~bit(13))},
     Version{.since = 2, .files = bit(13)},
     Version{.since = 3, .files = kTruncate},
-    Version{.since = 4, .network = bit(0) | bit(1)},  // bind and connect TCP sockets
+    Version{.since = 4, .network = bit(0) | bit(1)},  // binding and connecting TCP sockets
     Version{.since = 5, .files = kDeviceIoctl},
-    Version{.since = 6, .scopes = bit(0) | bit(1)},  // abstract Unix sockets, signals
+    Version{.since = 6, .scopes = bit(0) | bit(1)},  // abstract Unix sockets and signals
 };
 
 /// Entries of /dev that drivers open; a final "*" matches any text. Sources: the nodes of the

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// gpuprobe-worker: probes one API, writes frames to descriptor 3 and exits. It is started by
-// gpuprobed and gpuprobectl (probe/launcher.h); its text output is for people who run it directly.
+// gpuprobe-worker: probes one API, writes frames to descriptor 3 and exits. gpuprobed and
+// gpuprobectl start the worker (probe/launcher.h); the text output is for people who start the
+// worker themselves.
 
 #include <algorithm>
 #include <array>
@@ -294,7 +295,7 @@ int run(std::span<char*> arguments) {
         return serve(arguments.subspan(1));
     if (first == kWaitsForJob)
         return wait_and_work(arguments.subspan(1));
-    // This is the usual case: one job that the arguments describe.
+    // The usual case: the arguments describe one job.
     const auto job = job_from(arguments);
     if (!job)
         return usage_error(job.error().text);

@@ -32,8 +32,7 @@ using Directory = CHandle<DIR, closedir>;
 
 std::string text_of_errno(int number) {
     char buffer[128] = {};
-    // This is the GNU variant of strerror_r(), which may return a constant string instead of
-    // filling the buffer.
+    // The GNU variant of strerror_r() may return a constant string instead of filling the buffer.
     return strerror_r(number, buffer, sizeof buffer);
 }
 
@@ -92,8 +91,8 @@ void sweep(const std::string& folder, const std::string& prefix) {
     }
 }
 
-/// A temporary file with its content complete, before it is renamed to its final name. It is
-/// deleted unless it was renamed.
+/// A temporary file whose content is complete, before the file is renamed to its final name. If the
+/// file was not renamed, it is deleted.
 class Unfinished {
 public:
     /// `file_path` and `elsewhere` are paths through opened folders. `path` is the path that error
@@ -166,7 +165,7 @@ RootedFiles::RootedFiles(std::string root) : root_{std::move(root)} {
 
 namespace {
 
-/// The path as the kernel resolves it. This takes three system calls instead of one for each
+/// The path as the kernel resolves it. Resolving takes three system calls instead of one for each
 /// component. nullopt if /proc is not available.
 std::optional<Result<std::string>> kernels_real_path(std::string_view path) {
     const UniqueFd found{::open(std::string{path}.c_str(), O_PATH | O_CLOEXEC)};
@@ -355,7 +354,7 @@ Result<UniqueFd> lock_file(const std::string& path, Duration patience) {
     if (!fd)
         return errno_error(path, errno);
     int problem = 0;
-    (void)succeeds_within(patience, [&] {  // also ends at any other error
+    (void)succeeds_within(patience, [&] {  // also stops at any other error
         problem = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
         return problem != EWOULDBLOCK;
     });
@@ -535,7 +534,7 @@ private:
     std::deque<std::string> rest_ = {};
     std::string seen_ = {};  ///< the path as far as it has been looked up
     bool is_open_ = false;   ///< is_open_to_others() was true for a folder on the path
-    uid_t opener_ = 0;       ///< owner of the first such folder
+    uid_t opener_ = 0;       ///< owner of the first folder that others can change
     int links_ = 0;
 };
 

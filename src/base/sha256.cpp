@@ -26,7 +26,7 @@ void Sha256::add(std::string_view bytes) {
 std::string Sha256::take() {
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest = {};
-    // This call also resets the context.
+    // sha256_digest() also resets the context.
     sha256_digest(&state_->context, digest.size(), digest.data());
     std::string text;
     for (const auto byte : digest) {

@@ -171,7 +171,8 @@ private:
     std::string_view kept_;
     std::size_t limit_;
     std::string clean_ = {};
-    // marks on the last character; the text starts without a character that could take one
+    // The number of marks on the last character. At the start of the text, no character can take a
+    // mark.
     int marks_ = kMostMarks;
     bool is_over_ = false;  ///< U+FFFD was added because the last character has too many marks
 };

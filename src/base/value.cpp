@@ -276,8 +276,8 @@ private:
         return keys.insert(name).second;
     }
 
-    /// The path of the current position ("platforms.linux-x86_64.variants[3]: "). Its length is
-    /// limited, because the input chooses the keys.
+    /// The path of the current position ("platforms.linux-x86_64.variants[3]: "). The length of the
+    /// path is limited, because the input chooses the keys.
     [[nodiscard]] std::string path() const {
         constexpr std::size_t kMaxPath = 256;
         std::string path;
@@ -385,7 +385,8 @@ std::string json_escape(char32_t point) {
 }
 
 /// Replaces unprintable characters with escapes. The document keeps its meaning, and a terminal
-/// shows every character. Such characters occur only inside strings, where escapes are allowed.
+/// shows every character. Unprintable characters occur only inside strings, where escapes are
+/// allowed.
 std::string with_escapes(std::string json) {
     // Control characters below U+0020 were already escaped by the library.
     const auto is_plain = [](char c) { return c >= 0 && c != '\x7F'; };

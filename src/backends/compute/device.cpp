@@ -14,7 +14,7 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// How long to poll without sleeping. This is longer than any batch of the sampler; longer work
+/// How long to poll without sleeping. Every batch of the sampler ends within this time; longer work
 /// need not be timed to the microsecond.
 constexpr std::chrono::milliseconds kSpin{50};
 constexpr timespec kNap = {.tv_sec = 0, .tv_nsec = 20'000};
@@ -76,9 +76,10 @@ Refusal dispatch_timed_out(Waiting how) {
 
 namespace {
 
-/// The code if the event has not been reached: CUDA_ERROR_NOT_READY and hipErrorNotReady.
+/// The error code of an event that has not been reached yet: CUDA_ERROR_NOT_READY and
+/// hipErrorNotReady.
 constexpr int kNotReady = 600;
-/// The flag CU_EVENT_DISABLE_TIMING and hipEventDisableTiming.
+/// The value of CU_EVENT_DISABLE_TIMING and of hipEventDisableTiming.
 constexpr unsigned kDisableTiming = 2;
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// The shortest duration that is used. Shorter durations only show the resolution of the clock.
+/// Shorter durations count as this one, because they only show the resolution of the clock.
 constexpr Seconds kShortest{1e-9};
 constexpr std::uint32_t kMaxTimes = 100'000;
 
@@ -35,17 +35,17 @@ Refusal too_slow(Seconds piece) {
 /// more memory would take as long as the measurement itself.
 constexpr Bytes kStaging = mib(32);
 constexpr Bytes kUnknownFree = mib(256);  // assumed if the free memory is unknown
-/// The size of a buffer. It is much larger than any cache, and so large that a pass (0.2 ms on an
-/// H200) takes much longer than a launch.
+/// The size of a GPU's buffer. The buffer is much larger than any cache, and reading it once (0.2
+/// ms on an H200) takes much longer than launching a kernel.
 constexpr Bytes kMaxDeviceBuffer = gib(1);
-/// The size for processors, which is smaller because a worker may use one gibibyte in total
-/// (systemd/gpuprobe-worker@.service).
+/// The size of a CPU's buffer. The buffer is smaller, because a worker may use only one gibibyte in
+/// total (systemd/gpuprobe-worker@.service).
 constexpr Bytes kMaxHostBuffer = mib(256);
 
 constexpr std::uint32_t kPieceGroups = 64;            // groups in the smallest piece
 constexpr std::uint32_t kMaxArithmeticGroups = 8192;  // a million threads fill every current GPU
 constexpr std::uint32_t kMaxSteps = 1U << 22;
-/// The duration for a processor. It is longer than for a GPU, because the data that a processor
+/// The duration of a piece on a CPU. The piece is longer than on a GPU, because the data that a CPU
 /// reads in a few milliseconds fits into its caches.
 constexpr Seconds kHostMemoryPiece{0.02};
 constexpr Seconds kMaxHostPiece{2};
@@ -283,7 +283,7 @@ Attempt<std::vector<std::uint32_t>> Measuring::output(std::size_t count) {
     return words;
 }
 
-/// Measures the round trip of a launch: runs one group at a time and waits for it. It uses a kernel
+/// Measures the round trip of a launch: runs one group at a time and waits for it. Uses a kernel
 /// that has already been compiled, because compiling another kernel would take longer than the
 /// measurement.
 Attempt<Done> Measuring::launch() {

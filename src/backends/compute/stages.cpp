@@ -22,7 +22,7 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// A chain starts with (thread + chain) & mask. These are small numbers, so the results stay exact.
+/// A chain starts with (thread + chain) & mask. The mask is small, so the results stay exact.
 constexpr std::uint32_t kFp32Starts = 63;
 constexpr std::uint32_t kFp16Starts = 31;
 
@@ -78,7 +78,7 @@ void stage(ComputeDevice& device, Words words) {
     std::memcpy(device.staging().data(), words.data(), words.size_bytes());
 }
 
-/// Words that are all wrong as a result for this input.
+/// Words that all differ from the correct result for this input.
 std::vector<std::uint32_t> poison(Words input) {
     std::vector<std::uint32_t> words;
     words.reserve(input.size());

@@ -114,7 +114,7 @@ void Crew::work(unsigned number) {
     }
 }
 
-/// The processor as a compute device. Its buffers are ordinary memory.
+/// The processor as a compute device, whose buffers are in ordinary memory.
 class CpuDevice final : public ComputeDevice {
 public:
     CpuDevice()

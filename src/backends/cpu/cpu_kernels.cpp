@@ -39,7 +39,7 @@ void read(Input from, Output to) {
     }
 }
 
-// One step of each of the eight chains; each vector lane is one kernel thread. This is a macro
+// One step of each of the eight chains; each vector lane is one kernel thread. The step is a macro,
 // because the compiler splits vectors before it inlines functions: code for wide vector units must
 // be in one function.
 #define GPUPROBE_STEP(b) \

@@ -22,7 +22,7 @@ constexpr std::array<Text, kKernels> kTexts = {
     cuda_module_check, cuda_module_base, cuda_module_base, cuda_module_base,
     cuda_module_base,  cuda_module_fp16, cuda_module_int8};
 
-/// The reason code for an error during a later stage.
+/// The reason code for an error in the stage "verify" or "measure".
 const char* trial_reason(int code) {
     switch (code) {
         case 2:  // CUDA_ERROR_OUT_OF_MEMORY
@@ -235,12 +235,12 @@ void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink)
 std::string cuda::words_of(const Symbols& api, CudaResult code) {
     const char* words = nullptr;
     if (api.error_name)
-        (void)api.error_name(code, &words);  // leaves words null for unknown codes
+        (void)api.error_name(code, &words);  // `words` stays null for an unknown code
     return scrubbed(words ? words : "unknown code") + " (" + std::to_string(code) + ")";
 }
 
 Answer visit_cuda(const ProbeTarget& target, Sink& sink, const VisitDevice& visit) {
-    // This must be done before the driver is loaded, because the driver reads the environment.
+    // Set the variables before the driver is loaded, because the driver reads the environment.
     start_only_wanted(target);
     const auto library = TRY(open_library("libcuda.so.1", sink));
     const auto api = TRY(query_functions<Symbols>(library));

@@ -44,7 +44,7 @@ Refusal build_failed(std::string note) {
     return Refusal{.code = "build-failed", .note = std::move(note)};
 }
 
-/// The reason code for an error during a later stage.
+/// The reason code for an error in the stage "verify" or "measure".
 const char* reason_of(int code) {
     switch (code) {
         case 2:  // hipErrorOutOfMemory
@@ -138,8 +138,8 @@ private:
     hip::Symbols names_;
     hip::ComputeSymbols api_;
     hip::CompilerSymbols compiler_;
-    /// The code objects, by module_of(). They must be kept, because a loaded module may still read
-    /// from them.
+    /// The code objects, indexed by module_of(). The code objects must be kept, because a loaded
+    /// module may still read from them.
     std::array<std::vector<char>, kKernels> codes_ = {};
 };
 

@@ -50,7 +50,7 @@ std::optional<std::string> hip_version_text(int version) {
 
 namespace {
 
-constexpr std::size_t kMaxAgents = 256;  // including processors
+constexpr std::size_t kMaxAgents = 256;  // including agents that are processors
 constexpr std::size_t kMaxPools = 64;
 constexpr std::size_t kMaxText = 256;  // the longest known text has 64 bytes
 constexpr std::uint64_t kHertzPerMegahertz = 1'000'000;
@@ -199,7 +199,7 @@ void send_hsa_runtime(const hsa::Symbols& api, const DynamicLibrary& library, Si
 /// The answer for a failed call.
 Answer refused(const hsa::Symbols& api, const char* function, hsa::Status code) {
     const char* words = nullptr;
-    (void)api.status_string(code, &words);  // leaves words null for unknown codes
+    (void)api.status_string(code, &words);  // `words` stays null for an unknown code
     return answer_of(refused_call("api-refused", function,
                                   scrubbed(words ? words : "unknown code") + " (0x" +
                                       hexadecimal(static_cast<unsigned>(code), 4) + ")",

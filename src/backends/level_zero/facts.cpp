@@ -38,7 +38,7 @@ void add_memory(const Symbols& api, ze_device_handle_t device, DeviceFacts& fact
     };
     (void)ze::listed(query, kMaxMemories, memories,
                      ze::made<ze_device_memory_properties_t>(
-                         ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES));  // empty if it fails
+                         ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES));  // empty if the call fails
     std::uint64_t total = 0;
     for (const auto& memory : memories)
         total += memory.totalSize;
@@ -301,12 +301,12 @@ Answer query_devices_of(const zes::Symbols& api, Sink& sink) {
 }  // namespace
 
 Answer query_level_zero_sysman(const ProbeTarget&, Sink& sink) {
-    // This variable enables the old form of Sysman. The two forms must not be used in the same
-    // process (compute-runtime, SYSMAN.md).
+    // ZES_ENABLE_SYSMAN enables the old form of Sysman. One process must not use both forms
+    // (compute-runtime, SYSMAN.md).
     (void)::unsetenv("ZES_ENABLE_SYSMAN");
     const auto library = TRY(open_library(kLevelZeroLoader, sink));
     const auto api = load<zes::Symbols>(library);
-    // This is an old loader without Sysman.
+    // An old loader lacks Sysman.
     if (!api)
         return Answer{.outcome = Outcome::Absent, .note = api.error().text};
     sink.runtime(runtime_of(library));

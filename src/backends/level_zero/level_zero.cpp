@@ -15,7 +15,7 @@ namespace gpuprobe::backends {
 namespace {
 
 constexpr std::uint32_t kMaxQueueGroups = 64;
-constexpr std::size_t kAlignment = 64;  // a cache line
+constexpr std::size_t kAlignment = 64;  // the size of a cache line
 /// If the free memory is unknown, 1/kSurelyFree of the total is assumed to be free.
 constexpr std::uint64_t kSurelyFree = 8;
 
@@ -40,7 +40,7 @@ const char* reason_of(ze::Code code) {
         case ZE_RESULT_ERROR_MODULE_BUILD_FAILURE:
         case ZE_RESULT_ERROR_MODULE_LINK_FAILURE:
             return "build-failed";
-        case ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE:  // the driver loads its compiler
+        case ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE:  // the driver cannot load its compiler
             return "compiler-missing";
         default:
             return "api-refused";
@@ -94,7 +94,7 @@ private:
     Owned<ze_command_list_handle_t> list_ = {};
     Owned<void*> host_ = {};
     std::array<Owned<void*>, 2> buffers_ = {};
-    std::array<Owned<ze_module_handle_t>, kKernels> modules_ = {};  ///< by first_in_module()
+    std::array<Owned<ze_module_handle_t>, kKernels> modules_ = {};  ///< index: first_in_module()
     std::array<Owned<ze_kernel_handle_t>, kKernels> kernels_ = {};
 };
 
@@ -234,8 +234,8 @@ Attempt<Done> LevelZeroDevice::finish() {
     return call(refusal, api_.reset_list, list);
 }
 
-/// The free memory of a device: the host's for an integrated GPU, else according to Sysman, else a
-/// part of the total.
+/// The free memory of a device. For an integrated GPU, this is the host's free memory. For other
+/// devices, this is the value from Sysman or, if Sysman reports none, a part of the total memory.
 std::optional<Bytes> free_memory_of(const DeviceFacts& facts) {
     if (facts.type == DeviceType::Integrated)
         return free_host_memory();
@@ -284,8 +284,7 @@ void prepare_environment() {
     (void)::setenv("ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1", kKeepCallers);
 }
 
-/// The drivers for one kind of device. This function needs init_drivers, which loaders have since
-/// version 1.10.
+/// The drivers for one kind of device. Needs init_drivers, which loaders have since version 1.10.
 Drivers drivers_of(const Symbols& api, std::uint32_t kind) {
     Drivers drivers{.call = api.init_drivers.name};
     ze::InitDriverTypeDesc wanted{.flags = kind};

@@ -26,7 +26,7 @@ constexpr const char* kLibrary = "libnvidia-ml.so.1";
 constexpr unsigned kMaxDevices = 64;
 constexpr unsigned kMaxMigDevices = 64;
 constexpr unsigned long long kMaxInstanceMib = 1ULL << 30U;
-constexpr unsigned kMaxProcesses = 4096;  // per device and kind
+constexpr unsigned kMaxProcesses = 4096;  // per device and kind of process
 
 /// The text that a query about the library or about a device fills in.
 template <class Query, class... Subject>
@@ -208,8 +208,8 @@ DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     return facts;
 }
 
-/// The facts for which NVML queries the GPU's firmware. These facts take as long as all other facts
-/// together.
+/// The facts for which NVML queries the GPU's firmware. Reading these facts takes as long as
+/// reading all other facts.
 DeviceFacts slow_facts(const Symbols& api, Device device, unsigned index) {
     DeviceFacts facts;
     facts.index = index;
@@ -316,8 +316,8 @@ Answer refused(const Symbols& api, const char* function, nvml::Return code) {
 
 using FindDevice = OptionalSymbol<nvml::Return(const char*, Device*)> Symbols::*;
 
-/// The free memory of one device, which `find` looks up by name. This function loads and
-/// initializes NVML only for this purpose.
+/// The free memory of one device, which `find` looks up by name. Loads and initializes NVML only
+/// for this purpose.
 std::optional<Bytes> free_of(FindDevice find, const std::string& name) {
     const auto library = DynamicLibrary::open(kLibrary);
     const auto api = library ? std::optional{load<Symbols>(*library)} : std::nullopt;

@@ -104,7 +104,7 @@ private:
     Owned<cl_command_queue> queue_ = {};
     Owned<cl_mem> host_ = {};
     std::array<Owned<cl_mem>, 2> buffers_ = {};
-    std::array<Owned<cl_program>, kKernels> programs_ = {};  ///< by first_in_module()
+    std::array<Owned<cl_program>, kKernels> programs_ = {};  ///< indexed by first_in_module()
     std::array<Owned<cl_kernel>, kKernels> kernels_ = {};
 };
 
@@ -260,7 +260,7 @@ Answer failed(std::string_view function, cl_int error) {
             .note = std::string{function} + ": " + opencl_error_name(error)};
 }
 
-/// Reports the platforms. The version is that of the first platform.
+/// Reports the platforms. The reported version is the version of the first platform.
 void report_platforms(const std::vector<Value>& platforms, Sink& sink) {
     Value facts{Value::Object{}};
     facts["platforms"] = to_value(platforms);
@@ -323,7 +323,7 @@ Answer visit_platforms(const OpenClSymbols& opencl,
 }  // namespace
 
 Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& visit) {
-    // This must be done before the driver is loaded, because the driver reads the environment.
+    // Set the variables before the driver is loaded, because the driver reads the environment.
     start_only_wanted(target);
     const auto library = TRY(open_library(kLoader, sink));
     const auto opencl = TRY(query_functions<OpenClSymbols>(library));

@@ -64,7 +64,7 @@ private:
     bool has_names_ = true;
 };
 
-// The target of the longjmp and the error message. They are global because libpci passes no context
+// The target of the longjmp and the error message. Both are global because libpci passes no context
 // to its callbacks; a worker has only one PciLibrary and one thread.
 std::jmp_buf failed_call;
 std::array<char, 256> failed_words;
@@ -73,7 +73,7 @@ constexpr int kWanted = PCI_FILL_IDENT | PCI_FILL_CLASS | PCI_FILL_CLASS_EXT | P
                         PCI_FILL_BASES | PCI_FILL_SIZES | PCI_FILL_NUMA_NODE;
 // Never add PCI_FILL_CAPS: it reads the configuration space, which wakes the device.
 
-// The error callback. It uses the GNU attribute, as libpci does, because in clang the C++ attribute
+// The error callback. The GNU attribute is used, as in libpci, because in clang the C++ attribute
 // is not part of a function type.
 __attribute__((noreturn)) void leave_call(char* format, ...) {
     va_list arguments;

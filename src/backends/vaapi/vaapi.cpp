@@ -26,7 +26,7 @@ namespace {
 struct Profile {
     int number = 0;
     std::string_view name = {};
-    const VideoProfile* row = nullptr;  ///< null without a codec
+    const VideoProfile* row = nullptr;  ///< null for a profile without a codec
 };
 constexpr auto kProfiles = std::to_array<Profile>({
     {-1, "VAProfileNone", nullptr},
@@ -72,7 +72,8 @@ constexpr auto kProfiles = std::to_array<Profile>({
 });
 static_assert(kProfiles[VAProfileProtected + 1].number == VAProfileProtected);
 
-/// A VAEntrypoint. The ones without a direction do only a part of the work, or something else.
+/// A VAEntrypoint. An entrypoint without a direction does only a part of the work, or other work
+/// than decoding, encoding and processing.
 struct Entrypoint {
     int number = 0;
     std::string_view name = {};
@@ -167,8 +168,9 @@ std::vector<VideoEntry> entries_of(int profile, int entrypoint, const Limits& li
 
 namespace {
 
-/// Items that a driver can report in one list, and the capacity that we offer it. A driver that
-/// writes more than it announced hits the unused capacity first.
+/// The largest number of items that are used from a driver's list, and the capacity of the list
+/// that the driver fills. If a driver writes more items than it announced, the items go into the
+/// unused capacity.
 constexpr std::size_t kMaxProfiles = 256;
 constexpr std::size_t kMaxEntrypoints = 64;
 constexpr std::size_t kCapacity = 4096;
@@ -203,7 +205,7 @@ Limits limits_of(const Symbols& api, VADisplay display, int profile, int entrypo
     attributes[0].type = VAConfigAttribRTFormat;
     attributes[1].type = VAConfigAttribMaxPictureWidth;
     attributes[2].type = VAConfigAttribMaxPictureHeight;
-    // A driver may leave a value as it is.
+    // A driver may leave the value of an attribute unchanged.
     for (auto& attribute : attributes)
         attribute.value = VA_ATTRIB_NOT_SUPPORTED;
     if (api.attributes(display, profile, entrypoint, attributes.data(),

@@ -342,7 +342,7 @@ DeviceReply ask_device(const InstanceSymbols& vulkan,
     vulkan.memory(device, &reply.memory);
     reply.extensions = ask_extensions(vulkan, device);
     reply.queues = ask_queues(vulkan, device);
-    // This is plain Vulkan 1.0, so all other members stay nullopt. The extensions must be known
+    // Only Vulkan 1.0 is available, so all other members stay nullopt. The extensions must be known
     // before a chain is built.
     if (!reply.has_chains)
         return reply;

@@ -212,7 +212,7 @@ private:
     Owned<VkCommandPool> command_pool_ = {};
     Owned<VkFence> fence_ = {};
     VkCommandBuffer commands_ = VK_NULL_HANDLE;  ///< owned by its pool
-    std::array<VkDescriptorSet, 2> sets_ = {};   ///< by Work::from; owned by their pool
+    std::array<VkDescriptorSet, 2> sets_ = {};   ///< indexed by Work::from; owned by their pool
     std::array<Allocation, 2> buffers_ = {};
     Allocation host_ = {};
     std::array<Owned<VkPipeline>, kKernels> pipelines_ = {};
@@ -315,8 +315,8 @@ Attempt<Allocation> VulkanDevice::allocation(Bytes size,
 Attempt<Done> VulkanDevice::allocate(Bytes size, Bytes staging) {
     constexpr std::array<VkMemoryPropertyFlags, 2> kOnDevice = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
                                                                 0};
-    // Every device has memory of the second kind. It is only the second choice, because reading
-    // from uncached memory is slow.
+    // Every device has memory of the second kind. This memory is only the second choice, because
+    // reading from uncached memory is slow.
     constexpr VkMemoryPropertyFlags kMapped =
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     constexpr std::array<VkMemoryPropertyFlags, 2> kOnHost = {
