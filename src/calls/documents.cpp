@@ -185,7 +185,7 @@ Error nothing_satisfies(const std::string& application) {
 }
 
 std::vector<OrtHardwareDevice> hardware_devices_of(const Report& report) {
-    // ONNX Runtime lists the CPU first. It is the only entry without an id.
+    // ONNX Runtime lists the CPU first, as the only entry without an id.
     std::vector<OrtHardwareDevice> devices{{.type = "CPU"}};
     std::ranges::transform(report.gpus, std::back_inserter(devices), gpu_device);
     for (const auto& each : report.accelerators)

@@ -115,7 +115,7 @@ private:
     const engine::Engine* engine_;
 };
 
-/// An error's name without its interface, such as "NoMatch". It is the same on D-Bus.
+/// An error's name without its interface, such as "NoMatch", which is the same on D-Bus.
 std::string short_name(ErrorCode code) {
     const auto name = bus::error_name(code);
     return name.substr(name.rfind('.') + 1);
@@ -226,7 +226,7 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
                                Sender::named({ErrorCode::NoMatch, no_match.failure.message}));
     }
     if (!always && !wants_candidates(request))
-        decision->candidates.clear();  // no words are needed for them
+        decision->candidates.clear();  // so that no words are added to them
     // On D-Bus, the member is always present, and "" means no backend.
     decision->backend = decision->backend.value_or("");
     ask.send(ask.explained(std::move(*decision)));

@@ -141,8 +141,8 @@ Status answer_plan(PlanRequest request,
                 waiting->finish_one();
             });
         if (!asked)  // gone since the report, or too many readings: keep the report's value
-            // This call is for the loop itself: if all readings were answered during the loop, the
-            // plan is made here.
+            // The loop counts as one more reading, which ends here: if all readings were answered
+            // during the loop, the plan is made here.
             waiting->finish_one();
     }
     waiting->finish_one();

@@ -31,7 +31,7 @@ constexpr std::size_t kMaxText = 256;
 constexpr std::size_t kMaxOwnGroups = 1024;
 constexpr std::size_t kMaxLogLines = 512;
 constexpr Bytes kMaxAccounts = mib(1);
-constexpr Bytes kMaxSpec = mib(1);  ///< of each CDI specification, and of all of them together
+constexpr Bytes kMaxSpec = mib(1);  ///< limit for each CDI specification, and for all together
 /// Folders of programs. Source: file-hierarchy(7); the last folder exists only on NixOS.
 constexpr std::array kProgramFolders{"/usr/bin", "/usr/local/bin", "/usr/sbin",
                                      "/run/current-system/sw/bin"};

@@ -24,8 +24,8 @@ CLI::callback_t taking(Arguments& arguments, Take take, std::string name) {
     };
 }
 
-/// A CLI11 validator that accepts only the words in `word.offers`. Its error suggests the most
-/// similar word.
+/// A CLI11 validator that accepts only the words in `word.offers`. The validator's error suggests
+/// the most similar word.
 CLI::Validator one_of(const Word& word) {
     std::vector<std::string> offers;
     for (const auto offer : words(word.offers))
@@ -132,9 +132,9 @@ std::string verbs_with(std::string_view name) {
     return fmt::format("{}", fmt::join(having, ", "));
 }
 
-/// A hint about an unknown option or verb. It suggests similar names ("--json" for "--jsno"); for
-/// an option that only other verbs accept, it lists those verbs. Options of one letter get no
-/// suggestion, because every letter is similar to every other letter.
+/// A hint about an unknown option or verb. The hint suggests similar names ("--json" for "--jsno");
+/// for an option that only other verbs accept, the hint lists those verbs. Options of one letter
+/// get no suggestion, because every letter is similar to every other letter.
 std::string advice(const std::string& word, std::string_view verb) {
     const bool is_option = word.starts_with("-");
     if (is_option && word.size() == 2)
@@ -250,8 +250,8 @@ std::vector<std::string> reversed(const std::vector<std::string>& words) {
     return last_first;
 }
 
-/// Removes and returns the words after the first "--" if a verb before it takes a program. Those
-/// words belong to the program and are not parsed here.
+/// Removes and returns the words after the first "--" if a verb before it takes a program. The
+/// words after "--" belong to the program and are not parsed here.
 std::vector<std::string> program_words(std::vector<std::string>& words) {
     const auto dashes = std::ranges::find(words, "--");
     const auto is_such = [](const std::string& word) {

@@ -101,8 +101,8 @@ std::string terminal_text(std::string_view text) {
         if (own != kOwnSequences.end()) {
             shown += *own;
             text.remove_prefix(own->size());
-            // This is not one of our sequences. Replace its first character, so that the rest is
-            // plain text.
+            // The text does not start with one of our sequences. Replace the first character, so
+            // that the rest is plain text.
         } else if (!text.empty()) {
             shown += printable(text.substr(0, 1));
             text.remove_prefix(1);
@@ -217,7 +217,7 @@ void print_error(std::string_view text) {
     std::fwrite(shown.data(), 1, shown.size(), stderr);
 }
 
-/// This function need not handle a reader that has closed the pipe: SIGPIPE has already ended the
+/// A reader that has closed the pipe needs no handling here: SIGPIPE has already ended this
 /// process.
 ExitCode flushed(ExitCode code) {
     if (std::fflush(stdout) == 0)

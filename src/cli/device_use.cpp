@@ -95,7 +95,7 @@ std::optional<std::string> contrast(const SeenUse& seen,
     return ids_differ ? chosen_text(chosen, report) : scrubbed(chosen.backend, 64);
 }
 
-/// The result if no GPU was seen. It is certain only if there are no doubts.
+/// The result if no GPU was seen. The result is certain only if there are no doubts.
 std::optional<bool> none_is(bool wanted, const SeenUse& seen) {
     return seen.doubts.empty() ? std::optional{wanted} : std::nullopt;
 }
@@ -358,8 +358,8 @@ constexpr Duration kBetween = std::chrono::seconds{1};
 /// How long to wait for NVML before the first line is printed.
 constexpr Duration kWatchPatience = std::chrono::seconds{5};
 
-/// The first GPU device node that was created after the process started. Such a process may have
-/// searched for GPUs before the driver was loaded, as some services do.
+/// The first GPU device node that was created after the process started. A process that is older
+/// than a node may have searched for GPUs before the driver was loaded, as some services do.
 std::optional<std::string> later_node(const Report& report, pid_t pid) {
     const RootedFiles files;
     const auto started = watch::start_of(files, pid, SystemClock{}.wall());

@@ -178,8 +178,8 @@ Result<MethodAnswer> DirectClient::call(const MethodCall& call, const HearAnswer
     const auto traits = traits_of(asked, engine_->report()).value_or(MethodTraits{});
     if (traits.is_of_now)
         TRY(renew());
-    // Such a call ends with an interrupt, or when the reader of the output closes the pipe. If no
-    // events are requested, epoll reports only errors and hang-ups.
+    // A subscription ends with an interrupt, or when the reader of the output closes the pipe. If
+    // no events are requested, epoll reports only errors and hang-ups.
     EventHandle reader;
     if (traits.subscribes && heard_before) {
         reader = loop_->watch(STDOUT_FILENO, 0, EventLoop::Priority::Idle,

@@ -42,7 +42,8 @@ bool has_mode(const std::string& path, unsigned mode) {
     return status && (status->mode & 07777) == mode;
 }
 
-/// The absolute path of the file. It must be absolute because the folder of the file is examined.
+/// The absolute path of the file. The path must be absolute because the folder of the file is
+/// examined.
 std::filesystem::path whole(const std::string& path) {
     return std::filesystem::absolute(path).lexically_normal();
 }
@@ -151,7 +152,7 @@ Result<ExportDifference> export_difference(const std::string& path,
         return there.error();
     ExportDifference difference{.lost = lost_lines(*there, text),
                                 .gained = lost_lines(text, *there)};
-    // Both have the same lines, but in a different order.
+    // The file and the export have the same lines, but in a different order.
     if (difference.is_none() && !is_same_export(*there, text))
         difference.reason = "the order of its lines differs";
     if (const auto expiry = expiry_of(*there); expiry && *expiry <= now)

@@ -102,10 +102,12 @@ bool continues(std::string_view line, std::size_t start, bool is_prose) {
            text_start(line) == start;
 }
 
-constexpr std::size_t kNarrowIndent = 6;  ///< of the texts of entries on the narrowest terminals
+/// The indentation of entries' texts on the narrowest terminals.
+constexpr std::size_t kNarrowIndent = 6;
 constexpr std::string_view kUsage = "Usage: ";
 
-/// Whether a line shows how to call a verb. Such lines follow each other after "Usage:".
+/// Whether a line shows how to call a verb. In a page, these lines follow each other after
+/// "Usage:".
 bool is_usage(std::string_view lead, std::string_view text) {
     return text.starts_with(kUsage) ||
            (lead.size() == kUsage.size() && text.starts_with("gpuprobectl "));
@@ -135,8 +137,7 @@ std::string narrowed(std::string_view page, std::size_t columns) {
         const auto start = text_start(lines[i]);
         const auto first = std::min(lines[i].find_first_not_of(' '), lines[i].size());
         const bool is_prose = start == 0 && !lines[i].empty() && !lines[i].starts_with("Usage:");
-        // This is the text of an entry whose words were so long that the text starts on the next
-        // line.
+        // If the words of an entry are too long, the text of the entry starts on the next line.
         const bool is_below = start == first && first >= kTextColumn;
         const bool is_entry = start > first || is_below;
         std::string joined{lines[i].substr(start)};
@@ -203,7 +204,7 @@ namespace {
 /// The position of the cursor in the command line.
 struct Place {
     const Verb* verb = nullptr;
-    std::size_t operands = 0;        ///< of the verb, before the cursor
+    std::size_t operands = 0;        ///< operands of the verb before the cursor
     const Option* option = nullptr;  ///< set if the word at the cursor is this option's value
 };
 

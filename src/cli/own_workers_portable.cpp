@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The portable program contains the worker's executable. It is a separate program that this
+// The portable program contains the worker's executable. The worker is a separate program that this
 // machine's dynamic linker starts, because a static program must not load a driver.
 
 #include <algorithm>
@@ -65,9 +65,9 @@ struct Refusal {
     bool is_final = false;
 };
 
-/// The embedded executable. It may be compressed with Zstandard, which an executable's first bytes
-/// rule out. Errors: Io if it can't be decompressed, which means that this program's file is
-/// damaged.
+/// The embedded executable. The embedded data may be compressed with Zstandard; its first bytes
+/// then differ from an executable's. Errors: Io if it can't be decompressed, which means that this
+/// program's file is damaged.
 Result<std::string> worker_inside() {
     const std::string_view embedded{gpuprobe_worker_start, gpuprobe_worker_end};
     if (!embedded.starts_with(kZstdMagic))

@@ -134,7 +134,7 @@ std::string reasons_text(const Plan& plan, const Screen& screen) {
     return text.empty() ? text : "\n" + text;
 }
 
-/// "5.1 GiB on pci:0000:01:00.0 (20 layers), …", Leaves out GPUs that hold nothing.
+/// "5.1 GiB on pci:0000:01:00.0 (20 layers), …". Leaves out GPUs that hold nothing.
 std::string shares_text(const SetPlan& set, bool has_layers) {
     std::vector<std::string> shares;
     for (const auto& share : set.shares)
@@ -292,9 +292,9 @@ Result<std::string> for_ollama(const PlanRequest& request, const Choice& choice)
         run.batch);
 }
 
-/// The percentage of memory that vllm may use on each GPU; at most 99. It is the budget, which
-/// excludes the margin, of the GPU where the budget is the smallest share. nullopt if a size is
-/// unknown.
+/// The percentage of memory that vllm may use on each GPU; at most 99. vllm uses the same
+/// percentage for every GPU, so the GPU whose budget is the smallest share of its memory decides.
+/// Budgets exclude the margin. nullopt if a size is unknown.
 std::optional<std::uint64_t> utilization_of(const Choice& choice) {
     std::optional<std::uint64_t> least;
     for (const auto* gpu : choice.gpus) {

@@ -48,7 +48,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
     return variables;
 }
 
-/// A null-terminated array for execve(). Its pointers point into `texts`.
+/// A null-terminated array for execve(), whose pointers point into `texts`.
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     std::vector<char*> pointers;
     for (const auto& text : texts)

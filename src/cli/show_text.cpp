@@ -40,8 +40,7 @@ bool is_list(const Value& value) {
     return value.as_object() != nullptr || value.as_array() != nullptr;
 }
 
-/// The members of an object with their values: "index 0, size 16777216, io no". Null members are
-/// omitted.
+/// The members of an object with their values: "index 0, size 16777216". Null members are omitted.
 std::string members_text(const Value::Object& members) {
     std::string text;
     for (const auto& member : members)

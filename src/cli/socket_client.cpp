@@ -47,8 +47,8 @@ Error failure_of_code(int code) {
     return {ErrorCode::Internal, std::string{"the daemon's socket: "} + std::strerror(-code)};
 }
 
-/// Whether the daemon may have to ask polkit before it executes the method. This can't use
-/// traits_of(), because the small gpuprobectl does not link the table of methods.
+/// Whether the daemon may have to ask polkit before it executes the method. traits_of() can't be
+/// used, because the small gpuprobectl does not link the table of methods.
 bool may_need_permission(const MethodCall& call) {
     const auto has = [&call](const char* key) { return call.parameters.at(key).as_bool() == true; };
     if (call.method == kProbe)

@@ -168,8 +168,8 @@ std::string doctor_text(const Report& report,
     return text;
 }
 
-/// A shell script with comments, for the user to read and run. It contains the commands that are
-/// safe on this machine, each command once.
+/// A shell script with comments, for the user to read and run. The script contains the commands
+/// that are safe on this machine, each command once.
 std::string fix_script(const std::vector<Finding>& findings) {
     std::string text =
         "#!/bin/sh\n# Fixes from gpuprobectl doctor for this machine. Read them before you run "

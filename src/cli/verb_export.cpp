@@ -225,7 +225,7 @@ constexpr ToolForm kForms[] = {
 struct ToolAnswer {
     Settings variables = {};
     std::vector<std::string> arguments = {};
-    std::string problem = {};  ///< why the text is empty unexpectedly
+    std::string problem = {};  ///< reason why the text is unexpectedly empty
 };
 
 /// The recommendation for APPLICATION; nullopt if no application was named. Errors: NoMatch if no

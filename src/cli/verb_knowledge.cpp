@@ -26,7 +26,7 @@ struct DocumentStatus {
     bool expired = false;
     std::optional<Duration> age = {};         ///< time since the file was issued
     std::optional<std::string> checked = {};  ///< the day of the last check for a newer version
-    std::optional<std::string> newer = {};    ///< a newer version that is known
+    std::optional<std::string> newer = {};    ///< a known newer version
 };
 RECORD_MEMBERS(
     DocumentStatus, document, from, file, version, issued, expires, expired, age, checked, newer)

@@ -56,7 +56,7 @@ struct Run {
     /// The exit statuses that mean a failed backend, from the application's profile.
     std::vector<int> failed_statuses = {};
     std::vector<Attempt> attempts = {};
-    std::optional<std::string> not_reported = {};  ///< why reporting the outcome failed
+    std::optional<std::string> not_reported = {};  ///< reason why reporting the outcome failed
 };
 
 /// An attempt in the report of --output and -j.

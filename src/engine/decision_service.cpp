@@ -256,7 +256,7 @@ std::vector<Reason> stale_of(const Manifest* manifest,
     return warnings;
 }
 
-/// The error for an unknown name in an outcome. It suggests the most similar known name.
+/// The error for an unknown name in an outcome. The error suggests the most similar known name.
 Error no_such(std::string_view what,
               const std::string& word,
               const std::vector<std::string>& known) {

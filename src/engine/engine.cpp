@@ -139,8 +139,8 @@ struct Engine::Impl {
     std::map<std::size_t, Waiting> waiting = {};
     std::size_t last_waiting = 0;
     EventHandle empty_round = {};  ///< ends a round in which no probe had to run
-    // This is the last member, so that it is destroyed first: its workers report to the members
-    // above.
+    // `supervisor` is the last member, so that it is destroyed first: its workers report to the
+    // members above.
     Supervisor supervisor;
 };
 
@@ -242,8 +242,8 @@ void Engine::Impl::query(const ProbeRequest& request, ProbeWaiter waiter) {
     queries.wait(std::move(waiter));
 }
 
-/// The stages "verify" and "measure". They need the list of devices and their load, so queries run
-/// first.
+/// The stages "verify" and "measure". Both stages need the list of devices and their load, so
+/// queries run first.
 void Engine::Impl::try_out(const ProbeRequest& request, ProbeWaiter waiter) {
     if (quiet_start)
         start_due_queries();
@@ -309,7 +309,7 @@ void Engine::Impl::wait_a_moment(std::function<void()> done) {
     if (!queries.asking())
         return done();
     const auto number = ++last_waiting;
-    // Both the timer and the round call this; the first call removes the entry.
+    // Both the timer and the round call this function; the first call removes the entry.
     const auto let_go = [this, number] {
         if (const auto one = waiting.extract(number); !one.empty())
             one.mapped().done();

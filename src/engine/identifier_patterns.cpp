@@ -425,7 +425,7 @@ Found user_by_number(const Place& place) {
 /// A word that precedes an identifier or a secret.
 struct Label {
     std::string_view word;
-    bool is_in_kernel = false;    ///< files of the kernel also have such lines
+    bool is_in_kernel = false;    ///< the label also occurs in files of the kernel
     bool takes_the_line = false;  ///< the value may have spaces
     bool needs_sign = false;      ///< a value must follow ":", "=" or "#"
 
@@ -597,9 +597,9 @@ Found labelled_in_kernel(const Place& place) {
     return std::nullopt;
 }
 
-/// A word of letters and digits, such as a serial number or part number. It has at least 8 capital
-/// letters, digits and dashes, including 4 digits, or at least 12 letters and digits, including 5
-/// digits.
+/// A word of letters and digits, such as a serial number or part number. The word has at least 8
+/// capital letters, digits and dashes, including 4 digits, or at least 12 letters and digits,
+/// including 5 digits.
 Found serial_like(const Place& place) {
     if (is_alnum(place.before()) || place.before() == '_' || place.before() == '-')
         return std::nullopt;
@@ -633,8 +633,8 @@ Found named_key(const Place& place) {
     return std::nullopt;
 }
 
-/// Whether the word is the name of a function of an API. Such names mix upper and lower case, as
-/// keys do.
+/// Whether the word is the name of a function of an API. Names of functions mix upper and lower
+/// case, as keys do.
 bool is_function_name(std::string_view text) {
     static constexpr std::array<std::string_view, 13> kLeads = {
         "vk", "cl", "cu", "ze", "zes", "hip", "hsa", "nvml", "egl", "gl", "drm", "roc", "va"};
@@ -659,7 +659,7 @@ Found key_like(const Place& place) {
                           std::ranges::any_of(text, is_lower) &&
                           std::ranges::any_of(text, is_decimal);
     if (text.starts_with("GPU-") || text.starts_with("MIG-"))
-        return std::nullopt;  // this is the prefix of a UUID
+        return std::nullopt;  // the text is the beginning of a UUID
     const bool is_padded = length >= 8 && text.ends_with('=');
     if ((!is_padded && (length < kShortest || !is_mixed)) || is_function_name(text))
         return std::nullopt;

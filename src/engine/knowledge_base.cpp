@@ -39,7 +39,7 @@ Status check_rules(std::string_view name, std::string_view json) {
     for (const auto& table : knowledge::builtin_rules())
         tables.push_back(table.name == name ? knowledge::BuiltinDocument{.name = name, .json = json}
                                             : table);
-    (void)TRY(parse_json(json, kMaxManifest));  // some tables are used only by tools
+    (void)TRY(parse_json(json, kMaxManifest));  // Rules::from() does not read the tables of tools
     (void)TRY(Rules::from(tables));
     return Done{};
 }
@@ -149,8 +149,9 @@ void add_bundle(const std::string& path, Library& library, std::vector<Reason>& 
         notes.push_back(ignored(path, bundle.error()));
 }
 
-/// Adds the administrator's data files. These files override all others and have no version, so a
-/// release file is an error here. Applications are read later, by applications_in().
+/// Adds the administrator's data files. The administrator's data files override all others and have
+/// no version, so a release file is an error here. Applications are read later, by
+/// applications_in().
 void add_own(const std::string& folder, Library& library, std::vector<Reason>& notes) {
     for (auto& [name, json] : files_in(folder, {"", "causes/", "rules/"}, notes)) {
         const auto file = folder + "/" + name + std::string{kEnding};
@@ -223,7 +224,7 @@ LoadedKnowledge knowledge_in(const KnowledgeFolders& folders) {
     const bool has_others = std::ranges::any_of(
         library.all(), [](const auto& named) { return !named.second.path.empty(); });
     loaded.library = has_others ? std::make_shared<const Library>(std::move(library))
-                                : Library::compiled_in();  // keeps its parsed tables
+                                : Library::compiled_in();  // the library keeps its parsed tables
     return loaded;
 }
 

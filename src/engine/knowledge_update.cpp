@@ -16,7 +16,7 @@
 #include "policy/rules.h"
 #include "report/api_table.h"
 
-// Installation of bundles. This code is not in knowledge_base.cpp, because the small gpuprobectl
+// Installation of bundles. The code is not in knowledge_base.cpp, because the small gpuprobectl
 // must not load the library that checks signatures.
 
 namespace gpuprobe::engine {

@@ -237,8 +237,8 @@ void ProbeResults::keep(ProbeResult probe) {
                            known->second.outcome == Outcome::Answered;
     if (!keeps_old)
         return put(std::move(probe));
-    // The caller requested a new verification or measurement. These reasons explain why there is
-    // none.
+    // The caller requested a new verification or measurement, and the new reasons explain why there
+    // is none.
     if (probe.stage != kQueryStage)
         known->second.reasons = std::move(probe.reasons);
 }

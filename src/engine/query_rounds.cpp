@@ -68,8 +68,8 @@ Report Publisher::assembled() const {
     return report;
 }
 
-/// The GPUs that the application "default" gets without further requirements. These GPUs are listed
-/// first.
+/// The GPUs that the application "default" gets without further requirements. The report lists
+/// these GPUs first.
 std::vector<std::string> Publisher::default_choice(const Report& report, WallTime now) const {
     const auto decision = decisions_.select(
         "default", Value{}, {.uid = kRoot, .machine = report, .seen = report, .now = now});
@@ -313,7 +313,7 @@ void Queries::ask_next_suspect() {
 
 void Queries::start_due() {
     for (const auto& target : running_targets())
-        context_.ledger.confirm(target);  // start_ahead() has begun it before the scan
+        context_.ledger.confirm(target);  // start_ahead() recorded this probe before the scan
     start([this](const ProbeTarget& target) { return !is_fresh(target); }, false);
 }
 

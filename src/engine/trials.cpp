@@ -47,8 +47,8 @@ struct Load {
     const char* source = "";
 };
 
-/// The load from the best source: amdgpu's file, NVML's last report, then the idle counters. These
-/// sources exist for AMD, NVIDIA and Intel GPUs, respectively.
+/// The load from the best source: amdgpu's file (AMD), otherwise NVML's last report (NVIDIA),
+/// otherwise the idle counters (Intel).
 std::optional<Load> load_of(const FileSystem& files,
                             const Machine& machine,
                             const Gpu& gpu,
