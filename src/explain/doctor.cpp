@@ -73,8 +73,7 @@ void add_shared_memory(const Gpu& gpu, const Host& host, Value& value) {
     const auto loaded = host.setup ? host.setup->loaded : std::nullopt;
     const std::string module =
         loaded && std::ranges::count(*loaded, "amdttm") > 0 ? "amdttm" : "ttm";
-    // Numbers that the sentences of causes show. They are computed here because terms cannot
-    // calculate.
+    // Numbers that the sentences of causes show, computed here because terms cannot calculate.
     value["gtt"]["total"] = to_value(gtt->bytes);
     value["gtt"]["of_gib"] = Value{total / gib(1).count};
     value["gtt"]["percent"] = Value{gtt->bytes.count / (total / 100 + 1)};

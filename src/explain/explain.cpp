@@ -183,8 +183,8 @@ std::optional<std::string> explained_within(const Value& member,
     return why.fixes.empty() ? std::nullopt : std::optional{std::move(why.fixes.front())};
 }
 
-/// The context for the reasons inside a reason. These reasons are about the GPU that the outer
-/// reason names.
+/// The context for the reasons inside a reason, which are about the GPU that the outer reason
+/// names.
 ReasonPlace within(const Value& detail, ReasonPlace place) {
     if (const auto* gpu = detail.at("gpu").as_string(); gpu && place.gpu.empty())
         place.gpu = *gpu;
@@ -230,8 +230,7 @@ std::optional<std::string> detail_word(const Value& detail,
     const auto format = placeholder.substr(std::min(colon + 1, placeholder.size()));
     if (member.is_null())
         return std::nullopt;
-    // These texts are from gpuprobe's tables, and values in fixes are already formatted for
-    // commands.
+    // The texts are from gpuprobe's tables, and values in fixes are already formatted for commands.
     if (format == "fix")
         return explained_within(member, within(detail, place), true);
     if (format == "why" && form == ValueForm::Prose)

@@ -97,8 +97,8 @@ bool is_command(std::string_view text) {
             }));
 }
 
-constexpr std::size_t kLeastRoom = 20;  ///< for the text of a paragraph
-constexpr std::size_t kRowIndent = 4;   ///< of the second line of a row or paragraph
+constexpr std::size_t kLeastRoom = 20;  ///< the least width for the text of a paragraph
+constexpr std::size_t kRowIndent = 4;   ///< indentation of the second line of a row or paragraph
 
 /// The text without the spaces at its end.
 std::string_view without_end_spaces(std::string_view text) {

@@ -219,7 +219,7 @@ bool renders_on(const HardwareDevice& device, const KfdNode& node) {
 }
 
 /// True for the platform devices that amdgpu creates for partitions, whether or not the partitions
-/// exist. These platform devices have neither a driver nor a parent.
+/// exist. The platform devices have neither a driver nor a parent.
 bool is_partition_device(const HardwareDevice& device) {
     return device.id.starts_with(kPartitionDevice);
 }
@@ -381,7 +381,7 @@ void join_kfd(const std::vector<KfdNode>& nodes, std::vector<HardwareDevice>& de
         if (auto* device = device_of(node, nodes, devices)) {
             of_device[device].push_back(&node);
             if (!device->uuid)
-                device->uuid = node.unique_id;  // the same number as amdgpu's unique_id file
+                device->uuid = node.unique_id;  // the same number as in amdgpu's file unique_id
         }
     for (const auto& [device, own] : of_device) {
         add_first_node(*own.front(), *device);

@@ -329,7 +329,7 @@ void add_driver_files(const Sysfs& sysfs, const DeviceNodes& nodes, HardwareDevi
 
 namespace {
 
-constexpr std::size_t kMaxParts = 16;  // in one folder; the largest GPUs have four
+constexpr std::size_t kMaxParts = 16;  // entries of one folder; the largest GPUs have four
 constexpr std::size_t kMaxReasons = 64;
 constexpr Bytes kMaxMetrics = kib(4);
 
@@ -447,7 +447,7 @@ std::string_view word_of(std::string_view reason) {
 struct ReasonFiles {
     std::string folder = {};
     std::string_view status = {};
-    std::string_view lead = {};  ///< prefix of the reasons' files
+    std::string_view lead = {};  ///< prefix of the names of the reasons' files
 };
 
 ReasonFiles reason_files(const std::string& part) {

@@ -12,11 +12,11 @@
 namespace gpuprobe::inline inventory {
 namespace {
 
-constexpr std::size_t kMaxImages = 1U << 18U;        ///< in one section
+constexpr std::size_t kMaxImages = 1U << 18U;        ///< images in one section
 constexpr std::size_t kMaxTargets = 256;             ///< different targets in one section
 constexpr std::uint64_t kMaxGap = 1U << 16U;         ///< bytes between two containers
 constexpr std::uint64_t kMaxBundleHead = 1U << 16U;  ///< bytes of the table of targets
-constexpr std::uint64_t kMaxEntries = 256;           ///< in one bundle
+constexpr std::uint64_t kMaxEntries = 256;           ///< targets in one bundle
 
 constexpr std::string_view kFatbinMagic = "\x50\xED\x55\xBA";
 constexpr std::string_view kBundleMagic = "__CLANG_OFFLOAD_BUNDLE__";

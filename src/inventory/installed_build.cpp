@@ -20,17 +20,17 @@ namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxUnread = 16;
-constexpr std::size_t kMaxKindWords = 64;  ///< in each list of a part
+constexpr std::size_t kMaxKindWords = 64;  ///< words in each list of a part
 
 /// A program or library of the build.
 struct Object {
     std::string folder = {};  ///< absolute path
     std::string name = {};    ///< file name
     ObjectFile file = {};
-    std::vector<const Object*> beside = {};  ///< objects of the build that it needs
-    bool is_runtime =
-        false;  ///< a GPU vendor's library, whose kernels don't count as the application's
-    bool is_needed = false;  ///< another object of the build needs it
+    std::vector<const Object*> beside = {};  ///< objects of the build that this object needs
+    /// A GPU vendor's library, whose kernels don't count as the application's.
+    bool is_runtime = false;
+    bool is_needed = false;  ///< another object of the build needs this object
 };
 
 bool is_file(const std::string& path) {
@@ -78,7 +78,7 @@ public:
         for (std::size_t i = 0; i < objects_.size(); ++i)
             for (const auto& soname : std::vector{objects_[i].file.needed})
                 if (!by_name_.contains(soname) && soname.find('/') == std::string::npos)
-                    (void)read_one(folder.get(), root_, soname);  // becomes a need if missing
+                    (void)read_one(folder.get(), root_, soname);  // if missing, becomes a need
         return Done{};
     }
 
@@ -241,7 +241,7 @@ private:
     }
 
     /// True if the dynamic linker finds the library on this machine and reports don't list the
-    /// library. Such a library doesn't count as a need.
+    /// library. A library that is found on this machine does not count as a need.
     [[nodiscard]] bool is_found_here(const std::string& soname) const {
         return !is_listed_library(soname) && std::ranges::binary_search(places_.sonames, soname);
     }

@@ -50,7 +50,7 @@ bool is_known_uuid(std::string_view text) {
            text.find_first_not_of("0-", 4) != std::string_view::npos;
 }
 
-/// The GPU's folder. Its name is the PCI address, whose domain may have more digits than in sysfs.
+/// The GPU's folder, named after the PCI address, whose domain may have more digits than in sysfs.
 std::optional<std::string> folder_for(const Sysfs& sysfs, const PciAddress& address) {
     for (const auto& name : sysfs.names(kGpus))
         if (parse_text(name, std::type_identity<PciAddress>{}) == address)

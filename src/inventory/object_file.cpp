@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::size_t kMaxSegments = 256;
 constexpr std::size_t kMaxSections = 4096;
-constexpr std::size_t kMaxDynamic = 4096;            ///< entries
-constexpr std::size_t kMaxNeeded = 256;              ///< sonames
-constexpr std::size_t kMaxNeededName = 256;          ///< bytes
+constexpr std::size_t kMaxDynamic = 4096;            ///< entries of the dynamic section
+constexpr std::size_t kMaxNeeded = 256;              ///< needed libraries
+constexpr std::size_t kMaxNeededName = 256;          ///< bytes of the name of a needed library
 constexpr std::size_t kMaxSearch = 4096;             ///< bytes of a RUNPATH
 constexpr std::size_t kMaxVersions = 1024;           ///< versions of symbols
-constexpr std::uint64_t kMaxConstants = 16U << 20U;  ///< bytes of a section to search
+constexpr std::uint64_t kMaxConstants = 16U << 20U;  ///< bytes of a section that are searched
 
 Error malformed_object(std::string text) {
     return {ErrorCode::Malformed, std::move(text)};
@@ -82,7 +82,7 @@ public:
         const auto found =
             std::ranges::find(segments_, Elf64_Word{PT_DYNAMIC}, &Elf64_Phdr::p_type);
         if (found == segments_.end())
-            return Done{};  // linked statically
+            return Done{};  // the file is linked statically
         const auto count =
             std::min<std::uint64_t>(found->p_filesz / sizeof(Elf64_Dyn), kMaxDynamic);
         entries_ = TRY(table<Elf64_Dyn>(file_, found->p_offset, count));

@@ -210,8 +210,7 @@ std::string module_of(const Sysfs& sysfs, const HardwareDevice& device) {
     return name;
 }
 
-/// True for NVIDIA's drivers. These drivers have their own version, which is never the kernel's
-/// release.
+/// True for NVIDIA's drivers, whose version is never the kernel's release.
 bool is_nvidias_own(std::string_view driver) {
     const auto own = words(info_of(Api::Cuda).kernel_drivers);
     return std::ranges::find(own, driver) != own.end();

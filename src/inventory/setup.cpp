@@ -14,7 +14,7 @@ namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr Bytes kMaxFile = kib(64);
-constexpr Bytes kMaxModuleList = mib(4);  // the list of a distribution's kernel has half a mebibyte
+constexpr Bytes kMaxModuleList = mib(4);  // a distribution's list takes half a mebibyte
 constexpr std::size_t kMaxText = 256;
 constexpr std::size_t kMaxReleaseWords = 64;
 constexpr std::size_t kMaxFiles = 128;
@@ -222,8 +222,7 @@ Words options(const FileSystem& files, const std::optional<std::set<std::string>
         if (const auto value = files.line(path); value && !value->empty())
             found.push_back(scrubbed(parameter + "=" + *value, kMaxText));
     }
-    // /sys/module lacks NVIDIA's parameters. These parameters are in one file, without the prefix
-    // "NVreg_".
+    // /sys/module lacks NVIDIA's parameters, which are in one file, without the prefix "NVreg_".
     const auto params = files.read(kNvidiaParameters, kMaxFile);
     for (const auto line : split(params ? std::string_view{*params} : std::string_view{}, '\n')) {
         const auto colon = line.find(':');
@@ -304,7 +303,7 @@ std::optional<OsRelease> os_release_of(const FileSystem& files) {
                 if (release.id_like.size() < kMaxReleaseWords)
                     release.id_like.push_back(lower_case(word));
     }
-    // This is the 64-bit Raspberry Pi OS, see setup.h.
+    // The system is the 64-bit Raspberry Pi OS (see setup.h).
     if (release.id == "debian" && files.exists("/etc/rpi-issue"))
         release = {.id = "raspbian",
                    .id_like = {"debian"},

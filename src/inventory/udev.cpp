@@ -77,8 +77,8 @@ Result<UdevMonitor> udev_listener(udev& context) {
     for (const auto* subsystem : {"drm", "accel", "pci", "kfd", "module"})
         if (udev_monitor_filter_add_match_subsystem_devtype(monitor.get(), subsystem, nullptr) < 0)
             return Error{ErrorCode::Internal, "udev monitor: filter"};
-    // This may fail: without the permission to exceed rmem_max, a burst may overflow the buffer. An
-    // overflow is handled as a change.
+    // Setting the size may fail: without the permission to exceed rmem_max, a burst may overflow
+    // the buffer. An overflow is handled as a change.
     (void)udev_monitor_set_receive_buffer_size(monitor.get(), kReceiveBuffer);
     if (const int problem = udev_monitor_enable_receiving(monitor.get()); problem < 0)
         return errno_error("udev monitor", -problem);

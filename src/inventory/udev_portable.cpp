@@ -2,7 +2,7 @@
 #include "inventory/node_watch.h"
 #include "inventory/udev.h"
 
-// The monitor for builds without libudev. It detects devices only by their nodes.
+// The monitor for builds without libudev, which detects devices only by their nodes.
 
 namespace gpuprobe::inline inventory {
 namespace {

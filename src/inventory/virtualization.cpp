@@ -148,7 +148,7 @@ std::optional<std::size_t> row_for(const std::array<Signature, count>& rows,
     return std::nullopt;
 }
 
-/// True for Amazon's bare-metal instances. This check is needed on Arm ("a1.metal"), where no
+/// True for Amazon's bare-metal instances. The check is needed on Arm ("a1.metal"), where no
 /// processor flag shows a hypervisor.
 bool is_metal_instance(const FileSystem& files) {
     const auto product = files.line("/sys/class/dmi/id/product_name");

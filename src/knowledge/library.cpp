@@ -40,8 +40,8 @@ bool is_plain_name(std::string_view name) {
            });
 }
 
-/// The members before the first object or list, as a JSON object. This avoids parsing large files
-/// completely to read their version.
+/// The members before the first object or list, as a JSON object. Reading only these members avoids
+/// parsing large files completely to get their version.
 std::string head_text(std::string_view json) {
     std::size_t comma = 0;
     bool is_inside = false;
@@ -133,7 +133,7 @@ std::string_view compiled_in_text(std::string_view name) {
 
 namespace {
 
-/// The knowledge base in use. It is never null, so that current() can return a reference.
+/// The knowledge base in use; never null, so that current() can return a reference.
 std::shared_ptr<const Library>& library_in_use() {
     static std::shared_ptr<const Library> library = Library::compiled_in();
     return library;
@@ -219,7 +219,7 @@ std::map<std::string, const StoredDocument*> Library::below(std::string_view fol
     return found;
 }
 
-// Reads the heads of all files. This takes time, so expired() caches the result.
+// Reads the heads of all files. Reading takes time, so expired() caches the result.
 std::vector<Library::Ageing> Library::ageing() const {
     std::vector<Ageing> found;
     for (const auto& [name, document] : documents_) {

@@ -355,7 +355,8 @@ Status Reader::tensor() {
 }
 
 Status Reader::tensors() {
-    // From here on, seen_ contains the names of tensors. Such a name may be equal to a key.
+    // From here on, seen_ contains the names of tensors. The name of a tensor may be equal to a
+    // key.
     gguf_.keys = std::exchange(seen_, {});
     for (std::uint64_t i = 0; i < tensor_count_; ++i)
         TRY(tensor());
@@ -401,7 +402,7 @@ Result<std::optional<Gguf>> Reader::read() {
     }();
     if (done)
         return std::optional{std::move(gguf_)};
-    // This is not an error: the caller can pass a longer window.
+    // A window that is too short is not an error: the caller can pass a longer window.
     if (needs_more_)
         return std::optional<Gguf>{};
     return done.error();

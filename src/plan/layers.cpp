@@ -354,7 +354,7 @@ struct Period {
     std::uint64_t layers = 0;  ///< one of this many layers sees the whole context; 0: no layer
     /// The layer that sees the whole context is the first of each period, not the last.
     bool is_dense_first = false;
-    std::uint64_t window = 0;      ///< size if the file does not specify it
+    std::uint64_t window = 0;      ///< the window's size if the file does not specify one
     std::uint64_t only_model = 0;  ///< only models with this many layers have windows
 };
 constexpr auto kPeriods = std::to_array<Period>(

@@ -40,9 +40,10 @@ std::uint64_t units_of(const Gpu* gpu, std::string_view api) {
     return fact(view_of(*gpu, api)->device, facts::kExecutionUnits).value_or(0);
 }
 
-/// Sorts GPUs into the order in which llama.cpp lists them if it is restricted to these GPUs. This
-/// is the order of positions in the API's driver; only the SYCL backend has its own order. If the
-/// order is unknown, the GPUs are not reordered. The caller keeps ownership of the GPUs.
+/// Sorts GPUs into the order in which llama.cpp lists them if it is restricted to these GPUs.
+/// llama.cpp uses the order of positions in the API's driver; only the SYCL backend has its own
+/// order. If the order is unknown, the GPUs are not reordered. The caller keeps ownership of the
+/// GPUs.
 ///
 /// Source: CUDA, ROCm and Vulkan keep the order of the driver, or of the variable that lists the
 /// GPUs (data/knowledge/selectors.json). SYCL: dev_mgr in ggml/src/ggml-sycl/dpct/helper.hpp,
