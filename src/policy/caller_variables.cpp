@@ -157,8 +157,9 @@ bool by_backend(const std::string& value, const CallerScene& scene) {
 constexpr const char* kForceDefault = "MESA_VK_DEVICE_SELECT_FORCE_DEFAULT_DEVICE";
 
 /// Whether Mesa's device-select layer shows only the device that `value` names, in an environment
-/// with these variables. Both ways are assumed to work if Mesa's version is unknown.
-/// Source: Mesa 09e4fd1d84b0 (22.2) and af27ecb08990 (23.3), device_select_layer.c.
+/// with these variables. If Mesa's version is unknown, the exclamation mark and the variable are
+/// both assumed to work. Source: Mesa 09e4fd1d84b0 (22.2) and af27ecb08990 (23.3),
+/// device_select_layer.c.
 bool shows_only_named(const std::string& value,
                       const Variables& variables,
                       const CallerScene& scene) {
@@ -314,7 +315,7 @@ bool by_device_ids(const std::string& value, const CallerScene& scene) {
 struct Hiding {
     ListForm form = ListForm::CudaIds;
     bool (*hides)(const std::string& value, const CallerScene& scene) = nullptr;
-    std::string_view overruled_by = {};  ///< the variables that disable this one if set
+    std::string_view overruled_by = {};  ///< variables that disable this variable if set
 };
 constexpr std::array kHidings = std::to_array<Hiding>({
     {ListForm::CudaIds, by_cuda},

@@ -56,8 +56,8 @@ void remark_known_bad(const Report& report, std::vector<Judged>& all) {
                               std::back_inserter(judged.candidate.reasons));
 }
 
-/// Judges all candidates. They are sorted by backend in order of preference and then by GPU, or in
-/// the reverse way if the profile has that order. Candidates without a GPU come last.
+/// Judges all candidates. The result is sorted by backend in order of preference and then by GPU,
+/// or by GPU first if the profile prefers that order. Candidates without a GPU come last.
 std::vector<Judged> judge_all(const SelectQuestion& question, const Report& report) {
     const auto gpus = gpus_in_order(question, report);
     std::vector<Judged> all;
@@ -373,7 +373,7 @@ Attempt attempt_or_give_up(SelectQuestion& question,
     const auto forced = std::exchange(question.forced, std::nullopt);
     made = attempt(question, request, report);
     made.was_given_up = true;
-    question.forced = forced;  // for the messages
+    question.forced = forced;  // used in messages
     return made;
 }
 

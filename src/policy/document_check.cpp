@@ -21,8 +21,8 @@ constexpr std::size_t kMaxShownProblem = 512;
 
 // Places in a document ----------------------------------------------------------------------------
 
-/// What was changed in the copy of a document, so that paths in the copy can be translated into
-/// paths in the file.
+/// The changes in the copy of a document, by which paths in the copy are translated into paths in
+/// the file.
 struct Changes {
     /// The removed items of a list, by the path of the list. An item is given by its index in the
     /// file.
@@ -30,14 +30,14 @@ struct Changes {
     /// The keys of a renamed member in the copy and in the file, by the path of the member.
     std::map<std::string, std::string> renamed = {};
     std::set<std::string> gone = {};    ///< paths that were removed
-    std::set<std::string> shrunk = {};  ///< paths of objects and lists that lost something
+    std::set<std::string> shrunk = {};  ///< paths of objects and lists that lost a member or item
 };
 
 /// The place that the path of a problem names. Paths are in the file.
 struct DocumentPlace {
     Value* parent = nullptr;  ///< null if the path names nothing in the document
-    std::string key = {};     ///< of the member, if `parent` is an object
-    std::size_t index = 0;    ///< of the item in the copy, if `parent` is an array
+    std::string key = {};     ///< key of the member, if `parent` is an object
+    std::size_t index = 0;    ///< index of the item in the copy, if `parent` is an array
     std::size_t index_in_file = 0;
     std::string path = {};
     std::string parent_path = {};     ///< "" for the root

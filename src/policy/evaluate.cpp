@@ -16,8 +16,8 @@ static_assert(kMaxVariantGpus <= 64, "JudgedVariant::covered has a bit for each"
 
 /// The truth of a condition on each of up to 64 GPUs; bit n is about GPU n.
 struct GpuMask {
-    std::uint64_t yes = 0;    ///< GPUs on which it is true
-    std::uint64_t maybe = 0;  ///< GPUs on which it is true or may be true; includes `yes`
+    std::uint64_t yes = 0;    ///< GPUs on which the condition is true
+    std::uint64_t maybe = 0;  ///< GPUs on which the condition is true or may be true
 
     /// Combines the two conditions with "and".
     void narrow(const GpuMask& other) {
@@ -447,7 +447,7 @@ private:
     std::span<const FailedVariant> failed_;
     LikeGpus gpus_;
     std::vector<GpuMask> answers_;
-    std::optional<GpuMask> added_ = {};  ///< requirement of the request for every GPU
+    std::optional<GpuMask> added_ = {};  ///< the request's requirement for every GPU
     bool has_closed_nodes_;
     std::uint64_t allowed_;  ///< GPUs that the request permits
     std::map<Api, std::uint64_t> refused_;

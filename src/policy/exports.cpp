@@ -214,8 +214,8 @@ void add_node(const std::string& path, std::vector<std::string>& arguments) {
         arguments.push_back(argument);
 }
 
-/// Adds a GPU under its CDI name. NVIDIA's toolkit names each GPU of its regular driver; on WSL and
-/// Jetson it only names all GPUs together.
+/// Adds a GPU under its CDI name. NVIDIA's toolkit has a name for each GPU of its regular driver;
+/// on WSL and Jetson, the toolkit only has one name for all GPUs.
 void add_nvidia(const Gpu& gpu, std::vector<std::string>& arguments) {
     if (gpu.identity.nvidia_uuid && gpu.driver.name == "nvidia")
         return arguments.push_back("--device=nvidia.com/gpu=" + *gpu.identity.nvidia_uuid);

@@ -195,7 +195,7 @@ bool is_vendors_own(std::string_view vendor, std::string_view driver) {
 }
 
 /// Whether the version is a release of Jetson Linux, which Jetson drivers report as their version
-/// up to R35. It can't be compared with NVIDIA's driver numbers, which have three digits.
+/// up to R35. A release can't be compared with NVIDIA's driver numbers, which have three digits.
 bool is_jetson_release(const Gpu& gpu, const Fact<Version>& version) {
     constexpr std::uint32_t kFirstNumber = 100;
     return gpu.kind == GpuKind::Integrated && gpu.vendor == info_of(Api::Cuda).vendor &&
@@ -392,9 +392,9 @@ bool has_unprobed_video(const Gpu& gpu) {
            (!gpu.driver.name || is_vendors_own(cuda.vendor, *gpu.driver.name));
 }
 
-/// What the GPU can do with videos in that direction, in the words of video_words(); unknown if no
-/// API reports it. A word that is not in the set is unknown if an entry does not have all of its
-/// words: its profile is one that gpuprobe does not know, or the driver did not report the bits.
+/// The video formats that the GPU supports in that direction, in the words of video_words();
+/// unknown if no API reports them. A word that is not in the set is unknown if an entry lacks
+/// words, because gpuprobe does not know the entry's profile or the driver did not report the bits.
 template <VideoDirection direction>
 KnownWords video(const Gpu& gpu) {
     const auto entries = video_of(gpu);

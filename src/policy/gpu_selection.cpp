@@ -381,15 +381,15 @@ Text vulkan_device_ids(const Selection& selection) {
     return std::cmp_equal(let_through, selection.gpus.size()) ? ids : std::nullopt;
 }
 
-/// mesa_tag() if mesa_device() would match two GPUs.
+/// Returns mesa_tag() if mesa_device() would match two GPUs; otherwise nullopt.
 Text mesa_pci(const Selection& selection) {
     const bool is_one = selection.gpus.size() == 1;
     return is_one && has_twin(*selection.gpus.front(), selection.report) ? mesa_tag(selection)
                                                                          : std::nullopt;
 }
 
-/// The GLX vendor library that renders on this GPU while another GPU drives the display. It can't
-/// choose between two GPUs. Source: NVIDIA driver README, "PRIME Render Offload".
+/// The GLX vendor library that renders on this GPU while another GPU drives the display. The
+/// library can't choose between two GPUs. Source: NVIDIA driver README, "PRIME Render Offload".
 Text glx_offload(const Selection& selection) {
     const auto is_nvidia = [](const Gpu& gpu) { return gpu.driver.name == "nvidia"; };
     const auto& gpus = selection.report.gpus;
@@ -561,7 +561,7 @@ bool is_selector_fact(std::string_view name) {
 }
 
 std::optional<std::string> selector_fact(std::string_view name, const Selection& selection) {
-    // "…_pci_ranks" is one family of facts, and the others are in the table.
+    // Facts whose names end in "_pci_ranks" are computed here; all others are in the table.
     if (const auto* api = ranked_api(name))
         return pci_ranks(selection, api->word, api->vendor);
     const auto* fact = std::ranges::find(kSelectorFacts, name, &SelectorFact::name);

@@ -39,8 +39,8 @@ public:
             judged_.candidate.verdict = Verdict::Unknown;
         judged_.candidate.reasons.push_back(std::move(reason));
     }
-    /// Makes an accepted candidate uncertain. Used if a requirement accepts that its fact is
-    /// unknown.
+    /// Makes an accepted candidate uncertain. Used if a requirement is about an unknown fact and
+    /// accepts unknown facts.
     void accept_unknown(Reason reason) {
         if (judged_.candidate.verdict == Verdict::Accepted)
             judged_.candidate.verdict = Verdict::Uncertain;
@@ -57,7 +57,7 @@ public:
 
 private:
     Judged judged_;
-    std::vector<Reason> accepted_ = {};  ///< about unknown facts that were accepted
+    std::vector<Reason> accepted_ = {};  ///< reasons about unknown facts that were accepted
 };
 
 /// A set of backends under the application's names.
@@ -94,9 +94,9 @@ bool lacks_libraries(const BackendView& view) {
     return view.usable != true && std::ranges::any_of(view.reasons, is_of_libraries);
 }
 
-/// Judges a GPU only by the kernel's data. This applies if the application bundles its user-space
-/// libraries and the host's libraries report nothing. The backend then needs the vendor's kernel
-/// driver and accessible device nodes.
+/// Judges a GPU only by the kernel's data. Used if the application bundles its user-space libraries
+/// and the host's libraries report nothing. The backend then needs the vendor's kernel driver and
+/// accessible device nodes.
 void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement& judgement) {
     const auto& gpu = *facts.gpu();
     judgement.remark(because("bundled", {{"api", info_of(api).word}}));

@@ -256,7 +256,7 @@ ReadProblem check_image(const Value& value) {
 void add_image(const Value& image, Requirements& needs) {
     std::string condition;
     if (const auto* required = image.find("requires"))
-        (void)read_condition(*required, condition);  // was checked with the artifact
+        (void)read_condition(*required, condition);  // was checked when the artifact was read
     const auto* compat = image.at("bundles").at("cuda-compat").as_string();
     for (auto& terms : needs.devices) {
         const auto is_of_cuda = [](const Term& term) { return api_of(term) == Api::Cuda; };
@@ -436,8 +436,8 @@ bool names_term(std::string_view name, const Term& term) {
            (own.size() > name.size() && own.starts_with(name) && own[name.size()] == '.');
 }
 
-/// Marks the terms with that name, or all terms if it is nullopt, as met by unknown facts. Returns
-/// whether there is such a term.
+/// Marks terms as met by unknown facts: the terms with that name, or all terms if the name is
+/// nullopt. Returns whether any term was marked.
 bool accept_unknown(const std::optional<std::string>& name, Requirements& needs) {
     bool is_found = false;
     const auto accept_in = [&](Conjunction& terms) {
@@ -495,7 +495,7 @@ void imply(Variant& variant) {
     device["backend"] = api->word;
     Value needs;
     needs["device"] = std::move(device);
-    (void)read_requirements(needs, variant.needs);  // built above, so it is well-formed
+    (void)read_requirements(needs, variant.needs);  // `needs` was built above, so it is valid
 }
 
 }  // namespace

@@ -300,7 +300,7 @@ ReadProblem requests_problem(const Profile& profile) {
     if (profile.requests->size() > kMaxRequests)
         return ReadProblem{"more than 64 words"}.in("requests");
     for (const auto& [word, backends] : *profile.requests) {
-        // These words have a fixed meaning in requests.
+        // "auto", "none" and "off" have a fixed meaning in requests.
         if (!is_word(word) || word == "auto" || word == "none" || word == "off")
             return ReadProblem{scrubbed(word, kMaxProfileWord) + ": expected a lower-case word"}.in(
                 "requests");

@@ -140,8 +140,8 @@ ReadProblem read_mib(const Value& value, Bytes& out) {
     return problem;
 }
 
-/// Reads a minimum version. This template and the two templates below differ in the type of the
-/// need.
+/// Reads a minimum version. The two templates below differ from this template only in the type of
+/// the need.
 template <FactId fact>
 ReadProblem version_need(const char* name, const Value& value, Predicates& out) {
     Version need;
@@ -386,7 +386,7 @@ struct CudaNeed {
     std::optional<Version> toolkit = {};
     CudaKernels code = {};
     std::optional<Version> min_driver = {};
-    Conjunction others = {};  ///< unknown members
+    Conjunction others = {};  ///< terms for unknown members
     UnknownWords unknown = UnknownWords::Lose;
 };
 

@@ -262,7 +262,7 @@ constexpr Bytes kMaxRulesText = kib(256);
 struct MajorFloor {
     std::uint32_t major = 0;
     Version driver = {};
-    std::map<std::string, Version> exceptions = {};  ///< by toolkit
+    std::map<std::string, Version> exceptions = {};  ///< minimum drivers by toolkit
 };
 RECORD_MEMBERS(MajorFloor, ("toolkit_major", major), ("min_driver", driver), exceptions)
 
@@ -531,7 +531,8 @@ std::vector<Version> Rules::intel_ips_of(const Version& ip) const {
 
 std::optional<Version> Rules::cuda_floor(const Version& toolkit) const {
     const Version release{.parts = {toolkit.parts[0], toolkit.parts[1], 0, 0}};
-    // This runs for each variant and GPU, so skip the look-up for toolkits newer than the last row.
+    // The function runs for each variant and GPU, so skip the look-up for toolkits newer than the
+    // last row.
     const bool may_have_row =
         !floors_by_toolkit_.empty() && release <= floors_by_toolkit_.rbegin()->first;
     if (may_have_row)

@@ -250,8 +250,8 @@ SelectingValues values_on(const SelectQuestion& question,
 }
 
 /// Adds `not-told-apart` to accepted candidates whose variables and answers also select another
-/// GPU, so that the program sees both. An empty environment selects all GPUs. This applies only to
-/// programs that read or forward a variable, not to the rules of an installer.
+/// GPU, so that the program sees both. An empty environment selects all GPUs. The reason applies
+/// only to programs that read or forward a variable, not to the rules of an installer.
 class EquivalentGpus {
 public:
     explicit EquivalentGpus(const Access& access) : reads_variables_{!access.variables.empty()} {}
@@ -507,7 +507,7 @@ Result<Decision> decided(const Profile& profile,
                                      .detected = made.detected,
                                      .decision = decision,
                                      .was_given_up = made.was_given_up});
-    // This moves the candidates, so it must come last.
+    // candidates_of() moves the candidates, so the call must come last.
     decision.candidates = candidates_of(question, std::move(made.all), request.include_rejected);
     return decision;
 }

@@ -288,7 +288,7 @@ Result<SelectQuestion> question_from(const Profile& profile,
                                      const Manifest* manifest) {
     SelectQuestion question{.profile = profile};
     question.built = TRY(backends_from(profile, "built", request.built));
-    // This call uses `built`, which shows whether the request lists the backends.
+    // note_installed() uses `built`, which shows whether the request lists the backends.
     TRY(note_installed(request, report, manifest, question));
     question.only = TRY(backends_from(profile, "only", request.only));
     question.strict = request.strict.value_or(profile.strict);
@@ -306,7 +306,7 @@ Result<SelectQuestion> question_from(const Profile& profile,
     TRY(require(request, question));
     TRY(force(request, question));
     TRY(prefer(request, question));
-    // This call uses the backends that prefer() stored.
+    // preferred_first() uses the backends that prefer() stored.
     question.backends = preferred_first(question, profile.backends);
     std::erase(question.backends, kCpu);
     return question;

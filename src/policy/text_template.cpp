@@ -12,7 +12,7 @@ namespace {
 struct Filled {
     std::string text = {};
     bool is_complete = true;        ///< all placeholders are known
-    bool has_paired_braces = true;  ///< an unpaired brace is text
+    bool has_paired_braces = true;  ///< false: an unpaired brace was treated as text
 };
 
 /// Fills a text without optional parts.
