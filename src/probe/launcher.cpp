@@ -105,7 +105,7 @@ public:
             return std::nullopt;
         exit_ = WorkerExit{};
         if (waited != 0)
-            return exit_;  // reaped elsewhere
+            return exit_;  // the process was reaped elsewhere
         exit_->processor_time = duration(usage.ru_utime) + duration(usage.ru_stime);
         exit_->peak_memory = kib(static_cast<std::uint64_t>(usage.ru_maxrss));
         if (info.si_code == CLD_EXITED)
@@ -175,8 +175,8 @@ Result<std::string> opencl_vendors(const ProbeTarget& target, const std::string&
     return folder + "/";
 }
 
-/// Folders outside the system folders that contain libraries or manifests of drivers. These folders
-/// must stay visible in the worker's namespaces.
+/// Folders outside the system folders that contain libraries or manifests of drivers, and that must
+/// therefore stay visible in the worker's namespaces.
 std::vector<std::string> needed_paths(const std::vector<std::string>& own,
                                       const WorkerVariables& extra) {
     auto paths = own;
@@ -186,8 +186,8 @@ std::vector<std::string> needed_paths(const std::vector<std::string>& own,
     return paths;
 }
 
-/// The connection through which a waiting worker gets its job. It is a socket instead of a pipe,
-/// because writing to a pipe without a reader raises SIGPIPE.
+/// The connection through which a waiting worker gets its job. The connection is a socket instead
+/// of a pipe, because writing to a pipe without a reader raises SIGPIPE.
 struct JobLine {
     UniqueFd ours = {};
     UniqueFd worker = {};

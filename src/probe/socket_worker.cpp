@@ -160,7 +160,7 @@ Result<Message> first_message(int connection) {
     return *std::move(message);
 }
 
-/// Receives and checks the request. Its fields become arguments of the worker's command line.
+/// Receives and checks the request, whose fields become arguments of the worker's command line.
 Result<Request> receive_request(int connection) {
     auto message = TRY(first_message(connection));
     if (message.descriptors.size() != kRequestDescriptors)

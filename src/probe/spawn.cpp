@@ -36,8 +36,8 @@ constexpr rlim_t kMinOpenFiles = 1024;
 /// which also applies to memory that a software driver takes from a memfd.
 constexpr rlim_t kMaxFile = mib(256).count;
 
-/// All data that the child needs. It is prepared before the fork, because the child must not
-/// allocate memory.
+/// All data that the child needs, prepared before the fork, because the child must not allocate
+/// memory.
 struct Plan {
     const char* program = nullptr;
     char* const* arguments = nullptr;
@@ -70,7 +70,7 @@ Result<UniqueFd> open_null() {
 }
 
 Result<UniqueFd> open_pidfd(pid_t pid) {
-    UniqueFd pidfd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};  // is close-on-exec
+    UniqueFd pidfd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};  // close-on-exec
     if (!pidfd)
         return errno_error("pidfd_open", errno);
     return pidfd;
@@ -90,7 +90,7 @@ rlimit open_files() {
 /// commit 21d1c5e386bc.
 rlim_t max_processes() {
     constexpr rlim_t kMost = 1024;
-    constexpr rlim_t kPerProcessor = 16;  // threads of drivers that compute on the CPU
+    constexpr rlim_t kPerProcessor = 16;  // for drivers that compute on the CPU
     utsname system = {};
     int major = 0;
     int minor = 0;

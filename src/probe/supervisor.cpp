@@ -31,8 +31,8 @@ constexpr std::size_t kMaxProblem = 512;
 /// takes less than a millisecond, and a complete stream may have 8 MiB.
 constexpr int kPiecesATurn = 4;
 /// The number of chunks that are still read from a worker that has ended or exceeded its time
-/// limit. This is enough for the content of its pipe, and limits the data that a child of the
-/// driver may still be writing.
+/// limit. The number is enough for the content of the worker's pipe, and limits the data that a
+/// child of the driver may still be writing.
 constexpr int kLastPieces = 16;
 
 enum class Reading { Empty, Bytes, Closed };
@@ -417,8 +417,8 @@ bool Supervisor::Impl::has_place() const {
     return running.size() < std::max<std::size_t>(limits.concurrent, 1);
 }
 
-/// Ends answered workers that should not stay. They may stay while a query is still running or, if
-/// probes are queued, while a slot is free. Trials take long, so no worker stays because of a
+/// Ends answered workers that should not stay. A worker may stay while a query is still running or,
+/// if probes are queued, while a slot is free. Trials take long, so no worker stays because of a
 /// trial. A probe without an `answered` callback never stays, because its caller waits for the
 /// process.
 void Supervisor::Impl::let_go_answered() {
@@ -457,7 +457,7 @@ void Supervisor::Impl::ended(std::list<Running>::iterator place,
     go_on();
     const auto done = std::move(over.front().done);
     over.clear();
-    done(std::move(result));  // may destroy this
+    done(std::move(result));  // the call may destroy this object
 }
 
 /// Kills a worker and waits for its end in the background.

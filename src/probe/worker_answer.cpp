@@ -16,7 +16,7 @@
 namespace gpuprobe::inline probe {
 namespace {
 
-constexpr std::size_t kHeader = 8;                      // length and kind
+constexpr std::size_t kHeader = 8;                      // length and kind of a frame
 constexpr std::size_t kSum = 4;                         // CRC-32
 constexpr std::uint64_t kDoneReserve = kib(256).count;  // kept free for the last frame
 constexpr std::size_t kMaxPhase = 64;
@@ -231,7 +231,8 @@ std::string FrameReader::objection(const Frame& frame) {
     if (frame.kind == FrameKind::Runtime &&
         (members_ += frame.payload.as_object()->size()) > kMaxFrameMembers)
         return "over " + std::to_string(kMaxFrameMembers) + " facts of the API";
-    // These frames contain the number of earlier frames, so that a missing frame is detected.
+    // Frames with a checksum contain the number of earlier frames, so that a missing frame is
+    // detected.
     if (has_sum(frame.kind) && frame.payload.at("frames").as_unsigned() != frames_)
         return "frames are missing";
     return {};

@@ -19,7 +19,7 @@
 namespace gpuprobe::inline probe {
 namespace {
 
-/// passes in one call; limited because some process may be unstoppable
+/// The number of passes in one call, which is limited because some process may be unstoppable.
 constexpr int kMaxStops = 100;
 constexpr int kMaxDepth = 200;  ///< deeper children are reached once their parents have ended
 
@@ -130,9 +130,9 @@ bool kill_children() {
 
 /// Sends SIGSTOP to all descendants until none of them is running.
 ///
-/// This works against a program that keeps starting processes up to a limit, each in a separate
-/// session: if a process is killed, the program can start another, whereas a stopped process still
-/// counts towards the limit.
+/// The method works against a program that keeps starting processes up to a limit, each in a
+/// separate session: if a process is killed, the program can start another, whereas a stopped
+/// process still counts towards the limit.
 void stop_descendants() {
     for (int looks = 0; looks < kMaxStops && stop_below(::getpid(), 0); ++looks)
         continue;

@@ -106,8 +106,7 @@ void open_folders(const fs::path& path) {
 }
 
 void remove_tree(const fs::path& path) {
-    // Removing an empty folder does not need a descriptor. This matters because no descriptor may
-    // be available.
+    // Removing an empty folder needs no descriptor, so it works even if no descriptor is available.
     if (::rmdir(path.c_str()) == 0)
         return;
     std::error_code problem;
@@ -299,7 +298,7 @@ private:
     // Keep only the lifeline, because any other descriptor could keep a pipe open that must be
     // closed.
     (void)::dup2(lifeline, STDIN_FILENO);
-    if (::syscall(__NR_close_range, STDIN_FILENO + 1, ~0U, 0U) != 0)  // before Linux 5.9
+    if (::syscall(__NR_close_range, STDIN_FILENO + 1, ~0U, 0U) != 0)  // fails before Linux 5.9
         for (int fd = STDIN_FILENO + 1; fd < kUsualDescriptors; ++fd)
             ::close(fd);
     char none = 0;
@@ -321,8 +320,8 @@ Namespaces::Namespaces(const std::string& home, const std::vector<std::string>& 
         show(path);
     for (const auto& path : needed)
         show_around(resolved(path));
-    // The worker's own folder is mounted last. It may be below another hidden folder, whose tmpfs
-    // then hides it, so its path has to be created again in this tmpfs.
+    // The worker's own folder is mounted last. If the folder is below another hidden folder, the
+    // tmpfs of that folder hides it, so its path has to be created again in that tmpfs.
     hidden_.push_back({.path = resolved(home), .options = scratch});
     for (auto& folder : hidden_)
         if (is_below(hidden_.back().path, folder.path))
@@ -381,8 +380,9 @@ bool Namespaces::cover(const Hidden& folder) {
 }
 
 bool Namespaces::enter() const {
-    // A process that is not dumpable may not write its own uid and gid maps. So the process is made
-    // dumpable only for this moment, in which other workers can't see it from their namespaces.
+    // A process that is not dumpable may not write its own uid and gid maps. Therefore, the process
+    // is made dumpable, but only for this moment, in which other workers can't see it from their
+    // namespaces.
     (void)::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     const bool is_apart = ::unshare(kNamespaces) == 0 && map_user();
     const int problem = errno;

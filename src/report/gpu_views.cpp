@@ -337,7 +337,7 @@ namespace {
 struct Backend {
     std::string_view name;
     std::string_view api;
-    std::string_view vendor;  ///< the only vendor that it supports; empty for any
+    std::string_view vendor;  ///< the only vendor of the backend; empty for any
     std::string_view licensees;
 };
 

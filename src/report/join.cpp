@@ -392,8 +392,8 @@ bool Joiner::found(const ApiDevice& device) {
     return true;
 }
 
-/// Whether the subject is WSL's paravirtual function. It only passes through the host's GPU, whose
-/// address the APIs report.
+/// Whether the subject is WSL's paravirtual function, which only passes through the host's GPU,
+/// whose address the APIs report.
 bool is_transport(const Subject& subject) {
     const bool is_only_listed = std::ranges::all_of(
         subject.claims, [](const Claim& claim) { return claim.device.probe->api == "pci"; });

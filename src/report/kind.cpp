@@ -81,8 +81,8 @@ bool looks_like_apu(const HardwareDevice& hardware) {
     return vram && gtt && *vram <= gib(4) && *gtt >= gib(8) && gtt->count / 4 >= vram->count;
 }
 
-/// Evidence 3. It comes before the chip table, because it describes this device and not all devices
-/// with the same id.
+/// Evidence 3, which comes before the chip table, because it describes this device and not all
+/// devices with the same id.
 std::optional<GpuKind> kind_by_amdgpu(const HardwareDevice& hardware) {
     const auto has_vddnb = fact(hardware, kernel_facts::kHasVddnb);
     if (has_cpu_cores(hardware) || has_vddnb == true)

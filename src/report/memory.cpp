@@ -130,8 +130,8 @@ std::vector<Reason> Samples::implausible() const {
     return findings;
 }
 
-/// Whether a reading can be used. A free size must not exceed the total from the same source. It
-/// may be zero, because a GPU can be full.
+/// Whether a reading can be used. A free size must not exceed the total from the same source. The
+/// free size may be zero, because a GPU can be full.
 bool Samples::is_usable(const Sample& sample) const {
     if (sample.reading.bytes > limit_of(sample))
         return false;

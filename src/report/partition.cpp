@@ -246,7 +246,7 @@ std::vector<Partition> listed_partitions(const Subject& subject, std::string_vie
     std::size_t with_uuid = 0;
     for (const auto* claim : claims) {
         const auto& uuid = claim->device.facts->uuid;
-        // These keys do not prove that the devices are at the GPU's address.
+        // The keys "weak" and "uuid" do not prove that the devices are at the GPU's address.
         if (claim->joined_by == "weak" || claim->joined_by == "uuid")
             return {};
         with_uuid += uuid ? 1 : 0;

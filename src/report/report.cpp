@@ -92,7 +92,8 @@ bool comes_before(const Gpu& left, const Gpu& right) {
 }
 
 void mark_primary(std::vector<Gpu>& gpus, const std::vector<const HardwareDevice*>& hardware) {
-    // The first test that any GPU passes decides; it marks a GPU only if exactly one passes.
+    // The first test that at least one GPU passes decides. A GPU is marked only if no other GPU
+    // passes this test.
     for (const Test test : {&shows_boot, &has_screen, &is_more_than_display}) {
         Gpu* only = nullptr;
         std::size_t matches = 0;

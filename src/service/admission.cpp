@@ -154,8 +154,8 @@ bool SharedPool::has_room(const Payer& payer, std::size_t amount) const {
     // In this pool nothing can be taken back, so strangers don't borrow from the users' half.
     if (payer.standing == Standing::Stranger)
         free = std::min(free, limits_.all / 2 - std::min(limits_.all / 2, strangers));
-    // The payer's new total must fit into the free part. So the more a payer holds, the more stays
-    // free for others.
+    // The payer's new total must fit into the free part. Therefore, the more a payer holds, the
+    // more stays free for others.
     return wanted <= limits_.one && wanted <= free;
 }
 
@@ -239,7 +239,7 @@ Status CallRate::take(const Payer& payer) {
     const auto made = own == calls_.end() ? 0U : own->second;
     if (made >= kCalls)
         return Error{ErrorCode::TooManyRequests, "more than 30 such calls a minute"};
-    // These calls are granted even if the class has used up its limit: the first call of a new
+    // Some calls are granted even if the class has used up its limit: the first call of a new
     // stranger (for up to kMaxFirst strangers), and kAlways calls of everyone else.
     const bool is_new = is_stranger && !payer.has_returned;
     const bool is_granted = is_new ? made == 0 && first_ < kMaxFirst : made < kAlways;

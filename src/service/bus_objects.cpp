@@ -107,7 +107,7 @@ const std::vector<GpuProperty>& gpu_rows() {
         {{"Apis", "a{sa{sv}}"}, [](const Gpu& gpu, const Report&) { return apis_of(gpu); }},
         {{"Environment", "a{ss}"}, environment_of},
         {{"Partitions", "a{oa{sv}}"}, partitions_of},
-        // This value is read from sysfs whenever a client reads the property, because it changes
+        // PowerState is read from sysfs whenever a client reads the property, because it changes
         // without an event.
         {{"PowerState", "s", Change::Silent},
          [](const Gpu&, const Report&) { return Value{std::string{}}; }},
@@ -256,7 +256,7 @@ GpuObject::GpuObject(sd_bus* bus,
                      BusCalls& calls)
     : BusObject{bus, path, gpu_interface()},
       id_{std::move(id)},
-      values_(std::move(values)),  // braces would make a list with one value
+      values_(std::move(values)),  // braces would make a list with one item
       all_{all},
       server_{server},
       calls_{calls} {}
@@ -266,7 +266,7 @@ void GpuObject::update(std::vector<Value> values, bool has_other_words) {
     if (has_other_words)
         for (const char* name : {"Backends", "Apis"})
             add_once(names, name);
-    values_ = std::move(values);  // before the signal, which reads them
+    values_ = std::move(values);  // before the signal, because sending it reads them
     signal_changes(names);
 }
 

@@ -45,7 +45,7 @@ std::string LogControl::LogTarget() {
     return std::string{name_of(log_.target())};
 }
 
-/// This function is never called in practice, because Service::decide_write() handles all writes
+/// The function is never called in practice, because Service::decide_write() handles all writes
 /// first.
 void LogControl::refuse() {
     throw bus::sdbus_error(

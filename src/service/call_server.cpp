@@ -279,7 +279,7 @@ void CallServer::answer_now(const std::shared_ptr<ServedCall>& served) {
     };
     try {
         answer(served->call, machine, heard);
-    } catch (const std::exception& problem) {  // the engine may have called this function
+    } catch (const std::exception& problem) {  // the engine must not get exceptions
         heard(refusal_of({ErrorCode::Internal, problem.what()}));
     }
     key->clear();

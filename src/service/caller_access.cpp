@@ -144,7 +144,7 @@ void Authority::ask_polkit(const Subject& who, Action action, const Answer& answ
         return answer(share.error());
     const auto reply = [waiting = std::make_shared<SharedPool::Claim>(*share), action, answer](
                            bus::ReplyError problem, const PolkitVerdict& verdict) {
-        waiting->reset();  // before answering, because ask_for_all() may start the next check
+        waiting->reset();  // reset first, because ask_for_all() may start a check
         const auto status = status_of(action, std::move(problem), verdict);
         (void)bus::attempt([&] { answer(status); });
     };

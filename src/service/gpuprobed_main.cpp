@@ -365,7 +365,7 @@ Result<int> serve(const Settings& settings, Log& log) {
     const auto worker = TRY(worker_program(settings));
     const auto cache = cache_folder(settings);
     const auto state = state_folder(settings);
-    const auto claim = TRY(claim_of(state));  // the state folder's lock, until the end
+    const auto claim = TRY(claim_of(state));  // locks the state folder until the end
     const auto files = source.files;
     const auto loop = TRY(SystemLoop::create());
     TRY(loop->stop_on_signals());

@@ -14,7 +14,7 @@ namespace gpuprobe::store {
 namespace {
 
 constexpr Bytes kMaxCache = mib(8);
-constexpr int kFormat = 2;  ///< of the file; increase it if older files can't be read
+constexpr int kFormat = 2;  ///< the file's format; increase it if older files can't be read
 
 /// Whether we may open a node matters, because a driver may report more after the node has become
 /// accessible. Whether other users may open it does not matter, and logind changes the access
@@ -213,8 +213,8 @@ bool is_meant(const QuarantineFilter& filter, const QuarantinedProbe& probe) {
 }
 
 template <class Entries>
-/// The entry for that probe and fingerprint, or null. This is a template because both const and
-/// mutable entries are searched.
+/// The entry for that probe and fingerprint, or null. The function is a template because both const
+/// and mutable entries are searched.
 auto* entry_of(const ProbeKey& key, Entries& entries) {
     const auto found = std::ranges::find_if(entries, [&key](const auto& entry) {
         return entry.probe.api == key.api && entry.probe.driver == key.driver &&

@@ -267,7 +267,7 @@ namespace {
 const std::string kProcesses = "/proc/";
 constexpr Bytes kMaxStat = kib(4);
 constexpr Bytes kMaxEnvironment = mib(4);
-constexpr int kLooksAtOthers = 3;  // after that, a process outside the tree is ignored
+constexpr int kLooksAtOthers = 3;  // afterwards, a process outside the tree is ignored
 // Indexes of the words after the name in /proc/PID/stat.
 constexpr std::size_t kState = 0;
 constexpr std::size_t kParent = 1;

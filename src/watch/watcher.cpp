@@ -212,8 +212,8 @@ void Watcher::add_nvidia(const Process& process,
     }
 }
 
-/// Whether the process has a node open whose driver does not report use. Such a process may use the
-/// device.
+/// Whether the process has a node open whose driver does not report use, so that the process may be
+/// using the device.
 bool Watcher::is_silent(const ProcessFiles& open) const {
     return std::ranges::any_of(open.nodes, [&](const std::string& node) {
         const auto place = device_of_node(node);

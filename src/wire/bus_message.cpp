@@ -204,7 +204,7 @@ Result<Value> Reader::members(int depth) {
     return Value{std::move(object)};
 }
 
-/// The members of the a{ss} that was entered. They contain no other containers.
+/// The members of the a{ss} that was entered, which contain no other containers.
 Result<Value> Reader::texts() {
     Value::Object object;
     while (has_more()) {

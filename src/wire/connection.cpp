@@ -82,7 +82,7 @@ bool count(sd_bus_message* message, Contents& found, int nesting) {
 /// nested more deeply than the bus allows. Stops at the limit, and rewinds the message to its
 /// start.
 ///
-/// This check is necessary because sdbus-c++ makes a message of each variant before a method gets
+/// The check is necessary because sdbus-c++ makes a message of each variant before a method gets
 /// its arguments. A call of 32 MiB, which a bus accepts, would take 2 GiB and twenty seconds.
 std::optional<Contents> contents_of(sd_bus_message* message) {
     Contents found;
@@ -105,7 +105,7 @@ std::unique_ptr<sdbus::IConnection> connect(const std::string& where) {
     return sdbus::createSessionBusConnectionWithAddress(where);
 }
 
-/// Answers Peer.GetMachineId on machines without an id, such as containers. In this case, sd-bus
+/// Answers Peer.GetMachineId on machines without an id, such as containers. Without an id, sd-bus
 /// returns an error not only for the call but for the whole turn of the loop. Both sd-bus and this
 /// code read the id with the same function, which caches it. Sources: systemd,
 /// src/libsystemd/sd-bus/sd-bus.c, process_message and process_builtin; sd_id128_get_machine(3),
@@ -218,7 +218,7 @@ Connection::Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop)
                     refuse(sender, serial, error);
                 },
                 [this] { return !congested(); }} {
-    // Filters are removed together with the connection. They run before any other handler; the
+    // Filters are removed together with the connection. Filters run before any other handler; the
     // filter that was added last runs first.
     for (const auto filter : {take_write, answer_without_id, refuse_too_much, refuse_unadmitted})
         (void)sd_bus_add_filter(raw_, nullptr, filter, this);
@@ -231,7 +231,7 @@ Connection::~Connection() {
         sd_bus_close(raw_);
 }
 
-// The following functions are filters for sd-bus. They return 1 if they have handled the message,
+// The following functions are filters for sd-bus, which return 1 if they have handled the message,
 // and 0 to pass the message on.
 int Connection::refuse_too_much(sd_bus_message* message, void* self, sd_bus_error* /*problem*/) {
     if (sd_bus_message_is_method_call(message, nullptr, nullptr) <= 0)
