@@ -380,6 +380,7 @@ bool write_all() {
 int main(int count, char** arguments) {
     if (count == 2 && std::freopen(arguments[1], "w", stdout) && gpuprobe::backends::write_all())
         return EXIT_SUCCESS;
-    (void)std::fprintf(stderr, "gpuprobe-filter-programs: no file, or libseccomp made no filter\n");
+    (void)std::fprintf(
+        stderr, "gpuprobe-filter-programs: FILE is missing, or libseccomp generated no filter\n");
     return EXIT_FAILURE;
 }

@@ -516,8 +516,8 @@ Shows which GPUs the process and its child processes use now, how much GPU memor
 through which API. On a terminal, watch updates its line until the process ends; otherwise, and with
 --once, watch prints one line. With -j, watch prints a JSON document instead of each line.
 
-You can inspect your own processes, and root can inspect all processes. About processes of other
-users, only KFD and NVIDIA's driver report GPU use. Missing information is shown as unknown.
+You can inspect your own processes, and root can inspect all processes. Only KFD and NVIDIA's driver
+report how other users' processes use GPUs. Missing information is shown as unknown.
 )",
         .operands = {{.word = {.name = "PID"}, .take = put<&Arguments::run, &RunArguments::pid>}},
         .options = {{.names = "--once",

@@ -396,7 +396,7 @@ const std::vector<OptionGroup>& global_options() {
          .options = {
              {.names = "-h,--help", .help = "show help", .take = put<&Arguments::wants_help>},
              {.names = "--version",
-              .help = "show the versions, as the verb version does",
+              .help = "show the versions of this program and the daemon",
               .take = put<&Arguments::wants_version>}}}};
     return groups;
 }

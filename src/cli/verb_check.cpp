@@ -164,7 +164,7 @@ Verb check_verb() {
         .overview = {{"check FILE", "find mistakes in a manifest or an application's data file"}},
         .usage = {"check FILE [--replay=DIR]… [OPTION…]"},
         .about = R"(
-For authors of manifests and of applications' data files. Shows every mistake with its position in
+Helps authors of manifests and of applications' data files: shows every mistake with its position in
 FILE, the violated rule, and the keyword that the author probably meant. An unknown keyword that does
 not resemble a known keyword is only a warning, because a newer version of gpuprobe may support it.
 Then a table shows which variant gpuprobe chooses on this machine, or on each capture that --replay

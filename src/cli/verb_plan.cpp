@@ -345,7 +345,7 @@ Verb plan_verb() {
             .usage = {"plan --gguf=FILE [OPTION…]", "plan --memory=SIZE [OPTION…]"},
             .about = R"(
 Estimates whether a model fits on each GPU, and on several GPUs together. The answer is "fits" if 10%
-of the memory stay free, "tight" if less stays free, "no" if the model does not fit, or "unknown" if
+of the memory stays free, "tight" if less stays free, "no" if the model does not fit, or "unknown" if
 the size of the memory is unknown. plan also shows how many layers fit on the GPU (llama.cpp's
 --n-gpu-layers) and the longest context with which all layers fit. plan reads only the header of FILE,
 and finds the other parts of a split model by their names.

@@ -426,8 +426,8 @@ program has ended, or ten seconds after it first used a GPU, run prints one line
   gpuprobectl: used no GPU, although cuda was chosen
 
 The program inherits standard input, output and error, and run passes signals on to the program. The
-exit status of run is that of the program; if a signal ended the program, run ends with the same signal.
-Otherwise, the exit status is 127 if PROGRAM is not found, 126 if PROGRAM cannot be run, 125 if no
+exit status of run is the exit status of the program; if a signal ended the program, run ends with the
+same signal. The exit status is 127 if PROGRAM is not found, 126 if PROGRAM cannot be run, 125 if no
 candidate could be chosen, 124 if the program succeeded but did not use the API that --expect names, and
 123 if it is unknown which API the program used.
 

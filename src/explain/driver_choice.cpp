@@ -53,13 +53,13 @@ bool serves(const PackageRole& role, const DriverSupport* support) {
     const auto branch = branch_of(role.branch.value_or(""));
     if (!support)
         return branch == 0;
-    // Packages without a flavour may contain either flavour, so they are suitable only for GPUs
-    // that work with both flavours.
+    // Packages without a flavor may contain either flavor, so they are suitable only for GPUs
+    // that work with both flavors.
     const bool has_flavour = !support->flavour || support->flavour == role.flavour;
     return has_flavour && is_supported(*support, branch);
 }
 
-/// Whether NVIDIA's driver serves the GPU now. A driver of the wrong flavour does not. If CUDA
+/// Whether NVIDIA's driver serves the GPU now. A driver of the wrong flavor does not. If CUDA
 /// works on the GPU, the driver serves the GPU, even if the limits of the chip exclude this driver.
 bool is_served(const Gpu& gpu, const DriverSupport* support) {
     const auto cuda = gpu.backends.find("cuda");

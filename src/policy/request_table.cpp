@@ -266,7 +266,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
      [](const Value& v, SelectRequest& r) { return read_value(v, r.any_vendor); }},
     {{.key = "own-build",
       .type = RequestType::Flag,
-      .meaning = "choose for a build that you compile instead of a published variant",
+      .meaning = "choose for a build that you compile yourself, not for a published variant",
       .option = "--own-build"},
      [](const Value& v, SelectRequest& r) { return read_value(v, r.own_build); }},
     {{.key = "require",

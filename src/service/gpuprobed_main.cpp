@@ -246,8 +246,9 @@ Settings settings_from(int argc, char** argv) {
     app.add_option("--deadline-ms", deadline_ms, "Milliseconds that a driver may take to answer")
         ->check(CLI::Range(100, 300'000))
         ->capture_default_str();
-    app.add_flag("--switcheroo", settings.serves_switcheroo,
-                 "Also provide net.hadess.SwitcherooControl, instead of switcheroo-control")
+    app.add_flag(
+           "--switcheroo", settings.serves_switcheroo,
+           "Also provide net.hadess.SwitcherooControl, so that switcheroo-control is not needed")
         ->envname("GPUPROBE_SWITCHEROO");
     // Enumerations are parsed as words and converted below.
     std::string level{name_of(settings.log_level)};
