@@ -104,8 +104,8 @@ constexpr std::array<scmp_datum_t, 4> kSocketPrograms = {
     SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF};
 /// Types (second byte of the number) of ioctl requests that change files and file systems even
 /// through a read-only descriptor: attributes, generations, encryption, snapshots (Btrfs, bcachefs,
-/// OCFS2, F2FS, Ceph, CIFS). The last two lead from a descriptor of a process (0xFF) or a namespace
-/// (0xB7) to other namespaces. No GPU driver uses any of these types. Source: Linux 6.12,
+/// OCFS2, F2FS, Ceph, CIFS). The last two types lead from a descriptor of a process (0xFF) or a
+/// namespace (0xB7) to other namespaces. No GPU driver uses any of these types. Source: Linux 6.12,
 /// Documentation/userspace-api/ioctl/ioctl-number.rst, and its uapi headers.
 constexpr std::array<scmp_datum_t, 10> kForeignKinds = {'f',  'X',  0x94, 0xBC, 'o',
                                                         0xF5, 0x97, 0xCF, 0xFF, 0xB7};

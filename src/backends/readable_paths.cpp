@@ -164,8 +164,8 @@ Paths of_sys() {
     return paths;
 }
 
-/// The readable part of /run. Some containers mount the host's whole root at /run/host; only those
-/// of its folders are added that would be readable on the host.
+/// The readable part of /run. Some containers mount the host's whole root at /run/host; in these
+/// containers, only the folders that would be readable on the host are added.
 Paths of_run() {
     constexpr std::string_view kHost = "/run/host";
     Paths paths;
@@ -300,7 +300,7 @@ std::size_t home_length(const Paths& names) {
 }
 
 /// Whether the folder of the first `count` components may be made readable as a whole. Home folders
-/// and folders shared by the whole system may not.
+/// and folders that the whole system shares may not be made readable.
 bool is_of_one_program(const Paths& names, std::size_t count) {
     static const std::set<std::string> kShared = {"boot", "dev", "etc",  "export", "home", "media",
                                                   "mnt",  "nix", "proc", "root",   "run",  "srv",

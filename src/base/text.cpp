@@ -247,7 +247,7 @@ std::size_t distance(std::string_view left, std::string_view right) {
 /// The maximum number of words in a question.
 constexpr std::size_t kMaxNamed = 3;
 
-/// Whether `part` is a whole part of a name: "llama" of "node-llama-cpp" and of "llama.cpp".
+/// Whether `part` is a complete part of a name: "llama" of "node-llama-cpp" and of "llama.cpp".
 bool has_part(std::string_view name, std::string_view part) {
     const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
     for (auto at = name.find(part); at != std::string_view::npos; at = name.find(part, at + 1)) {
@@ -258,7 +258,7 @@ bool has_part(std::string_view name, std::string_view part) {
     return false;
 }
 
-/// The words that did_you_mean() names.
+/// The words that did_you_mean() suggests.
 std::vector<std::string> resembling(std::string_view given, const std::vector<std::string>& known) {
     const auto part =
         lower_case(given.substr(std::min(given.find_first_not_of('-'), given.size())));

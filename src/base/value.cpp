@@ -49,7 +49,8 @@ void Value::set_unsigned(std::uint64_t number) {
 }
 
 std::string_view Value::type_name() const {
-    // The names by index of the variant. Both integer alternatives have the same name.
+    // The names of the types, by the index of the variant. Both integer alternatives have the same
+    // name.
     constexpr std::string_view kNames[] = {"null",   "boolean", "integer", "integer",
                                            "number", "string",  "array",   "object"};
     return kNames[data_.index()];

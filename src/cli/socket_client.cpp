@@ -22,8 +22,8 @@ constexpr std::chrono::milliseconds kCallPatience = std::chrono::seconds{25};
 /// A probe takes much longer than other calls, because it runs several drivers with one timeout
 /// each.
 constexpr std::chrono::milliseconds kProbePatience = std::chrono::minutes{5};
-/// Must be longer than the time in which polkit must get a password from the user, a limit that the
-/// daemon sets.
+/// This time must be longer than the time limit that the daemon sets for polkit to get a password
+/// from the user.
 constexpr std::chrono::milliseconds kPatienceWithPeople = std::chrono::minutes{3};
 constexpr std::string_view kProbe = "org.gpuprobe.Probe";
 constexpr std::string_view kAnswer = "the answer on the daemon's socket";

@@ -80,7 +80,8 @@ std::vector<Change> changes_between(const Report& before, const Report& after) {
     }
     if (before.state != after.state)
         changes.push_back(change_of("state", after));
-    // The generation also changes with every change above, so it is reported only on its own.
+    // The generation also changes with every change above, so a change of the generation is
+    // reported only if nothing else has changed.
     else if (changes.empty() && before.generation != after.generation)
         changes.push_back(change_of("generation", after));
     return changes;

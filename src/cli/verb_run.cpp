@@ -84,7 +84,7 @@ std::optional<bool> as_expected(const Run& run) {
     return word ? is_as_expected(run.attempts.back().seen, *word, run.report) : std::nullopt;
 }
 
-/// The whole report.
+/// The report on all attempts.
 Value document_of(const Run& run) {
     const auto& arguments = run.context.arguments.run;
     Value document;

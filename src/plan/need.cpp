@@ -94,8 +94,8 @@ constexpr auto kBackends = std::to_array<BackendTraits>(
      {.backend = "sycl", .lists_by_units = true},
      {.backend = "vulkan", .pipeline_copies = 4, .reorders = true}});
 
-/// Whether CUDA's kernels support the shape: heads with one of these lengths and equal lengths of
-/// keys and values, or one of the pairs of lengths of latent attention.
+/// Whether CUDA's kernels support the shape. Either keys and values have the same length, which
+/// must be in the list, or their two lengths are one of the pairs for latent attention.
 bool knows_heads(const LayerShape& layer) {
     constexpr std::array<std::uint64_t, 8> kLengths = {40, 64, 72, 80, 96, 112, 128, 256};
     // Query heads per key head. Some kernels exist only for certain ratios.

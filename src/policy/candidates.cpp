@@ -220,8 +220,8 @@ const Judged* first_on_an_unmeasured_gpu(const std::vector<Judged>& all) {
     return found == all.end() ? nullptr : &*found;
 }
 
-/// Whether the candidate was slower than the CPU in a measurement and a user may wonder why the
-/// candidate was not chosen, because it was accepted or has no GPU.
+/// Whether the candidate was measured as slower than the CPU, and a user may wonder why it was not
+/// chosen, because it was accepted or has no GPU.
 bool is_slower(const Judged& judged, const Judged& cpu) {
     return !is_cpu(judged) && (is_accepted(judged) || !judged.gpu) && judged.score &&
            !is_as_fast(*judged.score, *cpu.score);

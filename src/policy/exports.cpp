@@ -98,9 +98,9 @@ std::string_view without_slash(std::string_view url) {
     return url.ends_with('/') ? url.substr(0, url.size() - 1) : url;
 }
 
-/// Adds the artifact's package indexes. PyTorch's indexes have keywords, with which uv takes only
-/// PyTorch's own packages from them. If uv does not support a keyword, it would refuse the keyword,
-/// so the index itself is used. PyPI is uv's default.
+/// Adds the artifact's package indexes. uv has keywords for PyTorch's indexes, with which uv takes
+/// only PyTorch's own packages from an index. uv refuses an unknown keyword, so an index without a
+/// supported keyword is added itself. PyPI is uv's default.
 void add_indexes(const Value& artifact, const Rules& rules, Settings& variables) {
     constexpr std::string_view kTorch = "https://download.pytorch.org/whl/";
     constexpr std::string_view kPypi = "https://pypi.org/simple";

@@ -304,8 +304,8 @@ Attempt<Done> Measuring::launch() {
 Attempt<Rate> Sampler::rate_of(const Load& load) {
     const auto piece = TRY(grow(load));
     const auto times = times_for(kBatch, piece);
-    // The first load warms up the device, so its batches before that are not used. For later loads,
-    // the two batches that agree are used.
+    // The batches of the first load that warm up the device are not used. For a later load, the two
+    // batches that agree are used.
     std::vector<Seconds> batches;
     if (std::exchange(is_warm_, true))
         batches = TRY(ramp(load, times, std::min(kLaterRamp, ramp_left_)));

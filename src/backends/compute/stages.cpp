@@ -207,7 +207,8 @@ std::optional<Bytes> free_in(const FileSystem& files, const std::string& name) {
 /// larger difference includes memory that other processes allocated.
 constexpr Bytes kMostOfAContext = gib(2);
 /// Differences up to this size are ignored. NVML's value for an idle H200 varies by 64 or 128 KiB
-/// from process to process (driver 580.159.04): the memory of NVML's clients.
+/// from process to process (driver 580.159.04), because the value includes the memory of NVML's
+/// clients.
 constexpr Bytes kSame = mib(1);
 constexpr int kMostReadings = 20;
 constexpr std::chrono::milliseconds kBetweenReadings{50};

@@ -85,8 +85,8 @@ private:
         const auto* list = facts_.extra.at("extensions").as_array();
         return list && std::ranges::find(*list, Value{extension}) != list->end();
     }
-    /// Enables a feature if the device has it according to its facts, with its extension if the
-    /// device lists it.
+    /// Enables a feature if the device's facts contain the feature. Also enables the feature's
+    /// extension if the device lists the extension.
     template <class Feature>
     void want(const char* fact, const Origin& origin, Feature& feature) {
         if (facts_.extra.at(fact).as_bool() != true)
@@ -104,7 +104,7 @@ private:
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot_ = {};
 };
 
-/// A VkDevice with one queue and those features of the kernels that the device supports.
+/// A VkDevice with one queue and the supported features that the kernels use.
 struct LogicalDevice {
     DeviceSymbols vulkan;
     Owned<VkDevice> device = {};
@@ -190,8 +190,8 @@ private:
     Attempt<Done> make_layout();
     Attempt<Done> make_commands();
     Attempt<Done> make_sets();
-    /// A buffer with memory that has the first set of properties in `wishes` that the device
-    /// supports for this buffer.
+    /// A buffer and its memory. The memory has the first set of properties in `wishes` that the
+    /// device supports for this buffer.
     Attempt<Allocation> allocation(Bytes size, std::span<const VkMemoryPropertyFlags> wishes);
     [[nodiscard]] std::optional<std::uint32_t> memory_type(std::uint32_t allowed,
                                                            VkMemoryPropertyFlags wanted) const;

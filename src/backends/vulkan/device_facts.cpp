@@ -225,7 +225,7 @@ WebGpuSupport webgpu_support(const DeviceReply& reply) {
 
 namespace {
 
-/// The heaps that, according to a rule, together are the device's memory.
+/// The heaps that count as the device's memory according to a rule.
 std::vector<MemoryHeap> heaps_that_count(std::span<const MemoryHeap> heaps, HeapRule rule) {
     std::vector<MemoryHeap> chosen;
     for (const MemoryHeap& heap : heaps)
