@@ -34,8 +34,8 @@ TestedTerm tested_on(const Predicate& term, const Gpu* gpu, const Report& report
     return answer;
 }
 
-/// The GPUs with those ids, each once. Without a list, all GPUs; with an empty list, no GPU. The
-/// pointers refer to GPUs in the view. Errors: UnknownDevice.
+/// The GPUs with those ids, each once. If there is no list, returns all GPUs; if the list is empty,
+/// returns no GPU. The pointers refer to GPUs in the view. Errors: UnknownDevice.
 Result<std::vector<const Gpu*>> named_gpus(const std::optional<std::vector<std::string>>& ids,
                                            const ComputeView& view) {
     std::vector<const Gpu*> gpus;

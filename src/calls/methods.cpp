@@ -601,7 +601,8 @@ std::vector<Method> orders() {
     return methods;
 }
 
-/// The methods about overrides, the quarantine and identifiers. Most of them need a permission.
+/// The methods about overrides, the quarantine and identifiers. Most of these methods need a
+/// permission.
 std::vector<Method> administration() {
     using enum ErrorCode;
     const MethodTraits for_overrides{.is_costly = true, .needs = {Action::SetOverride}};

@@ -21,7 +21,8 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// The table of accelerators; "" if there are none. An empty line separates it from the GPUs.
+/// The table of accelerators; "" if there are none. An empty line separates the table from the
+/// GPUs.
 std::string accelerators_text(const Report& report, const Screen& screen) {
     Table table{{{.title = "ACCELERATOR"},
                  {.title = "NAME", .may_shrink = true},

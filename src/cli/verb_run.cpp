@@ -252,7 +252,7 @@ std::optional<std::string> outcome_of(const Run& run, const Attempt& attempt) {
 /// error in reporting, no further outcomes are reported.
 void report(Run& run, Attempt& attempt) {
     const auto outcome = outcome_of(run, attempt);
-    // A choice without an API uses the CPU. The outcomes of such choices are not recorded.
+    // A choice without an API uses the CPU, and outcomes on the CPU are not recorded.
     if (!outcome || api_below(attempt.chosen.backend).empty() || run.not_reported)
         return;
     Value document;

@@ -24,8 +24,8 @@ std::string platform_names(const Manifest& manifest) {
     return names;
 }
 
-/// The platform with that name in the manifest. Without a name, the x86_64 platform with a C
-/// library other than musl.
+/// The platform with that name in the manifest. Without a name, returns the x86_64 platform with a
+/// C library other than musl.
 Result<const VariantPlatform*> platform_of(const Manifest& manifest, const std::string& name) {
     const auto found =
         std::ranges::find_if(manifest.platforms, [&name](const VariantPlatform& platform) {

@@ -216,7 +216,8 @@ std::vector<HardwareDevice> undriven_devices(const Sysfs& sysfs) {
         if (!path || sysfs.link_name(*path + "/driver"))
             continue;
         const DeviceFolder folder{sysfs, *path};
-        // Most platform devices are neither, so only this one file of theirs is read.
+        // Most platform devices are neither GPUs nor accelerators, so at first only this one file
+        // is read.
         if (!is_computing(
                 knowledge::Chips::current().find_compatible(compatible_of(sysfs, folder))))
             continue;

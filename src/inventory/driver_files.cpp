@@ -365,8 +365,9 @@ struct MetricsVersion {
 constexpr std::array<MetricsVersion, 4> kMetricsVersions{
     {{1, 3, 112}, {2, 2, 120}, {2, 3, 120}, {2, 4, 120}}};
 
-/// A range of bits in the status, and the word for these bits. Current limits count as power
-/// limits. Source: torvalds/linux, drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h, SMU_THROTTLER_*.
+/// A range of bits in the status, and the word for these bits. Limits of the electric current count
+/// as power limits. Source: torvalds/linux, drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h,
+/// SMU_THROTTLER_*.
 struct Throttlers {
     unsigned first = 0;
     unsigned last = 0;

@@ -217,10 +217,10 @@ bool is_nvidias_own(std::string_view driver) {
 }
 
 /// The version of the bound kernel driver: /sys/module/<module>/version if the module has one. For
-/// NVIDIA's drivers it is the version of the nvidia module, else the version that belongs to the
-/// Jetson's release, because the Tegra drivers carry no version. For other in-tree drivers it is
-/// the kernel release. nullopt for an out-of-tree module ("O" in its taint file) without a version.
-/// Source: Documentation/ABI/stable/sysfs-module.
+/// NVIDIA's drivers, the version is the version of the nvidia module or, without this module, the
+/// version that belongs to the Jetson's release, because the Tegra drivers have no version. For
+/// other in-tree drivers it is the kernel release. nullopt for an out-of-tree module ("O" in its
+/// taint file) without a version. Source: Documentation/ABI/stable/sysfs-module.
 std::optional<std::string> driver_version(const Sysfs& sysfs,
                                           const HardwareDevice& device,
                                           const Host& host) {

@@ -264,7 +264,8 @@ bool is_release_key(std::string_view key) {
     return std::ranges::find(kReleaseKeys, key) != kReleaseKeys.end();
 }
 
-/// Adds a codename. A distribution and its parent may have the same codename, which is added once.
+/// Adds a codename. A distribution and its parent may have the same codename, which is then added
+/// only once.
 void add_codename(const std::string& name, Words& codenames) {
     if (std::ranges::find(codenames, name) == codenames.end())
         codenames.push_back(name);
@@ -325,7 +326,7 @@ std::optional<std::string> setup_part(std::string_view path, std::string_view co
                              [path](std::string_view folder) { return path.starts_with(folder); }))
         return std::nullopt;
     std::set<std::string> names;
-    // Keep only the parsed values, in a form from which parsing gives the same values.
+    // Keep only the parsed values, written in a form that parses to the same values.
     add_blacklisted(content, names);
     std::string kept;
     for (const auto& name : names)

@@ -122,8 +122,8 @@ namespace {
 
 constexpr std::string_view kPattern = "pci:v########d########sv########sd########bc##sc##i##";
 
-/// The digits of the field that starts at `at`; nullopt unless the whole text matches kPattern. A
-/// field of eight digits gives four: PCI ids have 16 bits.
+/// The digits of the field that starts at `at`; nullopt unless the whole text matches kPattern.
+/// From a field of eight digits, only four are used, because PCI ids have 16 bits.
 std::optional<std::string> field(std::string_view modalias, std::size_t at, std::size_t digits) {
     if (modalias.size() != kPattern.size())
         return std::nullopt;

@@ -73,8 +73,8 @@ constexpr auto kSharedPrefixes =
     std::to_array<std::string_view>({"CUPY_", "GGML_", "JAX_", "LLAMA_", "OLLAMA_", "ORT_",
                                      "PYTORCH_", "TF_", "TORCH_", "VLLM_", "WGPU_", "WHISPER_"});
 
-/// Words that may follow an application's prefix in a variable name. None of them is about files,
-/// folders, libraries, addresses, commands or options.
+/// Words that may follow an application's prefix in a variable name. None of the words is about
+/// files, folders, libraries, addresses, commands or options.
 constexpr std::string_view kGpuWords =
     " ACCELERATOR ADAPTER BACKEND BACKENDS BATCH CAPABILITY COUNT CPU CUDA DEVICE DEVICES DISABLE "
     "DISABLED ENABLE ENABLED FORCE FRACTION GPU GPUS HIP ID IDS IGPU INTEGRATED LIMIT MAIN "

@@ -351,7 +351,7 @@ std::uint64_t state_numbers(const Keys& keys, const Architecture& architecture) 
 /// The pattern of windows of an architecture.
 struct Period {
     std::string_view architecture = {};
-    std::uint64_t layers = 0;  ///< one of this many layers sees the whole context; 0: no layer
+    std::uint64_t layers = 0;  ///< one in this many layers sees the whole context; 0: none
     /// The layer that sees the whole context is the first of each period, not the last.
     bool is_dense_first = false;
     std::uint64_t window = 0;      ///< the window's size if the file does not specify one

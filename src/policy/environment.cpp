@@ -89,7 +89,7 @@ bool is_supported(const knowledge::UseRow& row, const Selection& selection) {
 }
 
 /// Adds the best row that selects the GPUs through the API, for an application that reads these
-/// variables. Adds nothing if some of them are already set.
+/// variables. Adds nothing if some of these variables are already set.
 void use(std::string_view api,
          const std::set<std::string, std::less<>>& variables,
          const Selection& selection,
@@ -264,8 +264,8 @@ bool is_shown(const Gpu& gpu, const std::string& api) {
     return view != gpu.apis.end() && view->second.device.is_object();
 }
 
-/// Whether the API may list the GPU although it did not when probed, for example because the GPU
-/// sleeps or the driver crashed.
+/// Whether the API may list the GPU although the last probe did not list it, for example because
+/// the GPU sleeps or the driver crashed.
 bool is_open(const Gpu& gpu, const std::string& api) {
     const auto* row = find_api(api);
     const auto backend = row ? gpu.backends.find(std::string{row->backend}) : gpu.backends.end();

@@ -356,8 +356,9 @@ constexpr auto kFeatureProperties = std::to_array<VulkanFeature>({
     {"cooperativeMatrix", "cooperative_matrix"},
 });
 
-/// Vulkan's features: the complete list of supported features, or an object of flags in which null
-/// means unknown, with the properties that have the same meaning.
+/// Vulkan's features. The API reports either the complete list of supported features, or an object
+/// of flags in which null means unknown. For an unknown flag, the device property with the same
+/// meaning is used.
 KnownWords vulkan_features(const Gpu& gpu) {
     if (auto listed = words_at(gpu, "features"); listed.value)
         return listed;

@@ -257,7 +257,7 @@ void try_floors(const SelectQuestion& question, const Facts& facts, Judgement& j
         weigh(test_term(memory_floor(*question.min_memory, "min-memory"), facts), judgement);
 }
 
-/// The terms of a build that do not hold, as an alternative to compare.
+/// The terms of a build that do not hold, in the form in which alternatives are compared.
 Route way_of(const BuildNeeds& needs, const Facts& facts) {
     Route route;
     for (const auto& term : needs.terms)

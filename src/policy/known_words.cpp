@@ -14,7 +14,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// data/rules/words.json.
+/// The content of data/rules/words.json.
 struct WordTable {
     std::vector<std::string> cpu_features = {};
     std::vector<std::string> gfx = {};

@@ -296,7 +296,8 @@ struct FamilyOnGpu {
     }
 };
 
-/// Adds a miss. If the family already has a miss, the closer miss is kept.
+/// Adds a near miss. If the family already has a near miss on this GPU, the closer of the two is
+/// kept.
 void add_to_family(FamilyOnGpu own, std::vector<FamilyOnGpu>& families) {
     const auto known = std::ranges::find_if(families, [&own](const FamilyOnGpu& family) {
         return family.is_of(*own.gpu, *own.variant);

@@ -57,8 +57,9 @@ Truth word_is(const Term& term, const Fact<std::string>& fact) {
     });
 }
 
-/// Evaluates Is and IsNot on a fact that is a list. Is holds if any word in the list matches. With
-/// an empty list, both are false. An incomplete list without a match leaves both unknown.
+/// Evaluates Is and IsNot on a fact that is a list. Is holds if any word in the list matches. For
+/// an empty list, Is and IsNot are both false. An incomplete list without a match leaves both
+/// unknown.
 Truth some_word_is(const Term& term, const Fact<WordSet>& fact) {
     const auto& wanted = std::get<Words>(term.need);
     const auto has_any = [&wanted](const WordSet& have) {

@@ -266,8 +266,8 @@ void explain(const Subject& subject, const Serving& serving, std::string_view ap
     if (!explains_itself)
         view.reasons.push_back(ended_badly(probe, code));
     view.reasons.insert(view.reasons.end(), probe.reasons.begin(), probe.reasons.end());
-    // A missing library is a clear answer. A library that finds nothing although its kernel driver
-    // is bound needs a further reason.
+    // A missing library is a clear answer. If a library finds no device although its kernel driver
+    // is bound, a further reason is needed.
     if (code != "not-listed" || serving.service != Service::Named || api == "pci")
         return;
     if ((api == "cuda" || api == "opencl") && waits_for_an_instance(subject))

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t kMaxVerificationNote = 512;
 
-/// The result in the check, if the numbers in the check agree with this result.
+/// The result that the worker reports in `check`. "verified" counts only if the numbers of words
+/// agree with it.
 VerificationResult checked(const Value& check, const Verification& found) {
     const auto* word = check.at("result").as_string();
     const auto wrong = found.wrong_words.value_or(0);

@@ -76,7 +76,8 @@ Payer Payers::resolved(uid_t uid) const {
     for (const auto& range : ranges_) {
         if (uid < range.first || uid - range.first >= range.count)
             continue;
-        // Root's ranges are for containers: charge the block. Other ranges: charge the owner.
+        // Root's ranges are for containers, so charge the block of uids. For other ranges, charge
+        // the owner.
         const auto block = (uid - range.first) / kContainerRange;
         return {.id = range.owner == kRoot ? range.first + block * kContainerRange : range.owner,
                 .standing = Standing::User};

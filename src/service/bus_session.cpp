@@ -174,7 +174,8 @@ Status BusSession::connect(Duration patience) {
     return Done{};
 }
 
-/// Exports the objects. Losing the bus during this is handled like losing it later.
+/// Exports the objects. If the bus is lost during the export, this is handled like a loss at a
+/// later time.
 void BusSession::show() try {
     service_ = std::make_unique<Service>(*connection_, loop_, server_, log_);
     if (serves_switcheroo_)

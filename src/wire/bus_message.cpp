@@ -496,8 +496,8 @@ std::string MessageWriter::signature_of(std::string_view key,
     }
 }
 
-/// The type of a member. In a record it depends on the key; in a map all members have the same
-/// type.
+/// The type of a member. In a record, the type depends on the key; in a map, all members have the
+/// same type.
 const MemberType& MessageWriter::type_of_member(const MemberType& type,
                                                 std::string_view key) const {
     if (type.kind == MemberType::Kind::Map)

@@ -258,7 +258,7 @@ struct DrmSymbols : SymbolTable {
     Symbol<decltype(vaGetDisplayDRM)> display{*this, "vaGetDisplayDRM"};
 };
 
-/// A library of libva. Without it, the answer has the reason `loader-missing`.
+/// A library of libva. If the library is missing, the answer has the reason `loader-missing`.
 Asked<DynamicLibrary> open_libva(const char* name, Sink& sink) {
     auto library = open_library(name, sink);
     if (library)
