@@ -243,8 +243,8 @@ bool take_listener(Agreement& agreement) {
     return true;
 }
 
-/// The main function of the supervisor process. PR_SET_PDEATHSIG ends it together with the worker's
-/// first thread.
+/// The main function of the supervisor process. PR_SET_PDEATHSIG ends the supervisor together with
+/// the worker's first thread.
 int supervise_calls(void* passed) {
     const auto* supervision = static_cast<const Supervision*>(passed);
     (void)::prctl(PR_SET_NAME, "gpuprobe-calls", 0, 0, 0);
@@ -381,7 +381,7 @@ constexpr std::uint64_t bit(int number) {
 }
 /// Rights to execute and to read a file other than a folder.
 constexpr auto kReadFile = bit(0) | bit(2);
-/// The same rights, and the right to list a folder.
+/// Rights to execute, to read a file, and to list a folder.
 constexpr auto kRead = kReadFile | bit(3);
 constexpr auto kWrite = bit(1);
 constexpr auto kTruncate = bit(14);

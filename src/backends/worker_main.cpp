@@ -193,7 +193,7 @@ Result<Job> job_from(std::span<char*> arguments) {
     return job;
 }
 
-/// The state of a process that is in the sandbox, so that a driver may be loaded into the process.
+/// The state of a process that is in the sandbox and may therefore load a driver.
 struct Held {
     UniqueFd frames = {};
     Confinement confinement = {};

@@ -22,7 +22,7 @@ struct WaitingPlan {
     HearPlan heard = {};
     std::size_t missing = 1;  ///< pending readings, plus 1 for the loop that requests them
 
-    /// Counts a reading as finished; plans after the last one.
+    /// Counts a reading as finished. After the last reading, makes the plan.
     void finish_one() {
         if (--missing > 0)
             return;
@@ -88,7 +88,7 @@ Status keep_accepted(const Decision& decision, const Report& report, PlanRequest
 
 namespace {
 
-/// keep_accepted() with a new decision for the request's application.
+/// Calls keep_accepted() with a new decision for the request's application.
 Status keep_to_application(uid_t uid,
                            const Report& seen,
                            const engine::Engine& engine,

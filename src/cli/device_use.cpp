@@ -299,9 +299,9 @@ void DeviceWatch::look() {
     const auto uses = watcher_.look(now);
     const auto took = processor_time() - began;
     const auto usual = now - began_ < kStarts ? kStartPause : kUsualPause;
-    // Double the pause up to the usual one, and lengthen it further if looking is expensive.
+    // Double the pause up to the usual pause. If a search is expensive, make the pause longer.
     pause_ = std::min(std::max(std::min(pause_ * 2, usual), took * kShare), kLongestPause);
-    // Soon after its start, a program may take a context and end within half a second. The first
+    // Soon after its start, a program may create a context and end within half a second. The first
     // searches take the longest, because all processes are new.
     if (now - began_ < kCloseWatch)
         pause_ = std::min(pause_, std::max(kStartPause, took));
@@ -318,7 +318,7 @@ void DeviceWatch::look() {
 
 void DeviceWatch::ask_nvml() {
     const auto now = clock_.monotonic();
-    // Query at once if there is a new context, because the context may soon be closed.
+    // Send the query at once if there is a new context, because the context may soon be closed.
     const bool is_due = now >= next_ask_ || watcher_.unreported_since() > last_ask_;
     if (is_asking_ || !is_due || refusals_ >= kMaxRefusals)
         return;

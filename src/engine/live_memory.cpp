@@ -21,7 +21,7 @@ bool is_same(const MemoryReading& left, const MemoryReading& right) {
     return left.source == right.source && left.what == right.what;
 }
 
-/// Updates amdgpu's readings in place, because their order is their precedence. Removes readings
+/// Updates amdgpu's readings in place, because earlier readings take precedence. Removes readings
 /// that no longer exist.
 void refresh_amdgpu(const Sysfs& sysfs, HardwareDevice& device) {
     const auto fresh = amdgpu_memory(sysfs, device);

@@ -452,7 +452,8 @@ void Queries::answered(const ProbeTarget& target, ProbeResult probe, bool is_who
 /// leaves the round.
 void Queries::ended(const ProbeTarget& target, ProbeResult probe) {
     settled_.erase(target);
-    // As if the GPU had slept before the worker was started: an earlier answer stays.
+    // Treat the GPU as if it had been asleep before the worker was started: an earlier answer
+    // stays.
     const auto sleeper = fallen_asleep(target, probe);
     if (sleeper)
         probe = skipped_asleep(target, *sleeper);

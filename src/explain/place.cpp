@@ -17,7 +17,7 @@ using knowledge::Places;
 
 /// If the distribution is unknown, the packages of this distribution are named as an example.
 constexpr std::string_view kExample = "debian";
-/// The placeholder in packages' names for the distribution's name of the processor.
+/// The placeholder in package names for the distribution's name for the processor.
 constexpr std::string_view kMachine = "{machine}";
 constexpr const char* kUsualMachine = "x86_64";
 
@@ -38,7 +38,7 @@ std::string version_of(const Host& host) {
     return host.os_release ? host.os_release->version_id.value_or("") : "";
 }
 
-/// The package names, with the distribution's name of the host's processor filled in; nullopt if
+/// The package names, with the distribution's name for the host's processor filled in; nullopt if
 /// the distribution has no name for the processor.
 std::optional<std::string> with_machine(const std::string& names,
                                         const Distribution& row,

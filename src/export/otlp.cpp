@@ -7,11 +7,12 @@
 #include "export/subject.h"
 
 /// Exports OpenTelemetry's hardware metrics as one line of OTLP in JSON. Values that change within
-/// seconds are left out, as in all exports: only the memory's size remains of hw.gpu.*. Sources:
-/// open-telemetry/semantic-conventions @ bc174579, docs/hardware/gpu.md (hw.gpu.*, hw.status),
-/// docs/hardware/common.md (host attributes) and docs/registry/attributes/host.md and service.md;
-/// prometheus/prometheus, docs/guides/opentelemetry.md; the specification's "OpenTelemetry Protocol
-/// File Exporter" and "JSON Protobuf Encoding", which writes 64-bit numbers as strings.
+/// seconds are left out, as in all exports: of the metrics hw.gpu.*, only the memory size remains.
+/// Sources: open-telemetry/semantic-conventions @ bc174579, docs/hardware/gpu.md (hw.gpu.*,
+/// hw.status), docs/hardware/common.md (host attributes) and docs/registry/attributes/host.md and
+/// service.md; prometheus/prometheus, docs/guides/opentelemetry.md; the specification's
+/// "OpenTelemetry Protocol File Exporter" and "JSON Protobuf Encoding", which writes 64-bit numbers
+/// as strings.
 namespace gpuprobe::inline exports {
 namespace {
 

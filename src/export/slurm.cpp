@@ -226,8 +226,7 @@ std::vector<std::string> fact_features(const ExportSubject& subject,
     return features;
 }
 
-/// The features of a node, or the reason for refusing the export, which is that two verdicts would
-/// have the same word.
+/// The features of a node, or a refusal because two verdicts would have the same word.
 struct Features {
     std::vector<std::string> words = {};
     std::optional<ExportRemark> refusal = {};
@@ -373,7 +372,7 @@ class Vocabulary {
 public:
     explicit Vocabulary(const Words& known) : known_{known} {}
 
-    /// Returns those of the words that exist in the cluster.
+    /// Returns only the words that exist in the cluster.
     [[nodiscard]] Words among(Words words) const {
         if (!known_.empty())
             std::erase_if(words, [this](const auto& word) {

@@ -178,7 +178,7 @@ Attempt<Done> Measuring::memory() {
     if (TRY(sum_of(Buffer::First)) != wanted)
         return miscomputed("read");
     (void)TRY(keep(load_of(Kernel::Copy, 2), &Rates::memory_copy, &Spreads::memory_copy));
-    // The sum above overwrote the second buffer, and the last copy may have been a partial one.
+    // The sum above overwrote the second buffer, and the last copy may have been incomplete.
     (void)TRY(device_.run(Work{.kernel = Kernel::Copy, .groups = groups}));
     if (TRY(sum_of(Buffer::Second)) != wanted)
         return miscomputed("copy");

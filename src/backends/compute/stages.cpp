@@ -48,7 +48,7 @@ std::int32_t signed_byte(std::uint32_t word, int number) {
     return static_cast<std::int8_t>(word >> (8 * number));
 }
 
-/// The result of Int8. There is no formula for it, so this function runs all steps.
+/// The result of Int8. No formula gives this result, so the function runs all steps.
 std::uint32_t int8_word(std::uint32_t thread, const KernelArguments& arguments) {
     const auto factor = static_cast<std::uint32_t>(arguments.factor);
     std::uint32_t sum = 0;
@@ -282,8 +282,8 @@ Answer measure_device_by(const ContextMeter& meter,
     return figures ? Answer{} : answer_of(figures.error());
 }
 
-/// The function of a later stage; empty for other names. For "measure", this creates the meter, so
-/// call it before the driver is loaded.
+/// The function that runs the stage "verify" or "measure"; empty for other names. For "measure",
+/// the call creates the meter, so it must come before the driver is loaded.
 DeviceStage later_stage(const ProbeTarget& target, Sink& started) {
     if (target.stage == "verify")
         return verify_device;

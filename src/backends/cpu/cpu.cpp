@@ -51,7 +51,7 @@ private:
 };
 
 /// The number of processors that this process may use. sched_getaffinity(2) fails on machines with
-/// more processors than the set can hold; in this case, the number of all processors.
+/// more processors than the set can hold; in this case, returns the number of all processors.
 unsigned allowed_processors() {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -129,8 +129,8 @@ public:
     Attempt<Done> run(const Work& work) override;
 
 private:
-    /// Not initialized, so that the kernel allocates each page on the NUMA node of the thread that
-    /// first writes it.
+    /// The memory is not initialized, so that the kernel allocates each page on the NUMA node of
+    /// the thread that first writes it.
     using Words = std::unique_ptr<std::uint32_t[]>;
 
     [[nodiscard]] std::span<std::uint32_t> words(Buffer buffer) {

@@ -44,8 +44,8 @@ public:
     /// Reads class, ids, BARs and NUMA node of one device. Returns false if libpci gave up.
     bool fill(pci_dev& device);
 
-    /// Names from the database; nullopt if the database has no entry. After the database was found
-    /// to be broken, always nullopt.
+    /// Names from the database; nullopt if the database has no entry. If the database was found to
+    /// be broken, always nullopt.
     std::optional<std::string> vendor_name(const pci_dev& device);
     std::optional<std::string> device_name(const pci_dev& device);
     std::optional<std::string> subsystem_name(const pci_dev& device);
