@@ -76,7 +76,8 @@ public:
     }
 
     /// The variant for the CPU: the first usable variant that needs no GPU. If every usable variant
-    /// needs a GPU, the assumed variant, because programs that use GPUs also run on the CPU.
+    /// needs a GPU, this is the assumed variant, because programs that use GPUs also run on the
+    /// CPU.
     [[nodiscard]] const Variant& for_cpu(const Variant& assumed) const {
         const auto found = std::ranges::find_if(judged_, [](const JudgedVariant& judged) {
             return is_usable(judged) && judged.variant->needs.devices.empty();

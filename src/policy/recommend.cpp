@@ -165,7 +165,7 @@ VariantCandidate candidate_from(const JudgedVariant& judged, const ExplanationCo
     return candidate;
 }
 
-/// Makes the variant the answer. `answer.version` is the manifest's until then.
+/// Makes the variant the answer. Before the call, `answer.version` is the version in the manifest.
 void take(const Variant& variant, Recommendation& answer) {
     answer.variant = variant.name;
     if (variant.version && variant.version != answer.version) {

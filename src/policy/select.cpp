@@ -349,7 +349,8 @@ bool is_warned_of(const Reason& reason) {
     return reason.is("known-bad") && reason.detail.at("fault") != to_value(Fault::Memory);
 }
 
-/// The warnings that the program may not use the chosen GPU, or that the choice is known to be bad.
+/// The warnings that the program might not use the chosen GPU, or that the choice is known to be
+/// bad.
 std::vector<Reason> warnings_of(const SelectQuestion& question,
                                 const Judged& best,
                                 const Selection& selection,

@@ -154,8 +154,8 @@ Truth runs_compat(const Facts& facts) {
     return products && products->runs_compat ? truth_of(*products->runs_compat) : Truth::Unknown;
 }
 
-/// Whether the driver supports the CUDA toolkit. A driver of another vendor never does, regardless
-/// of its version.
+/// Whether the driver supports the CUDA toolkit. A driver of another vendor never supports the
+/// toolkit, regardless of its version.
 Truth host_driver_runs(const CudaDriverNeed& need, const Facts& facts) {
     const auto& vendor = facts.get<std::string>(FactId::Vendor);
     // If the vendor is unknown, it may be NVIDIA.

@@ -112,7 +112,7 @@ std::optional<std::string> uuid_digits(std::string_view text) {
 std::optional<std::string> family_uuid(const ApiDevice& device) {
     if (!device.facts->uuid || !device.vendor)
         return std::nullopt;
-    // NVK computes other UUIDs than NVIDIA's driver, so they must not share the family.
+    // NVK computes other UUIDs than NVIDIA's driver, so the two drivers must not share a family.
     if (*device.vendor == "nvidia" && !is_nvk(device))
         return keyed("nvidia", hexadecimal(*device.facts->uuid, kUuidDigits));
     if (*device.vendor == "intel")

@@ -259,8 +259,8 @@ void append(std::vector<Reason>& all, std::vector<Reason> more) {
     std::ranges::move(more, std::back_inserter(all));
 }
 
-/// Whether CUDA was probed and gave no answer. Before that, a missing /dev/nvidia-uvm is not a
-/// problem, because nvidia-modprobe creates it for the first program that uses CUDA.
+/// Whether CUDA was probed and gave no answer. Before CUDA was probed, a missing /dev/nvidia-uvm is
+/// not a problem, because nvidia-modprobe creates it for the first program that uses CUDA.
 bool misses_uvm(const Gpu& gpu) {
     const std::string cuda{info_of(Api::Cuda).word};
     if (!was_asked(gpu, cuda))

@@ -54,8 +54,8 @@ bool makes_only_accelerators(std::string_view vendor_id) {
 std::optional<std::string> vendor_of(const HardwareDevice& device) {
     if (device.vendor_id)
         return vendor_word(*device.vendor_id);
-    // The device has no PCI vendor id, as devices from the device tree. The chip's row is more
-    // specific than the driver's row.
+    // The device has no PCI vendor id, like all devices from the device tree. The chip's row is
+    // more specific than the driver's row.
     for (const auto* row : {chip_of(device), driver_row_of(device)})
         if (row && row->vendor)
             return row->vendor;

@@ -16,14 +16,14 @@ std::vector<std::string> video_words(const VideoEntry& entry) {
     std::vector<std::string> words{*entry.codec};
     if (entry.profile)
         words.push_back(*entry.codec + "-" + *entry.profile);
-    // Each word so far, also with the bits of a sample.
+    // Add each of these words again, with the bits of a sample at its end.
     for (std::size_t i = 0, plain = words.size(); entry.bits && i < plain; ++i)
         words.push_back(words[i] + "-" + std::to_string(*entry.bits) + "bit");
     return words;
 }
 
 std::string video_word(std::string_view word) {
-    // Further names of codecs: those of the standards, and those of FFmpeg.
+    // Other names of the codecs, which standards and FFmpeg use.
     constexpr auto kNames =
         std::to_array<std::pair<std::string_view, std::string_view>>({{"avc", "h264"},
                                                                       {"h265", "hevc"},

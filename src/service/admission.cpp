@@ -18,7 +18,7 @@ constexpr uid_t kContainerRange = 65'536;
 constexpr uid_t kFirstDynamic = 61'184;
 constexpr uid_t kLastDynamic = 65'519;
 
-/// The index in the arrays that are indexed by standing.
+/// The index of a standing in arrays that have one entry for each standing.
 std::size_t place_of(Standing standing) {
     return static_cast<std::size_t>(standing);
 }

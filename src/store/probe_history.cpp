@@ -298,7 +298,7 @@ Result<std::vector<ProbeKey>> Quarantine::load() {
     return left;
 }
 
-/// If only one probe was left running, gives it a penalty. Makes all probes that were left running
+/// If only one probe was left running, gives it a penalty. All probes that were left running become
 /// suspects.
 void Quarantine::judge(const std::vector<ProbeKey>& left) {
     const bool is_another_boot = !boot_.empty() && !left_boot_.empty() && boot_ != left_boot_;

@@ -202,7 +202,7 @@ void Watcher::add_nvidia(const Process& process,
     const bool may_be_another = open.is_open_known && !has_node && places.empty();
     const auto reported = nvml_.find(process.pid);
     if (reported != nvml_.end() && !may_be_another) {
-        // As soon as a process begins to create a context, NVML lists it with some mebibytes.
+        // As soon as a process begins to create a context, NVML lists it with a few mebibytes.
         add_entries(reported->second, shares);
         for (const auto& entry : reported->second)
             shares[entry.device].is_used |= has_context;
