@@ -133,6 +133,6 @@ int main(int argc, char** argv) try {
     const auto code = answered(words);
     return code ? *code : run_whole(argv);
 } catch (const std::exception& problem) {
-    gpuprobe::print_error("gpuprobectl: unexpected: " + std::string{problem.what()} + "\n");
+    gpuprobe::print_error("gpuprobectl: unexpected error: " + std::string{problem.what()} + "\n");
     return 1;
 }

@@ -10,6 +10,6 @@ int main(int argc, char** argv) try {
     (void)std::setlocale(LC_CTYPE, "");  // only to learn whether the terminal reads UTF-8
     return gpuprobe::run({argv + (argc > 0 ? 1 : 0), argv + argc});
 } catch (const std::exception& problem) {
-    gpuprobe::print_error("gpuprobectl: unexpected: " + std::string{problem.what()} + "\n");
+    gpuprobe::print_error("gpuprobectl: unexpected error: " + std::string{problem.what()} + "\n");
     return 1;
 }

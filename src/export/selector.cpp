@@ -59,7 +59,7 @@ public:
         std::erase_if(needs_,
                       [](const GpuNeed& need) { return need.targets && need.targets->empty(); });
         if (needs_.empty())
-            return Error{ErrorCode::NoMatch, "the variant has no kernels for a known GPU"};
+            return Error{ErrorCode::NoMatch, "the variant has no kernels for any known GPU"};
         return std::move(needs_);
     }
 
