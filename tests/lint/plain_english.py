@@ -33,7 +33,7 @@ SUBJECTS = 50
 # A subject is "component: verb …", or "component, component: verb …".
 SUBJECT = re.compile(r"^[a-z][\w./+-]*(?:, [a-z][\w./+-]*)*: (\w+)")
 VERBS = frozenset("""
-accept adapt add adjust adopt advise allow answer apply ask assert assume attach attack avoid base bind bound build bump cache call cap
+accept adapt add adjust admit adopt advise allow answer apply ask assert assume attach attack avoid base bind bound build bump cache call cap
 carry catch change check choose clarify clean clear close collect comment compare compile complete compute configure convert copy correct
 count cover create cut date decide declare define delay delete derive describe detect disable divide do document draw drop embed enable
 encode end enforce ensure escape evaluate exclude exercise expect explain export extend extract factor fail fall feed fill filter find fix
