@@ -25,10 +25,10 @@ public:
     /// Announces the next step: "dlopen", "instance", "enumerate", "query". The note about a
     /// timeout contains the name of the last step.
     virtual void phase(std::string_view name) = 0;
-    /// Facts about the whole API, as an object. Later calls add members.
+    /// Reports facts about the whole API, as an object. Later calls add members to the object.
     virtual void runtime(const Value& facts) = 0;
-    /// Facts about one device. After known(), another call for the same device adds facts to the
-    /// device.
+    /// Reports facts about one device. After known(), another call for the same device adds facts
+    /// to the device.
     virtual void device(const DeviceFacts& facts) = 0;
     /// Declares that every device has been reported, and that later calls of device() only add
     /// facts. Backends call this function if their driver takes long to report details that few
@@ -36,20 +36,21 @@ public:
     virtual void known() {}
 };
 
-/// The result of a stage, as far as the backend inside the worker can determine it.
+/// The result of a stage, as reported by the backend inside the worker. Only the supervisor can
+/// report other outcomes, such as a crash.
 struct Answer {
-    Outcome outcome = Outcome::Answered;  ///< Answered, Absent or Failed
+    Outcome outcome = Outcome::Answered;  ///< always Answered, Absent or Failed
     std::optional<std::string> note = {};
     std::vector<Reason> reasons = {};
 };
 /// A value, or the answer that ends the query.
 template <class T>
 using Asked = Result<T, Answer>;
-/// Absent, with the reason `no-device`.
+/// The answer Absent, with the reason `no-device`.
 Answer without_devices(std::string note, Value::Object detail = {});
 
-/// The reason why a call failed or a device refused to work. It describes the driver; an Error
-/// describes a failure of our code.
+/// The reason why a call failed or a device refused to work. A Refusal describes a problem of the
+/// driver; an Error describes a failure of our code.
 struct Refusal {
     std::string code = {};  ///< a code from docs/reasons.md
     std::string note = {};  ///< "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"
@@ -64,7 +65,7 @@ Refusal refused_call(std::string_view reason,
                      std::string_view call,
                      std::string_view words,
                      std::int64_t code);
-/// The answer that ends a stage because of a refusal.
+/// The answer for a stage that ends because of a refusal.
 Answer answer_of(const Refusal& refusal, Outcome outcome = Outcome::Failed);
 
 class ComputeDevice;
@@ -82,10 +83,10 @@ using Enumerate = Answer (*)(const ProbeTarget& target, Sink& sink, const VisitD
 /// The stages that an API implements.
 struct Backend {
     std::string_view api;
-    Query query = nullptr;         ///< stage "query"; null if the inventory has the facts
-    Enumerate compute = nullptr;   ///< devices of "verify" and "measure"; null if not supported
-    const char* device = nullptr;  ///< the device to use if the target names none
-    Query processes = nullptr;     ///< stage "processes": the processes that use each device
+    Query query = nullptr;        ///< the stage "query"; null if the inventory has the facts
+    Enumerate compute = nullptr;  ///< lists devices for "verify" and "measure"; null if unsupported
+    const char* device = nullptr;  ///< the device to use if the target names no device
+    Query processes = nullptr;     ///< the stage "processes": lists each device's processes
 };
 
 /// All backends, one entry per API.

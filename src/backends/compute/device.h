@@ -13,14 +13,14 @@
 #include "base/units.h"
 
 /// An interface to a compute device that is the same for every API. The stages "verify" and
-/// "measure" are written once, using this interface.
+/// "measure" use only this interface, so they are implemented once for all APIs.
 
 namespace gpuprobe::backends {
 
 /// The kernels, which every API implements in its own language. `i` is the index of a 32-bit word;
 /// `a` and `b` are KernelArguments::factor and ::addend. Each of the last three kernels writes one
 /// word per thread, the sum of the thread's eight chains; the functions in stages.h compute the
-/// expected value.
+/// expected words.
 enum class Kernel {
     Check,  ///< to[i] = from[i] * 3 + 1, one word per thread
     Fill,   ///< to[i] = i * a + b, kWordsPerThread words per thread
@@ -37,8 +37,8 @@ constexpr std::array<const char*, kKernels> kKernelNames = {"check", "fill", "re
 constexpr std::size_t index_of(Kernel kernel) {
     return static_cast<std::size_t>(kernel);
 }
-/// The index of the first kernel in the same module as `kernel`. APIs build several kernels as one
-/// module and store it at this index. `modules` has an identifier of the module for each kernel.
+/// The index of the first kernel in the same module as `kernel`. A module that contains several
+/// kernels is stored at this index. `modules` contains the identifier of each kernel's module.
 template <class Modules>
 std::size_t first_in_module(const Modules& modules, Kernel kernel) {
     return static_cast<std::size_t>(std::ranges::find(modules, modules[index_of(kernel)]) -
@@ -48,19 +48,19 @@ std::size_t first_in_module(const Modules& modules, Kernel kernel) {
 /// Threads per group. Vulkan guarantees only 128. Source: Vulkan 1.3 specification, "Required
 /// Limits", maxComputeWorkGroupInvocations.
 constexpr std::uint32_t kGroupThreads = 128;
-/// A thread loads sixteen times sixteen bytes. The one word that Read writes for these loads is
-/// less than 2 % of the traffic.
+/// Each thread loads 16 bytes, 16 times. Kernel::Read writes one word per thread, which is less
+/// than 2 % of the traffic.
 constexpr std::uint32_t kWordsPerThread = 64;
-/// Bytes per group. The words of a group are contiguous; its threads read adjacent words in each
-/// step.
+/// The number of bytes that a group loads. The words of a group are contiguous: in each step, the
+/// threads of the group read adjacent words.
 constexpr Bytes kGroupBytes{std::uint64_t{kGroupThreads} * kWordsPerThread * 4};
-/// For the arithmetic kernels: the number of independent chains per thread, and of steps of each
-/// chain in a round.
+/// In an arithmetic kernel, each thread computes kChains independent chains, and each round
+/// consists of kRoundSteps steps per chain.
 constexpr std::uint32_t kChains = 8;
 constexpr std::uint32_t kRoundSteps = 16;
 
 struct KernelArguments {
-    std::uint32_t rounds = 0;  ///< arithmetic kernels only: rounds of kRoundSteps steps
+    std::uint32_t rounds = 0;  ///< number of rounds; used only by arithmetic kernels
     std::int32_t factor = 0;
     std::int32_t addend = 0;
 };
@@ -79,14 +79,14 @@ struct Work {
     Kernel kernel = Kernel::Check;
     std::uint32_t groups = 1;
     KernelArguments arguments = {};
-    Buffer from = Buffer::First;  ///< the kernel writes to the other buffer
+    Buffer from = Buffer::First;  ///< the buffer to read; the kernel writes to the other buffer
     std::uint32_t times = 1;
 };
 
 struct ComputeLimits {
-    std::optional<Bytes> free = {};        ///< free device memory at this time
+    std::optional<Bytes> free = {};        ///< free device memory when the device was opened
     std::optional<Bytes> max_buffer = {};  ///< the largest size of a single buffer
-    bool is_cpu = false;  ///< runs on the processor and so competes with the waiting thread
+    bool is_cpu = false;  ///< the device is the processor, so it competes with the waiting thread
     bool has_fp16 = false;
     bool has_int8 = false;
     bool has_host_copies = true;  ///< false if the device's memory is host memory
@@ -101,22 +101,23 @@ public:
     ComputeDevice& operator=(const ComputeDevice&) = delete;
 
     [[nodiscard]] const ComputeLimits& limits() const { return limits_; }
-    /// Allocates two buffers of `size`, a multiple of kGroupBytes, and `staging` bytes of host
-    /// memory for copies from and to the device. Call this function once, before all others.
+    /// Allocates two buffers of `size` bytes, which must be a multiple of kGroupBytes, and
+    /// `staging` bytes of host memory for copies from and to the device. Call this function once,
+    /// before all others.
     virtual Attempt<Done> allocate(Bytes size, Bytes staging) = 0;
-    /// The host memory for copies.
+    /// The host memory for copies from and to the device.
     [[nodiscard]] std::span<std::byte> staging() { return staging_; }
-    /// Compiles the kernel. run() compiles it if necessary; a stage that measures times calls this
-    /// function first.
+    /// Compiles the kernel. run() also compiles a kernel if necessary. A stage that measures times
+    /// calls prepare() first, so that it does not measure the compilation.
     virtual Attempt<Done> prepare(Kernel kernel) = 0;
-    /// Copies `size` bytes between the starts of `buffer` and the staging memory, `times` times,
-    /// and waits for the end.
+    /// Copies the first `size` bytes of `buffer` to the staging memory, or the other way round,
+    /// `times` times, and waits until the copies are complete.
     virtual Attempt<Done> transfer(Direction direction,
                                    Buffer buffer,
                                    Bytes size,
                                    std::uint32_t times) = 0;
-    /// Submits the work and waits for the end. Refusals: `dispatch-timed-out` if the work takes
-    /// longer than max_wait(); after that, the device's memory must not be accessed.
+    /// Submits the work and waits until it is complete. Refusals: `dispatch-timed-out` if the work
+    /// takes longer than max_wait(). After this refusal, do not access the device's memory.
     virtual Attempt<Done> run(const Work& work) = 0;
 
 protected:
@@ -132,8 +133,8 @@ Attempt<std::unique_ptr<ComputeDevice>> opened(std::unique_ptr<Device> device,
     return std::unique_ptr<ComputeDevice>{std::move(device)};
 }
 
-/// The limits according to the device facts. `fp16_key` is the name of the fact for half precision.
-/// For a processor, the free memory is the free memory of the host.
+/// The limits of a device, taken from its facts. `fp16_key` is the key of the fact about half
+/// precision. For a processor, ComputeLimits::free is free_host_memory().
 ComputeLimits limits_from(const DeviceFacts& facts, const char* fp16_key);
 
 /// The host memory that is available without swapping. Source: proc(5), /proc/meminfo,
@@ -149,8 +150,8 @@ constexpr Waiting waiting_for(bool is_cpu) {
     return is_cpu ? Waiting::Sleeping : Waiting::Spinning;
 }
 
-/// The time limit of a submission. During the first submission, drivers for processors may compile
-/// for seconds.
+/// The time limit of a submission. The limit for processors is longer, because their drivers may
+/// spend seconds on compilation during the first submission.
 constexpr Duration max_wait(Waiting how) {
     return how == Waiting::Sleeping ? std::chrono::seconds{20} : std::chrono::seconds{2};
 }
@@ -162,9 +163,9 @@ Attempt<Done> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting 
 /// The refusal for a kernel that did not end within max_wait().
 Refusal dispatch_timed_out(Waiting how);
 
-/// The functions that the CUDA driver and the HIP runtime have in common, which are all functions
-/// except those for compilation. They return 0 on success. Sources: CUDA Driver API reference; HIP
-/// Runtime API reference.
+/// The functions that are the same in the CUDA driver and in the HIP runtime; only the functions
+/// for compilation differ. Each function returns 0 on success. Sources: CUDA Driver API reference;
+/// HIP Runtime API reference.
 struct GpuRuntime {
     Symbol<int(std::size_t* free, std::size_t* total)> memory_info = {};
     Symbol<int(void**, std::size_t)> allocate = {};
@@ -209,13 +210,13 @@ public:
     Attempt<Done> run(const Work& work) override;
 
 protected:
-    /// Call this when the context is current. The context is released after all objects that were
+    /// Stores `context`, which must be current. The context is released after all objects that were
     /// created in it.
     Attempt<Done> begin(Owned<void*> context = {});
 
     /// The index of the first kernel in the same module (first_in_module()).
     [[nodiscard]] virtual std::size_t module_of(Kernel kernel) const = 0;
-    /// The image of the module with that index, in the form that load_module accepts.
+    /// The image of the kernel's module, in the form that load_module accepts.
     virtual Attempt<const void*> image_of(Kernel kernel) = 0;
     /// The refusal for a function that returned `code`.
     [[nodiscard]] virtual Refusal refusal(std::string_view function, int code) const = 0;
@@ -230,12 +231,12 @@ private:
     Attempt<Done> finish();
 
     GpuRuntime api_;
-    // Keep this order: members are destroyed from last to first, so the context goes last.
+    // Keep this order: members are destroyed from last to first, so the context is destroyed last.
     Owned<void*> context_ = {};
     Owned<void*> end_event_ = {};
     Owned<void*> host_ = {};
     std::array<Owned<void*>, 2> buffers_ = {};
-    std::array<Owned<void*>, kKernels> modules_ = {};  ///< by module_of()
+    std::array<Owned<void*>, kKernels> modules_ = {};  ///< the index is module_of()
     std::array<void*, kKernels> functions_ = {};
 };
 
