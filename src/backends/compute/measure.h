@@ -15,16 +15,17 @@ namespace gpuprobe::backends {
 
 using Seconds = std::chrono::duration<double>;
 
-/// Work whose rate is to be measured.
+/// The work whose rate a Sampler measures.
 struct Load {
-    /// Runs a piece of work of the given size `times` times and waits for the end.
+    /// Runs a piece of work `times` times and waits until all runs are complete. `size` is the size
+    /// of the piece.
     std::function<Attempt<Done>(std::uint32_t size, std::uint32_t times)> run = {};
-    std::uint32_t max_size = 1;  ///< a power of two
+    std::uint32_t max_size = 1;  ///< the largest size of a piece; must be a power of two
     double units = 1;            ///< bytes or operations in a piece of size 1
-    Seconds piece{0.002};        ///< pieces are enlarged until they take this long
+    Seconds piece{0.002};        ///< a piece is enlarged until it takes this long
 };
 
-/// Units per second: the median of five batches, and their spread.
+/// A rate in units per second: the median and the spread of five batches.
 struct Rate {
     double median = 0;
     double spread = 0;  ///< (largest - smallest) / median
@@ -32,12 +33,13 @@ struct Rate {
 
 /// Measures rates. A piece of work is tiny at first and is doubled until it is long enough, because
 /// an unknown device may be slow. Then batches of pieces run until two batches agree, because
-/// clocks need time to rise. Then five batches are timed. After the first load, when the clocks are
-/// high, the two batches that agree are used as two of the five.
+/// clocks need time to rise. Then five batches are timed. When later loads are measured, the clocks
+/// are already high, so the two batches that agree count as two of the five.
 class Sampler {
 public:
     using Now = std::function<Seconds()>;
-    /// `max_piece`: the time limit of a piece; kMaxPiece stays well below the limits of watchdogs.
+    /// `max_piece` is the time limit of a piece. The default, kMaxPiece, is well below the time
+    /// limits of watchdogs.
     explicit Sampler(Now now, Seconds max_piece = kMaxPiece)
         : now_{std::move(now)}, max_piece_{max_piece} {}
 
@@ -45,7 +47,7 @@ public:
     /// than `max_piece`.
     Attempt<Rate> rate_of(const Load& load);
 
-    /// Whether kBudget was used up, so that some load had fewer than five batches.
+    /// Whether some load ran in fewer than five batches because kBudget was used up.
     [[nodiscard]] bool is_hurried() const { return is_hurried_; }
     /// The size of a piece of the last load.
     [[nodiscard]] std::uint32_t size() const { return size_; }
@@ -56,21 +58,24 @@ public:
     static constexpr Seconds kMaxPiece{0.1};
     static constexpr Seconds kBatch{0.005};
     static constexpr Seconds kRampBatch{0.01};
-    static constexpr Seconds kRamp{0.5};        ///< for all loads together
-    static constexpr Seconds kLaterRamp{0.05};  ///< for each load after the first
-    /// The time for all loads together. After that, each load gets only one batch, because the
+    /// The time for waiting until the clocks are high, for all loads together.
+    static constexpr Seconds kRamp{0.5};
+    /// The time for waiting until the clocks are high, for each load after the first.
+    static constexpr Seconds kLaterRamp{0.05};
+    /// The time for all loads together. After this time, each load gets only one batch, because the
     /// device is so busy or so slow that more batches would take too long.
     static constexpr Seconds kBudget{3};
     static constexpr double kSteady = 0.03;     ///< batches agree if they differ by less than this
-    static constexpr std::size_t kBatches = 5;  ///< odd
+    static constexpr std::size_t kBatches = 5;  ///< an odd number, so that one batch is the median
 
 private:
-    /// The time of one batch of `times` pieces.
+    /// Runs one batch of `times` pieces and returns the time that the batch took.
     Attempt<Seconds> time_of(const Load& load, std::uint32_t times);
-    /// Enlarges the piece until it takes Load::piece, and returns its time.
+    /// Enlarges the piece until running it takes Load::piece. Returns the time of the enlarged
+    /// piece.
     Attempt<Seconds> grow(const Load& load);
-    /// Runs batches until two agree and returns these two; an empty list if the time `limit` runs
-    /// out.
+    /// Runs batches until two of them agree, and returns these two. Returns an empty list if no two
+    /// batches agree within the time `limit`.
     Attempt<std::vector<Seconds>> ramp(const Load& load, std::uint32_t times, Seconds limit);
 
     Now now_;
@@ -87,13 +92,13 @@ private:
 template <class T>
 struct Figures {
     std::optional<T> memory_read = {};
-    std::optional<T> memory_copy = {};  ///< bytes read and written
+    std::optional<T> memory_copy = {};  ///< counts both the bytes read and the bytes written
     std::optional<T> host_to_device = {};
     std::optional<T> device_to_host = {};
     std::optional<T> fp32 = {};
     std::optional<T> fp16 = {};
     std::optional<T> int8 = {};
-    std::optional<double> launch_usec = {};  ///< time of a tiny kernel, from submission to end
+    std::optional<double> launch_usec = {};  ///< the time of a tiny kernel from submission to end
 };
 template <class Visitor, class T>
 void describe(Visitor& visit, Figures<T>& figures) {
@@ -110,9 +115,9 @@ void describe(Visitor& visit, Figures<T>& figures) {
 /// The member `measured` of the device facts.
 struct Measured {
     Figures<std::uint64_t> rates = {};
-    Figures<double> spreads = {};       ///< (largest - smallest) / median of five
+    Figures<double> spreads = {};  ///< for each rate, (largest - smallest) / median of five batches
     std::optional<Bytes> context = {};  ///< device memory used by the context
-    Duration duration = {};             ///< time of the measurement, without the driver's start
+    Duration duration = {};             ///< time of the measurement, without loading the driver
     std::optional<std::string> note = {};
 };
 Value value_of(const Measured& measured);

@@ -23,20 +23,20 @@ namespace gpuprobe::backends {
 // is exact in the kernels' types, so that fused and unfused steps give the same result and no
 // comparison needs a tolerance.
 
-/// The word that Check writes for an input word.
+/// The word that Kernel::Check writes for the word `input`.
 constexpr std::uint32_t checked_word(std::uint32_t input) {
     return input * 3 + 1;
 }
 
-/// The sum of the first `words` words that Fill writes.
+/// The sum of the first `words` words that Kernel::Fill writes.
 std::uint32_t filled_sum(std::uint64_t words, const KernelArguments& arguments);
 
-/// Arguments with which an arithmetic kernel stays exact for fewer than kMaxRounds rounds. `random`
-/// selects the values, so that no compiler can compute the result in advance.
+/// Arguments with which the results of an arithmetic kernel stay exact for fewer than kMaxRounds
+/// rounds. `random` selects the values, so that no compiler can compute the result in advance.
 KernelArguments arithmetic_arguments(Kernel kernel, std::uint32_t random);
 constexpr std::uint32_t kMaxRounds = 1U << 17;
 
-/// The word that one thread of Fp32, Fp16 or Int8 writes. `arguments` come from
+/// The word that one thread of Kernel::Fp32, Fp16 or Int8 writes. `arguments` must come from
 /// arithmetic_arguments().
 std::uint32_t arithmetic_word(Kernel kernel,
                               std::uint32_t thread,
@@ -64,8 +64,9 @@ struct Check {
 };
 RECORD_MEMBERS(Check, result, words, wrong_words, first_wrong, note)
 
-/// Runs Kernel::Check on these words. The number of words must be a multiple of kGroupThreads. The
-/// output buffer is filled with wrong words first, so that a kernel that does nothing cannot pass.
+/// Runs Kernel::Check on the words of `input`. The number of words must be a multiple of
+/// kGroupThreads. The output buffer is filled with wrong words first, so that a kernel that does
+/// nothing cannot pass.
 Attempt<Check> checked(ComputeDevice& device, std::span<const std::uint32_t> input);
 
 /// Random words. If getrandom(2) fails, the words are zero, which is good enough for a check.
@@ -83,19 +84,19 @@ constexpr std::string_view kUuid = "uuid:";
 /// return the memory of a process that has just ended; the constructor waits for that.
 class ContextMeter {
 public:
-    /// Free memory of the whole device; nullopt if unknown.
+    /// Returns the free memory of the whole device; nullopt if unknown.
     using Free = std::function<std::optional<Bytes>()>;
     using Pause = std::function<void(std::chrono::milliseconds)>;
 
-    /// A meter without a source of free memory.
+    /// Creates a meter without a source of free memory, whose taken() returns nullopt.
     ContextMeter() = default;
-    /// Calls `free` repeatedly, with `pause` in between, until it returns the same value twice, for
-    /// at most a second.
+    /// Calls `free` repeatedly, with pauses between the calls, until `free` returns the same value
+    /// twice or a second has passed.
     explicit ContextMeter(Free free, const Pause& pause = sleep);
 
     /// The memory that the context uses; nullopt if unknown or nothing.
     [[nodiscard]] std::optional<Bytes> taken() const;
-    /// Whether there is a source of free memory. If so, taken() queries it.
+    /// Whether the meter has a source of free memory, which taken() queries.
     [[nodiscard]] bool asks() const { return static_cast<bool>(free_); }
 
 private:
@@ -109,17 +110,17 @@ private:
 constexpr std::string_view kFreeMemoryPhase = "free-memory";
 
 /// A meter for the GPU of a later stage. NVML reports the free memory of NVIDIA GPUs and MIG
-/// instances, the sysfs files of amdgpu report it for AMD GPUs. Other GPUs have no source: i915
-/// and xe report it to privileged processes only. Create the meter before the driver is loaded,
-/// because a Vulkan instance also uses memory. `files` must outlive the meter. Source: Linux,
-/// Documentation/gpu/amdgpu/driver-misc.rst (mem_info_vram_total, _used).
+/// instances; amdgpu's sysfs files report the free memory of AMD GPUs. Other GPUs have no source,
+/// because i915 and xe report free memory only to privileged processes. Create the meter before the
+/// driver is loaded, because a Vulkan instance also uses memory. `files` must outlive the meter.
+/// Source: Linux, Documentation/gpu/amdgpu/driver-misc.rst (mem_info_vram_total, _used).
 ContextMeter context_meter_of(const FileSystem& files, const ProbeTarget& target);
 
-/// Whether this is the name of a stage: "query", "verify", "measure" or kProcessesStage.
+/// Whether `stage` is the name of a stage: "query", "verify", "measure" or kProcessesStage.
 bool is_stage(std::string_view stage);
 
-/// Runs the stage that the target names. The answer is Failed with `stage-not-offered` if the
-/// backend lacks the stage.
+/// Runs the stage that the target names. The answer is Failed with the reason `stage-not-offered`
+/// if the backend lacks the stage.
 Answer ask(const Backend& backend, const ProbeTarget& target, Sink& sink);
 
 /// The query of a backend whose devices can also compute: reports the facts of every device.
@@ -131,21 +132,23 @@ Answer query_devices(const ProbeTarget& target, Sink& sink) {
     });
 }
 
-/// A later stage for one device whose facts are known. The functions send the facts to the sink,
-/// with a member for the stage, even if the stage fails.
+/// A function that runs a later stage for one device, whose facts are known. The function adds a
+/// member for the stage to the facts and sends them to the sink, even if the stage fails.
 using DeviceStage = std::function<Answer(DeviceFacts facts, const OpenDevice& open, Sink& sink)>;
-/// Adds `check`. The outcome is Answered if the kernel ran, even if its results are wrong.
+/// Adds the member `check` to the facts. The outcome is Answered if the kernel ran, even if its
+/// results are wrong.
 Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
-/// Adds `measured` (compute/measure.h), without the memory that the context uses; null if nothing
-/// could be measured.
+/// Adds the member `measured` (compute/measure.h) to the facts, without the memory that the context
+/// uses. The member is null if nothing could be measured.
 Answer measure_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
 
 /// Whether these facts belong to the target's device: "pci:0000:00:06.0" compares the address,
 /// "index:N" the position, "uuid:MIG-…" the UUID. Any other name matches no device.
 bool is_wanted(const ProbeTarget& target, const DeviceFacts& facts);
 
-/// Runs the stage for the target's device. The answer is Absent with `device-not-found` if the API
-/// does not list that device, because the result of another device would be worse than no result.
+/// Runs the stage for the target's device. The answer is Absent with the reason `device-not-found`
+/// if the API does not list that device, because the result of another device would be worse than
+/// no result.
 Answer run_stage(Enumerate enumerate,
                  const DeviceStage& stage,
                  const ProbeTarget& target,
