@@ -16,11 +16,12 @@
 
 namespace gpuprobe::backends {
 
-/// A function pointer whose real type is still unknown; cast it before calling.
+/// A pointer to a function whose type is not known yet. Cast the pointer before you call the
+/// function.
 using AnyFunction = void (*)();
 
 /// A vendor library that is loaded at run time and never unloaded. Drivers leave threads and exit
-/// handlers behind, and dlclose() would unmap the code of these.
+/// handlers behind, whose code dlclose() would unmap.
 class DynamicLibrary {
 public:
     /// Loads a library. `name` is a path or the run-time soname ("libvulkan.so.1"), never the
@@ -30,8 +31,8 @@ public:
     /// refused).
     static Result<DynamicLibrary> open(const std::string& name);
 
-    /// The function of that name, or null if the library does not export it. For tables of
-    /// functions, see Symbols below.
+    /// The function named `function`, or null if the library does not export this function. Tables
+    /// of functions are created with SymbolTable.
     [[nodiscard]] AnyFunction find(const char* function) const;
 
     /// The name that was passed to open().
@@ -64,7 +65,8 @@ public:
     explicit SymbolTable(Lookup lookup) : lookup_{std::move(lookup)} {}
 
     [[nodiscard]] AnyFunction find(const char* name) const { return lookup_(name); }
-    /// Like find(), for a function that the table requires.
+    /// Finds a function that the table requires. If the function does not exist, missing() returns
+    /// its name.
     AnyFunction require(const char* name) {
         const auto function = find(name);
         if (!function && !missing_)
@@ -92,7 +94,8 @@ struct Symbol {
     operator Function*() const { return address; }
 };
 
-/// The first of the named functions that the library has; null if it has no such function.
+/// The first function in a list of names that the library exports; null if the library exports no
+/// function in the list.
 template <class Function>
 struct OptionalSymbol : Symbol<Function> {
     OptionalSymbol(SymbolTable& table, std::convertible_to<const char*> auto... names) {
@@ -135,8 +138,8 @@ auto call(const Refuse& refuse,
     return Done{};
 }
 
-/// An owner of a handle. The function that releases the handle is found at run time; its result is
-/// ignored, because nothing can be done if the release fails.
+/// An owner of a handle. The function that releases the handle is looked up at run time. The result
+/// of this function is ignored, because nothing can be done if the release fails.
 template <class Handle>
 class Owned {
 public:
@@ -167,8 +170,8 @@ private:
     Release release_ = {};
 };
 
-// The following functions load a driver's library and look up its functions, as every backend needs
-// it.
+// The following functions, which every backend needs, load a driver's library and look up functions
+// in the library.
 
 /// Reports the phase "dlopen" and loads the library. The answer is Absent if the library is
 /// missing, and Failed if the library does not load.
@@ -194,18 +197,19 @@ Attempt<Table> compute_functions(const Source& source) {
     return *std::move(table);
 }
 
-/// Runtime facts with the member "loader": the library's file, or its name if the file is unknown.
+/// The runtime facts with the member "loader", which is the path of the library's file, or the
+/// library's name if the path is unknown.
 Value runtime_of(const DynamicLibrary& library);
 
 /// The reason why a loader found no device for a manifest, if the manifest's library is the cause:
 /// Absent with `driver-missing` if the file does not exist, Failed with the dynamic linker's
 /// message if the file does not load. In both cases, loaders return the same error as for a driver
 /// without a device. nullopt if the library loads or the target names no library. If the library
-/// loads, it stays loaded, as it would after a call of the loader.
+/// loads, it stays loaded, as if the loader had loaded it.
 std::optional<Answer> without_library(const ProbeTarget& target);
 
 // The following functions are about device nodes to which a device control group denies access.
-// Containers, and DeviceAllow= in a systemd unit, set up such control groups. In this case, the
+// Containers, and DeviceAllow= in a systemd unit, set up such control groups. For such a node, the
 // file mode permits access and access(2) succeeds; only open(2) fails.
 
 /// NVIDIA's control node. Opening it initializes no GPU. Source: open-gpu-kernel-modules,
@@ -213,7 +217,7 @@ std::optional<Answer> without_library(const ProbeTarget& target);
 constexpr const char* kNvidiaControl = "/dev/nvidiactl";
 
 /// Whether opening `path` for reading and writing failed with `error` because of a device control
-/// group. The control group gives EPERM; a restrictive file mode gives EACCES. Source: Linux,
+/// group. A control group causes EPERM; a restrictive file mode causes EACCES. Source: Linux,
 /// security/device_cgroup.c.
 bool is_denied(const std::string& path, int error);
 
@@ -221,7 +225,8 @@ bool is_denied(const std::string& path, int error);
 int open_for_use(const char* path);
 
 /// Adds the reason `device-denied` if a device control group denies `node`. The function opens the
-/// node, so call it only for nodes that wake no device, or that a driver has just tried to open.
+/// node, so call it only if opening the node wakes no device, or if a driver has just tried to open
+/// the node.
 void add_denial(const std::string& node,
                 std::vector<Reason>& reasons,
                 int (*open_node)(const char* path) = open_for_use);

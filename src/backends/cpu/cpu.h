@@ -9,14 +9,15 @@
 
 namespace gpuprobe::backends {
 
-/// Visits the processor. It is measured like a GPU, so that processor and GPU can be compared.
-/// There is no query stage, because the inventory already provides the facts. The only device is
-/// "index:0".
+/// Visits the processor. A processor is measured like a GPU, so that the rates of both can be
+/// compared. There is no query stage, because the inventory already provides the facts. The only
+/// device is "index:0".
 Answer visit_cpu(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 /// Runs a kernel of compute/device.h on the processor, for the groups from `first` up to but not
-/// including `last`. Fp16 and Int8 are missing, because not every processor supports them. CMake
-/// always compiles the implementation for speed, regardless of the build type.
+/// including `last`. Kernel::Fp16 and Kernel::Int8 are not implemented, because not every processor
+/// supports their operations. CMake always compiles the implementation for speed, regardless of the
+/// build type.
 void run_on_cpu(Kernel kernel,
                 std::span<const std::uint32_t> from,
                 std::span<std::uint32_t> to,

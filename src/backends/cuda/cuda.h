@@ -13,8 +13,8 @@
 namespace gpuprobe::backends {
 
 /// Visits the devices of the CUDA driver after cuInit, without creating a context, which would use
-/// about half a gigabyte of device memory on the machines measured. Only opening a device uses its
-/// primary context.
+/// about half a gigabyte of device memory on the machines measured. A device's primary context is
+/// used only when the device is opened.
 Answer visit_cuda(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 }  // namespace gpuprobe::backends
@@ -68,8 +68,8 @@ struct Symbols : SymbolTable {
     Symbol<CudaResult(int*)> device_count{*this, "cuDeviceGetCount"};
     Symbol<CudaResult(Device*, int)> device_get{*this, "cuDeviceGet"};
     Symbol<CudaResult(char*, int, Device)> name{*this, "cuDeviceGetName"};
-    /// Version 2 of the function returns the UUID of the MIG instance, if there is one. Drivers
-    /// before CUDA 11.4 lack this version.
+    /// cuDeviceGetUuid_v2() returns the UUID of the MIG instance if the device is a MIG instance.
+    /// Drivers older than CUDA 11.4 have only cuDeviceGetUuid().
     OptionalSymbol<CudaResult(Uuid*, Device)> uuid{*this, "cuDeviceGetUuid_v2", "cuDeviceGetUuid"};
     Symbol<CudaResult(std::size_t*, Device)> total_memory{*this, "cuDeviceTotalMem_v2"};
     Symbol<CudaResult(int*, int, Device)> attribute{*this, "cuDeviceGetAttribute"};
@@ -118,7 +118,7 @@ Attempt<std::unique_ptr<ComputeDevice>> open_cuda(const DynamicLibrary& library,
                                                   cuda::Device device,
                                                   const DeviceFacts& facts);
 
-/// The modules generated from kernels.ptx, as texts with a NUL after their last character.
+/// The modules generated from kernels.ptx, as NUL-terminated texts.
 std::string_view cuda_module_check();  ///< only Check
 std::string_view cuda_module_base();   ///< Fill, Read, Copy, Fp32
 std::string_view cuda_module_fp16();

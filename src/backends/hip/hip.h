@@ -15,12 +15,11 @@
 
 namespace gpuprobe::backends {
 
-/// Visits AMD's GPUs through ROCm: through the HSA runtime, which every ROCm program loads and
-/// which reports the most facts, or through the HIP runtime if the HSA runtime is missing. Uses no
-/// device memory.
+/// Visits AMD's GPUs through ROCm. Uses the HSA runtime, which every ROCm program loads and which
+/// reports the most facts, or the HIP runtime if the HSA runtime is missing. Uses no device memory.
 Answer visit_rocm(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
-/// Visits the same GPUs, but only through the HIP runtime. The later stages need this, because only
-/// the HIP runtime can compile kernels.
+/// Visits the same GPUs, but only through the HIP runtime. The later stages call this function,
+/// because only the HIP runtime can compile kernels.
 Answer visit_hip(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 /// Visits the GPUs among the agents of a loaded HSA runtime. These devices cannot be opened for
@@ -43,10 +42,10 @@ PciAddress rocm_address(std::uint32_t domain, std::uint32_t location);
 /// hip_version.h, HIP_VERSION.
 std::optional<std::string> hip_version_text(int version);
 
-/// Opens a device of the HIP runtime, by the number of the device in this runtime. The kernels are
-/// the OpenCL C kernels with hip/preamble.hip; hiprtc compiles them for the GPU. The kernel for
-/// bytes fails to build on GPUs without a dot product instruction. Refusals: `compiler-missing`
-/// without libhiprtc; `out-of-memory`, `device-lost`, `api-refused`.
+/// Opens a device, given by its number in the HIP runtime. hiprtc compiles hip/preamble.hip and the
+/// OpenCL C kernels for the GPU. On GPUs without a dot product instruction, Kernel::Int8 cannot be
+/// compiled. Refusals: `compiler-missing` without libhiprtc; `out-of-memory`, `device-lost`,
+/// `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_hip(const DynamicLibrary& library,
                                                  const hip::Symbols& api,
                                                  hip::Device device);
