@@ -11,10 +11,10 @@
 #include <libdrm/virtgpu_drm.h>
 #include <sys/ioctl.h>
 
-/// The parts of the DRM interface that libdrm-dev 2.4.114 (Debian 12) lacks: the header of
-/// xe is newer, and nouveau's header does not compile as C++. The names are defined by gpuprobe, so
-/// they work with any version of the headers. Source of all layouts and numbers: Linux,
-/// include/uapi/drm/, in the file named at each namespace.
+/// The parts of the DRM interface for which libdrm-dev 2.4.114 (Debian 12) cannot be used: this
+/// version has no header for xe, and nouveau's header does not compile as C++. gpuprobe defines the
+/// names, so they do not conflict with any version of the headers. Source of all layouts and
+/// numbers: Linux, include/uapi/drm/, in the file named at each namespace.
 namespace gpuprobe::backends::drm {
 
 /// A pointer in the form that DRM structures use.
@@ -22,7 +22,7 @@ inline std::uint64_t address_of(const void* object) {
     return reinterpret_cast<std::uintptr_t>(object);
 }
 
-/// The request number of a driver-specific ioctl that reads and writes a structure of that size.
+/// The request number of a driver-specific ioctl that reads and writes a structure of `size` bytes.
 constexpr unsigned long read_write(unsigned number, std::size_t size) {
     return _IOC(_IOC_READ | _IOC_WRITE, 'd', DRM_COMMAND_BASE + number, size);
 }
@@ -31,7 +31,7 @@ namespace xe {  // xe_drm.h
 struct DeviceQuery {
     std::uint64_t extensions = 0;
     std::uint32_t query = 0;
-    std::uint32_t size = 0;  ///< 0: the kernel returns the needed size
+    std::uint32_t size = 0;  ///< if 0, the kernel returns the needed size
     std::uint64_t data = 0;
     std::uint64_t reserved[2] = {};
 };
@@ -46,7 +46,7 @@ struct Head {
     std::uint32_t padding = 0;
 };
 struct Region {
-    std::uint16_t memory_class = 0;  ///< 0 system, 1 VRAM
+    std::uint16_t memory_class = 0;  ///< 0 for system memory, 1 for VRAM
     std::uint16_t instance = 0;
     std::uint32_t min_page_size = 0;
     std::uint64_t total_size = 0;
@@ -59,14 +59,14 @@ constexpr std::size_t kConfigFlags = 1;  ///< index of DRM_XE_QUERY_CONFIG_FLAGS
 constexpr std::uint64_t kHasVram = 1;
 
 struct Gt {
-    std::uint16_t type = 0;  ///< 0 main, 1 media
+    std::uint16_t type = 0;  ///< 0 for the main GT, 1 for the media GT
     std::uint16_t tile = 0;
     std::uint16_t id = 0;
     std::uint16_t padding[3] = {};
     std::uint32_t reference_clock = 0;
     std::uint64_t near_regions = 0;
     std::uint64_t far_regions = 0;
-    /// 0 on hardware without GMD_ID, and on kernels without this member.
+    /// The major IP version; 0 on hardware without GMD_ID, and on kernels without this member.
     std::uint16_t ip_major = 0;
     std::uint16_t ip_minor = 0;
     std::uint16_t ip_revision = 0;

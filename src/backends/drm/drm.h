@@ -34,21 +34,21 @@ std::vector<RenderNode> render_nodes(const FileSystem& files);
 DeviceFacts facts_from_sysfs(const RenderNode& node, std::uint32_t index);
 
 /// Whether opening or querying the node would wake the device, because runtime power management has
-/// suspended it or is about to. Call this function directly before opening the node. Source: Linux,
-/// Documentation/ABI/testing/sysfs-devices-power, runtime_status.
+/// suspended the device or is about to do so. Call this function directly before opening the node.
+/// Source: Linux, Documentation/ABI/testing/sysfs-devices-power, runtime_status.
 bool is_asleep(const FileSystem& files, const RenderNode& node);
 
 /// Reports the facts that kernel drivers expose through render nodes. This needs no library and
 /// takes less than a millisecond. Nodes of sleeping devices are not opened.
 Answer query_drm(const ProbeTarget& target, Sink& sink);
 
-/// Opens a character device, but only if it has the device number from sysfs ("226:128"), because
-/// in a container there may be a different file at this path. Errors: PermissionDenied;
-/// NotAuthorized if a device control group denies access; NotFound, also for a different file; Io.
+/// Opens a character device, but only if its device number is the one in sysfs ("226:128"), because
+/// in a container, a different file may have this path. Errors: PermissionDenied; NotAuthorized if
+/// a device control group denies access; NotFound, also if the path is a different file; Io.
 Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
                                                    const std::string& device_number);
 
-/// The same, for libraries that use the descriptor.
+/// Like open_drm_device(), but returns the descriptor, for libraries that need it.
 Result<UniqueFd> open_node(const std::string& path, const std::string& device_number);
 
 /// The reason to report for a node that could not be opened.
