@@ -21,7 +21,7 @@ namespace gpuprobe::backends::ze {
 /// A ze_result_t, whose value may be newer than the headers.
 using Code = std::uint32_t;
 
-/// A structure of the API, zeroed except for its type.
+/// A structure of the API with the given type, whose other members are zero.
 template <class Structure>
 Structure made(decltype(Structure::stype) type) {
     Structure structure = {};
@@ -29,7 +29,7 @@ Structure made(decltype(Structure::stype) type) {
     return structure;
 }
 
-/// ze_init_driver_type_desc_t, since 1.10.
+/// ze_init_driver_type_desc_t, since specification 1.10.
 struct InitDriverTypeDesc {
     std::uint32_t stype = 0x20021;  ///< ZE_STRUCTURE_TYPE_INIT_DRIVER_TYPE_DESC
     const void* next = nullptr;
@@ -39,8 +39,8 @@ static_assert(sizeof(InitDriverTypeDesc) == 24);
 constexpr std::uint32_t kDriverTypeGpu = 1;  ///< ze_init_driver_type_flag_t
 constexpr std::uint32_t kDriverTypeNpu = 2;
 
-/// ze_device_ip_version_ext_t, since specification 1.7. Chained to ze_device_properties_t if the
-/// driver lists kIpVersionExtension.
+/// ze_device_ip_version_ext_t, since specification 1.7. The structure is chained to
+/// ze_device_properties_t if the driver lists kIpVersionExtension.
 struct IpVersionExt {
     std::uint32_t stype = 0x1000f;  ///< ZE_STRUCTURE_TYPE_DEVICE_IP_VERSION_EXT
     const void* next = nullptr;
@@ -64,7 +64,7 @@ struct Symbols : SymbolTable {
                                                                     "zeDeviceGetModuleProperties"};
     Symbol<decltype(zeDeviceGetMemoryProperties)> memory_properties{*this,
                                                                     "zeDeviceGetMemoryProperties"};
-    // Functions that only newer loaders have; zeInitDrivers since 1.10.
+    // The following functions exist only in newer loaders; zeInitDrivers exists since 1.10.
     OptionalSymbol<ze_result_t(std::uint32_t*, ze_driver_handle_t*, InitDriverTypeDesc*)>
         init_drivers{*this, "zeInitDrivers"};
     OptionalSymbol<decltype(zeDevicePciGetPropertiesExt)> pci_properties{
@@ -72,7 +72,7 @@ struct Symbols : SymbolTable {
     OptionalSymbol<decltype(zelLoaderGetVersions)> loader_versions{*this, "zelLoaderGetVersions"};
 };
 
-/// The functions that run kernels on a device, all of them since 1.0.
+/// The functions that run kernels on a device. All of them exist since version 1.0.
 struct ComputeSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<decltype(zeDeviceGetCommandQueueGroupProperties)> queue_groups{
@@ -105,9 +105,9 @@ struct ComputeSymbols : SymbolTable {
     Symbol<decltype(zeKernelSetArgumentValue)> set_argument{*this, "zeKernelSetArgumentValue"};
 };
 
-/// Fills `items` by calling `query` twice, first for the length of the list. There are at most
-/// `limit` items, which are copies of `empty` before the second call. Returns the code of the last
-/// call; `items` is empty after an error of the second call.
+/// Fills `items` by calling `query` twice, first for the length of the list. The list has at most
+/// `limit` items. Before the second call, each item is a copy of `empty`. Returns the code of the
+/// last call. If the second call fails, `items` is empty.
 template <class Item, class Query>
 Code listed(const Query& query,
             std::uint32_t limit,
@@ -130,7 +130,8 @@ Code listed(const Query& query,
 /// System management: the "Sysman API" of the specification.
 namespace gpuprobe::backends::zes {
 
-/// The functions of Sysman. A loader before 1.9 lacks the first three, so the table does not load.
+/// The functions of Sysman. A loader older than 1.9 lacks the first three functions, so this table
+/// cannot be loaded.
 struct Symbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<ze_result_t(std::uint32_t flags)> init{*this, "zesInit"};

@@ -15,16 +15,16 @@
 
 namespace gpuprobe::backends {
 
-/// Visits Intel's GPUs, then its NPUs. A GPU with several tiles is one device. The free memory
-/// comes from query_level_zero_sysman().
+/// Visits Intel's GPUs, then its NPUs. A GPU with several tiles is one device. The free memory is
+/// reported by query_level_zero_sysman().
 Answer visit_level_zero(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
-/// Reports the total and free memory according to Level Zero's system management (Sysman). This is
-/// a separate API, because a process crashes if it initializes both Sysman and the old form of
-/// Sysman in the core API.
+/// Reports the total and free memory according to Level Zero's system management (Sysman). Sysman
+/// is probed as a separate API, because a process crashes if it initializes both Sysman and the old
+/// form of Sysman in the core API.
 Answer query_level_zero_sysman(const ProbeTarget& target, Sink& sink);
 
-/// The free memory of the GPU at this address according to Sysman; nullopt if unknown, for example
+/// The free memory of the GPU at `address`, according to Sysman; nullopt if unknown, for example
 /// without CAP_PERFMON.
 std::optional<Bytes> sysman_free_memory(const PciAddress& address);
 
@@ -47,29 +47,30 @@ DeviceFacts level_zero_facts(const ze::Symbols& api,
 void add_level_zero_identity(const ze_device_properties_t& properties, DeviceFacts& facts);
 
 /// The word for a kind of device: "gpu", "cpu", "fpga", "mca", "npu"; the number as text for newer
-/// kinds; nullopt for 0, which means that the driver left it empty.
+/// kinds; nullopt for 0, which means that the driver did not set the kind.
 std::optional<std::string> level_zero_kind_word(ze_device_type_t kind);
 
-/// The device type as used in the facts of every API. NPUs and FPGAs are `other`; 0 is nullopt.
+/// The device type as used in the facts of every API. The type of an NPU or FPGA is `other`.
+/// nullopt if `kind` is 0.
 std::optional<DeviceType> level_zero_type(ze_device_type_t kind, std::uint32_t flags);
 
 /// A version as text: "1.6" for major << 16 | minor; nullopt for 0. Source: ze_api.h,
 /// ZE_MAKE_VERSION.
 std::optional<std::string> level_zero_version(std::uint32_t version);
 
-/// A driver version as text: "1.6.33578", packed into 8, 8 and 16 bits; nullopt for 0. The
-/// specification does not define the format; this function reads the format that Intel's driver
-/// uses. Source: unified-runtime, adapters/level_zero/platform.cpp.
+/// A driver version as text ("1.6.33578"), from a number that contains the parts in 8, 8 and 16
+/// bits; nullopt for 0. The specification does not define the format; this function reads the
+/// format that Intel's driver uses. Source: unified-runtime, adapters/level_zero/platform.cpp.
 std::optional<std::string> level_zero_driver_version(std::uint32_t version);
 
-/// The name of a code, with its number: "ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)".
+/// The name of a result code, with its number: "ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)".
 std::string level_zero_code_text(ze::Code code);
 
-/// The answer for a failed call: Absent if there is no driver or no device, else Failed.
+/// The answer for a failed call: Absent if there is no driver or no device, otherwise Failed.
 Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Code code);
 
-/// Opens a device with a context and a queue; its capabilities come from `facts`. The library must
-/// outlive it.
+/// Opens a device with a context and a queue. `facts` contains the capabilities of the device.
+/// `library` must outlive the opened device.
 /// Refusals: `no-compute-queue`, `compiler-missing`, `build-failed`, `out-of-memory`,
 /// `device-lost`, `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& library,
@@ -77,7 +78,7 @@ Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& li
                                                         ze_device_handle_t device,
                                                         const DeviceFacts& facts);
 
-/// The modules of kernels.spvasm, assembled by spirv-as at build time.
+/// The modules in kernels.spvasm, which spirv-as assembles at build time.
 std::span<const unsigned char> level_zero_module_check();   ///< only Check
 std::span<const unsigned char> level_zero_module_memory();  ///< Fill, Read, Copy
 std::span<const unsigned char> level_zero_module_fp32();

@@ -24,7 +24,7 @@ struct PciInfo {
     unsigned bus = 0;
     unsigned device = 0;
     unsigned pci_device_id = 0;     ///< device << 16 | vendor
-    unsigned pci_subsystem_id = 0;  ///< likewise
+    unsigned pci_subsystem_id = 0;  ///< subsystem device << 16 | subsystem vendor
     char bus_id[32] = {};           ///< "00000000:01:00.0"
 };
 static_assert(sizeof(PciInfo) == 68);
@@ -45,7 +45,7 @@ struct MemoryV1 {
     unsigned long long used = 0;
 };
 
-/// The resources of a MIG instance; memory in MiB.
+/// The resources of a MIG instance. The unit of memory is MiB.
 struct Attributes {
     unsigned multiprocessors = 0;
     unsigned copy_engines = 0;
@@ -59,18 +59,20 @@ struct Attributes {
 };
 static_assert(sizeof(Attributes) == 40);
 
-/// Percent of the last sampling period, which is between 1/6 second and 1 second.
+/// The utilization in percent during the last sampling period, which lasts between 1/6 second and 1
+/// second.
 struct Utilization {
     unsigned gpu = 0;
     unsigned memory = 0;
 };
 
-/// The memory of a process on a device. Versions 2 and 3 of the function fill in this layout; the
-/// layout of version 1 lacks the instances.
+/// The memory that a process uses on a device, in the layout of versions 2 and 3 of
+/// nvmlDeviceGetComputeRunningProcesses(). The layout of version 1 has no members for the
+/// instances.
 struct ProcessInfo {
     unsigned pid = 0;
-    unsigned long long used = 0;  ///< bytes; all ones: unknown
-    unsigned gpu_instance = 0;    ///< all ones: the whole device
+    unsigned long long used = 0;  ///< in bytes; all ones if unknown
+    unsigned gpu_instance = 0;    ///< all ones if the process uses the whole device
     unsigned compute_instance = 0;
 };
 static_assert(sizeof(ProcessInfo) == 24);
@@ -87,23 +89,24 @@ enum ClocksReason : unsigned long long {
     kPowerBrake = 0x80,
 };
 
-/// ECC counters: errors since the driver was loaded (NVML_VOLATILE_ECC), and uncorrected errors
-/// (two or more bits).
+/// The numbers that select an ECC counter: errors since the driver was loaded (NVML_VOLATILE_ECC),
+/// and uncorrected errors (two or more bits).
 constexpr int kVolatile = 0;
 constexpr int kUncorrected = 1;
 
-/// A licensable software feature of a virtual GPU; version 4 of the function.
+/// A licensable software feature of a virtual GPU, in the layout of version 4 of
+/// nvmlDeviceGetGridLicensableFeatures().
 struct LicensableFeature {
     int code = 0;
-    unsigned state = 0;  ///< nonzero: licensed
+    unsigned state = 0;  ///< nonzero if the feature is licensed
     char info[128] = {};
     char product[128] = {};
-    unsigned enabled = 0;  ///< nonzero: this GPU uses the feature
+    unsigned enabled = 0;  ///< nonzero if this GPU uses the feature
     unsigned expires[4] = {};
 };
 static_assert(sizeof(LicensableFeature) == 284);
 struct LicensableFeatures {
-    int is_supported = 0;  ///< nonzero: this is a virtual GPU
+    int is_supported = 0;  ///< nonzero if this is a virtual GPU
     unsigned count = 0;
     LicensableFeature features[3];
 };
@@ -121,7 +124,7 @@ struct Symbols : SymbolTable {
     Symbol<Return(Device, char*, unsigned)> uuid{*this, "nvmlDeviceGetUUID"};
     Symbol<Return(Device, PciInfo*)> pci_info{*this, "nvmlDeviceGetPciInfo_v3"};
     Symbol<Return(Device, MemoryV1*)> memory{*this, "nvmlDeviceGetMemoryInfo"};
-    // Functions that only newer drivers have.
+    // The following functions exist only in newer drivers.
     OptionalSymbol<Return(int*)> cuda_version{*this, "nvmlSystemGetCudaDriverVersion_v2"};
     OptionalSymbol<Return(const char*, Device*)> by_address{*this,
                                                             "nvmlDeviceGetHandleByPciBusId_v2"};

@@ -10,26 +10,25 @@
 
 namespace gpuprobe::backends {
 
-/// Reports the facts from the NVIDIA management library: identity, memory with the reserved part
-/// separately, compute capability, MIG. Needs no CUDA, uses no device memory, and took a tenth of
-/// the time of cuInit on the machines measured.
+/// Reports the facts from NVML, NVIDIA's management library: identity, memory (with the reserved
+/// part as a separate fact), compute capability and MIG. NVML does not need CUDA and uses no device
+/// memory. On the machines that were measured, NVML took a tenth of the time of cuInit.
 Answer query_nvml(const ProbeTarget& target, Sink& sink);
 
-/// Reports the fact `processes`: the processes with a context on each device and the memory they
-/// use; null if NVML does not report them. The process ids belong to this process's PID namespace,
-/// and processes outside it are left out, because nvidia.ko translates the ids
-/// (open-gpu-kernel-modules, kernel-open/nvidia/os-interface.c, os_find_ns_pid). Old drivers report
-/// the ids of the initial namespace.
+/// Reports the fact `processes`: the processes with a context on each device, and the memory that
+/// each process uses. The fact is null if NVML does not report it. The process ids belong to this
+/// process's PID namespace, and processes outside this namespace are left out, because nvidia.ko
+/// translates the ids (open-gpu-kernel-modules, kernel-open/nvidia/os-interface.c, os_find_ns_pid).
+/// Old drivers report the ids of the initial namespace.
 Answer list_nvml_processes(const ProbeTarget& target, Sink& sink);
 
-/// The free memory of the GPU at this address; nullopt if unknown. Queries only this GPU, because
-/// NVML needs some milliseconds for each GPU.
+/// The free memory of the GPU at `address`; nullopt if unknown. The function queries only this GPU,
+/// because NVML needs some milliseconds for each GPU.
 std::optional<Bytes> nvml_free_memory(const PciAddress& address);
-/// The free memory of the MIG instance with that UUID; nullopt if unknown.
+/// The free memory of the MIG instance with the UUID `uuid`; nullopt if unknown.
 std::optional<Bytes> nvml_free_memory(const std::string& uuid);
 
-// The following functions make preparations before a GPU is opened. All APIs that run on NVIDIA's
-// driver need them.
+// Call the following functions before you open an NVIDIA GPU through any API.
 
 /// The UUID ("GPU-…") of the NVIDIA GPU that the target names by address, as reported by the kernel
 /// driver; for a target "uuid:MIG-…", the UUID in the target. nullopt for GPUs of other vendors,
