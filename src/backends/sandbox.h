@@ -15,28 +15,27 @@ struct Confinement {
     std::vector<std::string> problems = {};  ///< error messages
 };
 
-/// Puts this process and all processes that it starts into a sandbox, which removes access that no
-/// driver needs, and access to anything outside the process. The sandbox is the same for every
-/// caller and system. It restricts:
-///  - files: the process reads only the files that drivers need (readable_places()), and writes
-///    only to its current folder and to the drivers' device nodes (Landlock);
-///  - system calls that inspect, signal or schedule other processes, or that change the kernel,
-///    mounts, namespaces, key rings or the clock, and sockets of families other than AF_UNIX. They
-///    fail with EPERM. Calls that have an older form whose arguments a filter can check (clone3),
-///    and calls that drivers try first but do not need (io_uring, the new mount calls), fail
-///    with ENOSYS;
-///  - every system call outside the list of known calls.
-/// A filtered call fails but never kills the process, because a driver that has a fallback still
-/// gives a result, whereas a killed driver does not.
+/// Puts this process and all processes that it starts into a sandbox. The sandbox removes access
+/// that drivers do not need, and access to anything outside the process. The sandbox is the same
+/// for every caller and every system. The sandbox restricts: - files: the process reads only the
+/// files that drivers need (readable_places()), and writes only to its current folder and to the
+/// drivers' device nodes (Landlock); - system calls that inspect, signal or schedule other
+/// processes, or that change the kernel, mounts, namespaces, key rings or the clock, and sockets of
+/// families other than AF_UNIX. They fail with EPERM. Calls that have an older form whose arguments
+/// a filter can check (clone3), and calls that drivers try first but do not need (io_uring, the new
+/// mount calls), fail with ENOSYS; - every system call outside the list of known calls.
+/// A refused call fails but never kills the process, because a driver with a fallback can still
+/// give a result, and a killed driver cannot.
 ///
 /// Executable memory, fork, exec and the NUMA calls stay allowed: drivers compile code, pocl runs
-/// the linker, ROCm binds memory. Needs no_new_privs or root, and a private current folder.
+/// the linker, ROCm binds memory. The process must have set no_new_privs or be root, and must have
+/// a private current folder.
 ///
 /// The calls that drivers do not need were determined with lavapipe (Mesa 22.3), pocl 3.1, CUDA and
-/// NVIDIA's Vulkan driver (580.159). Parts of the sandbox that the kernel or the container refuses
-/// are missing and listed in Confinement::problems.
-/// `job`: the job whose driver is loaded next. With an empty job, only the files that every driver
-/// may read are readable.
+/// NVIDIA's Vulkan driver (580.159). Confinement::problems lists the parts of the sandbox that are
+/// missing because the kernel or the container refused them.
+/// `job`: the job whose driver is loaded next. If the job is empty, the process can read only the
+/// files that every driver may read.
 Confinement confine(const ProbeTarget& job);
 
 /// The files and folders that a driver may read, including all files below the folders: the folders
@@ -47,10 +46,10 @@ Confinement confine(const ProbeTarget& job);
 ///
 /// The result also contains the paths named by this machine's linker cache, by the job and by the
 /// environment of this process: the folder of a manifest or library, and the tree in which it is
-/// installed (install_tree()). Never a whole home folder.
+/// installed (install_tree()). The result never contains a whole home folder.
 ///
-/// Paths may be missing or be links. Drivers cannot read any other files, for example /etc/shadow,
-/// home folders, /var/log, other processes, and other users' folders in /run.
+/// Some of the paths may not exist, and some may be links. Drivers cannot read any other files, for
+/// example /etc/shadow, home folders, /var/log, other processes, and other users' folders in /run.
 std::vector<std::string> readable_places(const ProbeTarget& job, bool sees_only_itself);
 
 /// The tree in which a folder of libraries or manifests is installed: "/data/rocm" for

@@ -26,7 +26,7 @@ std::optional<std::string> pci_id_text(std::uint32_t id);
 /// Two lower-case hexadecimal digits per byte, in byte order. nullopt if every byte is zero:
 /// drivers leave zeros if they do not know the value.
 std::optional<std::string> hexadecimal_unless_zero(std::span<const std::uint8_t> bytes);
-/// A UUID as text: 16 bytes in hexadecimal, grouped 8-4-4-4-12. All bytes may be zero.
+/// A UUID as text: 16 bytes in hexadecimal, grouped 8-4-4-4-12. The UUID may consist of zeros.
 std::string uuid_text(std::span<const std::uint8_t, 16> bytes);
 /// Like uuid_text(), but nullopt if every byte is zero.
 std::optional<std::string> canonical_uuid(std::span<const std::uint8_t, 16> bytes);
@@ -63,8 +63,8 @@ std::optional<PciAddress> pci_address(std::uint32_t domain,
                                       std::uint32_t bus,
                                       std::uint32_t device,
                                       std::uint32_t function);
-/// Like pci_address(), for drivers that report zeros for an unknown address: for 0000:00:00.0, also
-/// nullopt.
+/// Like pci_address(), but also nullopt for 0000:00:00.0, which some drivers report for an unknown
+/// address.
 std::optional<PciAddress> pci_address_unless_zero(std::uint32_t domain,
                                                   std::uint32_t bus,
                                                   std::uint32_t device,

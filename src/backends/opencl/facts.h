@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-// Types and constants only: every function is looked up at run time.
+// Khronos's headers are used only for types and constants: every function is looked up at run time.
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // for clCreateCommandQueue, whose successor 1.2 lacks
 #include <CL/cl.h>
@@ -93,7 +93,7 @@ public:
             return std::nullopt;
         return size == sizeof answer ? std::optional{answer} : std::nullopt;
     }
-    /// A cl_bool.
+    /// A value of type cl_bool.
     [[nodiscard]] std::optional<bool> flag(cl_uint what) const {
         const auto answer = value<cl_bool>(what);
         return answer ? std::optional{*answer != CL_FALSE} : std::nullopt;
@@ -111,12 +111,13 @@ public:
             return std::nullopt;
         return items;
     }
-    /// A text, cleaned for a report; nullopt if refused or empty.
+    /// A text, cleaned for a report; nullopt if the driver refuses the query or if the text is
+    /// empty.
     [[nodiscard]] std::optional<std::string> text(cl_uint what) const {
         const auto bytes = list<char>(what);
         return bytes ? clean_text({bytes->data(), bytes->size()}) : std::nullopt;
     }
-    /// A text up to its first NUL, exactly as the driver wrote it, so it may be invalid UTF-8.
+    /// A text up to its first NUL, exactly as the driver wrote it. The text may be invalid UTF-8.
     [[nodiscard]] std::optional<std::string> raw_text(cl_uint what) const {
         const auto bytes = list<char>(what);
         if (!bytes)
@@ -145,25 +146,25 @@ struct DeviceAddress {
     std::string_view source = {};
 };
 
-/// The address from cl_khr_pci_bus_info, cl_nv_device_attribute_query or
-/// cl_amd_device_attribute_query, in this order. Each extension is queried only if it is in
-/// `extensions` (sorted). AMD's extension has no domain, and its numbers are of type signed char;
-/// NVIDIA's older drivers have no domain either. A missing domain counts as 0. nullopt for an
-/// all-zero or impossible address.
+/// The address from the first of these extensions that reports one: cl_khr_pci_bus_info,
+/// cl_nv_device_attribute_query, cl_amd_device_attribute_query. Each extension is queried only if
+/// it is in `extensions` (sorted). AMD's extension reports no domain, and its numbers are of type
+/// signed char; NVIDIA's older drivers report no domain either. A missing domain counts as 0.
+/// nullopt for an all-zero or impossible address.
 /// Sources: Khronos OpenCL extension specifications; clinfo, src/clinfo.c; NVIDIA and AMD headers.
 std::optional<DeviceAddress> device_address(const DeviceInfo& device,
                                             const std::vector<std::string>& extensions);
 
 /// The facts of one device. docs/internals/facts.md lists every key. Queries of vendor extensions
-/// are used only if the device lists the extension. `platform` is an object whose members are
-/// added.
+/// are used only if the device lists the extension. The members of the object `platform` are added
+/// to the facts.
 DeviceFacts opencl_facts(const DeviceInfo& device, std::uint32_t index, const Value& platform);
 
 /// The members platform_name, platform_vendor and platform_version.
 Value platform_facts(const PlatformInfo& platform);
 
-/// The type of a device. A GPU is integrated if it shares the host's memory; nullopt for a GPU if
-/// it is unknown whether it does. Source: OpenCL 3.0 API, CL_DEVICE_TYPE.
+/// The type of a device. A GPU is integrated if it shares the host's memory. The type is nullopt if
+/// it is unknown whether a GPU shares the host's memory. Source: OpenCL 3.0 API, CL_DEVICE_TYPE.
 std::optional<DeviceType> opencl_device_type(std::optional<cl_device_type> type,
                                              std::optional<bool> shares_memory);
 

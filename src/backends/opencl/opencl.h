@@ -16,7 +16,7 @@ namespace gpuprobe::backends {
 Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 constexpr unsigned kMaxOpenClPlatforms = 16;
-constexpr unsigned kMaxOpenClDevices = 64;  ///< per platform
+constexpr unsigned kMaxOpenClDevices = 64;  ///< the limit for each platform
 
 /// The text of kernels.cl, embedded at build time.
 std::string_view opencl_kernels();

@@ -14,15 +14,16 @@
 namespace gpuprobe::backends {
 
 /// Reports what the VA driver of the render node in `target.driver` can decode, encode and process.
-/// libva loads the driver. A node of a sleeping device stays closed.
+/// libva loads the driver. The node of a sleeping device is not opened.
 Answer query_vaapi(const ProbeTarget& target, Sink& sink);
 
 }  // namespace gpuprobe::backends
 
 namespace gpuprobe::backends::va {
 
-/// The functions of libva.so.2 that we call. All required ones are of version 1.0 of VA-API.
-/// Profiles and entry points are numbers, because a driver may report some that the headers lack.
+/// The functions of libva.so.2 that we call. All required functions exist since VA-API 1.0.
+/// Profiles and entry points are numbers, because a driver may report profiles or entry points that
+/// the headers do not define.
 struct Symbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<decltype(vaInitialize)> initialize{*this, "vaInitialize"};
@@ -35,15 +36,16 @@ struct Symbols : SymbolTable {
                                                                            "vaGetConfigAttributes"};
 };
 
-/// The properties of one profile and entry point; nullopt if the driver does not report them.
+/// The properties of one profile with one entry point. A property is nullopt if the driver does not
+/// report it.
 struct Limits {
     std::optional<std::uint32_t> formats = {};  ///< VA_RT_FORMAT_… of the surfaces
     std::optional<std::uint32_t> max_width = {};
     std::optional<std::uint32_t> max_height = {};
 };
 
-/// The entries for one profile and entry point: one for each format that both the profile and
-/// `limits.formats` allow, or one without a format.
+/// The entries for one profile with one entry point: one entry for each format that both the
+/// profile and `limits.formats` allow, or one entry without a format if there is no such format.
 std::vector<VideoEntry> entries_of(int profile, int entrypoint, const Limits& limits);
 
 /// All entries that the driver of an initialized display reports, without duplicates, in the
