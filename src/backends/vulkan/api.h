@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-// Types and constants only: every function is looked up at run time.
+// Vulkan's headers are used only for types and constants: every function is looked up at run time.
 #ifndef VK_NO_PROTOTYPES
 #define VK_NO_PROTOTYPES
 #endif
@@ -65,7 +65,7 @@ using GetCooperativeMatrixProperties = VkResult(VKAPI_PTR*)(VkPhysicalDevice,
                                                             std::uint32_t*,
                                                             CooperativeMatrixProperties*);
 
-/// A function, given by the pointer type (PFN_…) in Vulkan's headers.
+/// A function of Vulkan. `Pointer` is the function's pointer type (PFN_…) in Vulkan's headers.
 template <class Pointer>
 using VulkanSymbol = Symbol<std::remove_pointer_t<Pointer>>;
 template <class Pointer>
@@ -181,9 +181,9 @@ std::string driver_word(std::uint32_t driver_id);
 /// An API version: "1.3.277", or "1:1.3.277" for a Vulkan variant other than 0.
 std::string api_version_text(std::uint32_t version);
 
-/// The version of a driver, unpacked as its vendor packs it: NVIDIA uses 10.8.8.6 bits, all others
-/// on Linux the form of an API version. Sources: NVIDIA's "550.54.14" in vulkan.gpuinfo.org; Mesa,
-/// vk_device.c.
+/// The version of a driver as text. Vendors pack driver versions into a number in different ways:
+/// NVIDIA uses 10, 8, 8 and 6 bits; on Linux, all other vendors use the form of an API version.
+/// Sources: NVIDIA's "550.54.14" in vulkan.gpuinfo.org; Mesa, vk_device.c.
 std::string driver_version_text(std::uint32_t version,
                                 std::uint32_t vendor_id,
                                 std::optional<std::uint32_t> driver_id);
@@ -191,18 +191,19 @@ std::string driver_version_text(std::uint32_t version,
 /// The type of a device; nullopt for unknown numbers.
 std::optional<DeviceType> device_type(VkPhysicalDeviceType type);
 
-/// The word for a component type: "float16", "sint8" …; the number as text for newer ones. Source:
-/// VkComponentTypeKHR.
+/// The word for a component type: "float16", "sint8" …; the number as text for types that are newer
+/// than the table. Source: VkComponentTypeKHR.
 std::string component_word(std::uint32_t type);
-/// The word for a scope: "subgroup", "workgroup" …; the number as text for newer ones. Source:
-/// VkScopeKHR.
+/// The word for a scope: "subgroup", "workgroup" …; the number as text for scopes that are newer
+/// than the table. Source: VkScopeKHR.
 std::string scope_word(std::uint32_t scope);
 
-/// The words for the set bits, in bit order; bits without a word are left out.
+/// The words for the bits that are set, in bit order. Bits without a word are left out.
 Value queue_flag_words(VkQueueFlags flags);
 Value subgroup_operation_words(VkSubgroupFeatureFlags operations);
 
-/// The origin of a structure: an extension, and the Vulkan version that includes it (0: none).
+/// The origin of a structure: the extension that defines the structure, and the Vulkan version that
+/// includes the extension (0 if no version includes it).
 struct Origin {
     const char* extension = nullptr;
     std::uint32_t core = 0;
@@ -226,7 +227,7 @@ inline constexpr Origin kCooperativeMatrix{"VK_KHR_cooperative_matrix", 0};
 inline constexpr Origin kBfloat16{"VK_KHR_shader_bfloat16", 0};
 }  // namespace origin
 
-/// All data that one device reported, unchanged. Structures that were skipped are nullopt.
+/// All data that one device reported, unchanged. Structures that were not queried are nullopt.
 ///
 /// Counts inside the structures come from the driver and may be wrong; the lengths of the vectors
 /// are limited.
@@ -237,7 +238,8 @@ struct DeviceReply {
     VkPhysicalDeviceProperties properties = {};
     VkPhysicalDeviceFeatures features = {};
     VkPhysicalDeviceMemoryProperties memory = {};
-    std::optional<std::vector<std::string>> extensions = {};  ///< sorted; nullopt if refused
+    /// The names of the device's extensions, sorted; nullopt if the query failed.
+    std::optional<std::vector<std::string>> extensions = {};
     std::vector<VkQueueFamilyProperties> queues = {};
     std::optional<std::vector<CooperativeMatrixProperties>> matrices = {};
 
@@ -260,16 +262,17 @@ struct DeviceReply {
 
     /// Whether the device lists an extension.
     [[nodiscard]] bool lists(const char* extension) const;
-    /// Whether a structure may be chained: the device lists its extension, or both device and
-    /// instance have the version that includes it. If a chain contains a structure that is not
-    /// supported, the structure stays zero, which would be a wrong fact.
+    /// Whether a structure may be chained: the device lists its extension, or both the device and
+    /// the instance support the Vulkan version that includes the extension. A chained structure
+    /// that is not supported would stay zero, which would be a wrong fact.
     [[nodiscard]] bool offers(const Origin& origin) const;
     /// Whether the device certainly lacks a structure, even if it could not be queried.
     [[nodiscard]] bool lacks(const Origin& origin) const;
 };
 
 /// Queries everything that a physical device reports. Creates no VkDevice and uses no memory on the
-/// device. Chains only structures that the device offers, zeroed before the call.
+/// device. Chains only structures that the device offers. Every structure is zeroed before the
+/// call.
 DeviceReply ask_device(const InstanceSymbols& vulkan,
                        VkPhysicalDevice device,
                        std::uint32_t index,

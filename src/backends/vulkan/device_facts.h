@@ -31,7 +31,7 @@ struct WebGpuSupport {
     std::vector<std::string> missing = {};  ///< features and limits that are missing for Core
 };
 
-/// The WebGPU level that can be implemented on this device, with the requirements that Dawn has for
+/// The WebGPU level that can be implemented on this device, according to Dawn's requirements for
 /// Core and Compatibility mode. The size of the largest buffer is checked only if it is known.
 /// Source: dawn 1e975e28f98a, src/dawn/native/vulkan/PhysicalDeviceVk.cpp (InitializeImpl and
 /// InitializeSupportedLimitsInternal) and src/dawn/native/Limits.cpp (columns compat and tier0).
@@ -49,18 +49,18 @@ struct MemoryHeap {
 
 /// How to compute a device's memory from the heaps that its driver reports.
 enum class HeapRule {
-    SumLocal,      ///< disjoint device-local heaps (RADV and ANV with a small BAR)
-    LargestLocal,  ///< other device-local heaps are windows into the largest (NVIDIA)
-    SumAll,        ///< a single memory that the driver splits by policy (integrated GPUs)
+    SumLocal,      ///< the device-local heaps are disjoint (RADV and ANV with a small BAR)
+    LargestLocal,  ///< the other device-local heaps are windows into the largest (NVIDIA)
+    SumAll,        ///< the heaps are parts of one memory, split by the driver (integrated GPUs)
 };
 
 /// The rule for a type of device and a driver. Sources: Mesa, radv_physical_device.c and
 /// anv_device.c; NVIDIA's window heap of 214–256 MiB without resizable BAR; NVK's system heap,
-/// which is device-local only without another heap.
+/// which is device-local only if there is no other heap.
 HeapRule heap_rule(std::optional<DeviceType> type, std::optional<std::uint32_t> driver_id);
 
-/// The total and free memory according to that rule. Free memory is budget minus usage, at least
-/// zero, because drivers let the usage exceed the budget. Both are unknown if a heap exceeds
+/// The total and free memory according to `rule`. Free memory is budget minus usage, but at least
+/// zero, because drivers let the usage exceed the budget. Both values are unknown if a heap exceeds
 /// kMaxPlausibleMemory or no heap matches; `free` is unknown if a heap has no budget.
 FactMemory device_memory(std::span<const MemoryHeap> heaps, HeapRule rule);
 
@@ -78,7 +78,7 @@ DeviceFacts facts_of(const DeviceReply& reply);
 std::vector<MemoryHeap> heaps_of(const DeviceReply& reply);
 
 /// Whether the device computes on the CPU. Sources: VkPhysicalDeviceType, VkDriverId 10 and 13;
-/// with Venus and Dozen, only the device name shows that they use a software renderer.
+/// with Venus and Dozen, only the device name shows whether a software renderer is used.
 bool is_software(const DeviceReply& reply);
 
 }  // namespace gpuprobe::backends
