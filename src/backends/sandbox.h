@@ -17,13 +17,17 @@ struct Confinement {
 
 /// Puts this process and all processes that it starts into a sandbox. The sandbox removes access
 /// that drivers do not need, and access to anything outside the process. The sandbox is the same
-/// for every caller and every system. The sandbox restricts: - files: the process reads only the
-/// files that drivers need (readable_places()), and writes only to its current folder and to the
-/// drivers' device nodes (Landlock); - system calls that inspect, signal or schedule other
-/// processes, or that change the kernel, mounts, namespaces, key rings or the clock, and sockets of
-/// families other than AF_UNIX. They fail with EPERM. Calls that have an older form whose arguments
-/// a filter can check (clone3), and calls that drivers try first but do not need (io_uring, the new
-/// mount calls), fail with ENOSYS; - every system call outside the list of known calls.
+/// for every caller and every system. The sandbox restricts
+///
+///  - files: the process reads only the files that drivers need (readable_places()), and writes
+///    only to its current folder and to the drivers' device nodes (Landlock);
+///  - system calls that inspect, signal or schedule other processes, or that change the kernel,
+///    mounts, namespaces, key rings or the clock, and sockets of families other than AF_UNIX. Such
+///    calls fail with EPERM. Calls that have an older form whose arguments a filter can check
+///    (clone3), and calls that drivers try first but do not need (io_uring, the new mount calls),
+///    fail with ENOSYS;
+///  - every system call outside the list of known calls.
+///
 /// A refused call fails but never kills the process, because a driver with a fallback can still
 /// give a result, and a killed driver cannot.
 ///
