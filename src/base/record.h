@@ -33,8 +33,8 @@
 /// `std::string text_of(const T&)` and
 /// `std::optional<T> parse_text(std::string_view, std::type_identity<T>)`.
 ///
-/// Writing includes every member; an empty optional becomes null. Reading keeps a missing member's
-/// default if the member is an optional or a container, and fails otherwise.
+/// Writing includes every member; an empty optional becomes null. Reading fails if a member is
+/// missing, except if the member is an optional or a container, which then keeps its default value.
 namespace gpuprobe::inline base {
 
 template <class E>
@@ -43,8 +43,8 @@ struct EnumName {
     std::string_view name;
 };
 
-/// The word for an enumerator, from the table that names_of() returns; "unknown" if it is missing
-/// there.
+/// The word for an enumerator, from the table that names_of() returns; "unknown" if the table does
+/// not contain the enumerator.
 template <class E>
 constexpr std::string_view name_of(E value) {
     for (const auto& entry : names_of(E{}))
@@ -161,11 +161,13 @@ Value to_value(const T& object) {
 
 // Reading ---------------------------------------------------------------------------------------
 
-/// A problem in a document, with the path of its location. Empty means no problem.
+/// A problem in a document, with the path of the value that has the problem. If `reason` is empty,
+/// there is no problem.
 struct ReadProblem {
     std::string reason = {};
     std::string path = {};
-    /// For an unknown word: the words that are known at this place, for suggestions.
+    /// If the problem is an unknown word, the words that would be valid instead, from which
+    /// messages suggest one.
     std::vector<std::string> known = {};
     /// The unknown word, unless it is the value at `path`.
     std::string word = {};
@@ -182,14 +184,14 @@ struct ReadProblem {
     [[nodiscard]] std::string text() const { return path.empty() ? reason : path + ": " + reason; }
 };
 
-/// The problem with a word that is not in `known`.
+/// The problem that a word is not in `known`.
 inline ReadProblem unknown_word(std::string reason, std::vector<std::string> known) {
     ReadProblem problem{std::move(reason)};
     problem.known = std::move(known);
     return problem;
 }
 
-/// The problem with a member that is not in `known`.
+/// The problem that a member is not in `known`.
 inline ReadProblem unknown_member(std::string_view key, std::vector<std::string> known) {
     auto problem = unknown_word("unknown member", std::move(known));
     problem.word = key;
@@ -384,7 +386,7 @@ ReadProblem read_strictly(const Value& value, T& out) {
     return {};
 }
 
-/// Reads a record and refuses unknown members, with the errors of record_from().
+/// Reads a record and refuses unknown members. Errors: the same as for record_from().
 template <Described T>
 Result<T> strict_record_from(const Value& value) {
     T object{};
@@ -423,9 +425,9 @@ Result<T> strict_record_from(const Value& value) {
 #define RECORD_RESCAN(...) RECORD_ONCE(RECORD_ONCE(RECORD_ONCE(RECORD_ONCE(__VA_ARGS__))))
 #define RECORD_ONCE(...) __VA_ARGS__
 
-/// Declares the conversions of a large record as plain functions, so that not every file that
-/// converts such a record compiles the conversions again. RECORD_DEFINE_CONVERSIONS defines them,
-/// in one .cpp file.
+/// Declares the conversions of a large record as plain functions, which RECORD_DEFINE_CONVERSIONS
+/// defines in one .cpp file. Without these declarations, every file that converts the record would
+/// compile the conversions again.
 #define RECORD_DECLARE_CONVERSIONS(Type) \
     using base::read_value;              \
     using base::to_value;                \

@@ -22,16 +22,16 @@ namespace gpuprobe::inline base {
 struct MemberType {
     enum class Kind { Bool, Integer, Float, Text, Json, Words, Record, Nullable, List, Map };
     Kind kind = Kind::Json;
-    /// For Words and Record: the definition's name. For Json: the object that the value contains,
-    /// if known.
+    /// For the kinds Words and Record, the name of the definition. For the kind Json, the name of
+    /// the object that the value contains, if the name is known.
     std::string name = {};
-    char bus = 'x';                         ///< for Integer: its D-Bus type, 'u', 't' or 'x'
-    std::optional<long long> minimum = {};  ///< of Integer and Float
+    char bus = 'x';                         ///< the D-Bus type of an Integer: 'u', 't' or 'x'
+    std::optional<long long> minimum = {};  ///< the smallest value of an Integer or Float
     bool excludes_minimum = false;          ///< whether values have to be above `minimum`
-    std::string pattern = {};               ///< of Text: an ECMAScript regular expression
-    std::vector<MemberType> item = {};      ///< of Nullable, List and Map: one type
+    std::string pattern = {};               ///< the ECMAScript regular expression of a Text
+    std::vector<MemberType> item = {};      ///< the one type inside a Nullable, List or Map
 };
-/// Enumerations and records have the same word, because their definitions show the difference.
+/// Enumerations and records have the same name, because a definition shows which of the two it is.
 constexpr std::array<EnumName<MemberType::Kind>, 10> names_of(MemberType::Kind) {
     using Kind = MemberType::Kind;
     return {{{Kind::Bool, "bool"},
@@ -49,8 +49,8 @@ constexpr std::array<EnumName<MemberType::Kind>, 10> names_of(MemberType::Kind) 
 struct TypedMember {
     std::string key = {};
     MemberType type = {};
-    std::string about = {};        ///< meaning; only known for the keys of a request table
-    bool is_optional = false;      ///< may be missing in an answer
+    std::string about = {};        ///< the member's meaning; known only for keys of request tables
+    bool is_optional = false;      ///< whether the member may be missing in an answer
     std::string_view record = {};  ///< name of the struct; empty for the keys of a request table
 };
 
@@ -63,14 +63,14 @@ struct TypeDefinition {
 
 /// A property of a member that its C++ type does not state, such as a restriction on its values. A
 /// struct that has such members lists the properties in `constexpr auto
-/// forms_of(std::type_identity<T>)`, an array of MemberForm. For lists and maps a form applies to
-/// each item.
+/// forms_of(std::type_identity<T>)`, an array of MemberForm. If the member is a list or a map, the
+/// form applies to each item.
 struct MemberForm {
     std::string_view key = {};
-    std::string_view pattern = {};  ///< pattern of a text; empty: no pattern
-    bool is_positive = false;       ///< a number that is above zero; null if unknown
-    std::string_view object = {};   ///< the content of a JSON value, or "object"
-    bool is_optional = false;       ///< a member that may be missing
+    std::string_view pattern = {};  ///< pattern of a text; empty if any text is valid
+    bool is_positive = false;       ///< whether the number is above zero, or null if unknown
+    std::string_view object = {};   ///< the type of the object in a JSON value, or "object"
+    bool is_optional = false;       ///< whether the member may be missing
 };
 
 /// The pattern of a text that is not empty.
@@ -83,7 +83,7 @@ inline constexpr std::string_view kDeviceNumber = "^[0-9]+:[0-9]+$";
 /// The name of a type without its namespaces: "Candidate" for gpuprobe::Candidate.
 template <class T>
 constexpr std::string_view type_name() {
-    // "constexpr … type_name() [with T = gpuprobe::policy::Candidate; …]"
+    // The text is similar to "constexpr … type_name() [with T = gpuprobe::policy::Candidate; …]".
     std::string_view text = __PRETTY_FUNCTION__;
     text.remove_prefix(text.find("T = ") + 4);
     text = text.substr(0, text.find_first_of(";]"));
@@ -91,8 +91,8 @@ constexpr std::string_view type_name() {
 }
 
 /// Collects the definitions of all types to which a record refers, each once, in the order of first
-/// use. For a type that is not covered here, define a function
-/// `MemberType member_type(TypeTable&, std::type_identity<T>)` in its namespace.
+/// use. For a type that is not covered here, define a function `MemberType member_type(TypeTable&,
+/// std::type_identity<T>)` in the type's namespace.
 class TypeTable {
 public:
     /// The members that describe() visits.
@@ -174,7 +174,7 @@ public:
         return type.kind == MemberType::Kind::Json || type.kind == MemberType::Kind::Nullable;
     }
     [[nodiscard]] std::span<const TypeDefinition> definitions() const { return definitions_; }
-    /// The definition with that name; nullptr if there is none.
+    /// The definition of the type `name`; nullptr if there is no such definition.
     [[nodiscard]] const TypeDefinition* find(std::string_view name) const;
 
 private:
