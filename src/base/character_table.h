@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Written by tools/characters from Unicode 14.0.0; tests/lint/characters_test.py compares.
+// Written by tools/characters from Unicode 14.0.0; tests/lint/characters_test.py checks the tables.
 
 #include <array>
 

@@ -10,8 +10,8 @@
 
 namespace gpuprobe::inline base {
 
-/// A registration with the event loop. Destroying it cancels the registration; it may be destroyed
-/// from within its own callback.
+/// A registration with the event loop. Destroying an EventSource cancels the registration. A
+/// callback may destroy its own EventSource.
 class EventSource {
 public:
     virtual ~EventSource() = default;
@@ -62,9 +62,10 @@ public:
     /// Runs until `done` returns true. `done` is called after each event.
     Status run_until(const std::function<bool()>& done);
     void stop(int code);
-    /// Ends run() with code 0 on SIGTERM and SIGINT. Blocks both signals for other handlers.
+    /// Ends run() with code 0 on SIGTERM and SIGINT. Blocks both signals, so that no other handler
+    /// receives them.
     Status stop_on_signals();
-    /// Runs `hung_up` on each SIGHUP. Blocks the signal for other handlers.
+    /// Runs `hung_up` on each SIGHUP. Blocks SIGHUP, so that no other handler receives it.
     Status on_hangup(Callback hung_up);
 
 private:

@@ -26,7 +26,7 @@ struct Release {
     }
 };
 
-/// An owner of a C object. Calls `release` once at the end.
+/// An owner of a C object. The destructor calls `release` once.
 template <class T, auto release>
 using CHandle = std::unique_ptr<T, Release<release>>;
 
@@ -61,10 +61,10 @@ private:
 // Every file that this project creates or replaces is opened with these functions, because root
 // also runs gpuprobectl with the environment of a user and in that user's folders.
 
-/// Through which users' folders a path may pass.
+/// The users through whose folders a path may pass.
 enum class FolderTrust {
-    /// A path that this project chose. The last folder must belong to us. For root, no folder on
-    /// the path may be writable by other users.
+    /// A path that gpuprobe chose. The last folder must belong to the user of this process. If this
+    /// user is root, no folder on the path may be writable by other users.
     Own,
     /// A path that the caller chose. The path may pass through folders of other users, because this
     /// is the caller's decision.
@@ -83,7 +83,7 @@ struct OpenFolder {
 };
 
 /// Opens the folder at `path`. Folders that this function creates are readable by all users,
-/// depending on the umask; with FolderTrust::Own, only by this user.
+/// depending on the umask; with FolderTrust::Own, they are readable only by this user.
 ///
 /// A symbolic link is not followed if it belongs to a user other than root and this user, or if it
 /// is in a folder in which another user could have created it. Errors: NotFound, Io;
@@ -101,7 +101,7 @@ struct FilePlace {
     OpenFolder folder = {};
     std::string path = {};  ///< the file's path, through folder.path
 
-    /// Errors: as open_folder().
+    /// Errors: the same as for open_folder().
     static Result<FilePlace> of(const std::string& path);
 };
 
@@ -134,13 +134,13 @@ class FileSystem {
 public:
     virtual ~FileSystem() = default;
 
-    /// The content of a whole file. Errors: NotFound, PermissionDenied, TooLarge if it is larger
-    /// than `limit`, Io (also if it is not a regular file).
+    /// The content of a whole file. Errors: NotFound, PermissionDenied, TooLarge if the file is
+    /// larger than `limit`, Io (also if the path is not a regular file).
     [[nodiscard]] virtual Result<std::string> read(std::string_view path, Bytes limit) const = 0;
     /// The names in a folder except "." and "..", sorted by byte. Errors: NotFound,
     /// PermissionDenied, Io; TooLarge for more than 65536 entries.
     [[nodiscard]] virtual Result<std::vector<std::string>> list(std::string_view path) const = 0;
-    /// The target of a symbolic link, unresolved. Errors: NotFound; Io if it is not a link.
+    /// The target of a symbolic link, unresolved. Errors: NotFound; Io if the path is not a link.
     [[nodiscard]] virtual Result<std::string> link_target(std::string_view path) const = 0;
     /// The path with all links resolved, within the root. Errors: NotFound; Io for a loop of links.
     [[nodiscard]] virtual Result<std::string> real_path(std::string_view path) const = 0;
@@ -174,8 +174,8 @@ private:
     std::string root_;  ///< without a final slash; empty for "/"
 };
 
-/// The rest of a file, from the current position to the end. Errors: TooLarge if it is larger than
-/// `limit`, Io. The error texts contain `path`.
+/// The rest of a file, from the current position to the end. Errors: TooLarge if the rest is larger
+/// than `limit`, Io. The error texts contain `path`.
 Result<std::string> read_to_end(const UniqueFd& fd, std::string_view path, Bytes limit);
 
 /// Replaces a file atomically, even if the machine crashes: readers get either the old or the new

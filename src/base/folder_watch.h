@@ -16,8 +16,8 @@ namespace gpuprobe::inline base {
 class FolderWatch {
 public:
     /// `changed` is called after changes, once there has been no further change for `settle`.
-    /// Folders that do not exist at this time are not watched. Errors: Unavailable if inotify
-    /// cannot be used.
+    /// Folders that do not exist when begin() is called are not watched. Errors: Unavailable if
+    /// inotify cannot be used.
     static Result<std::unique_ptr<FolderWatch>> begin(EventLoop& loop,
                                                       const std::vector<std::string>& folders,
                                                       std::vector<std::string> endings,

@@ -19,7 +19,7 @@ std::string signal_name(int number);
 constexpr Duration kAfterPredecessor = std::chrono::seconds{2};
 
 /// Repeats `attempt` every 10 ms until it succeeds or `patience` has passed; tries at least once.
-/// Returns whether it succeeded.
+/// Returns whether an attempt succeeded.
 template <class Attempt>
 bool succeeds_within(Duration patience, Attempt attempt) {
     const auto late = std::chrono::steady_clock::now() + patience;

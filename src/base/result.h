@@ -15,17 +15,17 @@ enum class ErrorCode {
     PermissionDenied,  ///< the object exists, but access to it was denied
     Malformed,         ///< a document does not follow its format
     TooLarge,          ///< a document or message exceeds its limit
-    InvalidRequest,    ///< unknown key, wrong type or contradictory request
-    UnknownApplication,  ///< no application of that name
-    UnknownDevice,       ///< no device of that id
+    InvalidRequest,    ///< the request has an unknown key, a wrong type or a contradiction
+    UnknownApplication,  ///< no application has the given name
+    UnknownDevice,       ///< no device has the given id
     NoMatch,             ///< the request is valid, but nothing satisfies it
     WouldWake,           ///< the answer would require waking a sleeping device
     ProbeFailed,         ///< a worker could not be started
     TooManyRequests,     ///< the caller has exceeded one of its limits
     Cancelled,           ///< the caller or a shutdown ended the operation
-    NotAuthorized,       ///< the caller has no permission for this
+    NotAuthorized,       ///< the caller has no permission for the operation
     Unavailable,         ///< a required service does not answer
-    Internal,            ///< none of the above
+    Internal,            ///< any other failure
 };
 
 /// A failure: a code that callers can distinguish, and a text "operation: object: reason".

@@ -16,7 +16,8 @@ namespace gpuprobe::inline base {
 /// The first character of a text.
 struct Utf8Character {
     std::size_t bytes = 1;
-    /// absent: the first byte does not start a well-formed character
+    /// The code point of the character; nullopt if the text does not begin with a well-formed
+    /// character.
     std::optional<char32_t> point = {};
 };
 
@@ -28,8 +29,8 @@ Utf8Character first_character(std::string_view text);
 /// category, see base/character_table.h.
 bool is_unprintable(char32_t point);
 
-/// Whether a character is a combining mark: it is drawn over the previous character and takes no
-/// column.
+/// Whether a character is a combining mark: such a mark is drawn over the previous character and
+/// takes no column.
 bool is_mark(char32_t point);
 
 /// Returns the text in a form that is safe to print on a terminal. Bytes that are not UTF-8 and
@@ -40,8 +41,8 @@ std::string printable(std::string_view text,
                       std::string_view kept = {},
                       std::size_t limit = std::string::npos);
 
-/// Parses a number that makes up the whole text, in the given base, without sign (for unsigned
-/// types), space or prefix. nullopt for any other text.
+/// Parses a text that consists only of a number in the given base. Spaces and prefixes are not
+/// allowed, and for unsigned types, signs are not allowed either. nullopt for any other text.
 template <std::integral T>
 std::optional<T> parse_number(std::string_view text, int base = 10) {
     T number{};
@@ -73,9 +74,9 @@ void words(T&& text) = delete;
 /// The value of the first line "Key: value", the format of many files in /proc, without white space
 /// around the value.
 std::optional<std::string_view> value_of_line(std::string_view text, std::string_view key);
-/// The number with leading zeros, in at least that many digits: "07".
+/// The number in decimal, padded with zeros to at least `digits` digits: "07".
 std::string zero_padded(std::int64_t number, std::size_t digits);
-/// ASCII lower case; other bytes are kept.
+/// The text with its ASCII letters in lower case. Other bytes are unchanged.
 std::string lower_case(std::string_view text);
 /// Whether `words` contains `word`.
 bool contains(const std::vector<std::string>& words, std::string_view word);
@@ -88,8 +89,8 @@ std::string joined(const Words& words, std::string_view between) {
     return text;
 }
 
-/// The text on one line, safe for terminals, the bus and JSON: made printable (base/text.h)
-/// and cut at a character to at most `limit` bytes.
+/// The text on one line, safe for terminals, the bus and JSON. The text is converted by printable()
+/// and cut at a character boundary to at most `limit` bytes.
 std::string scrubbed(std::string_view text, std::size_t limit = 256);
 
 /// The word in `known` of which `given` is most likely a misspelling: the word with the fewest

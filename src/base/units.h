@@ -34,7 +34,7 @@ std::optional<Bytes> size_from_text(std::string_view text);
 /// nullopt for any other text and for sizes of 2^64 and more.
 std::optional<Bytes> parse_size(std::string_view text);
 
-/// An instant, counted from the Unix epoch. Reports contain it as integer microseconds.
+/// An instant, counted from the Unix epoch. Reports contain instants as integer microseconds.
 using WallTime = std::chrono::sys_time<std::chrono::microseconds>;
 using Duration = std::chrono::microseconds;
 /// Monotonic time since an unspecified start.

@@ -56,7 +56,8 @@ public:
     /// The name of the value's type: null, boolean, integer, number, string, array or object.
     [[nodiscard]] std::string_view type_name() const;
 
-    // These return nullptr or nullopt if the value has another type or does not fit.
+    // The following functions return nullptr or nullopt if the value has another type or does not
+    // fit.
     [[nodiscard]] std::optional<bool> as_bool() const;
     [[nodiscard]] std::optional<std::int64_t> as_int() const;
     [[nodiscard]] std::optional<std::uint64_t> as_unsigned() const;
@@ -67,14 +68,15 @@ public:
     [[nodiscard]] Array* as_array() { return std::get_if<Array>(&data_); }
     [[nodiscard]] Object* as_object() { return std::get_if<Object>(&data_); }
 
-    /// The member with that key; nullptr if there is no such member or if this is not an object.
+    /// The member with the key `key`; nullptr if this value has no such member or is not an object.
     [[nodiscard]] const Value* find(std::string_view key) const;
     [[nodiscard]] Value* find(std::string_view key);
-    /// The member with that key, or a null value.
+    /// The member with the key `key`, or a null value if there is no such member.
     [[nodiscard]] const Value& at(std::string_view key) const;
-    /// The member with that key, which is added if it is missing. A null value becomes an object.
+    /// The member with the key `key`, which is added if it is missing. A null value becomes an
+    /// object.
     Value& operator[](std::string_view key);
-    /// Appends to an array. A null value becomes an array.
+    /// Appends an item to an array. A null value becomes an array.
     void push_back(Value item);
 
     friend bool operator==(const Value& left, const Value& right);
@@ -102,8 +104,8 @@ struct Value::Member {
 bool operator==(const Value& left, const Value& right);
 
 /// A total order: by type, then by content. Objects compare by sorted keys, regardless of the order
-/// of their members. Agrees with == except for doubles: -0.0 sorts before 0.0, and a NaN equals
-/// itself.
+/// of their members. The order agrees with == except for doubles: -0.0 sorts before 0.0, and a NaN
+/// equals itself.
 std::strong_ordering operator<=>(const Value& left, const Value& right);
 
 /// Maximum depth of nesting. No format of this project uses more than a dozen levels.

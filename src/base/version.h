@@ -26,7 +26,7 @@ std::optional<Version> parse_text(std::string_view text, std::type_identity<Vers
 /// The version as text, without trailing parts of 0, but with at least two parts: "580.0".
 std::string text_of(const Version& version);
 
-/// Whether the text is the version of Python to which wheels and packages refer: "3.12".
+/// Whether the text is a version of Python in the form that wheels and packages use: "3.12".
 bool is_python_version(std::string_view text);
 
 /// The version at the start of a text ("6.8.0-45-generic", "580.159.04"), of at most four parts.
@@ -36,8 +36,8 @@ std::optional<Version> leading_version(std::string_view text);
 /// A range of versions. Each bound is optional.
 struct VersionRange {
     std::optional<Version> min = {};
-    std::optional<Version> max = {};    ///< inclusive
-    std::optional<Version> below = {};  ///< exclusive
+    std::optional<Version> max = {};    ///< the newest version in the range
+    std::optional<Version> below = {};  ///< the oldest version that is too new
 
     [[nodiscard]] bool contains(const Version& version) const;
     bool operator==(const VersionRange&) const = default;

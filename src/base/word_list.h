@@ -6,7 +6,7 @@
 
 namespace gpuprobe::inline base {
 
-/// Whether a list of words separated by spaces contains this word. Use this function for tables of
+/// Whether a list of words separated by spaces contains `word`. Use this function for tables of
 /// constants.
 constexpr bool has_word(std::string_view list, std::string_view word) {
     for (std::size_t at = 0; at < list.size();) {
