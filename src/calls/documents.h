@@ -16,7 +16,7 @@
 #include "report/report.h"
 
 // The documents that answer questions. The socket sends these documents, and `gpuprobectl -j`
-// prints them. They are the same on every interface.
+// prints them. A document is the same on every interface.
 
 namespace gpuprobe::inline calls {
 
@@ -128,8 +128,8 @@ struct Failure {
 RECORD_MEMBERS(Failure, name, message, candidates)
 Failure failure_of(const Error& error);
 
-/// The document for a request that no candidate satisfies: the error, with the other members of the
-/// decision.
+/// The document for a request that no candidate satisfies. It contains the error and the other
+/// members of the decision.
 struct NoMatch {
     Failure failure = {};
     std::string application = {};
@@ -151,7 +151,7 @@ void describe(Visitor& visit, NoMatch& no_match) {
 }
 NoMatch no_match_of(const Decision& decision);
 
-/// The error NoMatch: no backend satisfies the request of that application.
+/// The error NoMatch, which reports that no backend satisfies the application's request.
 Error nothing_satisfies(const std::string& application);
 
 /// A device described with the names of ONNX Runtime's OrtHardwareDevice, for programs that assign
@@ -165,7 +165,7 @@ struct OrtHardwareDevice {
     /// PCI ids; null for the CPU and for devices that are not on PCI.
     std::optional<std::uint32_t> vendor_id = {};
     std::optional<std::uint32_t> device_id = {};
-    /// The known ones of card_idx, Discrete ("0" or "1") and pci_bus_id.
+    /// The members card_idx, Discrete ("0" or "1") and pci_bus_id, if their values are known.
     std::map<std::string, std::string> metadata = {};
 };
 RECORD_MEMBERS(OrtHardwareDevice, id, type, vendor, vendor_id, device_id, metadata)

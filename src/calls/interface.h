@@ -26,8 +26,8 @@
 
 namespace gpuprobe::inline calls {
 
-/// A request as a parameter of a method. The keys of the request are in the table. Because Varlink
-/// names have no dashes, each key is also accepted with underscores.
+/// A request as a parameter of a method. The table that `Keys` returns lists the keys of the
+/// request. Because Varlink names have no dashes, each key is also accepted with underscores.
 template <std::span<const RequestKey> (*Keys)()>
 struct KeyedRequest {
     Value value = Value{Value::Object{}};
@@ -36,7 +36,7 @@ using SelectRequestValue = KeyedRequest<select_keys>;
 using RecommendRequestValue = KeyedRequest<recommend_keys>;
 using PlanRequestValue = KeyedRequest<plan_keys>;
 
-/// The request with its keys spelled as in the table.
+/// The request with its keys spelled as in `keys`.
 Value with_table_keys(const Value& request, std::span<const RequestKey> keys);
 
 template <std::span<const RequestKey> (*Keys)()>
@@ -60,9 +60,9 @@ MemberType member_type(TypeTable& types, std::type_identity<SelectRequestValue>)
 MemberType member_type(TypeTable& types, std::type_identity<RecommendRequestValue>);
 MemberType member_type(TypeTable& types, std::type_identity<PlanRequestValue>);
 
-/// "(backend: string, gpu: ?string)".
+/// The members in Varlink's notation: "(backend: string, gpu: ?string)".
 std::string varlink_members(const TypeTable& types, std::span<const TypedMember> members);
-/// "type Candidate (…)", one for each definition that Varlink can express.
+/// The definitions that Varlink can express, each in the form "type Candidate (…)".
 std::string varlink_definitions(const TypeTable& types);
 
 // The parameters of org.gpuprobe's methods, and the answers that are not in calls/documents.h. The
@@ -199,7 +199,8 @@ struct HardwareDeviceList {
 };
 RECORD_MEMBERS(HardwareDeviceList, generation, devices)
 
-/// The progress, from 0 to 1. The last answer has the other two members instead.
+/// An answer to Probe. The last answer contains `generation` and `probes`; earlier answers contain
+/// only `progress`, from 0 to 1.
 struct ProbeProgress {
     std::optional<double> progress = {};
     std::optional<std::uint64_t> generation = {};
@@ -207,7 +208,7 @@ struct ProbeProgress {
 };
 RECORD_MEMBERS(ProbeProgress, progress, generation, probes)
 
-/// The identifiers by name: "nvidia_uuid", "vulkan_device_uuid" …
+/// The identifiers of a GPU, by name: "nvidia_uuid", "vulkan_device_uuid" …
 struct IdentifierList {
     std::map<std::string, std::string> identifiers = {};
 };

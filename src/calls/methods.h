@@ -42,9 +42,9 @@ struct MethodCall {
     Value parameters = Value{Value::Object{}};
     /// Whether the caller also wants the answers before the last answer (Varlink's "more").
     bool wants_more = false;
-    /// Whether candidates and their reasons are in every answer. If false, as on D-Bus, they are
-    /// only in answers to requests with "explain", and NoMatch is an error only in requests without
-    /// "explain".
+    /// Whether candidates and their reasons are in every answer. If false, as on D-Bus, candidates
+    /// are only in answers to requests with "explain", and NoMatch is an error only for requests
+    /// without "explain".
     bool always_explains = true;
     bool wants_value = false;  ///< whether answers have a value instead of a text
     bool wants_words = true;   ///< whether reasons have texts for users
@@ -58,9 +58,9 @@ struct MachineView {
     engine::Engine& engine;
     const FileSystem& files;
     const Report& seen;
-    /// `seen` as one line of JSON.
+    /// Returns `seen` as one line of JSON.
     std::function<const std::string&()> seen_json;
-    /// The doctor's findings in `seen`, for the fixes of reasons.
+    /// Returns the doctor's findings in `seen`, on which the fixes of reasons depend.
     std::function<const std::vector<Finding>&()> findings;
     /// The surroundings in a capture; nullopt if the capture has no surroundings, and on a live
     /// machine.
@@ -84,8 +84,8 @@ using HearAnswer = std::function<void(const MethodAnswer&)>;
 /// How long a server may send the same answer again.
 enum class Keeping {
     Never,
-    UntilReport,  ///< until the report changes, the answer is valid for callers with this report
-    ASecond,      ///< the answer is valid for a second, for the same caller
+    UntilReport,  ///< valid until the report changes, for all callers who see the same report
+    ASecond,      ///< valid for a second, for the same caller
 };
 constexpr std::array<EnumName<Keeping>, 3> names_of(Keeping) {
     return {{{Keeping::Never, "never"},
@@ -96,11 +96,11 @@ constexpr std::array<EnumName<Keeping>, 3> names_of(Keeping) {
 /// How a server must treat a method.
 struct MethodTraits {
     Keeping keeping = Keeping::Never;
-    bool is_costly = false;  ///< writes to the disk or runs probes
+    bool is_costly = false;  ///< whether the method writes to the disk or runs probes
     bool waits = false;  ///< whether the answer waits until the memory of the GPUs has been read
-    bool reports_progress = false;  ///< answers with its progress before the last answer
-    bool subscribes = false;  ///< sends an answer at each change of the report; needs wants_more
-    bool is_of_now = false;   ///< the server must call Engine::renew() first
+    bool reports_progress = false;  ///< whether the answers before the last one report progress
+    bool subscribes = false;        ///< whether each change of the report is sent; needs wants_more
+    bool is_of_now = false;         ///< whether the server must call Engine::renew() first
     std::vector<Action> needs = {};  ///< the privileged actions that the caller performs
     /// Further actions, which only some calls perform. traits_of() adds the actions that a call
     /// performs to `needs`.
@@ -115,7 +115,7 @@ std::optional<MethodTraits> traits_of(const MethodCall& call, const Report& seen
 /// caller before.
 void answer(const MethodCall& call, const MachineView& machine, const HearAnswer& heard);
 
-/// The document for subscribers: {"generation","state"}.
+/// The document that subscribers receive: {"generation","state"}.
 std::string subscription_document(const Report& report);
 
 /// Converts an error of gpuprobe to an answer.
@@ -123,10 +123,11 @@ MethodAnswer refusal_of(const Error& error);
 
 /// How a method is spelled on D-Bus. `in` and `out` are arguments: "application:s request:a{sv}".
 ///
-/// An argument in `in` is the parameter of that name. If no parameter has that name, the argument
-/// is a dictionary of parameters. If the dictionary is called "options", unknown keys are ignored.
-/// An argument in `out` is the member of that name in the answer. "json" is the whole answer as
-/// JSON, in a text or a sealed memory file, and "answer" is the whole answer as a dictionary.
+/// An argument in `in` is the parameter with the same name. If there is no such parameter, the
+/// argument is a dictionary of parameters. If the dictionary is called "options", unknown keys are
+/// ignored. An argument in `out` is the member of the answer with the same name. "json" is the
+/// whole answer as JSON, in a text or a sealed memory file, and "answer" is the whole answer as a
+/// dictionary.
 struct BusForm {
     std::string_view member = {};  ///< name on D-Bus, such as "SelectBackend"
     std::string_view in = {};
@@ -153,7 +154,7 @@ std::vector<BusMethodRow> bus_methods();
 /// A method as its callers see it.
 struct MethodTypes {
     std::string_view name = {};
-    std::string_view about = {};  ///< one or two sentences
+    std::string_view about = {};  ///< a description in one or two sentences
     MethodTraits traits = {};
     std::vector<BusForm> bus = {};
     /// Errors that are specific to the method. Any method may also fail because of a limit, a

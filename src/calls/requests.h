@@ -16,8 +16,8 @@
 #include "report/report.h"
 #include "report/trials.h"
 
-// Checks of requests, and the answers that need the engine. They are not in documents.h because the
-// small gpuprobectl builds documents without the engine.
+// Checks of requests, and the answers that need the engine. These functions are not in documents.h
+// because the small gpuprobectl builds documents without the engine.
 
 namespace gpuprobe::inline calls {
 
@@ -29,11 +29,12 @@ Result<PlanRequest> plan_request_for(const Value& request, const std::string& mo
 /// Called with the finished plan.
 using HearPlan = std::function<void(const PlanAnswer&)>;
 
-/// The Select request that shows which GPUs an application may use: a request for every candidate.
+/// The Select request that finds the GPUs that an application may use: a request for every
+/// candidate.
 Value question_for_gpus();
 /// Reduces the request's GPUs to the GPUs for which the application has an accepted candidate. Each
-/// GPU gets its accepted backends, but only backends for which the application uses gpuprobe's
-/// name. Errors: NoMatch if no GPU remains.
+/// GPU gets its accepted backends, except backends for which the application does not use
+/// gpuprobe's name. Errors: NoMatch if no GPU remains.
 Status keep_accepted(const Decision& decision, const Report& report, PlanRequest& request);
 
 /// Makes a plan after the free memory of each requested GPU has been read. No GPU is woken. `seen`
@@ -61,7 +62,7 @@ std::vector<Action> needs_of(const ProbeRequest& request);
 Status few_enough(std::size_t gpus, std::size_t apis);
 
 /// The request, in which the ids of GPUs are spelled as in the report. Errors: InvalidRequest for
-/// too many names; UnknownDevice; WouldWake if a GPU sleeps and may not be woken.
+/// too many names; UnknownDevice; WouldWake if a GPU is asleep and must not be woken.
 Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const FileSystem& files);
 
 }  // namespace gpuprobe::inline calls

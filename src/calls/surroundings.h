@@ -41,8 +41,8 @@ Result<std::optional<Surroundings>> captured_surroundings(const std::string& fol
 /// Io, PermissionDenied.
 Status add_to_capture(const std::string& folder, const Surroundings& here, engine::Redaction* mask);
 
-/// The doctor's findings from the report and this process's account, which is looked up. Variables
-/// and the kernel's log are left out; only `doctor` examines them.
+/// The doctor's findings based on the report and on this process's account, which the function
+/// looks up. Variables and the kernel's log are not examined; only the verb `doctor` examines them.
 std::vector<Finding> own_findings(const Report& report);
 
 /// The context in which reasons are explained to this process's account. Borrows both arguments.
