@@ -10,7 +10,7 @@
 
 namespace gpuprobe::inline cli {
 
-/// How JSON is printed: not at all, on one line, or indented.
+/// How JSON is printed: not at all, on one line, or on several indented lines.
 enum class JsonMode { Off, Short, Pretty };
 
 /// When output has colors: on a terminal, always, or never.
@@ -23,7 +23,7 @@ struct SelectArguments {
     /// The request for SelectBackend (policy/request_table.h). Here `gpus` may contain selectors of
     /// any kind; the verb converts the selectors to ids.
     Value request = Value{Value::Object{}};
-    bool for_build = false;  ///< env only: print flags to build with, not variables to run with
+    bool for_build = false;  ///< used by env: print build flags instead of variables
 
     [[nodiscard]] bool explains() const { return request.at("explain").as_bool() == true; }
 };
@@ -32,7 +32,7 @@ struct SelectArguments {
 struct OverrideArguments {
     std::string action = "list";  ///< set, clear or list
     std::optional<std::string> application = {};
-    /// The part of the rule that is about variants, in the form of a request for RecommendVariant.
+    /// The part of the rule that concerns variants, in the form of a request for RecommendVariant.
     Value variants = Value{Value::Object{}};
 };
 
@@ -42,7 +42,7 @@ struct OutcomeArguments {
     std::optional<std::string> backend = {};
     std::optional<std::string> variant = {};
     std::optional<std::string> family = {};
-    std::vector<std::string> gpus = {};  ///< selectors of any kind
+    std::vector<std::string> gpus = {};  ///< selectors in any form
     std::optional<std::string> detail = {};
 };
 
@@ -64,7 +64,7 @@ struct QuarantineArguments {
 struct PlanArguments {
     std::optional<std::string> model_file = {};
     std::optional<std::string> projector_file = {};
-    bool is_beginning = false;               ///< the file holds only the start of a model
+    bool is_beginning = false;               ///< the file contains only the beginning of a model
     Value request = Value{Value::Object{}};  ///< the request for plan_request_from()
     std::string format = {};                 ///< the program whose arguments are printed
     bool prints_model = false;               ///< print facts about the model instead of a plan
@@ -72,14 +72,14 @@ struct PlanArguments {
 
 /// Arguments of recommend, export, selector and verify, the verbs that deal with variants.
 struct RecommendArguments {
-    std::string application = {};              ///< optional for export
+    std::string application = {};              ///< may be empty for export
     std::optional<std::string> manifest = {};  ///< a file
     Value request = Value{Value::Object{}};    ///< the request for RecommendVariant
     std::optional<std::string> force = {};
     bool chain = false;
-    std::string format = {};                  ///< export only
-    std::optional<std::string> file = {};     ///< verify only
-    std::optional<std::string> variant = {};  ///< verify only
+    std::string format = {};                  ///< used only by export
+    std::optional<std::string> file = {};     ///< used only by verify
+    std::optional<std::string> variant = {};  ///< used only by verify
 };
 
 /// Arguments of check.
@@ -90,13 +90,13 @@ struct CheckArguments {
 /// Arguments of export and selector, in addition to RecommendArguments.
 struct FleetArguments {
     std::vector<std::string> applications = {};
-    std::optional<std::string> output = {};  ///< a file; absent or "-": standard output
+    std::optional<std::string> output = {};  ///< path of a file; standard output if absent or "-"
     std::optional<std::string> check = {};   ///< a file to compare with
     bool installs = false;                   ///< write to the path that the orchestrator reads
     bool allows_cpu = false;                 ///< export a CPU variant even if a GPU stays unused
     std::optional<std::string> node = {};    ///< the machine's name in its cluster
     std::optional<unsigned> mode = {};       ///< permission bits of the output file
-    std::optional<int> every = {};           ///< repeat after this many seconds, until interrupted
+    std::optional<int> every = {};           ///< repeat after this many seconds until interrupted
     std::string orchestrator = {};
     std::string variant = {};
     std::vector<std::string> features = {};  ///< node features in the cluster
@@ -108,19 +108,19 @@ struct FleetArguments {
 /// Arguments of run and of watch.
 struct RunArguments {
     std::vector<std::string> program = {};   ///< the words after "--"
-    std::optional<std::string> expect = {};  ///< a backend or an API; "cpu" for no GPU
+    std::optional<std::string> expect = {};  ///< a backend or an API; "cpu" means no GPU
     bool falls_back = false;                 ///< try the next candidate when one fails
     std::optional<std::string> report = {};  ///< a file for the report
-    bool wants_json = false;                 ///< JSON goes to stderr; stdout is the program's
-    std::optional<std::uint64_t> pid = {};   ///< watch only
-    bool looks_once = false;                 ///< watch only
+    bool wants_json = false;                ///< JSON is written to stderr; the program keeps stdout
+    std::optional<std::uint64_t> pid = {};  ///< used only by watch
+    bool looks_once = false;                ///< used only by watch
 };
 
 /// Arguments of call.
 struct CallArguments {
     std::string method = {};
     std::string parameters = "{}";  ///< "-" reads standard input
-    bool wants_more = false;        ///< the answers before the last one too
+    bool wants_more = false;        ///< also print the answers before the last one
 };
 
 /// A parsed command line.
@@ -129,13 +129,13 @@ struct Arguments {
 
     bool wants_help = false;
     bool wants_version = false;
-    bool wants_json = false;  ///< -j: indented if standard output is a terminal
+    bool wants_json = false;  ///< set by -j; indented if standard output is a terminal
     JsonMode json = JsonMode::Off;
     ColourMode colour = ColourMode::Auto;
     bool has_legend = true;
     bool is_quiet = false;
 
-    std::optional<std::string> socket = {};  ///< a path
+    std::optional<std::string> socket = {};  ///< path of the daemon's socket
     bool is_direct = false;
     std::optional<std::string> replay = {};
     std::vector<std::string> captures = {};  ///< values of --replay; only check accepts several
@@ -143,29 +143,29 @@ struct Arguments {
     std::vector<std::string> application_folders = {};
     std::string knowledge_root = {};  ///< replaces "/" for data files and keys
     bool has_cache = true;
-    std::optional<int> patience = {};  ///< seconds to wait for a driver, with --direct
+    std::optional<int> patience = {};  ///< with --direct: how many seconds to wait for a driver
 
-    std::optional<std::string> topic = {};           ///< help: the verb to explain
-    std::vector<std::string> gpus = {};              ///< show, describe, probe and bench
-    std::vector<std::string> apis = {};              ///< probe and bench
-    bool allow_wake = false;                         ///< probe and bench
-    std::string stage = "query";                     ///< probe
-    bool measures_in_use = false;                    ///< probe and bench
-    std::optional<std::string> bundle = {};          ///< doctor: a file for a bug report
-    bool warnings_count = false;                     ///< doctor
-    std::optional<std::string> capture_folder = {};  ///< capture
-    bool redacts = false;                            ///< capture
-    bool keeps_driver_output = false;                ///< capture, with --redact
-    SelectArguments select = {};                     ///< select, env, run and override
-    OverrideArguments overriding = {};               ///< override
-    OutcomeArguments outcome = {};                   ///< report-outcome
-    QuarantineArguments quarantine = {};             ///< quarantine
-    KnowledgeArguments knowledge = {};               ///< knowledge
-    bool shows_all = false;     ///< show, list and status: everything; env: index forms
-    bool shows_video = false;   ///< list: the video engines
-    bool wants_script = false;  ///< doctor: print the safe fixes
+    std::optional<std::string> topic = {};   ///< the verb that `help` explains
+    std::vector<std::string> gpus = {};      ///< used by show, describe, probe and bench
+    std::vector<std::string> apis = {};      ///< used by probe and bench
+    bool allow_wake = false;                 ///< used by probe and bench
+    std::string stage = "query";             ///< used by probe
+    bool measures_in_use = false;            ///< used by probe and bench
+    std::optional<std::string> bundle = {};  ///< used by doctor: path of a file for a bug report
+    bool warnings_count = false;             ///< used by doctor
+    std::optional<std::string> capture_folder = {};  ///< used by capture
+    bool redacts = false;                            ///< used by capture
+    bool keeps_driver_output = false;                ///< used by capture with --redact
+    SelectArguments select = {};                     ///< used by select, env, run and override
+    OverrideArguments overriding = {};               ///< used by override
+    OutcomeArguments outcome = {};                   ///< used by report-outcome
+    QuarantineArguments quarantine = {};             ///< used by quarantine
+    KnowledgeArguments knowledge = {};               ///< used by knowledge
+    bool shows_all = false;     ///< show all details, or for env, the index forms too
+    bool shows_video = false;   ///< used by list: show the video engines
+    bool wants_script = false;  ///< used by doctor: print the safe fixes
     PlanArguments plan = {};
-    RecommendArguments recommend = {};  ///< verbs about variants
+    RecommendArguments recommend = {};  ///< used by the verbs about variants
     FleetArguments fleet = {};
     CheckArguments check = {};
     CallArguments call = {};
@@ -188,7 +188,7 @@ struct Parsed {
 /// indented JSON, otherwise JSON on one line.
 Parsed parse_arguments(const std::vector<std::string>& words, bool is_terminal);
 
-/// The rule for SetOverride.
+/// The rule that is passed to SetOverride.
 Value override_rule_of(const Arguments& arguments);
 
 }  // namespace gpuprobe::inline cli

@@ -15,8 +15,8 @@ namespace gpuprobe::inline cli {
 struct BenchRow {
     std::string kind = {};                 ///< "gpu", "software" or "cpu"
     std::optional<std::string> gpu = {};   ///< the GPU's id
-    std::optional<std::string> name = {};  ///< of the GPU, implementation or CPU
-    std::string backend = {};              ///< the backend; for software implementations the API
+    std::optional<std::string> name = {};  ///< name of the GPU, implementation or CPU
+    std::string backend = {};              ///< the backend, or the API of a software implementation
     std::optional<Verification> verification = {};
     std::optional<Measurement> measurement = {};
     std::optional<double> score = {};
@@ -24,26 +24,26 @@ struct BenchRow {
 RECORD_MEMBERS(BenchRow, kind, gpu, name, backend, verification, measurement, score)
 
 /// One row for each device and API that was, or should have been, verified or measured: first the
-/// GPUs in the order of the report, then software implementations, then the CPU. `gpus`: the ids of
-/// the GPUs to include; if empty, all devices are included.
+/// GPUs in the order of the report, then software implementations, then the CPU. `gpus` contains
+/// the ids of the GPUs to include. If `gpus` is empty, all devices are included.
 std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::string>& gpus);
 
 /// The table that `bench` prints. Below the table, each row without figures or with a wrong result
-/// has a line that gives the reason. Pure.
+/// has a line that gives the reason. This function is pure.
 std::string bench_text(const std::vector<BenchRow>& rows, const Screen& screen);
 
-/// One line about verification and measurement: "verified; reads 4.19 TB/s (85 % of 4.92 T), copies
-/// 3.9 TB/s, fp32 62.3 Top/s (93 % of 66.9 T), fp16 125 Top/s; score 530". Rates are compared with
-/// the peak rates in `promise`; if `promise` has no peak rate, the line contains "its peak is not
-/// known". Returns "" if nothing was verified or measured.
+/// One line about the results of verification and measurement: "verified; reads 4.19 TB/s (85 % of
+/// 4.92 T), copies 3.9 TB/s, fp32 62.3 Top/s (93 % of 66.9 T), fp16 125 Top/s; score 530". Rates
+/// are compared with the peak rates in `promise`; if `promise` has no peak rate, the line contains
+/// "its peak is not known". Returns "" if nothing was verified or measured.
 std::string measured_words(const std::optional<Verification>& verification,
                            const std::optional<Measurement>& measurement,
                            const std::optional<double>& score,
                            const PeakRates& peak);
 
 /// The section "Computed" of `status`: the device and backend with the highest score, the number of
-/// other devices that computed correctly, and each device that did not. Failures with the same text
-/// share a line. Returns "" if nothing was verified or measured.
+/// other devices that computed correctly, and each device that did not compute correctly. Failures
+/// with the same text share a line. Returns "" if nothing was verified or measured.
 std::string measured_section(const Report& report, const Screen& screen);
 
 }  // namespace gpuprobe::inline cli

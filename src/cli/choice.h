@@ -17,10 +17,11 @@
 
 namespace gpuprobe::inline cli {
 
-/// The GPU that the user means. A selector is one of these, tried in this order: the GPU's index in
-/// the list; its id, its PCI address in any spelling, or the path of one of its nodes; the start of
-/// its id, PCI address or NVIDIA UUID; a part of its name. A part of a name that consists of digits
-/// must have at least three digits. A start or a part must match exactly one GPU.
+/// The GPU that the user means. A selector has one of the following forms, which are tried in this
+/// order: the GPU's index in the list; its id, its PCI address in any spelling, or the path of one
+/// of its nodes; the start of its id, PCI address or NVIDIA UUID; a part of its name. A part of a
+/// name that consists of digits must have at least three digits. A start or a part must match
+/// exactly one GPU.
 ///
 /// Errors: UnknownDevice, listing the GPUs that exist, or the GPUs that the selector could mean.
 Result<const Gpu*> pick_gpu(const Report& report, std::string_view selector);
@@ -36,13 +37,13 @@ Result<const Gpu*> pick_gpu(ComputeView&& view, std::string_view selector) = del
 std::vector<const Gpu*> gpus_meant(const Report& report, std::string_view selector);
 std::vector<const Gpu*> gpus_meant(const ComputeView& view, std::string_view selector);
 
-/// "pci:0000:01:00.0 (Card), …".
+/// The GPUs in one line, such as "pci:0000:01:00.0 (Card), …".
 std::string gpu_listing(const std::vector<const Gpu*>& gpus);
 
 /// Text for a shell: assignments of variables, and comments that show other ways to select the GPU.
 struct EnvironmentLines {
-    std::string settings = {};  ///< "KEY=VALUE" lines
-    std::string comments = {};  ///< "# …" lines
+    std::string settings = {};  ///< lines of the form "KEY=VALUE"
+    std::string comments = {};  ///< lines of the form "# …"
 };
 
 /// The variables of environment_for() as assignments, and every other selector as a comment. The
@@ -53,52 +54,56 @@ EnvironmentLines environment_lines(const std::vector<GpuSelector>& selectors,
 /// The GPU's identity: PCI address, device nodes, UUIDs, index in each API, and selectors.
 Value identity_card(const Gpu& gpu, const std::vector<GpuSelector>& selectors);
 
-/// "cuda on NVIDIA H200 (pci:0000:00:06.0)", the environment and the summary. The names of GPUs
-/// come from `report`; if `report` is null, the ids of the GPUs are printed. Pure.
+/// The decision as text: a line such as "cuda on NVIDIA H200 (pci:0000:00:06.0)", the environment
+/// and the summary. The names of GPUs come from `report`; if `report` is null, the ids of the GPUs
+/// are printed. This function is pure.
 std::string decision_text(const Decision& decision, const Report* report, const Screen& screen);
 
-/// One line with the facts that the answer assumes; "" if the answer assumes none. Pure.
+/// One line that lists the facts that the answer assumes; "" if the answer assumes no facts. This
+/// function is pure.
 std::string assumed_text(const std::map<std::string, std::string>& assumed, const Screen& screen);
 
-/// One line for each warning. Pure.
+/// One line for each warning. This function is pure.
 std::string warnings_text(const std::vector<Reason>& warnings, const Screen& screen);
 
-/// "✓", "✗" or "?" in color; "+", "-" or "?" on terminals without Unicode. A candidate that is
-/// rejected only because of unknown facts gets "?". Pure.
+/// The sign for a verdict: "✓", "✗" or "?" in color; on terminals without Unicode, "+", "-" or "?".
+/// The sign is "?" for a candidate that is rejected only because of unknown facts. This function is
+/// pure.
 std::string verdict_sign(Verdict verdict, const std::vector<Reason>& reasons, const Screen& screen);
 
 /// A line with a sentence for every candidate, then the fixes for the candidates and the warnings.
-/// `place` contains what is known about this machine. Pure.
+/// `place` contains what is known about this machine. This function is pure.
 std::string candidates_text(const Decision& decision,
                             const ReasonPlace& place,
                             const Screen& screen);
 
-/// The section "What helps", with one line for each fix; "" if there are no fixes. Pure.
+/// The section "What helps", with one line for each fix; "" if there are no fixes. This function is
+/// pure.
 std::string fixes_text(const std::vector<std::string>& fixes, const Screen& screen);
 
 /// The additional answers of the profile, and the messages of the application; "" if there are
-/// none. Pure.
+/// none. This function is pure.
 std::string application_text(const Decision& decision, const Screen& screen);
 
 /// The decision for select, env and run. It contains the candidates if `explains` is true or if
-/// nothing matches. Errors: as Client::select(). The error for an unknown application suggests the
-/// most similar known name.
+/// nothing matches. Errors: the same as for Client::select(). The error for an unknown application
+/// suggests the most similar known name.
 Result<Decision> choose(Context& context, bool explains = false);
 
 /// The variables of this process that make the application use more GPUs than it does by default
 /// (for instance integrated ones).
 std::map<std::string, std::string> switches_here(const std::string& application);
 
-/// Whether the user requested no GPU. If the application has no other backend, its environment then
-/// hides all GPUs.
+/// Whether the user requested that no GPU is used. In this case, if the application has no other
+/// backend, its environment hides all GPUs.
 bool wants_no_gpu(const Arguments& arguments);
 
-/// The ids of the GPUs that the user named, in that order; empty without names. Errors: as
-/// pick_gpu().
+/// The ids of the GPUs that the user named, in the user's order; empty if the user named no GPU.
+/// Errors: the same as for pick_gpu().
 Result<std::vector<std::string>> gpu_ids(Context& context,
                                          const std::vector<std::string>& selectors);
 
-/// Replaces the selectors in the request's `gpus` with ids. Errors: as gpu_ids().
+/// Replaces the selectors in the request's `gpus` with ids. Errors: the same as for gpu_ids().
 Status name_gpus_by_id(Context& context, Value& request);
 
 /// Reports that no candidate matches: on standard error with the reason for each candidate, or as a
