@@ -27,10 +27,10 @@ struct ClientInfo {
 };
 
 /// The source of answers about the machine: the daemon on its socket, or the engine in this
-/// process. Verbs work the same with both. Both implement the methods of org.gpuprobe
-/// (calls/methods.h), so each typed function is implemented once, by call(). The errors listed
-/// below are in addition to the errors of call(); an error reply that this program does not know
-/// becomes Internal.
+/// process. Verbs do not depend on which of the two they use. Both implement the methods of
+/// org.gpuprobe (calls/methods.h) in call(), so each typed function below is implemented only once
+/// and uses call(). In addition to the errors that a function lists, it returns the errors of
+/// call(). An error reply that this program does not know becomes the error Internal.
 class Client {
 public:
     using Progress = std::function<void(double)>;
@@ -52,34 +52,36 @@ public:
     virtual Status capture(const std::string& folder, engine::Redaction* mask) = 0;
     [[nodiscard]] virtual ClientInfo info() = 0;
 
-    // The engine in this process answers these calls without converting the answer to text: the
-    // report is large, and the error reply NoMatch has no warnings.
+    // The engine in this process answers the following calls without converting the answer to text,
+    // because the report is large and the error reply NoMatch contains no warnings.
 
-    /// The report as received, including members that this program does not know. Errors:
+    /// The report as it was received, with the members that this program does not know. Errors:
     /// TooManyRequests, Malformed.
     [[nodiscard]] virtual Result<Value> document();
-    /// The report without members that this program does not know. Errors: as document().
+    /// The report without members that this program does not know. Errors: the same as for
+    /// document().
     [[nodiscard]] virtual Result<Report> report();
     /// Chooses a backend. A decision whose `backend` is null is not an error. A decision with a
     /// backend is guaranteed to have its candidates only if the request has `explain`. Errors:
     /// UnknownApplication, InvalidRequest, UnknownDevice.
     [[nodiscard]] virtual Result<Decision> select(const std::string& application,
                                                   const Value& request);
-    /// Refreshes the facts that change from moment to moment (Engine::renew). Facts that can't be
-    /// read again keep their old value. Errors: only Cancelled.
+    /// Refreshes the facts that change from moment to moment (Engine::renew). Facts that cannot be
+    /// read again keep their old value. The only error is Cancelled.
     virtual Status renew();
-    /// Reads the free memory of `gpu` again. Wakes no GPU. If the value can't be read, the old
-    /// value and its age stay. Errors: Malformed, Cancelled; no others.
+    /// Reads the free memory of `gpu` again without waking the GPU. If the value cannot be read,
+    /// `gpu` keeps the old value and the age of this value. The only errors are Malformed and
+    /// Cancelled.
     virtual Status refresh_memory(Gpu& gpu);
 
     /// The report with memory figures that are at most two seconds old. The figures of sleeping
-    /// GPUs may be older. Errors: as document().
+    /// GPUs may be older. Errors: the same as for document().
     [[nodiscard]] Result<Report> current_report();
     /// A report that contains only the GPUs, for looking up their names.
     [[nodiscard]] Result<Report> gpus();
-    /// Chooses a variant. An answer without a variant is not an error. `manifest`: the text of a
-    /// manifest, or empty for the installed one. Errors: NotFound, Malformed, TooLarge,
-    /// InvalidRequest.
+    /// Chooses a variant. An answer without a variant is not an error. `manifest` is the text of a
+    /// manifest; if it is empty, the installed manifest is used. Errors: NotFound, Malformed,
+    /// TooLarge, InvalidRequest.
     [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
                                                    const std::string& manifest,
                                                    const Value& request);
@@ -92,10 +94,11 @@ public:
     /// Sets an administrator's rule for an application (policy/override_rule.h). Errors:
     /// NotAuthorized, InvalidRequest, UnknownApplication, TooManyRequests, Io.
     Status set_override(const std::string& application, const Value& rule);
-    /// Removes an override. Returns false if the application had no override. Errors: as
-    /// set_override().
+    /// Removes an override. Returns false if the application had no override. Errors: the same as
+    /// for set_override().
     Result<bool> clear_override(const std::string& application);
-    /// All overrides as an object: application → rule, set_at_usec, set_by_uid.
+    /// All overrides, as an object that contains an object with `rule`, `set_at_usec` and
+    /// `set_by_uid` for each application.
     Result<Value> overrides();
     /// Reports to the engine whether a choice worked (engine/decision_service.h). Errors:
     /// InvalidRequest, UnknownApplication, UnknownDevice, TooManyRequests, Io.
@@ -107,8 +110,8 @@ public:
 
 protected:
     /// Calls a method and returns its document; an error reply becomes an Error. A name without an
-    /// interface belongs to org.gpuprobe. Errors: as call(); Malformed for a document that is not
-    /// JSON.
+    /// interface belongs to org.gpuprobe. Errors: the same as for call(); Malformed for a document
+    /// that is not JSON.
     Result<Value> ask(std::string_view method,
                       Value parameters = Value{Value::Object{}},
                       const HearAnswer& heard_before = {});

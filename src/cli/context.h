@@ -27,8 +27,8 @@ namespace gpuprobe::inline cli {
 /// not "dumb" if NO_COLOR is unset or empty (no-color.org).
 Screen screen_of(int descriptor, ColourMode mode);
 
-/// A progress line on standard error. It overwrites itself and is erased when the work is done.
-/// Prints nothing if standard error is not a terminal, or with --quiet.
+/// A progress line on standard error. Each new text overwrites the line, and the line is erased
+/// when the work is done. With --quiet, or if standard error is not a terminal, nothing is printed.
 class ProgressLine {
 public:
     explicit ProgressLine(const Arguments& arguments);
@@ -37,7 +37,7 @@ public:
     ProgressLine& operator=(const ProgressLine&) = delete;
 
     void show(std::string_view what);
-    /// Also shows a progress bar; `share` is clamped to 0–1.
+    /// Shows a text and a progress bar. `share` is limited to the range from 0 to 1.
     void show(std::string_view what, double share);
     void clear();
 
@@ -47,10 +47,10 @@ private:
     bool is_shown_ = false;
 };
 
-/// A progress bar of twenty characters, such as "[===== ]", or its Unicode form.
+/// A progress bar of twenty characters, such as "[===== ]", or a bar of Unicode blocks.
 std::string bar(double share, bool is_unicode);
 
-/// Sleeps for that time. Returns false if SIGINT or SIGTERM interrupted the sleep.
+/// Sleeps for the duration `time`. Returns false if SIGINT or SIGTERM interrupted the sleep.
 bool sleep_for(std::chrono::milliseconds time);
 
 /// A pager for text that is longer than the terminal: $GPUPROBE_PAGER, $PAGER, or `less` if it is
@@ -62,7 +62,8 @@ public:
     Pager& operator=(const Pager&) = delete;
     /// Waits until the user has left the pager.
     ~Pager();
-    /// Starts the pager and redirects standard output to it. If that fails, nothing changes.
+    /// Starts the pager and redirects standard output to it. If the pager cannot be started,
+    /// standard output is not redirected.
     void start();
 
 private:
@@ -70,12 +71,13 @@ private:
 };
 
 /// The facts on which fixes depend: the machine, the doctor's findings and this process's account.
-/// They are read when they are first needed.
+/// The facts are read when they are first needed.
 class OwnPlace {
 public:
     /// `client` must outlive this object.
     explicit OwnPlace(Client& client) : client_{client} {}
-    /// The result borrows from this object. Without a report, the usual fixes are shown.
+    /// The result borrows from this object. If there is no report, the result selects the usual
+    /// fixes.
     ReasonPlace get();
 
 private:
@@ -109,14 +111,14 @@ enum class ExitCode : int {
     NoMatch = 3,
     NoDaemon = 4,
     NotAuthorized = 5,
-    Found = 6,  ///< doctor: a problem keeps a GPU from being used
+    Found = 6,  ///< the doctor found a problem that keeps a GPU from being used
     // The following codes are for `run`, which otherwise returns the exit code of its program.
     NotSeen = 123,        ///< could not find out whether --expect was met
     NotAsExpected = 124,  ///< the program succeeded, but --expect was not met
-    NotStarted = 125,     ///< we failed before the program was started
+    NotStarted = 125,     ///< an error occurred before the program was started
     NotExecutable = 126,
     NotThere = 127,
-    EndedBySignal = 256,  ///< plus the signal's number: this process ends by the same signal
+    EndedBySignal = 256,  ///< plus a signal's number; this process ends by this signal
 };
 
 /// Prints to standard output. If the reader has closed its end, SIGPIPE ends the program. This
@@ -124,12 +126,12 @@ enum class ExitCode : int {
 void print(std::string_view text);
 /// Prints to standard error.
 void print_error(std::string_view text);
-/// Flushes standard output. Returns `code`, or Failed if the output can't be written, for instance
+/// Flushes standard output. Returns `code`, or Failed if the output cannot be written, for instance
 /// because the disk is full.
 ExitCode flushed(ExitCode code);
 /// Prints a JSON document, on one line or indented, depending on the arguments.
 void print_json(const Arguments& arguments, const Value& document);
-/// Prints a remark, "gpuprobectl: …", to standard error; nothing with --quiet.
+/// Prints a remark, "gpuprobectl: …", to standard error. With --quiet, prints nothing.
 void remark(const Arguments& arguments, std::string_view text);
 /// Prints each warning as a remark.
 void warn(const Arguments& arguments, const std::vector<Reason>& warnings);
@@ -138,8 +140,8 @@ void warn(const Arguments& arguments, const std::vector<Reason>& warnings);
 /// daemon is needed otherwise.
 ExitCode exit_code_of(ErrorCode code, bool daemon_was_named);
 
-/// {"error":{"name","message","candidates"}}. The name is the error's D-Bus name, even if no daemon
-/// was involved.
+/// The document {"error":{"name","message","candidates"}}. The name is the error's D-Bus name, even
+/// if no daemon was involved.
 Value failure_document(const Error& error, const std::vector<Candidate>& candidates);
 
 /// Reports an error to the user: as a JSON document on standard output, or as a line on standard

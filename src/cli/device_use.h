@@ -29,19 +29,19 @@ struct SeenUse {
     std::set<Api> loaded = {};  ///< APIs whose library was loaded
 };
 
-/// The choice that a program was started with. A backend of "cpu" or "" means no GPU.
+/// The choice that a program was started with. If `backend` is "cpu" or "", no GPU was chosen.
 struct ChosenUse {
     std::string backend = {};
     std::vector<std::string> gpus = {};  ///< ids of GPUs and partitions
 };
 
-/// Whether the program used only the chosen GPUs, through the chosen backend. nullopt if that can't
-/// be determined.
+/// Whether the program used only the chosen GPUs, through the chosen backend. nullopt if that
+/// cannot be determined.
 std::optional<bool> is_as_chosen(const SeenUse& seen,
                                  const ChosenUse& chosen,
                                  const Report& report);
-/// Whether a GPU was used through the API of that backend or API name; for "cpu", whether no GPU
-/// was used. nullopt if that can't be determined.
+/// Whether a GPU was used through the expected API or backend; if "cpu" is expected, whether no GPU
+/// was used. nullopt if that cannot be determined.
 std::optional<bool> is_as_expected(const SeenUse& seen,
                                    std::string_view word,
                                    const Report& report);
@@ -52,13 +52,15 @@ bool is_expectable(std::string_view word);
 /// Whether a valid word for --expect and a backend mean the same API, as "hip" and "rocm" do.
 bool is_same_api(std::string_view word, std::string_view backend);
 
-/// "NVIDIA H200, 18.2 GiB through CUDA"; several devices are joined with "and".
+/// The devices as text: "NVIDIA H200, 18.2 GiB through CUDA". Several devices are joined with
+/// "and".
 std::string devices_text(const std::vector<watch::DeviceUse>& devices, const Report& report);
-/// "used …", "used no GPU, although cuda was chosen", or the reason why the use is not known.
+/// A text about the outcome: "used …", "used no GPU, although cuda was chosen", or the reason why
+/// it is not known which devices were used.
 std::string outcome_text(const SeenUse& seen, const ChosenUse& chosen, const Report& report);
 /// The doubts as text, separated by semicolons.
 std::string doubts_text(const std::set<watch::Doubt>& doubts);
-/// "cuda on NVIDIA H200": the choice.
+/// The choice as text: "cuda on NVIDIA H200".
 std::string chosen_text(const ChosenUse& chosen, const Report& report);
 
 /// The devices as JSON: [{device, name, memory, apis, processes}].
@@ -68,15 +70,15 @@ Value apis_document(const std::set<Api>& apis);
 /// The doubts as JSON: ["process-not-readable", …].
 Value doubts_document(const std::set<watch::Doubt>& doubts);
 
-/// Watches which devices a process and its descendants use, for as long as they live: forty times a
-/// second at first, then ten times a second, and less often if a search takes long. A worker
-/// queries NVML, but only while one of the processes has an NVIDIA device open.
+/// Watches which devices a process and its descendants use until they end. The class searches forty
+/// times a second at first, then ten times a second, and less often if a search takes long. A
+/// worker queries NVML, but only while one of the processes has an NVIDIA device open.
 class DeviceWatch {
 public:
     using Looked = std::function<void(const std::vector<watch::DeviceUse>&)>;
 
     /// Starts watching. `loop` and `report` must outlive this object. `looked` is called from the
-    /// loop after each search. `root` and `mark`: see watch::Watcher.
+    /// loop after each search. `root` and `mark` are passed to watch::Watcher.
     DeviceWatch(EventLoop& loop,
                 const Arguments& arguments,
                 const Report& report,
@@ -107,9 +109,9 @@ private:
     SystemClock clock_ = {};
     watch::Watcher watcher_;
     MonotonicTime began_;
-    // Time between two searches.
+    // The time between two searches.
     Duration pause_;
-    MonotonicTime planned_;  ///< when the next search should begin
+    MonotonicTime planned_;  ///< the time at which the next search should begin
     bool was_late_ = false;
     std::unique_ptr<Launcher> launcher_ = {};
     std::unique_ptr<Supervisor> supervisor_ = {};
@@ -119,7 +121,7 @@ private:
     int refusals_ = 0;
     MonotonicTime last_ask_ = {};
     MonotonicTime next_ask_ = {};
-    // Time between two NVML queries.
+    // The time between two NVML queries.
     Duration ask_pause_;
     EventHandle timer_ = {};
 };

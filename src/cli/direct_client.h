@@ -19,15 +19,15 @@ namespace gpuprobe::inline cli {
 /// How a DirectClient examines the machine.
 struct DirectOptions {
     std::optional<std::string> replay = {};  ///< a capture folder
-    std::optional<std::string> worker = {};  ///< path of gpuprobe-worker; searched for if absent
+    std::optional<std::string> worker = {};  ///< path of gpuprobe-worker; looked up if absent
     std::vector<std::string> application_folders = {};
-    std::string knowledge_root = {};  ///< as in Arguments
+    std::string knowledge_root = {};  ///< the same as Arguments::knowledge_root
     bool has_cache = true;
-    /// How long to wait for a driver; nullopt: as long as the daemon would.
+    /// How long to wait for a driver; if nullopt, as long as the daemon would wait.
     std::optional<Duration> patience = {};
-    bool follows_hardware = false;  ///< watch() is going to be called
-    bool lives_on = false;          ///< the process runs for a long time after the probes
-    /// Examine the machine; if false, the report is empty and nothing is probed.
+    bool follows_hardware = false;  ///< whether watch() will be called
+    bool lives_on = false;          ///< whether the process runs for a long time after the probes
+    /// Whether to examine the machine. If false, the report is empty and nothing is probed.
     bool looks = true;
     /// Called with true before waiting for probes, and with false afterwards.
     std::function<void(bool)> waiting = {};
@@ -43,7 +43,8 @@ public:
     /// Cancelled on an interrupt.
     static Result<std::unique_ptr<Client>> open(const DirectOptions& options);
 
-    /// Refuses changes of a captured machine: InvalidRequest.
+    /// Errors: the errors of Client::call(), and InvalidRequest if the call would change a captured
+    /// machine.
     [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call,
                                             const HearAnswer& heard_before) override;
     Status watch(const std::function<void()>& changed) override;
@@ -62,12 +63,12 @@ private:
     /// Runs the loop until `done` returns true. Errors: Cancelled on SIGINT or SIGTERM.
     Status turn_until(const std::function<bool()>& done);
 
-    // In this order, because later members use earlier ones.
+    // Keep this order: later members use earlier members.
     std::unique_ptr<SystemLoop> loop_;
     SystemClock clock_ = {};
     std::unique_ptr<Launcher> launcher_;
     std::shared_ptr<const FileSystem> files_ = {};  // shared with the engine
-    std::optional<Surroundings> captured_ = {};     // those in the replayed capture
+    std::optional<Surroundings> captured_ = {};     // the surroundings in the replayed capture
     std::unique_ptr<engine::Engine> engine_ = {};
 };
 
