@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "export/formats.h"
 
-/// Files with exports: writes them, and compares them with a new export.
+/// Writes exports to files, and compares existing files with a new export.
 
 namespace gpuprobe::inline cli {
 
@@ -19,18 +19,19 @@ namespace gpuprobe::inline cli {
 /// half of this time has passed.
 constexpr std::chrono::hours kExportLife{24};
 
-/// Checks that the format's reader will read a file with that name. Errors: InvalidRequest.
+/// Checks that the program that reads this format would read a file at `path`. Errors:
+/// InvalidRequest.
 Status check_export_path(const ExportFormat& format, std::string_view path);
 
 /// The result of writing an export.
 struct Placed {
-    bool is_written = false;  ///< false: the file was up to date, or writing was refused
+    bool is_written = false;  ///< false if the file was up to date or writing was refused
     std::optional<ExportRemark> refusal = {};  ///< why the file was not changed
-    /// For the refusal "unsettled": the lines that would be lost.
+    /// If the refusal is "unsettled", the lines that would have been lost.
     std::vector<std::string> would_lose = {};
 };
 
-/// The permission bits if --mode is not given: all users may read the file.
+/// The default for --mode: all users may read the file.
 constexpr unsigned kExportMode = 0644;
 
 /// Writes `text` to the file atomically, with the permission bits `mode`. Refusals: "collision" if
@@ -45,14 +46,15 @@ Result<Placed> place_export(const ExportFormat& format,
 
 /// The differences between a file and a text, ignoring dates.
 struct ExportDifference {
-    /// Problems of the file itself: missing, expired, executable.
+    /// A problem of the file itself: it is missing, expired or executable.
     std::optional<std::string> reason = {};
     std::vector<std::string> lost = {};    ///< lines only in the file
     std::vector<std::string> gained = {};  ///< lines only in the text
     [[nodiscard]] bool is_none() const { return !reason && lost.empty() && gained.empty(); }
 };
 
-/// Compares a file with a text. A missing file is a difference. Errors: as FileSystem::read().
+/// Compares a file with a text. A missing file is a difference. Errors: the same as for
+/// FileSystem::read().
 Result<ExportDifference> export_difference(const std::string& path,
                                            const std::string& text,
                                            WallTime now);

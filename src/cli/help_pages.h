@@ -8,8 +8,8 @@ namespace gpuprobe::inline cli {
 
 /// A help page as text.
 struct HelpPage {
-    std::string_view verb = {};  ///< "" for the overview
-    std::string_view text = {};  ///< as help_text() returns it
+    std::string_view verb = {};  ///< name of the verb; "" for the overview
+    std::string_view text = {};  ///< the text that help_text() returns
 };
 
 /// All pages. The function is generated when the project is built (help_pages_main.cpp), so that

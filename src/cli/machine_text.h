@@ -14,22 +14,24 @@
 
 namespace gpuprobe::inline cli {
 
-/// "Linux 6.1.0 x86_64 · glibc 2.36 · kvm guest", on as many lines as needed. Pure.
+/// The machine as text, on as many lines as needed: "Linux 6.1.0 x86_64 · glibc 2.36 · kvm guest".
+/// This function is pure.
 std::string machine_line(const Report& report, const Screen& screen);
 
-/// "default: CUDA on 4 x NVIDIA H200", colored; "" without a decision. Pure.
+/// The default choice as colored text: "default: CUDA on 4 x NVIDIA H200"; "" if there is no
+/// decision. This function is pure.
 std::string default_text(const Report& report, const Decision* choice, const Screen& screen);
 
 /// The devices that `show` is about.
 struct ShownDevices {
-    std::vector<const Gpu*> gpus = {};  ///< of the report, or partitions
+    std::vector<const Gpu*> gpus = {};  ///< GPUs of the report, or partitions
     std::vector<const Accelerator*> accelerators = {};
 };
 
 /// The short form of `show`: the machine, the default choice, each kind of device with its memory,
-/// driver and backends, and the most severe problem with the command that fixes it. At most
-/// kMaxSummaryLines lines, unless a single device needs more. `found` are the doctor's findings for
-/// the report. Pure.
+/// driver and backends, and the most severe problem with the command that fixes it. The text has at
+/// most kMaxSummaryLines lines, unless a single device needs more. `found` are the doctor's
+/// findings for the report. This function is pure.
 inline constexpr std::size_t kMaxSummaryLines = 18;
 std::string summary_text(const ShownDevices& devices,
                          const Report& report,

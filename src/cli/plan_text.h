@@ -23,12 +23,12 @@ struct ProgramArguments {
 };
 
 /// The arguments with which `program` ("llama.cpp", "ollama" or "vllm") runs the model as planned;
-/// for ollama these are variables and parameters of a Modelfile. If there are several plans, the
-/// plan that puts the largest part of the model on GPUs is used; a plan for a single GPU is
-/// preferred to a plan for several.
+/// for ollama, the arguments are variables and parameters of a Modelfile. If there are several
+/// plans, the plan that puts the largest part of the model on GPUs is used; a plan for a single GPU
+/// is preferred to a plan for several.
 ///
-/// Errors: InvalidRequest for another program, without a model, or if the program has no option for
-/// a part of the plan.
+/// Errors: InvalidRequest for any other program, if the plan has no model, or if the program has no
+/// option for a part of the plan.
 Result<ProgramArguments> plan_arguments_for(std::string_view program,
                                             const PlanRequest& request,
                                             const Plan& plan);

@@ -14,8 +14,8 @@ public:
     /// error are terminals, and the user is not root.
     static bool somebody_is_there();
 
-    /// Starts the agent and waits until it is registered or has failed. Does nothing without a user
-    /// at the terminal.
+    /// Starts the agent and waits until it is registered or has failed. Does nothing if
+    /// somebody_is_there() is false.
     PolkitAgent();
     ~PolkitAgent();
     PolkitAgent(const PolkitAgent&) = delete;

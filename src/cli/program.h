@@ -22,17 +22,18 @@ struct ProgramEnd {
     std::optional<int> signal = {};
 };
 
-/// A program that runs on behalf of this one, as if the user had started it directly. It has our
-/// standard streams, working directory, process group (and therefore the terminal) and environment,
-/// plus additional variables. Signals sent to us are passed on; signals from the terminal reach the
-/// program directly. If it is stopped, we stop too, and we continue together.
+/// A program that this process runs as if the user had started it directly. The program has this
+/// process's standard streams, working directory, process group (and therefore the terminal) and
+/// environment, plus additional variables. Signals that are sent to this process are passed on;
+/// signals from the terminal reach the program directly. If the program is stopped, this process
+/// stops too, and both continue together.
 class Program {
 public:
     using Ended = std::function<void(ProgramEnd)>;
 
-    /// Runs a program without a shell; execvp(3) finds it. `more`: variables to set. `ended` is
-    /// called once, from the loop, which must outlive this object. Errors: NotFound,
-    /// PermissionDenied or Io, naming the program.
+    /// Runs a program without a shell; execvp(3) finds the program. `more` contains additional
+    /// variables. `ended` is called once, from the loop, which must outlive this object. Errors:
+    /// NotFound, PermissionDenied or Io, with the name of the program.
     static Result<std::unique_ptr<Program>> start(EventLoop& loop,
                                                   const std::vector<std::string>& words,
                                                   const std::map<std::string, std::string>& more,
@@ -56,8 +57,8 @@ private:
     EventHandle watch_ = {};
 };
 
-/// Ends this process by the signal that ended the program. Flush buffers before calling this.
-/// Returns only if the signal does not end processes.
+/// Ends this process by the signal that ended the program. Flush buffers before you call this
+/// function. Returns only if the signal does not end processes.
 void die_by(int signal);
 
 }  // namespace gpuprobe::inline cli
