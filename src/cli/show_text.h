@@ -14,12 +14,13 @@
 
 namespace gpuprobe::inline cli {
 
-/// A titled list of facts with labels.
+/// A list of facts with labels, under a title.
 class FactList {
 public:
     explicit FactList(std::string title) : title_{std::move(title)} {}
 
-    /// Adds a fact; control characters are replaced. An empty label continues the fact above.
+    /// Adds a fact; control characters are replaced. If `label` is empty, the text continues the
+    /// fact above.
     void add(std::string_view label, std::string_view text, Tone tone = Tone::Plain);
     /// Adds a fact unless it is unknown or empty.
     void add_known(std::string_view label, const std::optional<std::string>& text);
@@ -28,7 +29,8 @@ public:
     /// frequencies.
     void add_members(const Value& object, const std::vector<std::string>& but = {});
     [[nodiscard]] bool empty() const { return facts_.empty(); }
-    /// The lines, with labels padded to `label_width` or the widest label; "" without facts.
+    /// The list as text, with labels padded to `label_width` or to the widest label; "" if there
+    /// are no facts.
     [[nodiscard]] std::string text(const Screen& screen, std::size_t label_width = 0) const;
     [[nodiscard]] std::size_t label_width() const;
 
@@ -44,21 +46,23 @@ private:
     std::vector<Fact> facts_ = {};
 };
 
-/// All known facts about a GPU, in groups. `now` is the time relative to which the age of free
-/// memory is shown. `found` are the doctor's findings for the report. Pure.
+/// All known facts about a GPU, in groups. `now` is the current time, from which the age of free
+/// memory is computed. `found` are the doctor's findings for the report. This function is pure.
 std::string show_text(const Gpu& gpu,
                       const Report& report,
                       const std::vector<Finding>& found,
                       WallTime now,
                       const Screen& screen);
-/// All known facts about an accelerator. Pure.
+/// All known facts about an accelerator. This function is pure.
 std::string show_text(const Accelerator& accelerator,
                       const std::vector<Finding>& found,
                       const Screen& screen);
 
-/// "350.5 of 600 W", or "of 600 W" if only the limit is known; nullopt if both are unknown.
+/// The power as text: "350.5 of 600 W", or "of 600 W" if only the limit is known; nullopt if both
+/// are unknown.
 std::optional<std::string> power_words(const AcceleratorPower& power);
-/// "45.5 °C", without the degree sign if the screen can't show it; nullopt if unknown.
+/// The temperature as text: "45.5 °C", without the degree sign if the screen cannot show this sign;
+/// nullopt if the temperature is unknown.
 std::optional<std::string> temperature_words(const AcceleratorPower& power, const Screen& screen);
 
 }  // namespace gpuprobe::inline cli

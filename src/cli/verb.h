@@ -29,32 +29,32 @@ enum Names : unsigned {
 
 /// The syntax of an operand or of the value of an option.
 struct Word {
-    /// The placeholder in the help, "FILE"; an option without one is a flag.
+    /// The placeholder in the help, such as "FILE". An option without a placeholder is a flag.
     std::string_view name = {};
-    std::string_view offers = {};  ///< words to offer, separated by spaces
-    unsigned names = kNoNames;     ///< kinds of names to offer as well
-    bool takes_others = true;      ///< also accepts words that are not in `offers`
-    bool is_list = false;          ///< a comma-separated list
+    std::string_view offers = {};  ///< words that completions offer, separated by spaces
+    unsigned names = kNoNames;     ///< kinds of names that completions also offer
+    bool takes_others = true;      ///< whether other words than `offers` are also accepted
+    bool is_list = false;          ///< whether the word is a comma-separated list
 };
 
-/// Stores a word in the arguments; the word is "" for a flag. Errors: InvalidRequest; the text is
-/// only about the word, and its second line, if any, is a hint.
+/// Stores a word in the arguments; the word is "" for a flag. Errors: InvalidRequest. The error's
+/// text describes only what is wrong with the word; a second line, if there is one, is a hint.
 using Take = Status (*)(Arguments&, const std::string&);
 
 /// An option of a verb or of the whole program.
 struct Option {
-    std::string_view names = {};  ///< "-q,--quiet"
+    std::string_view names = {};  ///< all names, such as "-q,--quiet"
     Word value = {};
     std::string_view help = {};  ///< a line break starts a new line of the help
     Take take = nullptr;
     std::string_view also = {};  ///< a second spelling that the help does not mention
     bool repeats = false;
-    /// Used instead of `take`: the word becomes the value of this key in the request that `request`
-    /// returns. The key must outlive the option.
+    /// If `key` is set, it is used instead of `take`: the word becomes the value of this key in the
+    /// request that `request` returns. The key must outlive the option.
     const RequestKey* key = nullptr;
     Value& (*request)(Arguments&) = nullptr;
 
-    /// Stores a word in the arguments; "" for a flag. Errors: as Take.
+    /// Stores a word in the arguments; the word is "" for a flag. Errors: the same as for Take.
     Status accept(Arguments& arguments, const std::string& word) const;
 };
 
@@ -81,13 +81,13 @@ std::string_view title_of(VerbGroup group);
 struct Verb {
     std::string_view name = {};
     VerbGroup group = VerbGroup::Ask;
-    std::vector<Synopsis> overview = {};       ///< completions show the first line's text
-    std::vector<std::string_view> usage = {};  ///< without the program's name
+    std::vector<Synopsis> overview = {};       ///< completions show the text of the first line
+    std::vector<std::string_view> usage = {};  ///< command lines without the program's name
     std::string_view about = {};               ///< paragraphs of at most 100 columns
     std::vector<Operand> operands = {};
     std::vector<Option> options = {};
-    bool takes_program = false;   ///< a program with its arguments follows "--"
-    bool takes_captures = false;  ///< --replay may be repeated
+    bool takes_program = false;   ///< whether a program with its arguments follows "--"
+    bool takes_captures = false;  ///< whether --replay may be repeated
     /// Checks for missing and conflicting arguments. Errors: InvalidRequest.
     Status (*check)(Arguments&) = nullptr;
     /// The implementation. Exactly one of `run` and `run_alone` is set; `run_alone` needs no
@@ -98,10 +98,9 @@ struct Verb {
 
 /// Every verb, in the order of the help: group by group.
 const std::vector<Verb>& verbs();
-/// Whether gpuprobectl has a verb of this name that is left out of this program by its build
-/// profile.
+/// Whether gpuprobectl has a verb `name` that the profile of this build leaves out.
 bool is_left_out(std::string_view verb);
-/// The verb with that name, or null.
+/// The verb `name`, or null if there is no such verb.
 const Verb* find_verb(std::string_view name);
 
 /// Options that every verb accepts, grouped as in the overview.
@@ -111,8 +110,8 @@ struct OptionGroup {
 };
 const std::vector<OptionGroup>& global_options();
 
-/// The long name of an option: "--quiet" for "-q,--quiet". An option "-j" without a long name
-/// returns "-j".
+/// The long name of an option: "--quiet" for "-q,--quiet". The result for an option "-j" without a
+/// long name is "-j".
 std::string_view long_name(const Option& option);
 
 /// The items of a comma-separated list, trimmed and without empty items.
@@ -134,13 +133,13 @@ Status put(Arguments& arguments, const std::string& word) {
     return assign((arguments.*....*Path), word);
 }
 
-/// An error InvalidRequest with that text.
+/// An error InvalidRequest with the text `text`.
 Error refusal(std::string text);
 
 /// The concatenation of two lists of options.
 std::vector<Option> joined(std::vector<Option> options, const std::vector<Option>& more);
 
-// Options and operands that several verbs share.
+// The following functions are for options and operands that several verbs share.
 
 /// The option for one key of a request.
 Option option_of(const RequestKey& key, Value& (*request)(Arguments&));
@@ -148,17 +147,18 @@ Option option_of(const RequestKey& key, Value& (*request)(Arguments&));
 /// The names of all APIs, separated by spaces.
 std::string_view api_words();
 
-/// Options of an override rule: the keys of backend and variant requests that a rule may contain.
+/// The options of an override rule: the keys of backend and variant requests that a rule may
+/// contain.
 std::vector<Option> rule_options();
 /// The option --all, with the help text of the verb.
 Option all_option(std::string_view help);
-/// Options of select and env.
+/// The options of select and env.
 std::vector<Option> choice_options();
-/// Options that probe and bench share.
+/// The options that probe and bench share.
 std::vector<Option> trial_options();
-/// Options for variants, shared by recommend and export.
+/// The options for variants that recommend and export share.
 std::vector<Option> variant_options();
-/// The option --explain, which recommend has and export does not need.
+/// The option --explain of recommend, which export does not need.
 Option explain_variants_option();
 
 /// Adds a GPU to Arguments::gpus.
@@ -166,7 +166,8 @@ Status take_gpu(Arguments& arguments, const std::string& word);
 /// Stores the operand APPLICATION as the application to choose for.
 Status take_application(Arguments& arguments, const std::string& word);
 
-// One function per verb that returns its table; verb_<name>.cpp has both the table and the code.
+// Each of these functions returns the table of one verb; verb_<name>.cpp contains the table and the
+// code.
 
 Verb status_verb();
 Verb list_verb();

@@ -15,13 +15,14 @@ struct Change {
     std::string event = {};  ///< "gpu-added", "gpu-removed", "gpu-changed", "state", "generation"
     std::optional<std::string> gpu = {};    ///< the GPU's id
     std::optional<std::string> name = {};   ///< the GPU's title
-    std::vector<std::string> changed = {};  ///< the GPU's members that differ
+    std::vector<std::string> changed = {};  ///< the GPU's members that have changed
     std::string state = {};                 ///< the report's state after the change
     std::uint64_t generation = 0;
 };
 
-/// The differences between two reports, GPUs first. If only something other than a GPU changed,
-/// there is a single "generation". Changes of free memory and of the age of facts are ignored.
+/// The differences between two reports, GPUs first. If only something other than a GPU changed, the
+/// result is a single change with the event "generation". Changes of free memory and of the age of
+/// facts are ignored.
 std::vector<Change> changes_between(const Report& before, const Report& after);
 
 /// A change as text: "gpu-added    pci:0000:01:00.0  NVIDIA H200".

@@ -7,19 +7,20 @@
 
 namespace gpuprobe::inline cli {
 
-/// The recommendation that the command line requests. Errors: NotFound, with a suggestion;
-/// Malformed, with the file; and the errors of Client::recommend().
+/// The recommendation that the command line requests. Errors: NotFound with a suggestion; Malformed
+/// with the name of the file; and the errors of Client::recommend().
 Result<Recommendation> recommended(Context& context);
 /// The recommendation for another installed application.
 Result<Recommendation> recommended(Context& context, const std::string& application);
 
-/// The text of a manifest: a file, a pipe, or "-" for standard input. A pipe can be read only once.
-/// Errors: Io, NotFound, PermissionDenied; TooLarge over kMaxManifest.
+/// The text of the manifest at `path`, which is a file, a pipe, or "-" for standard input. A pipe
+/// can be read only once. Errors: Io, NotFound, PermissionDenied; TooLarge if the text is longer
+/// than kMaxManifest.
 Result<std::string> manifest_text(const std::string& path);
 
 /// The manifest that the command line names, or the installed manifest of its application. Errors:
-/// NotFound, with a suggestion; the errors of parse_manifest() and of reading the file, with its
-/// path.
+/// NotFound with a suggestion; and the errors of parse_manifest() and manifest_text(), with the
+/// path of the file.
 Result<Manifest> wanted_manifest(const RecommendArguments& arguments);
 
 /// The packages that must be uninstalled before the variant is installed, in a sentence; "" if

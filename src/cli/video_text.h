@@ -7,16 +7,18 @@
 #include "explain/screen.h"
 #include "report/report.h"
 
-/// Texts about what GPUs can do with videos.
+/// Texts about the videos that GPUs can decode and encode.
 
 namespace gpuprobe::inline cli {
 
 /// The table of `list --video`: a row for each GPU and codec, with the samples and the largest size
-/// in each direction. GPUs without video facts have no row; "" if no GPU has any. Pure.
+/// for decoding and encoding. GPUs without video facts have no row. The result is "" if no GPU has
+/// video facts. This function is pure.
 std::string video_table(const Report& report, const Screen& screen);
 
-/// The section of `show --all` on a GPU: each codec and direction with all profiles, samples and
-/// chroma formats. Empty without video facts. Pure.
+/// The section of `show --all` about a GPU's video facts: each codec and direction with all
+/// profiles, samples and chroma formats. The section is empty if the GPU has no video facts. This
+/// function is pure.
 FactList video_facts(const Gpu& gpu);
 
 }  // namespace gpuprobe::inline cli
