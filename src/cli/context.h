@@ -47,7 +47,7 @@ private:
     bool is_shown_ = false;
 };
 
-/// A progress bar of twenty characters, such as "[===== ]", or a bar of Unicode blocks.
+/// A progress bar of twenty characters: "[===== ]", or with Unicode, "━━━━━╌".
 std::string bar(double share, bool is_unicode);
 
 /// Sleeps for the duration `time`. Returns false if SIGINT or SIGTERM interrupted the sleep.

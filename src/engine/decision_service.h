@@ -19,8 +19,8 @@ namespace gpuprobe::engine {
 
 /// A caller's report whether a choice worked: the argument of the method ReportOutcome.
 struct OutcomeReport {
-    std::string application = {};  ///< the application
-    std::string choice = {};       ///< backend, "variant:NAME" or "family:NAME"
+    std::string application = {};  ///< name of the application
+    std::string choice = {};       ///< a backend, "variant:NAME" or "family:NAME"
     std::optional<std::string> gpu = {};
     bool worked = false;
     std::optional<std::string> detail = {};
@@ -35,36 +35,38 @@ Result<OutcomeReport> outcome_report_from(const Value& object);
 /// reported.
 class Feedback {
 public:
-    /// `folder`: the folder with the files of both. If absent, overrides and outcomes last as long
-    /// as this object. `account_of`: see store::Outcomes.
+    /// `folder` contains the files with overrides and outcomes. If it is absent, overrides and
+    /// outcomes last as long as this object. `account_of` is passed to store::Outcomes.
     explicit Feedback(const std::optional<std::string>& folder,
                       store::Outcomes::AccountOf account_of = {});
 
-    /// Reads both files. Returns a note for each file that could not be read and was set aside.
+    /// Reads the files with overrides and outcomes. Returns a note for each file that could not be
+    /// read and was set aside.
     std::vector<Reason> load();
 
-    /// Sets the override of an application. Errors: InvalidRequest for a bad name or rule, and as
-    /// Overrides::set().
+    /// Sets the override of an application. Errors: InvalidRequest for a bad name or rule, and the
+    /// errors of Overrides::set().
     Status set_override(const std::string& application, const Value& rule, uid_t by, WallTime now);
-    /// Removes an override; returns false if it does not exist. Errors: as Overrides::clear().
+    /// Removes an override; returns false if it does not exist. Errors: the same as for
+    /// Overrides::clear().
     Result<bool> clear_override(const std::string& application);
     [[nodiscard]] const store::Overrides& overrides() const { return overrides_; }
     /// An `override-set` note for each override, for the report.
     [[nodiscard]] std::vector<Reason> override_notes() const;
     /// The application's override; nullopt if the application has no override or if the override
-    /// can't be read.
+    /// cannot be read.
     [[nodiscard]] std::optional<OverrideRule> rule_for(const std::string& application) const;
 
-    /// Records an outcome. Errors: UnknownDevice for an unknown GPU, and as Outcomes::failed() and
-    /// Outcomes::worked().
+    /// Records an outcome. Errors: UnknownDevice for an unknown GPU, and the errors of
+    /// Outcomes::failed() and Outcomes::worked().
     Status report(const OutcomeReport& outcome, uid_t by, const Report& machine, WallTime now);
-    /// The failures that count for this caller: they have not expired, and the drivers have not
-    /// changed since the failure.
+    /// The failures that count for the caller `uid`. A failure counts until it expires or the
+    /// drivers change.
     [[nodiscard]] Experience experience_of(uid_t uid,
                                            const std::string& application,
                                            const Report& machine,
                                            WallTime now) const;
-    /// Whether any reported failure counts for this caller, for any application.
+    /// Whether any reported failure counts for the caller `uid`, for any application.
     [[nodiscard]] bool concerns(uid_t uid) const;
 
 private:
@@ -73,11 +75,12 @@ private:
     store::Outcomes::AccountOf account_of_;
 };
 
-/// The caller of a decision and the data on which the decision is based. Borrowed for one call.
+/// The caller of a decision and the data on which the decision is based. The members are borrowed
+/// for one call.
 struct CallerContext {
     uid_t uid = 0;
     const Report& machine;
-    const Report& seen;  ///< the machine with the access rights of this user
+    const Report& seen;  ///< the machine with the caller's access rights
     WallTime now = {};
 };
 
@@ -86,11 +89,13 @@ struct CallerContext {
 class DecisionService {
 public:
     struct Folders {
-        std::vector<std::string> applications =
-            {};  ///< later folders add to and replace earlier ones
-        std::optional<KnowledgeFolders> knowledge = {};  ///< if absent, only compiled-in data files
-        std::optional<std::string> state = {};           ///< if absent, feedback is not stored
-        store::Outcomes::AccountOf account_of = {};      ///< see EngineOptions
+        /// The folders of data files about applications. Files in later folders override files in
+        /// earlier folders.
+        std::vector<std::string> applications = {};
+        /// The folders of other data files. If absent, only compiled-in data files are used.
+        std::optional<KnowledgeFolders> knowledge = {};
+        std::optional<std::string> state = {};       ///< if absent, feedback is not stored
+        store::Outcomes::AccountOf account_of = {};  ///< the same as in EngineOptions
     };
     explicit DecisionService(Folders folders);
 
@@ -110,11 +115,11 @@ public:
     [[nodiscard]] Result<Decision> select(const std::string& application,
                                           const Value& request,
                                           const CallerContext& caller) const;
-    /// Recommends a variant, with the same override and failures. If `manifest` is not empty, it is
-    /// the text of a manifest, and `application` is used as the name if the text contains no name.
-    /// If `manifest` is empty, `application` is the name of an installed manifest. Errors: NotFound
-    /// if there is no such installed manifest, TooLarge and Malformed for a manifest,
-    /// InvalidRequest.
+    /// Recommends a variant of the application. Like select(), applies the application's override
+    /// and the failures that the caller reported. If `manifest` is not empty, it is the text of a
+    /// manifest, and `application` is used as the name if the text contains no name. If `manifest`
+    /// is empty, `application` is the name of an installed manifest. Errors: NotFound if there is
+    /// no such installed manifest, TooLarge and Malformed for a manifest, InvalidRequest.
     [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
                                                    std::string_view manifest,
                                                    const Value& request,
@@ -122,10 +127,11 @@ public:
 
     /// Merges the rule into the application's override, key by key; an override that becomes empty
     /// is cleared. Errors: UnknownApplication; InvalidRequest and UnknownDevice for unknown names,
-    /// with the most similar known name; and as Feedback::set_override().
+    /// with the most similar known name; and the errors of Feedback::set_override().
     Status set_override(const std::string& application, const Value& rule, const CallerContext& by);
-    /// Records an outcome. Errors: as set_override(), for the names in the outcome, and as
-    /// Feedback::report(). The variants of an application that is not installed are not checked.
+    /// Records an outcome. Errors: the same as for set_override(), for the names in the outcome,
+    /// and the errors of Feedback::report(). The variants of an application that is not installed
+    /// are not checked.
     Status report(const OutcomeReport& outcome, const CallerContext& by);
 
 private:
@@ -134,7 +140,7 @@ private:
     struct Documents {
         ApplicationSet applications;
         Rules rules;
-        std::vector<Reason> ignored = {};  ///< a note for each file that can't be used
+        std::vector<Reason> ignored = {};  ///< a note for each file that cannot be used
     };
     static Documents read(const Folders& folders);
     [[nodiscard]] Result<Manifest> manifest_of(const std::string& application,

@@ -34,25 +34,26 @@ struct EngineOptions {
     /// engine.
     std::optional<std::string> state_folder = {};
     store::Outcomes::AccountOf account_of = {};  ///< maps the uid of an outcome to its account
-    /// later folders add to and replace earlier folders
+    /// The folders of data files about applications. Files in later folders override files in
+    /// earlier folders.
     std::vector<std::string> application_folders = {};
-    std::optional<KnowledgeFolders> knowledge = {};  ///< if absent, only compiled-in data files
+    std::optional<KnowledgeFolders> knowledge = {};  ///< if absent, only compiled-in data is used
     ProbeLimits limits = {};
     TargetFolders folders = {};                        ///< folders of drivers' manifests
     Duration settle = std::chrono::milliseconds{250};  ///< see Debounce in engine/system_events.h
-    /// At the start, drivers with a cached result younger than this are not probed. 0: all drivers
-    /// are probed in the background, and the cached results are used until then.
+    /// At the start, drivers with a cached result younger than this are not probed. If the value is
+    /// 0, all drivers are probed in the background, and cached results are used until then.
     Duration trusts_cache_for = Duration::zero();
-    bool watch_hardware = false;  ///< follow hot-plug (live machines only)
-    /// Verify each backend of each GPU once, after the drivers have answered. Off by default,
-    /// because verification creates contexts of tens to hundreds of megabytes on GPUs that others
-    /// may be using.
+    bool watch_hardware = false;  ///< whether to follow hot-plug; only for live machines
+    /// Whether to verify each backend of each GPU once, after the drivers have answered. The
+    /// default is false, because verification creates contexts of tens to hundreds of megabytes on
+    /// GPUs that others may be using.
     bool verifies = false;
     /// Whether the first worker may be started before the scan. Set this only if the worker program
     /// handles kWaitsForJob (probe/launcher.h).
     bool starts_ahead = false;
-    /// Whether probing() ends with the last answer instead of the last worker's exit. Set this for
-    /// a program that then exits and thereby ends its workers.
+    /// Whether probing() ends with the last answer and not with the exit of the last worker. Set
+    /// this for a program that then exits and thereby ends its workers.
     bool ends_with_answers = false;
 };
 
@@ -73,11 +74,12 @@ public:
     /// Scans the machine, uses cached results that are still valid, and probes the other drivers in
     /// the background.
     void start();
-    /// Reports a hardware event: scans and probes again after events have stopped.
+    /// Reports a hardware event. The engine scans and probes the machine when no more events
+    /// arrive.
     void hardware_changed();
-    /// Reports that the machine is about to sleep, or is awake again. In between, no driver is
-    /// probed; for a while after waking, drivers get twice the time (SystemSleep in
-    /// engine/system_events.h).
+    /// Reports that the machine is about to sleep, or is awake again. While the machine sleeps, no
+    /// driver is probed; for a while after the machine wakes, drivers get twice the time
+    /// (SystemSleep in engine/system_events.h).
     void sleeps(bool is_about_to);
     /// Reads all data files again.
     void reload();
@@ -103,7 +105,7 @@ public:
                                           uid_t uid,
                                           const Report& seen) const;
     /// Recommends a variant of an application, from the text of a manifest or, if that is empty,
-    /// from the installed manifest. Errors: as DecisionService::recommend().
+    /// from the installed manifest. Errors: the same as for DecisionService::recommend().
     [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
                                                    std::string_view manifest,
                                                    const Value& request,
@@ -118,9 +120,9 @@ public:
     /// Whether reported failures may make this user's decisions differ from other users' decisions.
     [[nodiscard]] bool has_experience(uid_t uid) const;
 
-    /// Sets an override. It applies to all users until it is cleared; the report's notes show it.
-    /// Errors: InvalidRequest, TooLarge, TooManyRequests; Io if the override can't be written, in
-    /// which case nothing has changed.
+    /// Sets an override, which applies to all users until it is cleared. The report's notes show
+    /// the override. Errors: InvalidRequest, TooLarge, TooManyRequests; Io if the override cannot
+    /// be written, in which case nothing has changed.
     Status set_override(const std::string& application, const Value& rule, uid_t by);
     /// Removes an override; returns false if it does not exist.
     Result<bool> clear_override(const std::string& application);
@@ -132,9 +134,9 @@ public:
     [[nodiscard]] std::vector<ApplicationSummary> applications() const;
 
     /// Releases drivers from quarantine (store/probe_history.h), so that they are probed at the
-    /// next opportunity. Returns the number of drivers that were released. `filter` has `api` or
-    /// `driver` or both, or only `all` (true). Errors: InvalidRequest with the key at fault; Io if
-    /// the file can't be written, in which case nothing has changed.
+    /// next opportunity. Returns the number of drivers that were released. `filter` contains `api`
+    /// or `driver` or both, or only `all` (true). Errors: InvalidRequest with the key at fault; Io
+    /// if the file cannot be written, in which case nothing has changed.
     Result<std::uint32_t> clear_quarantine(const Value& filter);
 
     /// Probes, in the background, drivers that were skipped because their GPU was asleep or because
@@ -144,8 +146,8 @@ public:
     void catch_up();
 
     /// Runs probes again and calls `done` when the report has their results. If such a run is
-    /// already in progress, joins it. Errors: InvalidRequest for an unknown API or stage,
-    /// UnknownDevice.
+    /// already in progress, the call joins that run. Errors: InvalidRequest for an unknown API or
+    /// stage, UnknownDevice.
     ///
     /// The stages "verify" and "measure" compute on each device that a driver has listed
     /// (trial_targets() in engine/probe_targets.h); nothing else runs during a measurement. A probe

@@ -13,7 +13,7 @@ namespace gpuprobe::engine {
 /// The form of the placeholder that replaces an identifier.
 enum class StandIn {
     Uuid,             ///< "00000000-0000-4000-8000-000000000001"
-    PlainUuid,        ///< as Uuid, but without dashes
+    PlainUuid,        ///< like Uuid, but without dashes
     UniqueId,         ///< "a000000000000001"
     DecimalUniqueId,  ///< a UniqueId in decimal
     Home,             ///< "/home/user-1"
@@ -24,14 +24,14 @@ enum class StandIn {
 /// An identifier that was found in a text.
 struct FoundIdentifier {
     std::size_t length = 0;  ///< length of the match, including a label
-    std::size_t kept = 0;    ///< length of a label at its start, which is kept
+    std::size_t kept = 0;    ///< length of the label at the start of the match, which is kept
     StandIn form = StandIn::Word;
     std::string_view word = {};   ///< the word of a Home, Name or Word: "user" in "user-1"
-    std::string identifier = {};  ///< normalized: equal for all spellings
+    std::string identifier = {};  ///< normalized, so that all spellings are equal
 };
 
-/// The identifier that begins at `at`, or nullopt. Call this function for each position of a text
-/// in order, but skip the text of identifiers that were already found.
+/// The identifier that begins at the position `at`, or nullopt. Call this function for each
+/// position of a text in order, but skip the text of identifiers that were already found.
 std::optional<FoundIdentifier> identifier_at(std::string_view text,
                                              std::size_t at,
                                              TextKind kind,

@@ -16,7 +16,7 @@
 
 namespace gpuprobe::engine {
 
-/// The folders of data files on a machine: docs/data-files.md.
+/// The folders of data files on a machine. docs/data-files.md describes these folders.
 struct KnowledgeFolders {
     std::string package = {};            ///< data files of the package gpuprobe-knowledge
     std::string state = {};              ///< the installed bundle and the previous one
@@ -34,12 +34,12 @@ struct KnowledgeFolders {
 Status check_document(const std::string& name, std::string_view json);
 
 /// Reads an installed bundle. Its signature was checked during installation and is not checked
-/// again. Errors: as reading a file, signed_text_in() and bundle_from().
+/// again. Errors: the errors of reading a file, signed_text_in() and bundle_from().
 Result<knowledge::Bundle> bundle_at(const std::string& path);
 
 struct LoadedKnowledge {
     std::shared_ptr<const knowledge::Library> library = {};
-    std::vector<Reason> ignored = {};  ///< a note for each file that can't be used
+    std::vector<Reason> ignored = {};  ///< a note for each file that cannot be used
 };
 /// The knowledge base: the newest of the compiled-in data files, the package and the bundle,
 /// overridden by the administrator's data files. Missing files are skipped; broken files cause a
@@ -55,19 +55,19 @@ std::vector<std::string> application_folders(const std::vector<std::string>& mor
 ApplicationSet applications_in(const std::vector<std::string>& folders,
                                std::vector<Reason>* ignored = nullptr);
 
-// Installs bundles of data files on a machine. Of these functions, the daemon uses only
+// The following functions install bundles of data files on a machine. The daemon calls only
 // forget_tables().
 
 /// A bundle that may be installed, with its signer.
 struct CheckedBundle {
     knowledge::Bundle bundle = {};
-    std::string key = {};                          ///< file name of the key that signed it
+    std::string key = {};                          ///< file name of the key that signed the bundle
     std::shared_ptr<const std::string> file = {};  ///< content of the file
 };
 
 /// Reads a bundle. Checks its signature against the keys of the machine, its expiry date, and each
-/// data file with its parser. Errors: NotAuthorized for the signature; Malformed, TooLarge, as
-/// reading a file; InvalidRequest for an expired bundle.
+/// data file with its parser. Errors: NotAuthorized if the signature is not valid; InvalidRequest
+/// for an expired bundle; Malformed; TooLarge; and the errors of reading a file.
 Result<CheckedBundle> checked_bundle(const std::string& path,
                                      const KnowledgeFolders& folders,
                                      WallTime now);

@@ -50,8 +50,8 @@ inline void take_free(const LiveMemory& now, GpuMemory& memory) {
 /// The sizes in the report, with the source "report".
 LiveMemory last_known(const GpuMemory& memory);
 
-/// Reads power/runtime_status again, for probes that must not wake a device, and the sensors of
-/// accelerators.
+/// Reads power/runtime_status again, because some probes must not wake a device, and reads the
+/// sensors of accelerators again.
 void refresh_power(const FileSystem& files, Machine& machine);
 
 /// Reads why GPUs are slowed down (slowdowns_of()), for kernel drivers that report it. Returns
@@ -59,7 +59,7 @@ void refresh_power(const FileSystem& files, Machine& machine);
 bool refresh_slowdowns(const FileSystem& files, WallTime now, Machine& machine);
 
 /// Reads power and temperature of all accelerators in the report again. `files` must belong to the
-/// same machine. Values that can't be read become unknown.
+/// same machine. Values that cannot be read become unknown.
 void refresh_accelerators(const FileSystem& files, Report& report);
 
 /// Reads the kernel's values about memory and power again, without waking a device: MemAvailable,
@@ -73,12 +73,12 @@ public:
     static constexpr std::size_t kMaxWaiting = 4096;
 
     using Probed = std::function<void(ProbeResult)>;
-    /// Runs a probe. Calls back once, and never within the call of this function.
+    /// Runs a probe and calls the callback once, after this function has returned.
     using Start = std::function<void(const ProbeTarget&, Probed)>;
     using Reply = std::function<void(const LiveMemory&)>;
 
-    /// The engine's data for a request. The data is copied, because a scan may replace it while a
-    /// probe runs.
+    /// The engine's data for a request. The data is a copy, because a scan may replace the engine's
+    /// data while a probe runs.
     struct Question {
         Gpu gpu = {};
         Machine machine = {};
