@@ -19,17 +19,19 @@
 namespace gpuprobe::engine {
 
 /// The devices that the driver of `target` may serve: all devices of its vendor if the API or the
-/// manifest's name identifies the vendor, otherwise all devices. Empty for software.
+/// manifest's name identifies the vendor, otherwise all devices. Empty if the driver is a software
+/// implementation.
 std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const Machine& machine);
 
-/// The id of a sleeping device that probing `target` would wake; nullopt if it wakes no device.
+/// The id of a sleeping device that probing `target` would wake; nullopt if probing `target` wakes
+/// no device.
 ///
 /// A driver wakes only devices of its vendor if its manifest's name identifies the vendor; any
 /// other driver is assumed to wake all devices. The API `pci` reads data that the kernel caches,
 /// and wakes no device.
 std::optional<std::string> sleeper_woken_by(const ProbeTarget& target, const Machine& machine);
 
-/// Whether the target lists the machine's GPUs with names or memory, through an API that can't
+/// Whether the target lists the machine's GPUs with names or memory, through an API that cannot
 /// compute.
 bool names_gpus(const ProbeTarget& target, const Machine& machine);
 
@@ -53,9 +55,9 @@ ProbeResult skipped_asleep(const ProbeTarget& target, const std::string& device)
 std::optional<std::string> fallen_asleep(const ProbeTarget& target, const ProbeResult& probe);
 
 /// The fingerprint of a verification or measurement: the result is valid as long as this
-/// fingerprint stays the same (trial_fingerprint_of() in store/probe_history.h). It covers only the
-/// target's device and the libraries of its API, or the whole cache of the dynamic linker if the
-/// cache does not list these libraries.
+/// fingerprint stays the same (trial_fingerprint_of() in store/probe_history.h). The fingerprint
+/// covers only the target's device and the libraries of its API, or the whole cache of the dynamic
+/// linker if the cache does not list these libraries.
 std::string fingerprint_of(const ProbeTarget& trial,
                            const Machine& machine,
                            const FileSystem& files);
@@ -70,7 +72,7 @@ struct TrialTarget {
 /// lists it, with the driver that the API's view is based on. Leaves out backends that are known to
 /// be unusable, unless the reason makes a trial worthwhile (ReasonTraits::WorthATrial, for instance
 /// a wrong result). If the request names no GPU, includes software implementations and the
-/// processor. `queries`: the targets of the machine.
+/// processor. `queries` contains the targets of the machine.
 std::vector<TrialTarget> trial_targets(const Report& report,
                                        const std::vector<ProbeTarget>& queries,
                                        const ProbeRequest& request);
@@ -82,7 +84,7 @@ bool runs_kernels(std::string_view api);
 /// store/probe_history.h.
 class ProbeLedger {
 public:
-    /// `folder`: the folder with the quarantine's file. If absent, the quarantine lasts as long as
+    /// `folder` contains the quarantine's file. If it is absent, the quarantine lasts as long as
     /// this object. The other arguments are borrowed.
     ProbeLedger(const FileSystem& files,
                 const Machine& machine,
@@ -91,7 +93,7 @@ public:
 
     /// Reads the file that the previous process left. Call this function once.
     void open();
-    /// Notes for the report: if the file could not be read, and if it can't be written.
+    /// Notes for the report if the quarantine's file could not be read or cannot be written.
     [[nodiscard]] std::vector<Reason> notes() const;
 
     /// The result for a target that is held back: Skipped with reason "quarantined" {driver, why,
@@ -107,13 +109,13 @@ public:
     /// Updates the record of a running probe. Call this function after a scan that followed
     /// begin().
     void confirm(const ProbeTarget& target);
-    /// Records the result of a probe. Call this function with each result. Returns whether to probe
-    /// again, because this was the first harm.
+    /// Records the result of a probe. Call this function with each result. Returns true if the
+    /// driver did harm for the first time and should be probed again.
     [[nodiscard]] bool should_retry(const ProbeTarget& target, const ProbeResult& probe);
     /// Clears a driver's past harm. Call this function when an answer is complete but its worker
     /// has not ended.
     void answered(const ProbeTarget& target);
-    /// Ends all probes except these, and writes the file.
+    /// Records that all probes except `still_running` have ended, and writes the file.
     void settle(const std::set<ProbeTarget>& still_running);
     /// Removes ended probes from the file. Call this function when a probe takes long: this probe
     /// may crash the machine, and the crash must not be attributed to probes that have already

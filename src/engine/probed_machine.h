@@ -29,7 +29,8 @@ Report stable_part(Report report);
 /// outcome and the devices' facts, without momentary facts.
 Value stable_part(const ProbeResult& result);
 
-/// The reason for a driver whose results vary from probe to probe: {driver, since_usec}.
+/// The code of the reason for a driver whose results vary from probe to probe. The reason's detail
+/// is {driver, since_usec}.
 constexpr ReasonCode kUnstable = "unstable";
 
 /// Distinguishes an unstable driver, whose results vary, from a change of the machine.
@@ -49,19 +50,19 @@ public:
     /// with the outcome Answered or Absent are compared; all other results are accepted.
     [[nodiscard]] Verdict check(ProbeResult result, const ProbeResult* accepted);
     /// Sets the result that was accepted before this program started. The next result is compared
-    /// with it. The hash of the accepted result is computed only at this comparison, because
-    /// computing it takes a tenth of the time of a start with a cache.
+    /// with the accepted result. The hash of the accepted result is computed only for this
+    /// comparison, because the computation takes a tenth of the time of a start with a cache.
     void begin_with(const ProbeResult& result);
     /// Forgets all results, because after a change of the machine the next results may differ.
     void machine_changed() { last_.clear(); }
 
 private:
     struct Last {
-        std::string digest = {};  ///< hash of the last result; empty: not computed yet
+        std::string digest = {};  ///< hash of the last result; empty if not computed yet
         int in_a_row = 1;         ///< number of results in a row that agreed
         bool is_doubted = false;  ///< the last result differed from the one before
     };
-    /// By API and driver.
+    /// The last result of each driver, by API and driver.
     std::map<std::pair<std::string, std::string>, Last> last_ = {};
 };
 
@@ -75,11 +76,11 @@ public:
     /// measurement that stays gets the reasons of the skipped result.
     void keep(ProbeResult probe);
     void forget(const ProbeTarget& target);
-    /// Call this when the machine has changed: earlier results are then no longer kept for drivers
-    /// that can't be probed.
+    /// Call this function when the machine has changed. Afterwards, earlier results are no longer
+    /// kept for drivers that cannot be probed.
     void machine_changed();
     /// Forgets the results of drivers that are no longer installed, and adds the results of drivers
-    /// that can't be used (TargetSearch::unusable).
+    /// that cannot be used (TargetSearch::unusable).
     void keep_only(const TargetSearch& search);
 
     [[nodiscard]] const ProbeResult* find(const ProbeTarget& target) const;
@@ -110,8 +111,8 @@ private:
 struct MachineSource {
     std::shared_ptr<const FileSystem> files = {};  // shared with copies and recorders of the source
     std::shared_ptr<const NodeSource> nodes = {};
-    std::optional<Host> host = {};  ///< from a capture; detected if absent
-    /// Results from a capture; if absent, drivers are probed.
+    std::optional<Host> host = {};  ///< the host in a capture; detected if absent
+    /// The results of probes in a capture; if absent, drivers are probed.
     std::optional<std::vector<ProbeResult>> recorded = {};
     std::optional<WallTime> recorded_at = {};
 };
@@ -125,11 +126,11 @@ Result<MachineSource> replayed_machine(const std::string& folder);
 /// there is no such document. Errors: Malformed, TooLarge.
 Result<std::optional<Value>> captured_document(const FileSystem& capture, const std::string& path);
 /// Reads a capture whose metadata is in `files`, and the machine's own files (the capture's /root)
-/// in `root`. Errors: as replayed_machine().
+/// in `root`. Errors: the same as for replayed_machine().
 Result<MachineSource> captured_machine(const FileSystem& files,
                                        std::shared_ptr<const FileSystem> root);
 
-/// A machine as last scanned, with the results of its drivers' probes.
+/// The result of the last scan of a machine, and the results of probing its drivers.
 struct ProbedMachine {
     MachineSource source = {};
     Machine hardware = {};
@@ -139,13 +140,13 @@ struct ProbedMachine {
     [[nodiscard]] const FileSystem& files() const { return *source.files; }
     /// Whether this is a capture, whose results are recorded and for which no probe runs.
     [[nodiscard]] bool is_replay() const { return source.recorded.has_value(); }
-    /// Whether the machine still has that driver.
+    /// Whether the machine still has the driver of `target`.
     [[nodiscard]] bool offers(const ProbeTarget& target) const;
     /// Scans the hardware and searches for drivers. Forgets the results of drivers that no longer
     /// exist.
     void scan(const TargetFolders& folders);
-    /// The part of scan() that is needed to choose which drivers to probe: only PCI functions, and
-    /// the search for drivers. Must not be used for a capture.
+    /// Does only the part of scan() that is needed to choose which drivers to probe: scans PCI
+    /// functions and searches for drivers. Do not call this function for a capture.
     void scan_functions(const TargetFolders& folders);
     /// Reads the power state of the devices again.
     void refresh_power();

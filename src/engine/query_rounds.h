@@ -26,7 +26,7 @@ struct EngineOptions;  // engine.h
 
 /// The callbacks of a caller that waits for probes. Both may be empty.
 struct ProbeWaiter {
-    std::function<void(double)> progress = {};  ///< gets the fraction that has ended, from 0 to 1
+    std::function<void(double)> progress = {};  ///< gets the fraction of probes that have ended
     std::function<void()> done = {};            ///< called once, when all probes have ended
 };
 
@@ -86,7 +86,7 @@ public:
     [[nodiscard]] bool is_from_cache() const { return basis_ == Basis::Cache; }
 
 private:
-    /// The basis of the results. It only changes to a value further down in this list.
+    /// The source of the results. The value changes only to a later enumerator.
     enum class Basis { Nothing, Cache, Drivers };
     [[nodiscard]] ReportContext report_context() const;
     [[nodiscard]] Report assembled() const;
@@ -99,7 +99,7 @@ private:
     Basis basis_ = Basis::Nothing;
     std::string fingerprint_ = {};
     Report report_ = {};
-    mutable std::string json_ = {};  ///< empty: not created yet for this report
+    mutable std::string json_ = {};  ///< empty if not created yet for this report
     std::vector<Reason> notes_ = {};
     std::vector<std::function<void()>> listeners_ = {};
     EventHandle gathering_ = {};
@@ -108,11 +108,11 @@ private:
 
 /// The state of a target that can be queried.
 enum class QueryState {
-    Idle,             ///< has its result, or was never requested
-    Deferred,         ///< has to wait: a GPU or the machine sleeps, or the driver is in quarantine
+    Idle,             ///< the target has its result, or was never requested
+    Deferred,         ///< the target waits: a GPU or the machine sleeps, or there is a quarantine
     Running,          ///< a worker runs
     RunningDeferred,  ///< a worker runs, and the target has to be queried again later
-    Outdated,         ///< a worker runs that started before the machine changed
+    Outdated,         ///< a worker that started before the machine changed is running
 };
 enum class QueryEvent {
     Start,          ///< a worker starts
@@ -135,26 +135,26 @@ public:
     using Chosen = std::function<bool(const ProbeTarget&)>;
 
     /// `all_answered` is called each time the last missing answer of a round has arrived while
-    /// workers still run; `round_ended` each time the last worker of a round has ended.
+    /// workers still run; `round_ended` is called each time the last worker of a round has ended.
     Queries(const EngineContext& context,
             Publisher& publisher,
             std::function<void()> all_answered,
             std::function<void()> round_ended);
 
     /// The longest head start of targets that name the GPUs and have no result yet: the other
-    /// targets start after they have answered, or after this time. Drivers block each other in the
-    /// kernel: on an H200, NVML took 200 ms next to CUDA, Vulkan and OpenCL, and 20 ms without
-    /// them.
+    /// targets start when these targets have answered, or when this time has passed. Drivers block
+    /// each other in the kernel: on an H200, NVML took 200 ms next to CUDA, Vulkan and OpenCL, and
+    /// 20 ms without them.
     static constexpr Duration kHeadStart = std::chrono::milliseconds{50};
 
     /// Queries the chosen targets that are not running yet. Defers targets that would wake a GPU,
-    /// unless `allow_wake`, and all targets while the machine is going to sleep.
+    /// unless `allow_wake` is true. While the machine is going to sleep, defers all targets.
     void start(const Chosen& chosen, bool allow_wake);
     void start_all() {
         start([](const ProbeTarget&) { return true; }, false);
     }
-    /// Starts the first query while the machine is scanned, unless a driver is a suspect or held
-    /// back. Needs only ProbedMachine::scan_functions(). Call start_due() afterwards.
+    /// Starts the first query while the machine is scanned, unless a driver is a suspect or in
+    /// quarantine. Needs only ProbedMachine::scan_functions(). Call start_due() afterwards.
     void start_ahead();
     /// Queries the targets whose cached result is missing or too old.
     void start_due();
@@ -178,7 +178,8 @@ public:
     /// Whether an answer is still missing. Workers that have answered but not ended do not count.
     [[nodiscard]] bool asking() const { return begun_ - ended_ != settled_.size(); }
     [[nodiscard]] std::set<ProbeTarget> running_targets() const;
-    /// Joins the current round, or the next one.
+    /// Lets `waiter` wait for the end of the current round, or of the next round if no round is
+    /// running.
     void wait(ProbeWaiter waiter) { waiters_.push_back(std::move(waiter)); }
     /// Ends the round and returns the callers that waited for it.
     std::vector<ProbeWaiter> end_round();
@@ -218,8 +219,8 @@ private:
     EventHandle head_start_ = {};
     std::set<ProbeTarget> early_ = {};    ///< targets that have answered but not ended
     std::set<ProbeTarget> settled_ = {};  ///< early targets whose answer is final
-    std::size_t begun_ = 0;               ///< queries of this round
-    std::size_t ended_ = 0;               ///< queries of this round that have ended
+    std::size_t begun_ = 0;               ///< number of queries that began in this round
+    std::size_t ended_ = 0;               ///< number of queries of this round that have ended
     std::vector<ProbeWaiter> waiters_ = {};
 };
 
