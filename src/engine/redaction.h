@@ -14,23 +14,23 @@ namespace gpuprobe::engine {
 /// The names of a machine and its users, and serial numbers and addresses of its parts.
 struct Identifiers {
     std::vector<std::string> users = {};    ///< names of users' accounts
-    std::vector<std::string> homes = {};    ///< their home folders
+    std::vector<std::string> homes = {};    ///< home folders of the users
     std::vector<std::string> hosts = {};    ///< names of this host and of its domains
     std::vector<std::string> numbers = {};  ///< machine-id, serial numbers, addresses, SSIDs …
 };
 
-/// The identifiers of this machine: accounts with a uid of at least 1000, the user who runs this
-/// program or called sudo; and, from `files`, the host names, machine-id and boot-id, and the
-/// serial numbers and addresses of firmware, disks and network cards. Files that can't be read are
-/// left out.
+/// The identifiers of this machine: the accounts with a uid of at least 1000, the account of the
+/// user who runs this program or called sudo, and, from `files`, the host names, machine-id and
+/// boot-id, and the serial numbers and addresses of firmware, disks and network cards. Files that
+/// cannot be read are left out.
 Identifiers identifiers_of(const FileSystem& files);
 
 /// The kind of a text. The kind determines which patterns of identifiers are replaced.
 enum class TextKind {
-    Kernel,   ///< files of sysfs and procfs, paths: full of numbers that identify nothing
-    Version,  ///< a fact that is a version: numbers with dots
+    Kernel,   ///< paths and files of sysfs and procfs, in which most numbers identify nothing
+    Version,  ///< a fact that is a version, which consists of numbers and dots
     Fact,     ///< any other fact, or a word of this program
-    Prose,    ///< output of drivers, notes
+    Prose,    ///< the output of drivers, and notes
 };
 
 /// Replaces identifiers of cards, machines, networks and users with numbered placeholders. Within
@@ -38,8 +38,8 @@ enum class TextKind {
 /// different placeholders. docs/internals/capture.md lists all identifiers that are replaced.
 class Redaction {
 public:
-    /// `keeps_driver_output`: keep the masked output of drivers. Otherwise masked_document()
-    /// removes it.
+    /// If `keeps_driver_output` is true, masked_document() masks the output of drivers; otherwise,
+    /// it removes the output.
     explicit Redaction(Identifiers known = {}, bool keeps_driver_output = false)
         : known_{std::move(known)}, keeps_driver_output_{keeps_driver_output} {}
 
@@ -50,14 +50,14 @@ public:
     /// fact that report/fact_table.h marks as identifying a device is replaced in any form. Numbers
     /// are kept, because no number identifies a card.
     [[nodiscard]] Value masked_document(Value document);
-    /// A probe result in the form of captures. Masked like any document, and facts of devices that
-    /// are not in report/fact_table.h are removed.
+    /// A probe result in the form of captures. The result is masked like any document, and facts
+    /// about devices are removed unless they are in report/fact_table.h.
     [[nodiscard]] Value masked_probe(Value probe);
     /// The content of nodes.json. Users and groups get new numbers, starting at 1000, and no names.
     [[nodiscard]] Value masked_nodes(Value nodes);
 
 private:
-    /// The number in the placeholder of this identifier, counted from 1.
+    /// The number in the placeholder for `identifier`. The first number is 1.
     [[nodiscard]] unsigned number_of(std::string_view identifier);
     [[nodiscard]] Value masked_member(std::string_view key, Value value);
     [[nodiscard]] Value masked_items(std::string_view key, Value items);

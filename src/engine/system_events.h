@@ -15,15 +15,15 @@ namespace gpuprobe::engine {
 /// Decides when to scan the machine and when to probe its drivers while hardware events keep
 /// arriving.
 ///
-/// The drivers are probed when no event has arrived for `settle`, or when the series of events has
-/// lasted four times as long. Within the same series, each further round of probes waits for a
-/// quiet time that is four times as long, but at most eight times as long in total. So a loose plug
+/// The drivers are probed when no event has arrived for `settle`, or when events have kept arriving
+/// for four times as long. After each round of probes in the same series of events, the first time
+/// becomes four times as long, and the second time becomes eight times as long. So a loose plug
 /// does not make the engine probe all drivers all the time. The machine is scanned whenever no
 /// event has arrived for `settle`.
 class Debounce {
 public:
     /// The upper limits of the quiet time to wait for, and of the time between rounds. If `settle`
-    /// is longer, it is used instead.
+    /// is longer than a limit, `settle` is used instead of the limit.
     static constexpr Duration kLongestCalm = std::chrono::seconds{5};
     static constexpr Duration kLongestSettle = std::chrono::seconds{30};
     /// An event that arrives this long after the previous one starts a new series.
@@ -43,27 +43,28 @@ public:
 
 private:
     Duration settle_ = {};
-    Duration calm_ = {};                       ///< time without events to wait for
-    Duration window_ = {};                     ///< longest wait after the first event
+    Duration calm_ = {};                       ///< the time without events to wait for
+    Duration window_ = {};                     ///< the longest wait after the first event
     bool is_seen_ = false;                     ///< the machine was scanned after the last event
-    std::optional<MonotonicTime> first_ = {};  ///< first event since the last round
-    std::optional<MonotonicTime> last_ = {};   ///< last event
+    std::optional<MonotonicTime> first_ = {};  ///< time of the first event since the last round
+    std::optional<MonotonicTime> last_ = {};   ///< time of the last event
 };
 
 /// Listens for hardware events and calls back when the hardware has changed.
 class HardwareWatch {
 public:
-    /// When the machine is scanned once more, and probed if it has changed since. The kernel
-    /// announces a removal before the device has left sysfs, and a busy machine may take a while.
+    /// The time after which the machine is scanned once more, and probed if it has changed in the
+    /// meantime. The kernel announces a removal before the device has left sysfs, and a busy
+    /// machine may take a while.
     static constexpr Duration kLateLook = std::chrono::seconds{5};
 
     struct Callbacks {
-        std::function<void()> seen;     ///< scan the machine again
-        std::function<void()> settled;  ///< scan it and probe the drivers
+        std::function<void()> seen;     ///< called to scan the machine again
+        std::function<void()> settled;  ///< called to scan the machine and probe the drivers
     };
     HardwareWatch(EventLoop& loop, Duration settle, Callbacks callbacks);
 
-    /// Starts listening to the kernel. Errors: as HardwareMonitor::create().
+    /// Starts listening to the kernel. Errors: the same as for HardwareMonitor::create().
     Status listen();
     /// Reports a hardware event. Debounce decides when the callbacks are called.
     void changed();
@@ -85,10 +86,10 @@ private:
 class SystemSleep {
 public:
     enum class State { Awake, GoingToSleep, JustWoke };
-    /// If the end of the sleep is not reported, it is assumed after the machine has been awake for
-    /// this time.
+    /// If the end of a sleep is not reported, the sleep is assumed to have ended when the machine
+    /// has been awake for this time.
     static constexpr Duration kLongest = std::chrono::minutes{5};
-    /// How long the machine counts as just woken up.
+    /// How long the state stays JustWoke after the machine has woken up.
     static constexpr Duration kWakesUp = std::chrono::minutes{1};
 
     SystemSleep(EventLoop& loop, const Clock& clock, std::function<void()> woke);
@@ -104,8 +105,8 @@ private:
     const Clock& clock_;
     std::function<void()> woke_;
     State state_ = State::Awake;
-    MonotonicTime woke_at_ = {};  ///< while state_ is JustWoke
-    EventHandle timer_ = {};      ///< while state_ is GoingToSleep
+    MonotonicTime woke_at_ = {};  ///< valid while state_ is JustWoke
+    EventHandle timer_ = {};      ///< runs while state_ is GoingToSleep
 };
 
 }  // namespace gpuprobe::engine

@@ -27,25 +27,25 @@ namespace gpuprobe::engine {
 /// drivers/gpu/drm/xe/xe_gt_idle.c (idle_residency_ms).
 class IdleMeter {
 public:
-    /// Reads the counters of all GPUs except sleeping GPUs, because reading would wake a sleeping
-    /// GPU.
+    /// Reads the counters of all GPUs except sleeping GPUs, because reading the counters would wake
+    /// a sleeping GPU.
     void look(const FileSystem& files, const Machine& machine, MonotonicTime now);
     [[nodiscard]] bool watches(const std::string& device) const { return seen_.contains(device); }
 
     /// The share of the time since look() in which the busiest part of the GPU was awake, in
-    /// percent. nullopt for a GPU without such a counter, and if less than kShortest has passed.
+    /// percent. nullopt if the GPU has no such counter, or if less time than kShortest has passed.
     [[nodiscard]] std::optional<std::uint64_t> percent(const FileSystem& files,
                                                        const std::string& device,
                                                        MonotonicTime now) const;
 
-    /// The counters have a resolution of milliseconds, and an idle part needs a few milliseconds to
-    /// fall asleep.
+    /// The shortest time between look() and percent(). The counters have a resolution of
+    /// milliseconds, and an idle part needs a few milliseconds to fall asleep.
     static constexpr Duration kShortest = std::chrono::milliseconds{100};
 
 private:
     /// The time asleep in milliseconds, by the path of the counter.
     using Counters = std::map<std::string, std::uint64_t>;
-    std::map<std::string, Counters> seen_ = {};  ///< by id of the device
+    std::map<std::string, Counters> seen_ = {};  ///< the counters at look(), by id of the device
     MonotonicTime looked_ = {};                  ///< when look() was called
 };
 
@@ -109,7 +109,7 @@ public:
     /// `known` is called when the load for which must_wait_for() returned true becomes known.
     LoadCheck(const EngineContext& context, Queries& queries, std::function<void()> known);
 
-    /// Starts to watch the idle counters. The caller has started a query of NVML.
+    /// Starts to watch the idle counters. The caller must have started a query of NVML.
     void start();
     [[nodiscard]] bool is_asking() const { return is_asking_; }
     /// Whether the load of `gpu` is still unknown. If so, starts to determine the load.
@@ -118,8 +118,8 @@ public:
     /// is null, only the host is checked.
     [[nodiscard]] std::optional<Reason> obstacle(const Gpu* gpu) const;
 
-    /// Notes that `gpu` is being measured, so that for some time its load is caused by us. Later
-    /// measurements of the same GPU need not check the load.
+    /// Records that `gpu` is being measured. For some time, the measurement causes the load of the
+    /// GPU, so later measurements of the same GPU do not check the load.
     void measures(const Gpu& gpu) { measured_ = gpu.id; }
     void measures_none() { measured_.reset(); }
 
@@ -131,9 +131,10 @@ private:
     std::function<void()> known_;
     IdleMeter idle_meter_ = {};
     EventHandle metering_ = {};  ///< runs until the idle meter has a result
-    bool is_asking_ = false;     ///< a query of NVML runs
+    bool is_asking_ = false;     ///< whether a query of NVML is running
     std::optional<MonotonicTime> asked_at_ = {};
-    std::optional<std::string> measured_ = {};  ///< id of the GPU whose load is our own
+    /// Id of the GPU whose load is caused by a measurement.
+    std::optional<std::string> measured_ = {};
 };
 
 /// Runs the stages "verify" and "measure": lets devices compute in order to check the results or to
@@ -143,8 +144,8 @@ public:
     TrialRunner(const EngineContext& context, Queries& queries, Publisher& publisher);
 
     /// Starts to determine the load of the GPUs if the request needs it. Call this function before
-    /// begin(), and wait for the queries that it starts. `are_queried`: all drivers are being
-    /// queried already.
+    /// begin(), and wait for the queries that it starts. `are_queried` is true if all drivers are
+    /// already being queried.
     void prepare(const ProbeRequest& request, bool are_queried);
     /// Queues the targets of the request. If no target can run, calls the waiter within this call.
     void begin(const ProbeRequest& request, const ProbeWaiter& waiter);
@@ -168,9 +169,9 @@ public:
 private:
     /// How to run a queued target.
     struct Job {
-        std::string gpu = {};    ///< id; "" for software and the processor
-        bool may_wake = false;   ///< may be started even if this wakes a GPU
-        bool is_forced = false;  ///< is measured even if there is an obstacle
+        std::string gpu = {};    ///< id of the GPU; "" for software and the processor
+        bool may_wake = false;   ///< whether the start may wake a GPU
+        bool is_forced = false;  ///< whether to measure even if there is an obstacle
     };
     void enqueue(const ProbeTarget& target, const Job& job);
     [[nodiscard]] const Gpu* gpu_of(const Job& job) const;
