@@ -29,7 +29,7 @@
 /// Needs C++20.
 namespace gpuprobe::api {
 
-// The answers under the names that the documentation uses.
+// Aliases for the answers, with the names that the documentation uses.
 using Report = DescribeAnswer;
 using Decision = SelectAnswer;
 using Recommendation = RecommendAnswer;
@@ -51,7 +51,8 @@ private:
     std::string name_;
 };
 
-/// Nothing on this machine satisfies the request. what() names the candidate that comes closest.
+/// The exception for a request that nothing on this machine satisfies. what() names the candidate
+/// that comes closest.
 class [[gnu::visibility("default")]] NoMatch : public Failure {
 public:
     explicit NoMatch(NoMatchDetails details)
@@ -94,7 +95,7 @@ inline Failure invalid(const std::string& why) {
 /// not contain keep their default value. Throws Failure if a value has the wrong type.
 class Reader {
 public:
-    /// `name`: the name of the member that contains the value, for error messages.
+    /// `name` is the name of the member that contains the value; error messages contain it.
     Reader(const char* json, const char* name)
         : json_{json + std::strspn(json, " \t\r\n")}, name_{name} {}
 
@@ -272,7 +273,8 @@ void describe(Visitor& visit, NoMatchReply& reply) {
     visit("error", reply.error);
 }
 
-/// Throws the failure of a call: `code` is what the library returned, and `reply` may be empty.
+/// Throws the failure of a call. `code` is the result of the library's function; `reply` may be
+/// empty.
 [[noreturn]] inline void fail(int code, const std::string& reply) {
     if (code == -ENODATA)
         throw NoMatch{record_from<NoMatchReply>(reply).error};
@@ -293,8 +295,8 @@ void describe(Visitor& visit, NoMatchReply& reply) {
 /// valid reply; if there is no reply at all, the name() of the Failure ends with "Unavailable".
 class [[gnu::visibility("default")]] Client {
 public:
-    /// `where`: "system" for the default socket, or a path. `flags`: GPUPROBE_DAEMON_ONLY or 0.
-    /// Throws Failure.
+    /// `where` is "system" for the default socket, or the path of a socket. `flags` is
+    /// GPUPROBE_DAEMON_ONLY or 0. Throws Failure.
     explicit Client(const std::string& where = "system", unsigned flags = 0) {
         ::gpuprobe_client* opened = nullptr;
         const int code =
@@ -314,9 +316,9 @@ public:
         return decision;
     }
 
-    /// Recommends the variant of an application to install on this machine. `manifest`: the text of
-    /// a manifest to use instead of the installed manifest. If no variant is suitable, `status` and
-    /// the reasons in `candidates` explain why. Throws Failure: NotFound, InvalidRequest,
+    /// Recommends the variant of an application to install on this machine. `manifest` is the text
+    /// of a manifest to use instead of the installed manifest. If no variant is suitable, `status`
+    /// and the reasons in `candidates` explain why. Throws Failure: NotFound, InvalidRequest,
     /// MalformedManifest.
     Recommendation recommend(const std::string& application, const RecommendRequest& request = {},
                              const std::optional<std::string>& manifest = {}) {
@@ -331,8 +333,8 @@ public:
         return ask<Plan>("Plan", parameters);
     }
 
-    /// Finds out why GPUs are not used, and how to fix the problems. `environment`: the environment
-    /// variables of the program that does not use a GPU.
+    /// Finds out why GPUs are not used, and how to fix the problems. `environment` contains the
+    /// environment variables of the program that does not use a GPU.
     Diagnosis doctor(const std::optional<std::map<std::string, std::string>>& environment = {}) {
         return ask<Diagnosis>("Diagnose", DiagnoseParameters{.environment = environment});
     }
@@ -348,7 +350,7 @@ public:
         return ask<Report>("Describe", Nothing{});
     }
 
-    /// Returns all GPUs, the default one first.
+    /// Returns all GPUs, the default GPU first.
     ListGpusAnswer gpus() {
         return ask<ListGpusAnswer>("ListGpus", Nothing{});
     }
@@ -393,8 +395,8 @@ public:
     }
 
     /// Starts to watch the report for changes. Returns a descriptor to poll for reading, which the
-    /// client owns. Another call starts to watch from the beginning. Throws Failure: Unavailable
-    /// without a daemon.
+    /// client owns. Another call starts to watch from the beginning. Throws Failure: Unavailable if
+    /// there is no daemon.
     int watch() {
         const int descriptor = ::gpuprobe_watch(client_.get());
         if (descriptor < 0)

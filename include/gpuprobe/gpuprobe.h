@@ -20,24 +20,25 @@
  * returns.
  *   -ENODATA       nothing on this machine satisfies the request
  *   -EINVAL        a parameter, a key or a word of the request is invalid, or an argument is NULL
- *   -ENOENT        no application or GPU of that name
- *   -ENODEV        no such GPU
+ *   -ENOENT        no application or GPU has the given name
+ *   -ENODEV        no GPU has the given id
  *   -EBADMSG       the manifest is malformed
- *   -EACCES        only administrators may do this
- *   -EBUSY         a sleeping GPU would have to wake up
+ *   -EACCES        only administrators may make this call
+ *   -EBUSY         the call would wake a sleeping GPU
  *   -ECANCELED     the operation was cancelled
  * The following values mean that there is no reply. Any call can return these values.
  *   -ECONNREFUSED  neither the daemon nor gpuprobectl can be reached, or the program that was set
  *                  does not know the method
  *   -ECONNRESET    the daemon closed the connection before it replied
- *   -ETIMEDOUT     no reply within the time limit
- *   -EAGAIN        too many requests
+ *   -ETIMEDOUT     there was no reply within the time limit
+ *   -EAGAIN        there were too many requests
  *   -E2BIG         the request or the reply is larger than 64 MiB, or the reply has more than
  *                  1,048,576 values
  *   -EOPNOTSUPP    the daemon does not have this method
  *   -EPROTO        the reply is malformed
- *   -ENOMEM        out of memory
- *   -EMFILE        this process has too many open files; -ENFILE: the system has
+ *   -ENOMEM        there is not enough memory
+ *   -EMFILE        this process has too many open files
+ *   -ENFILE        the system has too many open files
  *   -EIO           any other failure of the daemon or of gpuprobectl
  * If the path is not a usable socket, for example because it is a loop of links (-ELOOP), calls
  * return the error of connect(2).
@@ -66,25 +67,25 @@ extern "C" {
 typedef struct gpuprobe_client gpuprobe_client;
 
 /* Creates a client. The client connects on first use, and reconnects if the daemon was restarted.
- * socket: a path, or NULL to use the environment variable GPUPROBE_SOCKET or, if that variable is
- * not set, the macro GPUPROBE_SOCKET. With the flag GPUPROBE_DAEMON_ONLY, the client connects
- * immediately. On success, the caller must close *client; on failure, *client is NULL. Errors:
- * -EINVAL for an empty or too long path and for unknown flags; -ENOMEM; with GPUPROBE_DAEMON_ONLY,
- * -ECONNREFUSED for every failure to connect. */
+ * socket is the path of the daemon's socket. If socket is NULL, the client uses the environment
+ * variable GPUPROBE_SOCKET or, if that variable is not set, the macro GPUPROBE_SOCKET. With the
+ * flag GPUPROBE_DAEMON_ONLY, the client connects immediately. On success, the caller must close
+ * *client; on failure, *client is NULL. Errors: -EINVAL for an empty or too long path and for
+ * unknown flags; -ENOMEM; with GPUPROBE_DAEMON_ONLY, -ECONNREFUSED for every failure to connect. */
 GPUPROBE_PUBLIC int gpuprobe_open(gpuprobe_client** client, const char* socket, unsigned flags);
 /* Closes a client; NULL is allowed. No other call with this client may be in progress. */
 GPUPROBE_PUBLIC void gpuprobe_close(gpuprobe_client* client);
 /* Sets the program that the client runs if there is no daemon: the path of gpuprobectl or of a
  * portable file. NULL restores the default, which is the value of GPUPROBE_PROGRAM or, if that
  * variable is not set, gpuprobectl. A name without a slash is searched for in PATH. The function
- * copies the path; the client searches for the program at the next call without a daemon. Errors:
+ * copies the path. The client searches for the program when it next has to run the program. Errors:
  * -EINVAL if client is NULL or path is empty; -ENOMEM. */
 GPUPROBE_PUBLIC int gpuprobe_set_program(gpuprobe_client* client, const char* path);
 /* Like gpuprobe_set_program(), but for a portable file that the application has in memory. The
- * function copies the bytes to a file in memory, and /proc must be mounted when the client runs the
+ * function copies the bytes to a file in memory. /proc must be mounted when the client runs the
  * program. Errors: -EINVAL if an argument is NULL or size is 0; -ENOMEM; the errors of
- * memfd_create(2), for example -EACCES or -EPERM if files in memory are forbidden. In that case,
- * use gpuprobe_set_program(). */
+ * memfd_create(2), for example -EACCES or -EPERM if files in memory are forbidden. If such files
+ * are forbidden, use gpuprobe_set_program(). */
 GPUPROBE_PUBLIC int gpuprobe_set_program_bytes(gpuprobe_client* client,
                                                const void* bytes,
                                                size_t size);
@@ -99,17 +100,17 @@ GPUPROBE_PUBLIC void gpuprobe_set_timeout(gpuprobe_client* client, int milliseco
  * Gets the report about this machine (share/gpuprobe/schema/report.schema.json), without the
  * members that this user has no permission to read. */
 GPUPROBE_PUBLIC int gpuprobe_describe(gpuprobe_client* client, char** json);
-/* Selects the backend that an application should use on this machine. application: name of the
- * application, or NULL for "default". request: an object as in docs/applications.md
- * ({"built":["cuda","cpu"]}), or NULL. Errors: -ENODATA, -EINVAL, -ENOENT, and -ENODEV for a GPU in
- * the request. */
+/* Selects the backend that an application should use on this machine. application is the name of
+ * the application, or NULL for "default". request is an object that docs/applications.md describes,
+ * such as {"built":["cuda","cpu"]}, or NULL. Errors: -ENODATA, -EINVAL, -ENOENT, and -ENODEV for a
+ * GPU in the request. */
 GPUPROBE_PUBLIC int gpuprobe_select(gpuprobe_client* client,
                                     const char* application,
                                     const char* request,
                                     char** json);
-/* Recommends the variant of an application to install on this machine. request: an object as in
- * docs/data-files.md, or NULL. If no variant is suitable, the call succeeds, and the member
- * "status" of the reply contains the reason. Errors: -EINVAL, -ENOENT, -EBADMSG if the
+/* Recommends the variant of an application to install on this machine. request is an object that
+ * docs/data-files.md describes, or NULL. If no variant is suitable, the call succeeds, and the
+ * member "status" of the reply contains the reason. Errors: -EINVAL, -ENOENT, -EBADMSG if the
  * application's installed manifest is malformed. */
 GPUPROBE_PUBLIC int gpuprobe_recommend(gpuprobe_client* client,
                                        const char* application,
@@ -117,22 +118,22 @@ GPUPROBE_PUBLIC int gpuprobe_recommend(gpuprobe_client* client,
                                        char** json);
 /* Finds out why GPUs are not used, and how to fix the problems, like `gpuprobectl doctor`. */
 GPUPROBE_PUBLIC int gpuprobe_diagnose(gpuprobe_client* client, char** json);
-/* Calls any method of the interface. method: a name such as "Query" or "org.gpuprobe.Query".
- * parameters: an object, or NULL. Errors: all values that are listed above; -EINVAL also if the
- * parameters are not an object. */
+/* Calls any method of the interface. method is a name such as "Query" or "org.gpuprobe.Query".
+ * parameters is an object, or NULL. Errors: all values that are listed above; -EINVAL also if
+ * parameters is not an object. */
 GPUPROBE_PUBLIC int gpuprobe_call(gpuprobe_client* client,
                                   const char* method,
                                   const char* parameters,
                                   char** json);
 
-/* A function that receives each reply of a call except the last reply. json is valid until the
- * function returns. The function must not use the client. */
+/* A function that receives each reply of a call except the last reply. The text json is valid until
+ * the function returns. The function must not use the client. */
 typedef void (*gpuprobe_listener)(void* context, const char* json);
 /* Like gpuprobe_call(), but for a method that sends several replies. Calls `hear` with `context`
  * and each reply except the last, and sets *json to the last reply. The replies of "Probe" have a
  * member "progress" from 0 to 1. The time limit applies to the whole call. Without a daemon, there
  * is only one reply. If hear is NULL, the function does the same as gpuprobe_call(). For
- * "Subscribe", use gpuprobe_watch(). Errors: as gpuprobe_call(). */
+ * "Subscribe", use gpuprobe_watch(). Errors: the same as for gpuprobe_call(). */
 GPUPROBE_PUBLIC int gpuprobe_call_more(gpuprobe_client* client,
                                        const char* method,
                                        const char* parameters,
@@ -177,8 +178,8 @@ GPUPROBE_PUBLIC char* gpuprobe_key(const char* json, const char* pointer, long i
  * member of the object, or NULL at the end. The result points into `json` and can be passed to the
  * functions above: gpuprobe_value(item, "/backend"). Set *at to NULL before the first call; after
  * that, do not change *at. For an object, the function sets *key as gpuprobe_key() does; for an
- * array, it sets *key to NULL. key may be NULL. A complete iteration reads the text only once, but
- * access by index reads the text again for each item. */
+ * array, it sets *key to NULL. key may be NULL. A complete iteration reads the text only once,
+ * whereas access by index reads the text again for each item. */
 GPUPROBE_PUBLIC const char* gpuprobe_each(const char* json,
                                           const char* pointer,
                                           const char** at,

@@ -110,7 +110,7 @@ public:
     /// begin().
     void confirm(const ProbeTarget& target);
     /// Records the result of a probe. Call this function with each result. Returns true if the
-    /// driver did harm for the first time and should be probed again.
+    /// driver crashed or hung for the first time, in which case it should be probed again.
     [[nodiscard]] bool should_retry(const ProbeTarget& target, const ProbeResult& probe);
     /// Clears a driver's past harm. Call this function when an answer is complete but its worker
     /// has not ended.
