@@ -22,16 +22,17 @@ namespace gpuprobe::inline explain {
 struct Finding {
     std::string id = {};  ///< stable id of the cause; docs/doctor.md lists all ids
     Severity severity = Severity::Info;
-    /// The first of `gpus`; null if the finding is about the machine.
+    /// The first id in `gpus`; null if the finding is about the machine.
     std::optional<std::string> gpu = {};
     std::vector<std::string> gpus = {};  ///< ids of all GPUs and accelerators with this finding
     Value evidence = Value{Value::Object{}};  ///< the facts that the finding is based on; an object
-    /// One clause, without a capital letter at the beginning or a full stop at the end.
+    /// A description of the problem: one clause, without a capital letter at the beginning or a
+    /// full stop at the end.
     std::string sentence = {};
-    std::optional<std::string> fix = {};     ///< the fix for this machine; absent if nothing helps
-    std::vector<std::string> commands = {};  ///< the commands in `fix`, for a shell
+    std::optional<std::string> fix = {};  ///< the fix for this machine; absent if there is no fix
+    std::vector<std::string> commands = {};  ///< the shell commands in `fix`
     bool is_safe = false;                    ///< whether a script of fixes may contain the commands
-    /// Whether the commands must be run on the host, and not in this container or sandbox.
+    /// Whether the commands must be run on the host instead of in this container or sandbox.
     bool is_for_host = false;
     bool operator==(const Finding&) const = default;
 };
@@ -55,26 +56,27 @@ struct Surroundings {
     std::map<std::string, std::string> environment = {};
     std::vector<std::string> vulkan_layers = {};  ///< paths of the manifests of implicit layers
     std::vector<std::string> cdi_specs = {};      ///< paths of the CDI specifications
-    /// Versions of NVIDIA's driver in the CDI specifications.
+    /// The versions of NVIDIA's driver that the CDI specifications contain.
     std::vector<std::string> cdi_drivers = {};
-    /// The programs in Causes::programs() that are installed.
+    /// The installed programs among Causes::programs().
     std::vector<std::string> programs = {};
     /// Whether this process can reach a daemon on this machine or on the host.
     std::optional<bool> reaches_daemon = {};
     std::optional<bool> has_wsl_libraries = {};  ///< whether /usr/lib/wsl/lib exists
     std::optional<bool> is_root = {};
-    /// Groups of the account that this login session does not have yet.
+    /// The groups of the account that this login session does not have yet.
     std::vector<std::string> new_groups = {};
     /// Whether the process has none of the groups that /etc/group lists for the account. Either the
     /// account got its first groups after the login, or a container has removed the groups.
     std::optional<bool> has_no_group = {};
     /// The current time; nullopt if the report is evaluated as recorded, regardless of its age.
     std::optional<WallTime> at = {};
-    /// The SELinux or AppArmor label of the process: "system_u:system_r:container_t:s0:c1,c2".
+    /// The SELinux or AppArmor label of the process, such as
+    /// "system_u:system_r:container_t:s0:c1,c2".
     std::optional<std::string> security_label = {};
     /// How much memory the process may lock (RLIMIT_MEMLOCK); nullopt if there is no limit.
     std::optional<Bytes> memlock = {};
-    /// Lines of the kernel log about graphics drivers; empty if the log cannot be read.
+    /// The lines of the kernel log about graphics drivers; empty if the log cannot be read.
     std::vector<std::string> kernel_log = {};
 };
 RECORD_MEMBERS(Surroundings,
@@ -97,17 +99,17 @@ RECORD_MEMBERS(Surroundings,
 std::vector<Finding> examine(const Report& report, const Surroundings& surroundings);
 
 /// The fix for a reason according to the findings in `place`, which must be set. nullopt if no
-/// finding matches the reason, if nothing helps, or if several findings with different fixes match.
+/// finding matches the reason, if there is no fix, or if findings with different fixes match.
 std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place);
 
 /// The usual fix for a reason: the fix of the first cause that is based on the reason, as far as
 /// that fix is known without a report. If `place` has findings, only causes of the kind kOfAReason
 /// count, because the doctor does not look for these causes. nullopt if there is no such cause, or
-/// if nothing helps.
+/// if the cause has no fix.
 std::optional<Fix> usual_fix(const Reason& reason, const ReasonPlace& place = {});
 
-/// `[{"id", "severity", "gpus"}]` for each finding that is a warning or an error, in the order of
-/// the findings, for programs that count findings.
+/// A list with an object {"id", "severity", "gpus"} for each finding that is a warning or an error,
+/// in the order of the findings. Programs use this list to count findings.
 Value summary_of(const std::vector<Finding>& findings);
 
 /// The highest severity of the findings; Ok for an empty list.

@@ -22,19 +22,20 @@ public:
     DriverChoice(const Report&& machine) = delete;
 
     /// The role of the packages (knowledge/places.h) with the newest driver for the GPU or, if
-    /// `gpu` is empty, for as many GPUs as possible. Among equal roles, the role whose driver
-    /// supports most of the other GPUs. nullopt if no role has a suitable driver.
+    /// `gpu` is empty, for as many GPUs as possible. If several roles are equally good, the result
+    /// is the role whose driver supports most of the other GPUs. nullopt if no role has a suitable
+    /// driver.
     [[nodiscard]] std::optional<std::string> role_for(std::string_view gpu) const;
     /// True if the driver of a role supports the GPU, or any GPU if `gpu` is empty, and also
     /// supports every GPU that the current driver serves.
     [[nodiscard]] bool may_install(const knowledge::PackageRole& role, std::string_view gpu) const;
-    /// The advice to give instead if role_for() has no value.
+    /// The advice that is given if role_for() has no result.
     [[nodiscard]] std::string without_role(std::string_view gpu) const;
 
-    /// False if no driver of at least that version supports the GPU, or any GPU if `gpu` is empty.
+    /// False if no driver of at least `version` supports the GPU, or any GPU if `gpu` is empty.
     /// Also false if the GPU already has such a driver.
     [[nodiscard]] bool may_update_to(std::string_view gpu, std::string_view version) const;
-    /// Like may_update_to(), but for a driver that supports a version of CUDA.
+    /// Like may_update_to(), but `version` is a version of CUDA that the driver must support.
     [[nodiscard]] bool may_support_cuda(std::string_view gpu, std::string_view version) const;
     /// True if the GPU has or could have an NVIDIA driver. False for GPUs from other vendors.
     [[nodiscard]] bool is_about(std::string_view gpu) const;
@@ -50,12 +51,12 @@ public:
 private:
     struct Served {
         const Gpu* gpu = nullptr;
-        const knowledge::DriverSupport* support = nullptr;  ///< null: unknown
+        const knowledge::DriverSupport* support = nullptr;  ///< null if unknown
         bool is_served = false;  ///< whether NVIDIA's driver serves the GPU now
     };
     /// True if the driver of some role supports the GPU.
     [[nodiscard]] bool has_package(std::string_view gpu) const;
-    /// The GPUs that the id selects; all GPUs if the id is empty.
+    /// The GPU with the id `gpu`; all GPUs if `gpu` is empty.
     [[nodiscard]] std::vector<Served> selected(std::string_view gpu) const;
 
     const Report& machine_;

@@ -26,7 +26,7 @@ struct ReasonPlace {
     const Report* machine = nullptr;  ///< borrowed; null if unknown
     std::optional<bool> is_root = {};
     std::string gpu = {};  ///< a GPU's id; if empty, the GPU that the reason names, or any GPU
-    std::string api = {};  ///< name of an API; any API if empty
+    std::string api = {};  ///< name of an API; if empty, any API
 };
 
 /// A fix as text, and the shell commands in that text.
@@ -39,20 +39,20 @@ struct Fix {
 /// end.
 struct Explained {
     std::string text = {};
-    std::optional<std::string> fix = {};     ///< the fix; absent if nothing helps
+    std::optional<std::string> fix = {};     ///< the fix; absent if there is no fix
     std::vector<std::string> commands = {};  ///< the commands in `fix`
 };
 
 /// The text and the fix of a reason. A code without wording is shown unchanged, with its detail.
 ///
 /// The fix is from the doctor's finding about the reason, otherwise from the wording, otherwise
-/// from a cause of the kind kOfAReason. If the doctor did not find the other causes that are based
-/// on the reason, another reason is more specific, and this reason has no fix. Without findings,
-/// the fix is the usual fix for the reason.
+/// from a cause of the kind kOfAReason. If the doctor looked for causes that are based on the
+/// reason and found none of them, the reason has no fix, because another reason is more specific.
+/// If there are no findings at all, the fix is the usual fix for the reason.
 Explained explained(const Reason& reason, const ReasonPlace& place = {});
 
 /// False if another reason of the same candidate is final for the same GPU, such as a build without
-/// kernels for that GPU. A fix for the other reasons would not help then.
+/// kernels for that GPU. In this case, fixing the other reasons would not help.
 bool is_worth_a_fix(const Reason& reason, const std::vector<Reason>& all);
 
 /// Several reasons as one text, and their fixes without duplicates.
@@ -65,7 +65,8 @@ ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& p
 /// The reasons for a candidate's verdict as text; only the verdict if the candidate has no reasons.
 ExplainedList explained(const Candidate& candidate, ReasonPlace place = {});
 /// The reasons for the verdict on a variant as text. For a GPU from another vendor, the text
-/// contains only the reason about the vendor, because the other reasons follow from it.
+/// contains only the reason about the vendor, because the other reasons are consequences of the
+/// vendor.
 ExplainedList explained(const VariantCandidate& candidate, const ReasonPlace& place = {});
 
 /// Adds an item unless the list already contains it.
@@ -75,7 +76,7 @@ void add_once(std::vector<std::string>& items, const std::string& item);
 /// of explain/wording_table.h.
 std::string filled(std::string_view pattern, const Value& detail);
 
-/// The sentence for a code, a template; empty for an unknown code.
+/// The template of the sentence for a code; empty for an unknown code.
 std::string_view sentence_of(std::string_view code);
 
 /// The way in which a value is formatted.
@@ -85,7 +86,7 @@ enum class ValueForm {
 };
 
 /// The value of a placeholder from a reason's detail or a finding's evidence. nullopt if the value
-/// is unknown, or if the value must be a word of a command and is not safe as such a word.
+/// is unknown, or if `form` is CommandWord and the value is not safe in a command.
 std::optional<std::string> detail_word(const Value& detail,
                                        std::string_view placeholder,
                                        const ReasonPlace& place = {},
@@ -94,12 +95,13 @@ std::optional<std::string> detail_word(const Value& detail,
 /// A reason why a backend cannot be used, for one line of the screen.
 struct Obstacle {
     std::string backend = {};  ///< backends with this reason: "vulkan", or "vulkan, webgpu"
-    /// Absent if the reason is the same on every GPU, or if the machine has no GPU.
+    /// The id of a GPU with this reason; absent if every GPU has this reason, or if the machine has
+    /// no GPU.
     std::optional<std::string> gpu = {};
     std::size_t others = 0;  ///< number of further GPUs with the same reason
     std::string text = {};
     std::vector<std::string> fixes = {};
-    bool is_uncertain = false;  ///< whether it is unknown if the backend works
+    bool is_uncertain = false;  ///< whether the backend may work
 };
 
 /// The obstacles in a report, in the order of backend_names(). If a backend works on some GPU, GPUs

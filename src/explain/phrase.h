@@ -10,13 +10,13 @@
 
 #include "base/units.h"
 
-/// Fills sentences. A sentence is a single template with named placeholders and is never assembled
+/// Fills the placeholders in sentences. Each sentence is a single template and is never assembled
 /// from fragments, so that a translation can have another word order. docs/internals/words.md
 /// contains the rules, and tests/lint/words.py checks the rules that a program can check.
 
 namespace gpuprobe::inline explain {
 
-/// The text for the placeholder "{name}". If the text is nullopt, the part in brackets that
+/// A text that replaces the placeholder "{name}". If the text is nullopt, the part in brackets that
 /// contains the placeholder is left out.
 struct PhraseWord {
     std::string_view name = {};
@@ -40,28 +40,29 @@ std::string joined_with_and(const std::vector<std::string>& items);
 std::string joined_with_or(const std::vector<std::string>& items);
 
 /// A size in binary units: "139.8 GiB", "512 MiB", "640 B". Sizes of 1 GiB or more have one
-/// decimal. The size is rounded down, so that a size just below a minimum is never shown as if the
-/// size reached the minimum.
+/// decimal. The size is rounded down, so that a size just below a minimum is never shown as equal
+/// to the minimum.
 std::string size_text(Bytes size);
 
 /// A duration: "850 µs", "31 ms", "2.4 s", "3 min". `micro` is the sign for 10^-6 ("µ" or "u").
 std::string duration_text(Duration duration, std::string_view micro);
 
-/// The time since `at`: "just now", "2 s ago", "5 min ago", "3 h ago"; after two days the date,
-/// "on 2023-11-14" (UTC). A time in the future, as after a clock was set back, is "just now".
+/// The time since `at`: "just now", "2 s ago", "5 min ago", "3 h ago"; after two days, the date in
+/// UTC: "on 2023-11-14". A time in the future, which occurs after a clock was set back, is shown as
+/// "just now".
 std::string age_text(WallTime at, WallTime now);
 
 /// A time to the minute: "2026-11-21 19:30 UTC".
 std::string time_text(WallTime at);
 
-/// A rate: "4.19 T", "62.3 GB/s", "950". Three digits and powers of 1000, as is usual for rates.
+/// A rate with three digits and a prefix for a power of 1000: "4.19 T", "62.3 GB/s", "950".
 std::string rate_text(double rate, std::string_view unit = "");
 /// `have` as a percentage of `promised`: "85 %"; "" if either value is unknown.
 std::string share_text(const std::optional<std::uint64_t>& have,
                        const std::optional<std::uint64_t>& promised);
 
 /// The text as one word that a POSIX shell and systemd's EnvironmentFile= read in the same way:
-/// unchanged if that is safe, otherwise in single quotes. A single quote inside becomes '"'"',
+/// unchanged if that is safe, otherwise in single quotes. A single quote in the text becomes '"'"',
 /// which the shell and systemd both join with the other parts of the word. A backslash becomes
 /// '"\\"', because fish treats a backslash inside single quotes as an escape. Source: POSIX.1-2017,
 /// XCU 2.2; systemd.exec(5), EnvironmentFile=; fish-language(1), Quotes.
@@ -69,9 +70,9 @@ std::string shell_quoted(std::string_view text);
 
 /// The text as one word of a command in a sentence: unchanged if that is safe; in single quotes if
 /// only spaces and "!" are unsafe; otherwise with a backslash before each character that a shell
-/// may treat specially. Backslashes, unlike quotes, are safe in all places where a reader may paste
-/// the word: by itself, inside quotes of either kind, or with the surrounding sentence, whose
-/// apostrophes a shell takes for quotes.
+/// may treat specially. A reader may paste the word alone, inside quotes, or with the surrounding
+/// sentence, whose apostrophes a shell interprets as quotes. Backslashes are safe in all these
+/// cases, but quotes are not.
 ///
 /// nullopt for a text that cannot be such a word: an empty text; a text that begins with "-", which
 /// a program would interpret as an option; and a text that cannot be shown unchanged on one line,

@@ -26,13 +26,13 @@ public:
     /// engine.
     [[nodiscard]] Value facts() const;
 
-    /// True if a fix is possible here. A driver that the fix installs or updates must support the
-    /// GPU, and every other GPU that the current driver serves. A module that the fix loads must
-    /// not be loaded already.
+    /// True if a fix is possible in this environment. A driver that the fix installs or updates
+    /// must support the GPU, and every other GPU that the current driver serves. A module that the
+    /// fix loads must not be loaded already.
     [[nodiscard]] bool is_possible(const Remedy& remedy,
                                    const Value& evidence,
                                    std::string_view gpu = {}) const;
-    /// The advice that replaces an impossible fix; nullopt if nothing helps.
+    /// The advice that replaces an impossible fix; nullopt if there is no advice.
     [[nodiscard]] std::optional<std::string> instead_of(const Remedy& remedy,
                                                         std::string_view gpu) const;
 
@@ -52,7 +52,7 @@ public:
     [[nodiscard]] std::string as_caller(std::string command) const;
 
 private:
-    /// True in a container or sandbox.
+    /// True if this process runs in a container or sandbox.
     [[nodiscard]] bool is_inside() const { return host_.container || host_.sandbox; }
     /// True if the package can be installed only on the host, or only in Windows.
     [[nodiscard]] bool is_elsewhere(const knowledge::PackageRole& role) const;
@@ -62,24 +62,26 @@ private:
     /// GPU; nullopt if no role suits the GPU.
     [[nodiscard]] std::optional<std::string> suitable_role(const std::string& role,
                                                            std::string_view gpu) const;
-    /// The names of the packages with that role for this machine's processor. Empty if the
-    /// distribution has no such package; nullopt if it is unknown whether the distribution has one.
+    /// The names of the packages that have the role `role` on this machine's processor. Empty if
+    /// the distribution has no such package; nullopt if it is unknown whether the distribution has
+    /// one.
     [[nodiscard]] std::optional<std::string> package(const std::string& role) const;
-    /// True if packages of that role have other names in other releases of the distribution, and
+    /// True if the packages for `role` have other names in other releases of the distribution, and
     /// this machine's release is not known.
     [[nodiscard]] bool may_have_other_names(const std::string& role) const;
-    /// Example names of such packages, from the nearest release that has such packages; "" if no
-    /// release has them.
+    /// Example names of the packages for `role`, from the nearest release that has such packages;
+    /// "" if no release has such packages.
     [[nodiscard]] std::string example_names(const std::string& role) const;
-    /// The command that installs a role's packages here; nullopt if no command does.
+    /// The command that installs a role's packages on this machine; nullopt if there is no such
+    /// command.
     [[nodiscard]] std::optional<std::string> install_command(const std::string& role) const;
-    /// The instruction to install a role's packages in words, also for places where no command
-    /// installs them.
+    /// The instruction to install a role's packages, in words. The instruction also exists if no
+    /// command installs the packages.
     [[nodiscard]] std::string install_words(const std::string& role) const;
-    /// The distribution's command with that name, with `object` filled in.
+    /// The distribution's command `name`, with `object` filled in.
     [[nodiscard]] std::optional<std::string> own_command(const std::string& name,
                                                          std::string_view object) const;
-    /// How to pass a device into this kind of container or sandbox.
+    /// The instruction for passing a device into this kind of container or sandbox.
     [[nodiscard]] std::optional<std::string> engine(const std::string& name,
                                                     std::string_view object) const;
     /// The text in the distribution's row, or in the row of a distribution that this distribution
@@ -108,7 +110,7 @@ private:
     const Surroundings& surroundings_;
     DriverChoice drivers_;
     const knowledge::Distribution* row_ = nullptr;  // borrowed from Places::current()
-    bool is_other_release_ = false;                 // whether row_ is for another release
+    bool is_other_release_ = false;                 // whether row_ describes another release
     const knowledge::Engine* engine_ = nullptr;     // borrowed from Places::current()
 };
 
