@@ -18,8 +18,8 @@
 
 namespace gpuprobe::inline explain {
 
-/// Adds texts to every reason in an answer that does not have them, so that clients do not have to
-/// know the codes. Equal reasons share their texts.
+/// Adds texts to all reasons in an answer that have no texts, so that clients do not have to know
+/// the codes. Equal reasons share their texts.
 ///
 /// A fix depends on the GPU and the backend of the candidate that has the reason. The GPU and the
 /// backend are the members `gpu` and `backend` of the record that contains the reason.
@@ -32,8 +32,8 @@ public:
 
     explicit ReasonWriter(PlaceOf place) : place_of_{std::move(place)} {}
 
-    /// Adds texts to the reasons in `record`, and to each candidate the text that explains its
-    /// verdict.
+    /// Adds texts to the reasons in `record`, and adds to each candidate the text that explains the
+    /// candidate's verdict.
     template <Described T>
     void add_to(T& record) {
         Visitor visitor{*this};

@@ -15,8 +15,8 @@ namespace gpuprobe::inline explain {
 
 /// The GPU's name; if the name is unknown, its vendor and PCI ids; if these are unknown, its id.
 std::string gpu_title(const Gpu& gpu);
-/// Name and id as "NVIDIA H200 (pci:0000:00:06.0)"; only the id if `report` is null or lacks the
-/// GPU. The text is scrubbed.
+/// The name and id of a GPU: "NVIDIA H200 (pci:0000:00:06.0)"; only the id if `report` is null or
+/// does not contain the GPU. The text is scrubbed.
 std::string named_gpu_title(const std::string& id, const Report* report);
 /// The titles of several GPUs, separated by commas; nullopt for an empty list.
 std::optional<std::string> named_gpu_titles(const std::vector<std::string>& ids,
@@ -34,16 +34,16 @@ std::string backend_title(std::string_view backend);
 /// The kind of a GPU, followed by "!" unless the GPU's health is "ok".
 std::string kind_title(const Gpu& gpu);
 
-/// The backends that work, then the backends that have not been probed, each with "?". Each group
-/// is in the order of backend_names().
+/// The backends that work, followed by the backends that have not been probed, which are marked
+/// with "?". Each group is in the order of backend_names().
 Cell backends_cell(const Gpu& gpu, const Screen& screen);
 /// GPUs that a screen shows in one row, because they differ only in their identity and free memory.
 struct LikeGpus {
     std::vector<std::size_t> indices = {};  ///< indices of the GPUs in the report
-    const Gpu* gpu = nullptr;               ///< the first of them, borrowed from the report
+    const Gpu* gpu = nullptr;  ///< the first GPU in the group, borrowed from the report
 };
-/// The GPUs of a report in groups, ordered by the first GPU of each group. A GPU with partitions
-/// always has its own group. If `separately` is true, every GPU has its own group.
+/// The groups of a report's GPUs, in the order of their first GPUs. A GPU with partitions is always
+/// the only GPU in its group. If `separately` is true, each group contains one GPU.
 std::vector<LikeGpus> like_gpus(const Report& report, const Screen& screen, bool separately);
 /// The group's title, such as "8 x NVIDIA H200", or the title of a single GPU.
 std::string title_of(const LikeGpus& group);
@@ -67,16 +67,16 @@ std::string quarantine_sentence(const QuarantinedProbe& held);
 /// A clause about how a driver failed: "it crashed 2 times", "the machine went down while the
 /// driver was probed".
 std::string harm_words(Harm harm, std::uint32_t times);
-/// The file name in the path of a driver; a dash without a driver.
+/// The file name in the path of a driver; a dash if there is no driver.
 std::string driver_file(const ProbeEntry& probe, const Screen& screen);
 /// The exit code or signal, and the note of the probe.
 std::string ending(const ProbeEntry& probe);
 /// The tone that tables use for an outcome.
 Tone tone_of(Outcome outcome);
 
-/// The table that the command `probe` prints; "" without any probe.
+/// The table that the command `probe` prints; "" if there was no probe.
 std::string probe_table(const std::vector<ProbeEntry>& probes, const Screen& screen);
-/// The numbers of probes by outcome: "7 probes: 5 answered, 2 absent".
+/// The number of probes with each outcome: "7 probes: 5 answered, 2 absent".
 std::string probe_summary(const std::vector<ProbeEntry>& probes);
 
 }  // namespace gpuprobe::inline explain

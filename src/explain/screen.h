@@ -27,12 +27,13 @@ struct Screen {
     [[nodiscard]] std::string_view micro() const { return is_unicode ? "µ" : "u"; }
 };
 
-/// The text with a tone, if the screen has color.
+/// The text with a tone if the screen has colors, otherwise the unchanged text.
 std::string toned(const Screen& screen, Tone tone, std::string_view text);
 
 /// A paragraph with a hanging indent: `lead` is on the first line, and further lines are indented
-/// to its width. Each line ends with a newline. `lead` may contain color; `lead_width` is its
-/// visible width. If there is little space next to `lead`, the text starts on the next line.
+/// by the width of `lead`. Each line ends with a newline. `lead` may contain color; `lead_width` is
+/// the visible width of `lead`. If there is little space next to `lead`, the text starts on the
+/// next line.
 std::string hanging(const Screen& screen,
                     std::string_view lead,
                     std::size_t lead_width,
@@ -40,16 +41,16 @@ std::string hanging(const Screen& screen,
                     Tone tone = Tone::Plain);
 
 /// The paragraph for a fix, with a hanging indent. If the command in the fix does not fit after the
-/// words, the command is put on a separate line and not broken, so that users can copy it.
-/// `command` is the position of the command in `fix`, or npos.
+/// words, the command is put on a separate line without line breaks, so that users can copy the
+/// command. `command` is the position of the command in `fix`, or npos.
 std::string hanging_fix(const Screen& screen,
                         std::string_view lead,
                         std::size_t lead_width,
                         std::string_view fix,
                         std::size_t command);
 
-/// Parts separated by dots, on as many lines as needed. Each line begins with a part. A part that
-/// is wider than a line is wrapped. `lead` has the same meaning as in hanging().
+/// The parts, separated by dots, on as many lines as needed. Each line begins with a part. A part
+/// that is wider than a line is wrapped. `lead` has the same meaning as in hanging().
 std::string hanging_parts(const Screen& screen,
                           std::string_view lead,
                           const std::vector<std::string>& parts);
@@ -59,8 +60,8 @@ std::string hanging_parts(const Screen& screen,
 /// or an assignment.
 std::size_t command_in(std::string_view fix);
 
-// UTF-8 text as a terminal lays it out. The input is valid UTF-8 without control characters; an
-// invalid byte counts as one column.
+// The following functions compute how a terminal lays out UTF-8 text. The text must be valid UTF-8
+// without control characters; an invalid byte counts as one column.
 
 /// The display width of the text in columns: 0 for combining marks and for the color of toned(), 2
 /// for East Asian wide characters and emoji, 1 for other characters. Source: Unicode 15,
@@ -88,7 +89,7 @@ struct Cell {
 struct Column {
     std::string title = {};
     bool is_right_aligned = false;
-    /// Whether cells may be cut, as long as different cells stay different.
+    /// Whether cells may be cut, provided that different cells stay different.
     bool may_shrink = false;
     bool may_go = false;  ///< whether the column may be left out if all its cells are equal
 };
@@ -103,9 +104,9 @@ public:
     void add(std::vector<Cell> row);
     [[nodiscard]] bool empty() const { return rows_.empty(); }
     /// The table as text. Each line ends with a newline and has no trailing spaces. If the screen
-    /// is too narrow: first, columns with `may_go` are left out, from the right; then the widest
-    /// columns with `may_shrink` are cut; last, each row takes several lines. A column whose cells
-    /// differ is never left out.
+    /// is too narrow, three steps are tried: leave out columns with `may_go`, beginning at the
+    /// right; cut the widest columns with `may_shrink`; use several lines for each row. A column
+    /// whose cells differ is never left out.
     [[nodiscard]] std::string text(const Screen& screen, std::size_t indent = 0) const;
 
 private:

@@ -6,16 +6,15 @@
 namespace gpuprobe::inline explain {
 
 /// The English text for a reason's code. `sentence` and `fix` are templates
-/// (policy/text_template.h), in which "{key}" is replaced by that member of the reason's detail.
-/// "{key:size}" formats bytes, "{key:rate}" a score, "{key:time}" microseconds since the epoch,
-/// "{key:vendor}" a vendor's id, "{key:harm}" how a driver failed, "{key:number}" the number at the
-/// end of a text, "{key:why}" and "{key:fix}" the reasons inside the reason.
+/// (policy/text_template.h), in which "{key}" is replaced by the member `key` of the reason's
+/// detail. "{key:size}" formats bytes, "{key:rate}" a score, "{key:time}" microseconds since the
+/// epoch, "{key:vendor}" a vendor's id, "{key:harm}" how a driver failed, "{key:number}" the number
+/// at the end of a text, "{key:why}" and "{key:fix}" the reasons inside the reason.
 struct Wording {
     std::string_view code;
     std::string_view sentence;
-    /// The fix, if the fix is the same on all machines. Empty if nothing helps, and for codes that
-    /// are covered by a cause in data/knowledge/causes: such a cause contains a fix for each kind
-    /// of machine.
+    /// The fix, if the fix is the same on all machines. Empty if there is no fix, or if a cause in
+    /// data/knowledge/causes covers the code; such a cause contains a fix for each kind of machine.
     std::string_view fix = {};
     /// The command that carries out `fix`; shown after the text of `fix`.
     std::string_view command = {};
@@ -24,7 +23,7 @@ struct Wording {
 /// The wordings of all reasons, grouped by subject. A sentence begins with a lower-case letter and
 /// has no full stop, because screens show it after "vulkan: " or after a GPU's id.
 inline constexpr Wording kWordings[] = {
-    // How a probe ended.
+    // Reasons about how a probe ended.
     {"driver-crashed", "the driver crashed during the probe[ ({note})]"},
     {"driver-timed-out", "the driver did not answer in time[ ({note})]"},
     {"driver-failed", "the driver failed during the probe[ ({note})]"},
@@ -59,7 +58,7 @@ inline constexpr Wording kWordings[] = {
     {"nvidia-icd-needs-egl",
      "the NVIDIA driver works only through {library}, but its manifest names the GLX library"},
 
-    // How computing ended.
+    // Reasons about how a test computation or an application ended.
     {"miscomputed",
      "the device computes wrong results[: {wrong_words} of {words} values are wrong]"},
     {"not-computing", "the test computation did not succeed: {result}[ ({note})]"},
@@ -80,7 +79,7 @@ inline constexpr Wording kWordings[] = {
      "gpuprobectl bench --force"},
     {"not-enough-memory", "too little memory is free[ (have {free:size}, need {need:size})]"},
 
-    // Hardware and kernel drivers.
+    // Reasons about hardware and kernel drivers.
     {"vendor-mismatch",
      "[works only on {needs:vendor} GPUs, not on {have:vendor} GPUs|works only on {needs:vendor} "
      "GPUs|does not work on {have:vendor} GPUs|not for GPUs from this vendor]"},
@@ -108,7 +107,7 @@ inline constexpr Wording kWordings[] = {
     {"memory-mismatch", "two sources report different memory sizes for this GPU"},
     {"implausible", "{source} reports an impossible memory size[: {bytes:size}]"},
 
-    // Nodes and permissions.
+    // Reasons about nodes and permissions.
     {"no-permission", "no permission to open {node}[ (group {group})]"},
     {"prober-no-permission", "the daemon has no permission to open {node}[ (group {group})]"},
     {"missing", "does not exist"},
@@ -116,7 +115,7 @@ inline constexpr Wording kWordings[] = {
      "{node} does not exist[ in this {container} container, although the kernel lists the device]"},
     {"device-denied", "a device control group denies access to {node}"},
 
-    // An API's abilities on a device.
+    // Reasons about what an API supports on a device.
     {"compute-prohibited", "the GPU's compute mode prohibits compute programs"},
     {"no-compute-device", "the device cannot compute"},
     {"not-usable", "the backend does not work on this GPU"},
@@ -124,7 +123,7 @@ inline constexpr Wording kWordings[] = {
     {"webgpu-features", "Vulkan lacks features that WebGPU needs[: {missing}]"},
     {"software-rasterizer", "[{name}|the device] is a software rasterizer, not a GPU"},
 
-    // Ruled out by the application or a request.
+    // Reasons why an application or a request excludes a candidate.
     {"not-built", "the application was built without this backend"},
     {"not-in-profile-for-vendor",
      "the application does not use this backend on[ {vendor:vendor}] GPUs"},
@@ -185,7 +184,7 @@ inline constexpr Wording kWordings[] = {
      "{want})]"},
     {"reported-failed", "the application reported a failure[: {detail}]"},
 
-    // Requirements of a variant.
+    // Reasons about the requirements of a variant.
     {"fact-unknown", "a required fact is unknown[: {predicate}][ (need {want})]"},
     {"unsupported-predicate",
      "this version of gpuprobe does not support a requirement of the variant[: {predicate}]",
@@ -244,7 +243,7 @@ inline constexpr Wording kWordings[] = {
      "the platform of this machine is unknown ({unknown}), and builds exist only for {want}"},
     {"gpus-left-out", "some GPUs were not considered[ ({count})]"},
 
-    // About the report itself.
+    // Reasons about the report itself.
     {"application-ignored", "the application data file {file} is ignored[: {problem}]"},
     {"knowledge-ignored", "the data in {file} is ignored[: {problem}]"},
     {"no-hotplug", "hardware changes are not detected[: {problem}]"},
