@@ -10,8 +10,8 @@
 namespace gpuprobe::inline exports {
 
 /// A label of a machine. A machine has few labels, labels rarely change, and the words in names and
-/// values are limited to fixed sets. If a machine may have several things of one kind, the label's
-/// name contains the kind and the value is their number.
+/// values are limited to fixed sets. If a machine may have several devices of the same kind, the
+/// label's name contains the kind, and the label's value is the number of devices.
 struct FleetLabel {
     std::string name = {};  ///< "gpu.arch.sm_90"
     std::string value = {};
@@ -34,7 +34,7 @@ struct FleetLabel {
 ///     host.libc, host.glibc.minor, host.cpu.level
 ///                                       the C library and the CPU of the host
 ///
-/// Numbers have their own labels, because orchestrators can only compare integers. The Vulkan
+/// Numbers have separate labels, because orchestrators can compare only integers. The Vulkan
 /// version is the version that programs can use: at most the loader's version.
 std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
                                     const std::vector<ExportedGpu>& gpus);
@@ -47,9 +47,9 @@ std::vector<FleetLabel> verdict_labels(const std::vector<Verdicts>& verdicts);
 /// Source: Kubernetes, "Labels and Selectors", Syntax and character set.
 bool is_label_value(std::string_view text);
 
-/// At most `limit` labels: all labels about facts, then as many labels about verdicts as possible.
-/// The number of omitted verdicts is reported in `left_out`. Empty if there are more than `limit`
-/// labels about facts.
+/// At most `limit` labels: all labels about facts, followed by as many labels about verdicts as
+/// possible. The number of omitted verdicts is reported in `left_out`. The result is empty if there
+/// are more than `limit` labels about facts.
 std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
                                       const std::vector<FleetLabel>& verdicts,
                                       std::size_t limit,

@@ -13,27 +13,28 @@
 #include "policy/rules.h"
 #include "report/report.h"
 
-/// Describes a machine in the formats of orchestrators and monitoring systems.
+/// Functions that describe a machine in the formats of orchestrators and monitoring systems.
 
 namespace gpuprobe::inline exports {
 
-/// The input of an export. The component reads nothing else: no files, clock or environment.
+/// The input of an export. This component reads no other input: no files, no clock and no
+/// environment variables.
 struct ExportSubject {
     const Report& report;
     const Rules& rules;
-    std::vector<Recommendation> answers = {};  ///< one per application, with all candidates
+    std::vector<Recommendation> answers = {};  ///< one for each application, with all candidates
     std::string version = {};                  ///< version of the exporting program
     std::string node = {};                     ///< the machine's name in its cluster
-    std::optional<WallTime> observed = {};     ///< when this state was observed
+    std::optional<WallTime> observed = {};     ///< when the machine had this state
     std::optional<WallTime> expires = {};      ///< when readers should discard the export
-    /// Problems with GPUs: `[{"id", "severity", "gpus"}]`, found from the report only.
+    /// Problems with GPUs that were found in the report, as a list of {"id", "severity", "gpus"}.
     Value findings = Value{Value::Array{}};
 };
 
 /// A reason why something is missing in an export, or why the export was refused.
 struct ExportRemark {
-    std::string code = {};  ///< listed in docs/fleet.md
-    std::string text = {};  ///< for people; without a full stop
+    std::string code = {};  ///< one of the codes in docs/fleet.md
+    std::string text = {};  ///< a text for people, without a full stop
     bool operator==(const ExportRemark&) const = default;
 };
 
@@ -55,7 +56,7 @@ enum class WrittenFirst {
     /// In the parent folder, so that the reader gets only one event: the reader reacts to each new
     /// name in the folder.
     FolderAbove,
-    NoFile,  ///< no file: an administrator installs it, because a change may disrupt the machine
+    NoFile,  ///< an administrator installs the text, because a change may disrupt the machine
 };
 
 /// True for a name of lower-case letters, digits, '.', '_' and '-' that begins and ends with a
@@ -70,16 +71,16 @@ struct ExportFormat {
     std::string_view summary = {};
     Exported (*write)(const ExportSubject& subject) = nullptr;
     WrittenFirst written_first = WrittenFirst::Beside;
-    std::string_view suffix = {};  ///< the suffix that readers require; empty: any suffix
+    std::string_view suffix = {};  ///< the suffix that readers require; any suffix if empty
     std::string_view usual = {};   ///< the usual path
-    /// A text that each file of this format contains, if two such files with the same suffix in one
-    /// folder would make both files useless. Otherwise empty.
+    /// A text that each file of this format contains. It is empty unless two files of this format
+    /// with the same suffix in one folder would make both useless.
     std::string_view marker = {};
 };
 
 /// All formats, in the order of the help.
 std::span<const ExportFormat> export_formats();
-/// The format with that name; null if it is unknown.
+/// The format `name`; null if it is unknown.
 const ExportFormat* export_format(std::string_view name);
 
 Exported write_json(const ExportSubject& subject);
@@ -98,7 +99,7 @@ Exported write_ray_labels(const ExportSubject& subject);
 std::string slurm_verdict_word(std::string_view application, std::string_view variant);
 
 /// True if two exports differ only in the times at which they were made and expire, and in values
-/// that were measured at the time of the export.
+/// that were measured when the export was made.
 bool is_same_export(std::string_view left, std::string_view right);
 
 /// The lines of `before` that are missing in `after`, ignoring dates.

@@ -16,7 +16,7 @@
 
 namespace gpuprobe::inline exports {
 
-/// A time as "2026-11-20T23:06:40Z": RFC 3339 in UTC, whole seconds.
+/// A time in the format of RFC 3339, in UTC and whole seconds: "2026-11-20T23:06:40Z".
 std::string instant_text(WallTime instant);
 
 /// A GPU, described with words from fixed sets, so that a fleet has few labels and each label has
@@ -24,30 +24,29 @@ std::string instant_text(WallTime instant);
 struct ExportedGpu {
     const Gpu* gpu = nullptr;  // borrowed from the report
     Facts facts;
-    std::string place = {};                 ///< "0000:18:00.0"; the id if the GPU is not on PCI
+    std::string place = {};  ///< PCI address "0000:18:00.0"; the id if the GPU is not on PCI
     std::optional<std::string> model = {};  ///< the GPU's title or, if there is none, its name
     std::string vendor = {};                ///< a vendor with its own API, or "other"
-    std::optional<std::string> arch = {};   ///< see arch_word()
-    std::optional<std::string> card = {};   ///< "card1"
-    std::map<std::string, bool> apis =
-        {};  ///< whether each API works; APIs about which this is unknown are missing
+    std::optional<std::string> arch = {};   ///< the result of arch_word()
+    std::optional<std::string> card = {};   ///< name of the card node, such as "card1"
+    std::map<std::string, bool> apis = {};  ///< whether each API works; unknown APIs are missing
     /// The target of kernels for the vendor's API: "sm_90", "gfx942", "20.4.4".
     std::optional<std::string> target = {};
 };
 
 /// The facts about a host that exports and selectors use.
 struct ExportedHost {
-    std::string arch = {};  ///< as in uname -m; empty if unknown
+    std::string arch = {};  ///< the architecture that `uname -m` prints; empty if unknown
     std::optional<std::string> libc = {};
     std::optional<Version> glibc = {};
-    std::optional<std::uint32_t> cpu_level = {};  ///< 3 for x86-64-v3
+    std::optional<std::uint32_t> cpu_level = {};  ///< level of x86-64: 3 for x86-64-v3
 };
 /// The host of a report.
 ExportedHost exported_host(const Report& report);
 
-/// The kind of partition, as Kubernetes' device plugins name the resource: "mig-3g.40gb",
-/// "mig-1g.10gb.me", "cpx_nps1"; nullopt for a whole GPU. Sources: NVIDIA/k8s-device-plugin,
-/// README, "MIG"; ROCm/k8s-device-plugin, README.
+/// The kind of partition, in the words that Kubernetes' device plugins use as resource names:
+/// "mig-3g.40gb", "mig-1g.10gb.me", "cpx_nps1"; nullopt for a whole GPU. Sources:
+/// NVIDIA/k8s-device-plugin, README, "MIG"; ROCm/k8s-device-plugin, README.
 std::optional<std::string> partition_word(const ExportedGpu& gpu);
 
 /// The memory that a variant can rely on; nullopt if it is unknown.
@@ -59,7 +58,7 @@ std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
                                        std::vector<ExportRemark>& left_out);
 
 /// The fleet word of the vendor's own API, such as "cuda" for NVIDIA; empty if the vendor has no
-/// own API.
+/// API of this kind.
 std::string_view own_api(std::string_view vendor);
 
 /// The name that compilers use for a GPU, such as "sm_90" or "gfx942". For Intel, the family of the
@@ -67,7 +66,7 @@ std::string_view own_api(std::string_view vendor);
 /// processors; drivers/gpu/drm/xe/xe_pci.c.
 std::optional<std::string> arch_word(const Architecture& architecture);
 
-/// The number of GPUs for each word. Skips GPUs without a word.
+/// The number of GPUs that have each word. GPUs without a word are skipped.
 template <class WordOf>
 std::map<std::string, int> counted(const std::vector<ExportedGpu>& gpus, WordOf word_of) {
     std::map<std::string, int> counts;
@@ -77,10 +76,10 @@ std::map<std::string, int> counted(const std::vector<ExportedGpu>& gpus, WordOf 
     return counts;
 }
 
-/// The lowest version of an API among the GPUs on which it works; nullopt if none is known.
+/// The lowest version of an API among the GPUs on which it works; nullopt if no version is known.
 std::optional<Version> least_version(const std::vector<ExportedGpu>& gpus, Api api);
 
-/// True if the API is known to work on the GPU. `api` is a fleet word.
+/// True if `api` (a fleet word) is known to work on the GPU.
 bool works_with(const ExportedGpu& gpu, std::string_view api);
 
 /// The Vulkan version that programs can use on the GPU: at most the loader's version.
@@ -92,7 +91,7 @@ std::vector<std::string> nodes_of(const Gpu& gpu, std::string_view start);
 /// The verdicts about the variants of an application.
 struct Verdicts {
     std::string application = {};
-    std::vector<std::string> supported = {};    ///< in the order in which to try them
+    std::vector<std::string> supported = {};    ///< in the order in which they should be tried
     std::vector<std::string> unsupported = {};  ///< sorted by name
     std::optional<std::string> best = {};       ///< the variant to install, if its name is valid
 };
