@@ -11,22 +11,24 @@
 namespace gpuprobe::inline inventory {
 
 /// True for classes whose functions may be a GPU, a display or an accelerator: 03xx, 0001 (displays
-/// that predate the class code), 0b40, and 12xx except 1201 (SDXI, a data mover). `pci_class` is at
-/// least class and subclass in hexadecimal digits. Source: include/linux/pci_ids.h.
+/// that predate the class code), 0b40, and 12xx except 1201 (SDXI, a data mover). `pci_class`
+/// contains at least the class and the subclass in hexadecimal digits. Source:
+/// include/linux/pci_ids.h.
 bool is_candidate_class(std::string_view pci_class);
 
 /// True if the table of chips lists the device as a GPU or an accelerator. This check is needed for
 /// accelerators that have the class of a system peripheral, a signal processor or a communication
-/// controller. Ids are hexadecimal digits.
+/// controller. `vendor` and `device` consist of hexadecimal digits.
 bool is_known_device(std::string_view vendor, std::string_view device);
 
 /// The functions below /sys/bus/pci/devices that have a candidate class, that the table of chips
-/// lists, or that are in `claimed`. `claimed` holds the resolved folders of the devices with a DRM
-/// or accel node, which are returned for any class.
+/// lists, or that are in `claimed`. `claimed` contains the resolved folders of the devices that
+/// have a DRM or accel node; these devices are returned whatever their class is.
 ///
-/// Leaves out the second function that old integrated graphics have in addition to the display:
-/// "other display" (0380) on a function above 0 of a slot whose function 0 is a display. Virtual
-/// functions (physfn) and functions with DRM nodes are never left out for this reason.
+/// Old integrated graphics have a second function in addition to the display. Such a function is
+/// left out: a function above 0 with the class "other display" (0380), in a slot whose function 0
+/// is a display. Virtual functions (physfn) and functions with DRM nodes are never left out for
+/// this reason.
 std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs, const std::set<std::string>& claimed);
 
 /// Adds the platform GPUs and accelerators that have no DRM node and whose driver is in the table
@@ -35,8 +37,8 @@ std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs, const std::set<std
 /// linux-nvgpu, os/linux/module.c).
 ///
 /// On some SoCs the DRM device is only the display controller, and the GPU is a component of this
-/// device. The compatible strings of the component are then appended to the DRM device's:
-/// Qualcomm's display controller owns the render node of its Adreno
+/// device. In this case, the component's compatible strings are appended to the compatible strings
+/// of the DRM device: for example, Qualcomm's display controller owns the render node of its Adreno
 /// (drivers/gpu/drm/msm/msm_drv.c).
 void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devices);
 

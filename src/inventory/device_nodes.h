@@ -20,11 +20,12 @@ struct ClassNode {
     ClassNodeKind kind = ClassNodeKind::Card;
     std::string name = {};    ///< "card0", "renderD128", "accel0"
     std::string device = {};  ///< "226:128"
-    /// The resolved folder of the device. For a child of a virtio or host1x device, it is the
-    /// folder of the device above the child.
+    /// The resolved folder of the device. If the device is a child of a virtio or host1x device,
+    /// the folder of the parent device.
     std::string parent = {};
-    std::optional<bool> connected = {};     ///< cards only: a display is connected
-    std::optional<bool> boot_display = {};  ///< cards only: the display at boot; since Linux 6.18
+    std::optional<bool> connected = {};  ///< for cards, whether a display is connected
+    /// For cards, whether the device is the boot display. The kernel reports this since Linux 6.18.
+    std::optional<bool> boot_display = {};
 
     [[nodiscard]] std::string path() const;  ///< the node's path below /dev
 };
@@ -42,13 +43,13 @@ public:
     /// `source` is borrowed and must outlive this object.
     explicit DeviceNodes(const NodeSource& source);
 
-    /// False if the source lists no nodes at all, as in a capture that did not record them: a
-    /// missing node then proves nothing.
+    /// False if the source lists no nodes at all, for example because a capture contains no nodes.
+    /// In this case, a missing node proves nothing.
     [[nodiscard]] bool known() const { return known_; }
     /// The node at `path`; nullopt if it does not exist.
     [[nodiscard]] std::optional<DeviceNode> find(std::string_view path) const;
-    /// The node at `path`. If it does not exist: a node with only its path, which is marked as
-    /// "missing" if known().
+    /// The node at `path`. If the node does not exist, the result contains only the path, and is
+    /// marked as "missing" if known() is true.
     [[nodiscard]] DeviceNode at(const std::string& path) const;
     /// The existing nodes that belong to a driver and not to one device: /dev/kfd, /dev/nvidiactl,
     /// /dev/dxg …
@@ -59,11 +60,12 @@ private:
     bool known_ = false;
 };
 
-constexpr std::size_t kMaxAccessList = 4096;  ///< bytes: 511 entries
+constexpr std::size_t kMaxAccessList = 4096;  ///< in bytes; enough for 511 entries
 
-/// The entries of an access control list, except owner and others, which are in the mode. `bytes`
-/// is the value of the attribute system.posix_acl_access; the result is empty if it is malformed.
-/// Source: Linux, include/uapi/linux/posix_acl_xattr.h and posix_acl.h, little-endian.
+/// The entries of an access control list, except the entries for the owner and for others, which
+/// the mode also contains. `bytes` is the value of the attribute system.posix_acl_access. If
+/// `bytes` is malformed, the result is empty. Source: Linux, include/uapi/linux/posix_acl_xattr.h
+/// and posix_acl.h, little-endian.
 std::vector<AclEntry> access_list(std::string_view bytes);
 
 }  // namespace gpuprobe::inline inventory
