@@ -9,12 +9,16 @@
 
 namespace gpuprobe::inline inventory {
 
-/// A program or library of an installed build, with the libraries of the build that it loads.
+/// A program or library of an installed build, together with the libraries of the build that it
+/// loads.
 struct InstalledPart {
-    std::string name = {};                  ///< file name, relative to the build's folder
-    std::vector<std::string> needs = {};    ///< sonames that the build lacks, and "glibc>=2.34"
+    std::string name = {};  ///< file name, relative to the build's folder
+    /// The sonames of the libraries that the part needs and the build does not contain, and
+    /// "glibc>=2.34".
+    std::vector<std::string> needs = {};
     std::vector<std::string> bundles = {};  ///< sonames of GPU libraries that the build bundles
-    /// GPU targets as in ObjectFile::code, and the word of each API that the part uses.
+    /// The GPU targets, in the form of ObjectFile::code, and the word of each API that the part
+    /// uses.
     std::vector<std::string> kernels = {};
     bool operator==(const InstalledPart&) const = default;
 };
@@ -28,16 +32,17 @@ struct InstalledBuild {
 
 /// The libraries of the machine on which the build would run, as far as they are known.
 struct LinkerPlaces {
-    /// Sorted sonames that the dynamic linker finds. This list is used for libraries that reports
-    /// don't list.
+    /// The sonames that the dynamic linker finds, sorted. This list is used for libraries that
+    /// reports do not contain.
     std::vector<std::string> sonames = {};
-    /// True if absolute paths in the files refer to this machine, on which they can be checked.
+    /// True if absolute paths in the build's files refer to this machine, so that the paths can be
+    /// checked.
     bool is_here = true;
 };
 
 constexpr std::size_t kMaxBuildFiles = 20000;
 constexpr std::size_t kMaxBuildObjects = 4096;
-constexpr std::size_t kMaxBuildDepth = 16;  ///< levels of folders
+constexpr std::size_t kMaxBuildDepth = 16;  ///< the maximum depth of nested folders
 constexpr std::size_t kMaxBuildParts = 16;
 
 /// Reads a program, a shared library, or a folder of them. A library in the folder, or in a folder
@@ -46,7 +51,7 @@ constexpr std::size_t kMaxBuildParts = 16;
 ///
 /// Errors, each with the path: NotFound, PermissionDenied, Io; Malformed for a file that is neither
 /// a program nor a library, for a file that contradicts itself, and for a folder without programs
-/// and libraries; TooLarge above a limit.
+/// and libraries; TooLarge if a limit is exceeded.
 Result<InstalledBuild> read_installed_build(const std::string& path, const LinkerPlaces& places);
 
 }  // namespace gpuprobe::inline inventory

@@ -46,7 +46,7 @@ private:
     UniqueFd fd_ = {};
     std::string folder_ = {};
     HardwareMonitor::Callback changed_ = {};
-    std::map<int, std::string> folders_ = {};  ///< by inotify's watch descriptor
+    std::map<int, std::string> folders_ = {};  ///< watched folders, by inotify's watch descriptor
     EventHandle ready_ = {};
 };
 

@@ -12,20 +12,20 @@
 
 namespace gpuprobe::inline inventory {
 
-/// "R36" on a Jetson with Linux for Tegra 36; nullopt on other machines. Source:
-/// /etc/nv_tegra_release ("# R36 (release), REVISION: 3.0, …"), which NVIDIA's package
-/// nvidia-l4t-core installs.
+/// The release of Jetson Linux: "R36" on a Jetson with Linux for Tegra 36; nullopt on other
+/// machines. Source: /etc/nv_tegra_release ("# R36 (release), REVISION: 3.0, …"), which NVIDIA's
+/// package nvidia-l4t-core installs.
 std::optional<std::string> jetson_release(const FileSystem& files);
 
-/// The version of NVIDIA's driver in a release, for modules that don't carry a version: up to R35
-/// the drivers had the release's number ("35"), R36 has branch 540. nullopt for later releases,
-/// whose modules carry a version. Source: nvidia-smi on an Orin with R36,
+/// The version of NVIDIA's driver in a release whose modules contain no version. Up to R35, the
+/// version is the release's number ("35"); R36 contains branch 540. nullopt for later releases,
+/// whose modules contain a version. Source: nvidia-smi on an Orin with R36,
 /// anduril/jetpack-nixos#371.
 std::optional<std::string> driver_of_jetson(std::string_view release);
 
 /// The loaded NVIDIA kernel module.
 struct NvidiaModule {
-    std::optional<std::string> version = {};  ///< "580.159.04"
+    std::optional<std::string> version = {};  ///< such as "580.159.04"
     std::optional<std::string> flavour = {};  ///< "open" or "proprietary"
     bool operator==(const NvidiaModule&) const = default;
 };
@@ -33,20 +33,21 @@ struct NvidiaModule {
 /// Parses the text of /proc/driver/nvidia/version; empty if it has another format. Source:
 /// open-gpu-kernel-modules, kernel-open/nvidia/nv-procfs.c and the NVRM version string.
 NvidiaModule parse_nvidia_version(std::string_view text);
-/// The loaded module; empty if none is loaded. The version comes from /sys/module/nvidia/version,
-/// or else from /proc/driver/nvidia/version.
+/// The loaded NVIDIA module; empty if no such module is loaded. The version is read from
+/// /sys/module/nvidia/version or, if this file is missing, from /proc/driver/nvidia/version.
 NvidiaModule nvidia_module(const Sysfs& sysfs);
 
 /// The facts of /proc/driver/nvidia/gpus/<address>/information.
 struct NvidiaInformation {
     std::optional<std::string> model = {};
-    /// Missing until the GPU has been initialized once; until then the file contains question
-    /// marks.
+    /// The UUID; missing until the GPU has been initialized once. Until then, the file contains
+    /// question marks.
     std::optional<std::string> uuid = {};
-    std::optional<std::uint32_t> minor = {};  ///< of /dev/nvidia<minor>; no API uses it as an index
+    /// The minor in /dev/nvidia<minor>. No API uses this number as an index.
+    std::optional<std::uint32_t> minor = {};
     bool operator==(const NvidiaInformation&) const = default;
 };
-/// Parses the text of the file `information`. Values that the driver does not know yet are missing.
+/// Parses the text of the file `information`. Values that the driver does not know yet are nullopt.
 NvidiaInformation parse_nvidia_information(std::string_view text);
 
 /// Adds the model, UUID, device minor and MIG instances (/proc/driver/nvidia/capabilities) of a GPU

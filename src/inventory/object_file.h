@@ -16,9 +16,9 @@
 /// Reads from an ELF file which libraries a program or shared library needs and for which GPUs it
 /// has kernels.
 ///
-/// The files may be malicious. No file is mapped into memory, so that a file that shrinks causes a
-/// short read and not a signal. Each size and offset is checked against the file, and all reads of
-/// a file use up the same allowance.
+/// The files may be malicious. No file is mapped into memory, so that if a file shrinks, the result
+/// is a short read and not a signal. Each size and offset is checked against the file, and a
+/// ReadAllowance limits how much is read in total.
 namespace gpuprobe::inline inventory {
 
 /// Random access to a file's bytes.
@@ -27,19 +27,20 @@ public:
     virtual ~Pieces() = default;
     /// The file's size in bytes.
     [[nodiscard]] virtual std::uint64_t size() const = 0;
-    /// Reads `count` bytes, or fewer at the end of the file. Errors: Io; TooLarge if the allowance
-    /// is used up.
+    /// Reads `count` bytes, or fewer at the end of the file. Errors: Io; TooLarge if the
+    /// ReadAllowance is used up.
     virtual Result<std::string> read(std::uint64_t offset, std::uint64_t count) = 0;
-    /// Reads exactly `count` bytes. Errors: as read(); Malformed if the file has fewer.
+    /// Reads exactly `count` bytes. Errors: the same as for read(); Malformed if the file has fewer
+    /// bytes.
     Result<std::string> exactly(std::uint64_t offset, std::uint64_t count);
 };
 
-/// The number of bytes that may still be read, from one file or several.
+/// The number of bytes that may still be read, from one file or from several files.
 struct ReadAllowance {
     std::uint64_t bytes = 1ULL << 30U;
 };
 
-/// Reads a file's pieces with pread(2), each up to kMaxPiece.
+/// Reads a file with pread(2), in pieces of at most kMaxPiece bytes.
 class FilePieces final : public Pieces {
 public:
     /// `fd` is a descriptor of a regular file with `size` bytes. `allowance` is borrowed and must
@@ -59,16 +60,18 @@ private:
 
 constexpr std::uint64_t kMaxPiece = 1U << 20U;
 
-/// The needs and GPU kernels of a program or shared library.
+/// The libraries that a program or shared library needs, and the GPUs for which it has kernels.
 struct ObjectFile {
-    std::string soname = {};               ///< empty if it has none
-    std::vector<std::string> needed = {};  ///< sonames
-    std::vector<std::string> search = {};  ///< DT_RUNPATH, else DT_RPATH, as written in the file
-    std::optional<Version> glibc = {};     ///< the newest symbol version that it needs
-    /// GPU targets: "sm_86", "compute_90@9.1", "gfx1100", "spirv". For Intel's native code, whose
-    /// targets are not parsed, the list contains the word of the API instead.
+    std::string soname = {};               ///< empty if the file has no soname
+    std::vector<std::string> needed = {};  ///< sonames of the needed libraries
+    /// The folders in DT_RUNPATH or, if the file has no DT_RUNPATH, in DT_RPATH, as written in the
+    /// file.
+    std::vector<std::string> search = {};
+    std::optional<Version> glibc = {};  ///< the newest symbol version of glibc that the file needs
+    /// The GPU targets: "sm_86", "compute_90@9.1", "gfx1100", "spirv". For Intel's native code,
+    /// whose targets are not parsed, the list contains the word of the API instead.
     std::set<std::string> code = {};
-    std::set<Api> loads = {};  ///< APIs whose loader library the constants name
+    std::set<Api> loads = {};  ///< APIs whose loader library is named in the file's constants
     bool operator==(const ObjectFile&) const = default;
 };
 
@@ -82,7 +85,7 @@ enum class ReadDepth { Needs, Code };
 Result<std::optional<ObjectFile>> read_object(Pieces& file, ReadDepth depth);
 
 /// The GPU targets in a section with CUDA fat binaries or HIP offload bundles. The section has
-/// `size` bytes and starts at `offset`. Errors: as read_object().
+/// `size` bytes and starts at `offset`. Errors: the same as for read_object().
 ///
 /// Sources for fat binaries: n-eiling/cuda-fatbin-decompression@9b194a9a fatbin-decompress.h and
 /// GrigoryEvko/nvopen-tools@3b50e20e fatbin/FORMAT_SPECIFICATION.md; the bits for architectures
