@@ -21,10 +21,10 @@ public:
     [[nodiscard]] virtual std::vector<std::string> list(std::string_view folder) const = 0;
 };
 
-/// The nodes of the running machine, by stat and faccessat(AT_EACCESS) only. `accessible` is
-/// whether this process may open the node. If `prober` is given, `accessible` is whether that user
-/// may open the node according to may_open(), because the workers of a daemon may run as a
-/// user with other permissions.
+/// The nodes of the running machine, found with stat and faccessat(AT_EACCESS). `accessible` is
+/// true if this process may open the node. If `prober` is given, `accessible` is true if may_open()
+/// permits that user to open the node, because a daemon's workers may run as a user with other
+/// permissions.
 class LiveNodes final : public NodeSource {
 public:
     explicit LiveNodes(std::optional<Caller> prober = {}) : prober_{std::move(prober)} {}
@@ -49,8 +49,9 @@ private:
 };
 
 /// Finds every display, 3D, co-processor and accelerator function and every DRM and accel device,
-/// from sysfs only. Opens no node, reads no PCI config space and wakes no device. A file that can't
-/// be read causes a note, never an error. `host` is copied to the result.
+/// from sysfs only. Opens no node, does not read the PCI configuration space, and wakes no device.
+/// If a file cannot be read, the result contains a note; there is no error. `host` is copied to the
+/// result.
 Machine scan_machine(const FileSystem& files, const NodeSource& nodes, Host host);
 
 /// The PCI functions from scan_machine() and the versions of their drivers. This takes a third of
@@ -58,12 +59,12 @@ Machine scan_machine(const FileSystem& files, const NodeSource& nodes, Host host
 /// copied to the result.
 Machine scan_functions(const FileSystem& files, Host host);
 
-/// The kernel and architecture of the running machine, from uname: the part of detect_host() that
-/// needs no file.
+/// The kernel and the architecture of the running machine, from uname. This is the part of
+/// detect_host() that reads no file.
 Host running_kernel();
 
-/// The host from procfs, sysfs, uname and cpuid. Only valid for the running machine, because
-/// captures contain the host that was recorded.
+/// The host from procfs, sysfs, uname and cpuid. Call this function only for the running machine,
+/// because a capture contains the recorded host.
 Host detect_host(const FileSystem& files);
 
 /// The host's memory, from /proc/meminfo.

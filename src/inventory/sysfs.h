@@ -16,26 +16,26 @@ namespace gpuprobe::inline inventory {
 
 constexpr Bytes kMaxAttribute = kib(64);
 constexpr Bytes kMaxPlausibleMemory =
-    gib(16384);  ///< larger sizes from a driver are treated as wrong
+    gib(16384);  ///< larger sizes that a driver reports are treated as wrong
 constexpr std::size_t kMaxNotes = 64;
 
 /// The KEY=value lines of a uevent file.
 using KeyValues = std::map<std::string, std::string, std::less<>>;
 
-/// Reads sysfs and procfs for a scan. For a missing file, functions return nullopt or an empty
-/// list. For a file that exists but can't be read, they also add a note. Text from drivers is
-/// limited in length and scrubbed.
+/// Reads sysfs and procfs for a scan. If a file is missing, the functions return nullopt or an
+/// empty list. If a file exists but cannot be read, the functions also add a note. Text from
+/// drivers is limited in length and scrubbed.
 class Sysfs {
 public:
     /// `files` and `notes` are borrowed and must outlive this object.
     Sysfs(const FileSystem& files, std::vector<std::string>& notes)
         : files_{files}, notes_{notes} {}
 
-    /// The first line, trimmed; nullopt if it is empty.
+    /// The first line of the file, trimmed; nullopt if the line is empty.
     [[nodiscard]] std::optional<std::string> text(const std::string& path) const;
-    /// The whole content up to kMaxAttribute, unscrubbed.
+    /// The content of the file, at most kMaxAttribute bytes, not scrubbed.
     [[nodiscard]] std::optional<std::string> content(const std::string& path) const;
-    /// The first line as a non-negative decimal number; nullopt for any other text.
+    /// The first line of the file as a non-negative decimal number; nullopt for any other text.
     [[nodiscard]] std::optional<std::uint64_t> number(const std::string& path) const;
     /// The names in a folder, sorted.
     [[nodiscard]] std::vector<std::string> names(const std::string& folder) const;
@@ -45,7 +45,7 @@ public:
     /// The path with every symbolic link resolved; nullopt if the path does not exist.
     [[nodiscard]] std::optional<std::string> resolved(const std::string& path) const;
     [[nodiscard]] bool exists(const std::string& path) const { return files_.exists(path); }
-    /// The KEY=value lines of the file; empty if the file can't be read. Other lines are skipped.
+    /// The KEY=value lines of the file; empty if the file cannot be read. Other lines are skipped.
     [[nodiscard]] KeyValues key_values(const std::string& path) const;
     /// Adds a scrubbed note; notes after the first kMaxNotes are dropped.
     void note(std::string text) const;
@@ -59,7 +59,7 @@ private:
 
 /// The part of a path after its last slash.
 std::string_view base_name(std::string_view path);
-/// The part of a path before its last slash; "/" at the top.
+/// The part of a path before its last slash; "/" if there is no folder above.
 std::string_view folder_of(std::string_view path);
 /// Up to eight bytes of a binary attribute as a little-endian number.
 std::uint64_t little_endian(std::string_view bytes);
@@ -79,19 +79,20 @@ struct PciIds {
 /// The ids in a modalias such as "pci:v00001002d000015BFsv000017AAsd000050DAbc03sc00i00". Source:
 /// drivers/pci/pci-sysfs.c, modalias_show().
 PciIds ids_from_modalias(std::string_view modalias);
-/// Class, subclass and programming interface in a modalias, as six hexadecimal digits.
+/// The class, subclass and programming interface in a modalias, as six hexadecimal digits.
 std::optional<std::string> class_from_modalias(std::string_view modalias);
 
 /// The size of the largest prefetchable 64-bit memory BAR in a `resource` file: the window through
-/// which the CPU accesses VRAM. The BAR's index differs between boards, so the BAR can't be found
-/// by its index.
+/// which the CPU accesses VRAM. The BAR's index differs between boards, so an index would not
+/// identify the BAR.
 ///
 /// Only the first six lines are BARs of the function; ROM, SR-IOV and bridge windows follow.
 /// Source: drivers/pci/pci-sysfs.c, resource_show(); include/linux/ioport.h for the flags.
 std::optional<Bytes> largest_aperture(std::string_view resource);
 
-/// One device's folder below /sys/devices. If the file for a fact is missing, the fact is taken
-/// from the device's uevent or modalias, because captures often contain only a few of the files.
+/// The folder of one device below /sys/devices. If the file for a fact is missing, the fact is
+/// taken from the device's uevent or modalias, because captures often contain only a few of the
+/// files.
 ///
 /// Reads only values that the kernel has cached: never `config`, the link's speed, or sensors,
 /// which would wake the device (drivers/pci/pci-sysfs.c, pci_read_config). The link's width is read
@@ -102,24 +103,26 @@ public:
     DeviceFolder(const Sysfs& sysfs, std::string path);
 
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// The last component of the path. If the device is a plain folder called "device" in a
-    /// capture, the class member's name is returned instead: "card0" for
+    /// The last component of the path. In some captures, the device is a plain folder called
+    /// "device"; in this case, the name of the class member is returned: "card0" for
     /// /sys/class/drm/card0/device.
     [[nodiscard]] std::string_view name() const;
     /// The first line of a file in the folder, trimmed.
     [[nodiscard]] std::optional<std::string> text(std::string_view attribute) const;
     /// The value of a key in the device's uevent; nullopt if the value is missing or empty.
     [[nodiscard]] std::optional<std::string> uevent(std::string_view key) const;
-    /// False if a capture left the uevent out; a missing driver then proves nothing.
+    /// False if a capture does not contain the uevent. In this case, a missing driver proves
+    /// nothing.
     [[nodiscard]] bool has_uevent() const { return !uevent_.empty(); }
 
-    /// "pci", "platform", "virtio" …; derived from other files if the `subsystem` link is missing.
+    /// The subsystem of the device: "pci", "platform", "virtio" …; derived from other files if the
+    /// `subsystem` link is missing.
     [[nodiscard]] std::optional<std::string> subsystem() const;
     /// The name of the bound driver; nullopt if the device has no driver.
     [[nodiscard]] std::optional<std::string> driver() const;
     [[nodiscard]] std::optional<std::string> modalias() const;
     [[nodiscard]] std::optional<PciAddress> pci_address() const;
-    /// Six hexadecimal digits: class, subclass, programming interface.
+    /// The PCI class in six hexadecimal digits: class, subclass, programming interface.
     [[nodiscard]] std::optional<std::string> pci_class() const;
 
 private:
@@ -128,11 +131,11 @@ private:
     KeyValues uevent_ = {};
 };
 
-/// The `compatible` strings from the device tree, at most 16, most specific first. The file
-/// separates them with NULs (Devicetree specification 0.4, section 2.3.1).
+/// The `compatible` strings from the device tree, at most 16, the most specific string first. The
+/// file separates them with NULs (Devicetree specification 0.4, section 2.3.1).
 std::vector<std::string> compatible_of(const Sysfs& sysfs, const DeviceFolder& folder);
 
-/// The device in a folder, with all facts from the folder's own files.
+/// The device in a folder, with all facts from the files in this folder.
 HardwareDevice device_from(const Sysfs& sysfs, const DeviceFolder& folder);
 
 }  // namespace gpuprobe::inline inventory

@@ -16,9 +16,9 @@ namespace gpuprobe::inline inventory {
 struct KernelEvent {
     std::string subsystem = {};
     std::string sysfs_path = {};
-    std::string device_type = {};  ///< DEVTYPE: "drm_minor", "drm_connector" …
-    std::string pci_class = {};    ///< PCI_CLASS as the kernel prints it: "30000"
-    std::string pci_id = {};       ///< PCI_ID: "1E60:2864", vendor and device
+    std::string device_type = {};  ///< the value of DEVTYPE: "drm_minor", "drm_connector" …
+    std::string pci_class = {};    ///< the value of PCI_CLASS, such as "30000"
+    std::string pci_id = {};       ///< the value of PCI_ID, vendor and device: "1E60:2864"
     bool is_connector_change = false;
 };
 
@@ -46,13 +46,13 @@ public:
 /// A DRM render node, with the properties that udev has for it.
 struct RenderNode {
     std::string path = {};      ///< "/dev/dri/renderD128"
-    std::string path_tag = {};  ///< ID_PATH_TAG, "pci-0000_01_00_0"; "" if udev has none
+    std::string path_tag = {};  ///< ID_PATH_TAG, such as "pci-0000_01_00_0"; "" if unknown
     std::string driver = {};    ///< the device's driver
-    /// The names of vendor and model, from switcheroo-control's hardware database, or else from
-    /// pci.ids.
+    /// The names of vendor and model, from switcheroo-control's hardware database or, if they are
+    /// missing there, from pci.ids.
     std::optional<std::string> vendor = {};
     std::optional<std::string> model = {};
-    bool is_boot_display = false;  ///< the firmware uses the device as the display
+    bool is_boot_display = false;  ///< whether the firmware uses the device as the display
 };
 
 /// The render nodes of this machine, in the order of their sysfs paths; empty if udevd does not

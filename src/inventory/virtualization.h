@@ -13,21 +13,22 @@ namespace gpuprobe::inline inventory {
 /// itself ("docker", "podman", "lxc", "systemd-nspawn", "kubernetes" …; "container-other" if the
 /// manager is unknown); nullopt outside a container.
 ///
-/// These sources are checked, in this order: /run/host/container-manager and /run/systemd/container
-/// (systemd's container interface), `container=` in the environment of process 1,
-/// /run/.containerenv, /.dockerenv, /.singularity.d, the cgroup of process 1.
+/// The following sources are checked in this order: /run/host/container-manager and
+/// /run/systemd/container (systemd's container interface), `container=` in the environment of
+/// process 1, /run/.containerenv, /.dockerenv, /.singularity.d, the cgroup of process 1.
 std::optional<std::string> container_of(const FileSystem& files);
 
 /// The part of a file that container_of() uses, if the rest could reveal users and their services;
-/// nullopt for a file that may be kept whole.
+/// nullopt if the whole file may be kept.
 std::optional<std::string> container_part(std::string_view path, std::string_view content);
 
-/// The hypervisor that this machine runs on, in systemd-detect-virt's words ("kvm", "microsoft",
-/// "vmware", "amazon" …, "vm-other" for an unknown one); nullopt on bare metal and in Xen's dom0.
+/// The hypervisor that this machine runs on, in the words of systemd-detect-virt: "kvm",
+/// "microsoft", "vmware", "amazon" …; "vm-other" for an unknown hypervisor; nullopt on bare metal
+/// and in Xen's dom0.
 ///
-/// `hypervisor` is the signature in CPUID leaf 0x40000000, or empty. On x86 the processor's
-/// "hypervisor" flag decides whether there is a hypervisor at all: cloud vendors use the same DMI
-/// strings for their bare-metal machines.
+/// `hypervisor` is the signature in CPUID leaf 0x40000000, or empty. On x86, the processor's
+/// "hypervisor" flag shows whether there is a hypervisor at all; DMI strings do not show this,
+/// because cloud vendors use the same strings for bare-metal machines.
 std::optional<std::string> virtualization_of(const FileSystem& files, std::string_view hypervisor);
 
 /// The hypervisor's signature from the running processor; empty on bare metal. Source: Intel SDM,
