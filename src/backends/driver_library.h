@@ -24,8 +24,8 @@ using AnyFunction = void (*)();
 /// handlers behind, whose code dlclose() would unmap.
 class DynamicLibrary {
 public:
-    /// Loads a library. `name` is a path or the run-time soname ("libvulkan.so.1"), never the
-    /// development link: in toolkits, "libcuda.so" is a stub.
+    /// Loads a library. `name` is a path or the run-time soname ("libvulkan.so.1"), never the name
+    /// of a development link, because in CUDA toolkits, "libcuda.so" is a stub.
     /// Errors: NotFound if the library is missing; Io with the dynamic linker's message if the
     /// library exists but does not load (missing dependency, wrong ELF class, executable stack
     /// refused).
@@ -37,7 +37,7 @@ public:
 
     /// The name that was passed to open().
     [[nodiscard]] const std::string& name() const { return name_; }
-    /// The file that the dynamic linker loaded; nullopt if it does not report one.
+    /// The file that the dynamic linker loaded; nullopt if the linker does not report a file.
     [[nodiscard]] std::optional<std::string> path() const;
 
 private:
@@ -203,17 +203,17 @@ Value runtime_of(const DynamicLibrary& library);
 
 /// The reason why a loader found no device for a manifest, if the manifest's library is the cause:
 /// Absent with `driver-missing` if the file does not exist, Failed with the dynamic linker's
-/// message if the file does not load. In both cases, loaders return the same error as for a driver
-/// without a device. nullopt if the library loads or the target names no library. If the library
-/// loads, it stays loaded, as if the loader had loaded it.
+/// message if the file does not load. For such a manifest, loaders return the same error as for a
+/// driver that has no device. nullopt if the library loads or the target names no library. If the
+/// library loads, it stays loaded, as if the loader had loaded it.
 std::optional<Answer> without_library(const ProbeTarget& target);
 
 // The following functions are about device nodes to which a device control group denies access.
 // Containers, and DeviceAllow= in a systemd unit, set up such control groups. For such a node, the
 // file mode permits access and access(2) succeeds; only open(2) fails.
 
-/// NVIDIA's control node. Opening it initializes no GPU. Source: open-gpu-kernel-modules,
-/// kernel-open/nvidia/nv.c.
+/// NVIDIA's control node. Opening this node does not initialize a GPU. Source:
+/// open-gpu-kernel-modules, kernel-open/nvidia/nv.c.
 constexpr const char* kNvidiaControl = "/dev/nvidiactl";
 
 /// Whether opening `path` for reading and writing failed with `error` because of a device control

@@ -38,15 +38,15 @@ struct Confinement {
 /// The calls that drivers do not need were determined with lavapipe (Mesa 22.3), pocl 3.1, CUDA and
 /// NVIDIA's Vulkan driver (580.159). Confinement::problems lists the parts of the sandbox that are
 /// missing because the kernel or the container refused them.
-/// `job`: the job whose driver is loaded next. If the job is empty, the process can read only the
+/// `job` is the job whose driver is loaded next. If the job is empty, the process can read only the
 /// files that every driver may read.
 Confinement confine(const ProbeTarget& job);
 
 /// The files and folders that a driver may read, including all files below the folders: the folders
 /// in which systems keep libraries and drivers, the settings of drivers in /etc, /sys without the
-/// serial numbers of the firmware, and /proc. All of /proc is readable if this process
-/// `sees_only_itself` there; otherwise only the folder of this process and the files that do not
-/// describe a process.
+/// serial numbers of the firmware, and /proc. If `sees_only_itself` is true, /proc shows only this
+/// process, and all of /proc is readable. Otherwise, only the folder of this process and the files
+/// that do not describe a process are readable.
 ///
 /// The result also contains the paths named by this machine's linker cache, by the job and by the
 /// environment of this process: the folder of a manifest or library, and the tree in which it is

@@ -13,7 +13,7 @@
 #include "base/value.h"
 #include "report/pci_address.h"
 
-/// Conversion of the numbers, raw bytes and texts that drivers report into the form used in facts.
+/// Converts the numbers, raw bytes and texts that drivers report into the form that facts use.
 namespace gpuprobe::backends {
 
 /// The number in lower-case hexadecimal, padded with zeros to at least `digits` digits.
@@ -78,9 +78,9 @@ struct NumberWord {
     std::int64_t number = 0;
     std::string_view word = {};
 };
-/// The word for a number; nullopt if the table does not have it.
+/// The word for a number; nullopt if the table does not contain the number.
 std::optional<std::string> word_for(std::span<const NumberWord> words, std::int64_t number);
-/// The word for a number, or the number in decimal if the table does not have it.
+/// The word for a number, or the number in decimal if the table does not contain the number.
 std::string word_or_number(std::span<const NumberWord> words, std::uint32_t number);
 /// The words of the bits that are set, in the order of the table. Bits without a word are left out.
 Value words_of_bits(std::span<const NumberWord> words, std::uint64_t bits);

@@ -17,10 +17,10 @@
 
 namespace gpuprobe::backends {
 
-/// The kernels, which every API implements in its own language. `i` is the index of a 32-bit word;
-/// `a` and `b` are KernelArguments::factor and ::addend. Each of the last three kernels writes one
-/// word per thread, the sum of the thread's eight chains; the functions in stages.h compute the
-/// expected words.
+/// The test kernels. They are written once for each API, in the language of that API. `i` is the
+/// index of a 32-bit word; `a` and `b` are KernelArguments::factor and ::addend. Each of the last
+/// three kernels writes one word per thread, the sum of the thread's eight chains; the functions in
+/// stages.h compute the expected words.
 enum class Kernel {
     Check,  ///< to[i] = from[i] * 3 + 1, one word per thread
     Fill,   ///< to[i] = i * a + b, kWordsPerThread words per thread
@@ -45,8 +45,8 @@ std::size_t first_in_module(const Modules& modules, Kernel kernel) {
                                     modules.begin());
 }
 
-/// Threads per group. Vulkan guarantees only 128. Source: Vulkan 1.3 specification, "Required
-/// Limits", maxComputeWorkGroupInvocations.
+/// Threads per group. Vulkan guarantees only 128 threads per group. Source: Vulkan 1.3
+/// specification, "Required Limits", maxComputeWorkGroupInvocations.
 constexpr std::uint32_t kGroupThreads = 128;
 /// Each thread loads 16 bytes, 16 times. Kernel::Read writes one word per thread, which is less
 /// than 2 % of the traffic.
@@ -110,8 +110,8 @@ public:
     /// Compiles the kernel. run() also compiles a kernel if necessary. A stage that measures times
     /// calls prepare() first, so that it does not measure the compilation.
     virtual Attempt<Done> prepare(Kernel kernel) = 0;
-    /// Copies the first `size` bytes of `buffer` to the staging memory, or the other way round,
-    /// `times` times, and waits until the copies are complete.
+    /// Copies the first `size` bytes of `buffer` to or from the staging memory, `times` times, and
+    /// waits until the copies are complete.
     virtual Attempt<Done> transfer(Direction direction,
                                    Buffer buffer,
                                    Bytes size,

@@ -58,9 +58,9 @@ public:
     static constexpr Seconds kMaxPiece{0.1};
     static constexpr Seconds kBatch{0.005};
     static constexpr Seconds kRampBatch{0.01};
-    /// The time for waiting until the clocks are high, for all loads together.
+    /// The longest time to wait for high clocks, for all loads together.
     static constexpr Seconds kRamp{0.5};
-    /// The time for waiting until the clocks are high, for each load after the first.
+    /// The longest time to wait for high clocks, for each load after the first.
     static constexpr Seconds kLaterRamp{0.05};
     /// The time for all loads together. After this time, each load gets only one batch, because the
     /// device is so busy or so slow that more batches would take too long.

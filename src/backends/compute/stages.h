@@ -88,13 +88,13 @@ public:
     using Free = std::function<std::optional<Bytes>()>;
     using Pause = std::function<void(std::chrono::milliseconds)>;
 
-    /// Creates a meter without a source of free memory, whose taken() returns nullopt.
+    /// Creates a meter that has no source of free memory. Its taken() always returns nullopt.
     ContextMeter() = default;
     /// Calls `free` repeatedly, with pauses between the calls, until `free` returns the same value
     /// twice or a second has passed.
     explicit ContextMeter(Free free, const Pause& pause = sleep);
 
-    /// The memory that the context uses; nullopt if unknown or nothing.
+    /// The memory that the context uses; nullopt if the amount is unknown or zero.
     [[nodiscard]] std::optional<Bytes> taken() const;
     /// Whether the meter has a source of free memory, which taken() queries.
     [[nodiscard]] bool asks() const { return static_cast<bool>(free_); }
@@ -106,10 +106,11 @@ private:
     std::optional<Bytes> before_ = {};
 };
 
-/// The phase in which the worker queries free memory: NVML may hang like any driver.
+/// The name of the phase in which the worker queries free memory. The phase is announced, because
+/// NVML may hang like any driver.
 constexpr std::string_view kFreeMemoryPhase = "free-memory";
 
-/// A meter for the GPU of a later stage. NVML reports the free memory of NVIDIA GPUs and MIG
+/// A meter for the GPU that a later stage uses. NVML reports the free memory of NVIDIA GPUs and MIG
 /// instances; amdgpu's sysfs files report the free memory of AMD GPUs. Other GPUs have no source,
 /// because i915 and xe report free memory only to privileged processes. Create the meter before the
 /// driver is loaded, because a Vulkan instance also uses memory. `files` must outlive the meter.
@@ -142,8 +143,8 @@ Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
 /// uses. The member is null if nothing could be measured.
 Answer measure_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
 
-/// Whether these facts belong to the target's device: "pci:0000:00:06.0" compares the address,
-/// "index:N" the position, "uuid:MIG-…" the UUID. Any other name matches no device.
+/// Whether these facts belong to the target's device: the address must match "pci:0000:00:06.0",
+/// the position "index:N", or the UUID "uuid:MIG-…". Any other name matches no device.
 bool is_wanted(const ProbeTarget& target, const DeviceFacts& facts);
 
 /// Runs the stage for the target's device. The answer is Absent with the reason `device-not-found`

@@ -14,7 +14,7 @@
 
 namespace gpuprobe::backends {
 
-/// A render node as described by sysfs, without opening it.
+/// A render node as described by sysfs. The node is not opened.
 struct RenderNode {
     std::string path = {};                  ///< "/dev/dri/renderD128"
     std::string device_number = {};         ///< "226:128"
@@ -38,8 +38,8 @@ DeviceFacts facts_from_sysfs(const RenderNode& node, std::uint32_t index);
 /// Source: Linux, Documentation/ABI/testing/sysfs-devices-power, runtime_status.
 bool is_asleep(const FileSystem& files, const RenderNode& node);
 
-/// Reports the facts that kernel drivers expose through render nodes. This needs no library and
-/// takes less than a millisecond. Nodes of sleeping devices are not opened.
+/// Reports the facts that kernel drivers expose through render nodes. The function needs no library
+/// and takes less than a millisecond. Nodes of sleeping devices are not opened.
 Answer query_drm(const ProbeTarget& target, Sink& sink);
 
 /// Opens a character device, but only if its device number is the one in sysfs ("226:128"), because

@@ -51,7 +51,7 @@ public:
 };
 
 /// Adds the facts from the kernel driver: its name and version, and the driver-specific facts. If a
-/// call fails, `error` in `extra` has the call and the reason.
+/// call fails, the member `error` of `extra` contains the call and the reason.
 void add_drm_facts(const DrmDevice& device, DeviceFacts& facts);
 
 }  // namespace gpuprobe::backends

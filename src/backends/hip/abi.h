@@ -37,8 +37,8 @@ struct Symbols : SymbolTable {
     OptionalSymbol<HipResult(Uuid*, Device)> uuid{*this, "hipDeviceGetUuid"};  ///< since ROCm 5.2
 };
 
-/// The functions that run kernels on a device. They are the same in ROCm 5 to 7. Source: the same
-/// reference, "Module Management", "Memory Management" and "Event Management".
+/// The functions that run kernels on a device. These functions are the same in ROCm 5 to 7. Source:
+/// the same reference, "Module Management", "Memory Management" and "Event Management".
 struct ComputeSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<HipResult(int)> set_device{*this, "hipSetDevice"};
@@ -92,7 +92,8 @@ namespace gpuprobe::backends::hsa {
 using Status = int;
 constexpr Status kSuccess = 0;
 constexpr Status kBreak = 1;  ///< a callback ended an iteration
-/// hsa_init also returns this code if /dev/kfd is missing or the caller may not open it.
+/// hsa_init also returns this code if /dev/kfd is missing or the caller has no permission to open
+/// it.
 constexpr Status kOutOfResources = 0x1008;
 
 struct Agent {

@@ -15,8 +15,8 @@
 
 namespace gpuprobe::backends {
 
-/// Visits Intel's GPUs, then its NPUs. A GPU with several tiles is one device. The free memory is
-/// reported by query_level_zero_sysman().
+/// Visits Intel's GPUs, and then Intel's NPUs. A GPU with several tiles is one device. The free
+/// memory is reported by query_level_zero_sysman().
 Answer visit_level_zero(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 /// Reports the total and free memory according to Level Zero's system management (Sysman). Sysman
@@ -37,7 +37,8 @@ struct LevelZeroDriver {
     bool knows_ip_version = false;
 };
 
-/// All facts about one device. If its properties cannot be read, `error` in `extra` has the reason.
+/// All facts about one device. If its properties cannot be read, the member `error` of `extra`
+/// contains the reason.
 DeviceFacts level_zero_facts(const ze::Symbols& api,
                              ze_device_handle_t device,
                              const LevelZeroDriver& driver,
@@ -50,8 +51,8 @@ void add_level_zero_identity(const ze_device_properties_t& properties, DeviceFac
 /// kinds; nullopt for 0, which means that the driver did not set the kind.
 std::optional<std::string> level_zero_kind_word(ze_device_type_t kind);
 
-/// The device type as used in the facts of every API. The type of an NPU or FPGA is `other`.
-/// nullopt if `kind` is 0.
+/// The device type in the form that the facts of all APIs use. The type of an NPU or FPGA is
+/// `other`. nullopt if `kind` is 0.
 std::optional<DeviceType> level_zero_type(ze_device_type_t kind, std::uint32_t flags);
 
 /// A version as text: "1.6" for major << 16 | minor; nullopt for 0. Source: ze_api.h,

@@ -37,18 +37,18 @@ std::optional<Bytes> nvml_free_memory(const std::string& uuid);
 /// Source: open-gpu-kernel-modules, kernel-open/nvidia/nv-procfs.c.
 std::optional<std::string> uuid_of_wanted(const FileSystem& files, const ProbeTarget& target);
 
-/// In the later stages, hides the other GPUs from NVIDIA's CUDA and OpenCL, which initialize every
-/// visible GPU: about 0.2 s each (580.159, H200). Call this function before the driver is loaded.
-/// An existing CUDA_VISIBLE_DEVICES is kept.
+/// In the later stages, hides all GPUs except the target's GPU from NVIDIA's CUDA and OpenCL, which
+/// initialize every visible GPU. Initializing a GPU takes about 0.2 s (driver 580.159, H200). Call
+/// this function before the driver is loaded. An existing CUDA_VISIBLE_DEVICES is kept.
 void start_only_wanted(const ProbeTarget& target);
 
 /// The free memory of an NVIDIA GPU according to NVML; nullopt for other GPUs, or if NVML does not
-/// report it. Call this function before creating a context, which uses half a gigabyte. Refusals:
-/// `out-of-memory` if less than kMinNvidiaFree is free, because the context would take memory that
-/// other processes on the GPU need.
+/// report the free memory. Call this function before creating a context, which uses half a
+/// gigabyte. Refusals: `out-of-memory` if less than kMinNvidiaFree is free, because the context
+/// would take memory that other processes on the GPU need.
 Attempt<std::optional<Bytes>> nvidia_free_memory(const DeviceFacts& facts);
 
-/// The free memory required for a context. Measured on an H200: a CUDA context uses 523 MiB.
+/// The free memory required for a context. On an H200, a CUDA context uses 523 MiB.
 constexpr Bytes kMinNvidiaFree = gib(1);
 
 }  // namespace gpuprobe::backends

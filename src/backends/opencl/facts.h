@@ -9,7 +9,8 @@
 
 // Khronos's headers are used only for types and constants: every function is looked up at run time.
 #define CL_TARGET_OPENCL_VERSION 300
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // for clCreateCommandQueue, whose successor 1.2 lacks
+// This macro enables clCreateCommandQueue, because OpenCL 1.2 lacks the function that replaces it.
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
@@ -61,7 +62,7 @@ struct OpenClComputeSymbols : SymbolTable {
     Symbol<decltype(clReleaseEvent)> release_event{*this, "clReleaseEvent"};
 };
 
-// Conversion of OpenCL's numbers into the words and texts used in facts.
+// The following functions convert OpenCL's numbers into the words and texts that facts use.
 
 /// The name of an error: "CL_DEVICE_NOT_FOUND", or "OpenCL error -77" for unknown numbers.
 std::string opencl_error_name(cl_int error);
@@ -155,9 +156,8 @@ struct DeviceAddress {
 std::optional<DeviceAddress> device_address(const DeviceInfo& device,
                                             const std::vector<std::string>& extensions);
 
-/// The facts of one device. docs/internals/facts.md lists every key. Queries of vendor extensions
-/// are used only if the device lists the extension. The members of the object `platform` are added
-/// to the facts.
+/// The facts of one device. docs/internals/facts.md lists every key. Vendor extensions are queried
+/// only if the device lists them. The members of the object `platform` are added to the facts.
 DeviceFacts opencl_facts(const DeviceInfo& device, std::uint32_t index, const Value& platform);
 
 /// The members platform_name, platform_vendor and platform_version.

@@ -7,11 +7,11 @@
 
 namespace gpuprobe::backends {
 
-/// Visits the devices of every type on the platforms of one OpenCL driver. Creates no context; only
-/// opening a device creates one, for that device.
+/// Visits the devices of every type on the platforms of one OpenCL driver. Does not create a
+/// context; a context is created only when a device is opened.
 ///
-/// The environment must restrict the loader to that driver (OCL_ICD_VENDORS). Without a driver in
-/// the target, only the loader is checked. The answer is Absent if there is no loader, no .icd
+/// The environment must restrict the loader to the target's driver (OCL_ICD_VENDORS). If the target
+/// has no driver, only the loader is checked. The answer is Absent if there is no loader, no .icd
 /// file, no platform, or no device.
 Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 

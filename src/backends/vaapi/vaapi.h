@@ -39,7 +39,7 @@ struct Symbols : SymbolTable {
 /// The properties of one profile with one entry point. A property is nullopt if the driver does not
 /// report it.
 struct Limits {
-    std::optional<std::uint32_t> formats = {};  ///< VA_RT_FORMAT_… of the surfaces
+    std::optional<std::uint32_t> formats = {};  ///< the VA_RT_FORMAT_… bits of the surfaces
     std::optional<std::uint32_t> max_width = {};
     std::optional<std::uint32_t> max_height = {};
 };

@@ -35,7 +35,7 @@ struct CooperativeMatrixFeatures {
     VkBool32 cooperativeMatrixRobustBufferAccess;
 };
 
-/// VkCooperativeMatrixPropertiesKHR. Types are VkComponentTypeKHR, scope is VkScopeKHR.
+/// VkCooperativeMatrixPropertiesKHR. The types are VkComponentTypeKHR; the scope is VkScopeKHR.
 struct CooperativeMatrixProperties {
     VkStructureType sType;
     void* pNext;
@@ -169,7 +169,7 @@ struct DeviceSymbols : SymbolTable {
     VulkanSymbol<PFN_vkQueueSubmit> submit{*this, "vkQueueSubmit"};
 };
 
-// Conversion of Vulkan's numbers into the words and texts used in facts.
+// The following functions convert Vulkan's numbers into the words and texts that facts use.
 
 /// The name of a result: "VK_ERROR_INCOMPATIBLE_DRIVER", or "VkResult -77" for unknown numbers.
 std::string result_name(VkResult result);
@@ -178,7 +178,7 @@ std::string result_name(VkResult result);
 /// than the table. Source: Vulkan registry, VkDriverId.
 std::string driver_word(std::uint32_t driver_id);
 
-/// An API version: "1.3.277", or "1:1.3.277" for a Vulkan variant other than 0.
+/// An API version as text: "1.3.277", or "1:1.3.277" for a Vulkan variant other than 0.
 std::string api_version_text(std::uint32_t version);
 
 /// The version of a driver as text. Vendors pack driver versions into a number in different ways:
@@ -266,7 +266,8 @@ struct DeviceReply {
     /// the instance support the Vulkan version that includes the extension. A chained structure
     /// that is not supported would stay zero, which would be a wrong fact.
     [[nodiscard]] bool offers(const Origin& origin) const;
-    /// Whether the device certainly lacks a structure, even if it could not be queried.
+    /// Whether it is certain that the device lacks a structure, even if the structure could not be
+    /// queried.
     [[nodiscard]] bool lacks(const Origin& origin) const;
 };
 

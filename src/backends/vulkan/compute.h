@@ -10,7 +10,7 @@
 namespace gpuprobe::backends {
 
 /// A physical device and the functions to query it. `vulkan` must outlive all objects that are
-/// created from it.
+/// created from this PhysicalDevice.
 struct PhysicalDevice {
     const InstanceSymbols& vulkan;
     VkPhysicalDevice device = VK_NULL_HANDLE;

@@ -42,7 +42,7 @@ WebGpuSupport webgpu_support(const DeviceReply& reply);
 struct MemoryHeap {
     Bytes size = {};
     bool is_device_local = false;
-    bool is_host_visible = false;      ///< at least one memory type in it can be mapped
+    bool is_host_visible = false;      ///< whether a memory type in the heap can be mapped
     std::optional<Bytes> budget = {};  ///< the total that this process may use now
     std::optional<Bytes> usage = {};   ///< the amount that this process uses
 };

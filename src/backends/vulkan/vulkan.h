@@ -12,13 +12,14 @@
 
 namespace gpuprobe::backends {
 
-/// Visits the devices of one Vulkan driver. Creates no VkDevice; only opening a device creates one,
-/// with one queue.
+/// Visits the devices of one Vulkan driver. Does not create a VkDevice; a VkDevice with one queue
+/// is created only when a device is opened.
 ///
-/// The environment must restrict the loader to that driver (VK_DRIVER_FILES, VK_ICD_FILENAMES) and
-/// disable implicit layers. Without a driver in the target, only the loader is checked. The answer
-/// is Absent if there is no loader or no manifest, or if the driver offers no device (reported by
-/// VK_ERROR_INCOMPATIBLE_DRIVER, VK_ERROR_INITIALIZATION_FAILED or an empty list).
+/// The environment must restrict the loader to the target's driver (VK_DRIVER_FILES,
+/// VK_ICD_FILENAMES) and disable implicit layers. If the target has no driver, only the loader is
+/// checked. The answer is Absent if there is no loader or no manifest, or if the driver offers no
+/// device (reported by VK_ERROR_INCOMPATIBLE_DRIVER, VK_ERROR_INITIALIZATION_FAILED or an empty
+/// list).
 Answer visit_vulkan(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 /// Like visit_vulkan(), with the file system from which the EGL fallback reads NVIDIA's kernel
@@ -32,7 +33,7 @@ constexpr std::uint32_t kMaxVulkanDevices = 64;
 
 // A fallback for NVIDIA's Vulkan driver, which has two entry libraries. The installed manifest
 // names libGLX_nvidia.so.0, which lists no device on a machine without X libraries;
-// libEGL_nvidia.so.0 loads the same driver and works there. Source:
+// libEGL_nvidia.so.0 loads the same driver and works on such a machine. Source:
 // NVIDIA/nvidia-container-toolkit issues 16, 191 and 1952; seen on an H200 with driver 580.
 
 /// The manifest with the GLX library replaced by the EGL library; nullopt if the manifest names
