@@ -42,7 +42,7 @@ public:
     [[nodiscard]] virtual MonotonicTime now() const = 0;
 };
 
-/// The loop of all programs, based on epoll(7).
+/// The event loop that all programs use, based on epoll(7).
 class SystemLoop final : public EventLoop {
 public:
     /// Errors: Internal if the kernel cannot create an epoll descriptor.

@@ -87,8 +87,8 @@ struct OpenFolder {
 ///
 /// A symbolic link is not followed if it belongs to a user other than root and this user, or if it
 /// is in a folder in which another user could have created it. Errors: NotFound, Io;
-/// PermissionDenied, also if another user could redirect the path. The text names the folder or
-/// link at fault.
+/// PermissionDenied, also if another user could redirect the path. The text of the error names the
+/// folder or link at fault.
 Result<OpenFolder> open_folder(const std::string& path,
                                FolderTrust trust,
                                MissingFolder missing = MissingFolder::Fail);
@@ -96,7 +96,7 @@ Result<OpenFolder> open_folder(const std::string& path,
 /// The folder part of a path: "." for a name without a slash.
 std::string folder_of(const std::string& path);
 
-/// The location of a file. Its folder was opened with FolderTrust::Named.
+/// The location of a file. The folder of the file was opened with FolderTrust::Named.
 struct FilePlace {
     OpenFolder folder = {};
     std::string path = {};  ///< the file's path, through folder.path
@@ -128,8 +128,8 @@ constexpr int kMaxLinks = 40;
 
 /// A read-only view of the files of one machine, either the running one or a captured tree.
 ///
-/// Paths are absolute within that tree, and symbolic links never lead out of it. The text of each
-/// Error is "path: reason".
+/// Paths are absolute within that tree, and symbolic links never lead out of the tree. The text of
+/// each Error is "path: reason".
 class FileSystem {
 public:
     virtual ~FileSystem() = default;
@@ -167,7 +167,7 @@ public:
     [[nodiscard]] Result<FileStatus> status(std::string_view path) const override;
 
 private:
-    /// The path to pass to the operating system. It is below the root, and links are resolved
+    /// The path to pass to the operating system. The path is below the root, and links are resolved
     /// within the root.
     [[nodiscard]] Result<std::string> outside(std::string_view path) const;
 

@@ -169,7 +169,7 @@ struct ReadProblem {
     /// If the problem is an unknown word, the words that would be valid instead, from which
     /// messages suggest one.
     std::vector<std::string> known = {};
-    /// The unknown word, unless it is the value at `path`.
+    /// The unknown word; empty if the word is the value at `path`.
     std::string word = {};
     /// Whether the word is a problem only because the reader was told to refuse unknown words.
     bool may_be_newer = false;

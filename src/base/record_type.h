@@ -14,8 +14,8 @@
 
 /// The types of records as data: the information about a type that describe() and names_of()
 /// provide, without a value of the type. The interface description, the JSON Schema of the report
-/// and the types for other languages are all generated from this, so that each record is described
-/// once.
+/// and the types for other languages are all generated from these types, so that each record is
+/// described once.
 namespace gpuprobe::inline base {
 
 /// The type of a member.
@@ -31,7 +31,8 @@ struct MemberType {
     std::string pattern = {};               ///< the ECMAScript regular expression of a Text
     std::vector<MemberType> item = {};      ///< the one type inside a Nullable, List or Map
 };
-/// Enumerations and records have the same name, because a definition shows which of the two it is.
+/// The kinds Words and Record have the same name, because the definition shows whether a type is an
+/// enumeration or a record.
 constexpr std::array<EnumName<MemberType::Kind>, 10> names_of(MemberType::Kind) {
     using Kind = MemberType::Kind;
     return {{{Kind::Bool, "bool"},
@@ -68,7 +69,7 @@ struct TypeDefinition {
 struct MemberForm {
     std::string_view key = {};
     std::string_view pattern = {};  ///< pattern of a text; empty if any text is valid
-    bool is_positive = false;       ///< whether the number is above zero, or null if unknown
+    bool is_positive = false;       ///< whether the number must be above zero if known
     std::string_view object = {};   ///< the type of the object in a JSON value, or "object"
     bool is_optional = false;       ///< whether the member may be missing
 };

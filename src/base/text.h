@@ -9,7 +9,8 @@
 #include <string_view>
 #include <vector>
 
-/// UTF-8 characters, and which of them are safe to print on a terminal.
+/// The following functions decode UTF-8 characters and determine which of them are safe to print on
+/// a terminal.
 
 namespace gpuprobe::inline base {
 
@@ -35,8 +36,8 @@ bool is_mark(char32_t point);
 
 /// Returns the text in a form that is safe to print on a terminal. Bytes that are not UTF-8 and
 /// unprintable characters become U+FFFD, as do marks without a base character and all marks after
-/// the fourth on one character. Control characters listed in `kept` are kept. The result has at
-/// most `limit` bytes and is cut at a character boundary.
+/// the fourth mark on one character. Control characters listed in `kept` are kept. The result has
+/// at most `limit` bytes and is cut at a character boundary.
 std::string printable(std::string_view text,
                       std::string_view kept = {},
                       std::size_t limit = std::string::npos);
@@ -63,7 +64,7 @@ std::optional<T> parse_hex(std::string_view text) {
 
 /// The text without white space at both ends.
 std::string_view trimmed(std::string_view text);
-/// The pieces between separators. An empty text has one empty piece.
+/// The pieces of a text between separators. An empty text has one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 template <std::same_as<std::string> T>
 void split(T&& text, char separator) = delete;  // would return views into a destroyed temporary
@@ -71,8 +72,8 @@ void split(T&& text, char separator) = delete;  // would return views into a des
 std::vector<std::string_view> words(std::string_view text);
 template <std::same_as<std::string> T>
 void words(T&& text) = delete;
-/// The value of the first line "Key: value", the format of many files in /proc, without white space
-/// around the value.
+/// The value in the first line of the form "Key: value", without white space around the value. Many
+/// files in /proc contain such lines.
 std::optional<std::string_view> value_of_line(std::string_view text, std::string_view key);
 /// The number in decimal, padded with zeros to at least `digits` digits: "07".
 std::string zero_padded(std::int64_t number, std::size_t digits);
@@ -94,14 +95,14 @@ std::string joined(const Words& words, std::string_view between) {
 std::string scrubbed(std::string_view text, std::size_t limit = 256);
 
 /// The word in `known` of which `given` is most likely a misspelling: the word with the fewest
-/// inserted, dropped, changed or swapped letters, at most one in three letters. The first word wins
-/// a tie. nullopt if no word is close.
+/// inserted, dropped, changed or swapped letters, at most one in three letters. If several words
+/// are equally close, the first of them is returned. nullopt if no word is close.
 std::optional<std::string> closest(std::string_view given, const std::vector<std::string>& known);
 
 /// The question "did you mean 'llama.cpp' or 'llama.app'?" about an unknown word; empty if no known
-/// word resembles it. Known words consist of parts, as in "node-llama-cpp": words that start with
-/// the part `given` come first, then words that contain this part, then the closest() word. The
-/// question contains at most three words.
+/// word resembles the unknown word. Known words consist of parts, as in "node-llama-cpp": words
+/// that start with the part `given` come first, then words that contain this part, then the
+/// closest() word. The question contains at most three words.
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& known);
 
 /// A hint to append to a message about an unknown word: "; did you mean 'torch'?", or, if no word

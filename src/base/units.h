@@ -40,7 +40,7 @@ using Duration = std::chrono::microseconds;
 /// Monotonic time since an unspecified start.
 using MonotonicTime = Duration;
 
-/// A source of time. Tests replace it with a clock that they advance themselves.
+/// A source of time. Tests replace the clock with a clock that they advance themselves.
 class Clock {
 public:
     virtual ~Clock() = default;

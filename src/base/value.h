@@ -25,7 +25,7 @@ public:
     using Array = std::vector<Value>;
     using Object = std::vector<Member>;
 
-    // Defined in the .cpp file, because Member is incomplete here.
+    // The constructor is defined in the .cpp file, because Member is incomplete here.
     Value();
     ~Value();
     Value(const Value& other);

@@ -183,7 +183,8 @@ struct ServiceInfo {
     std::string vendor = "gpuprobe";
     std::string product = "gpuprobe";
     std::string version = std::string{kVersion};
-    std::string url = "man:gpuprobed(8)";  ///< documentation, as in a unit's Documentation=
+    /// The URI of the documentation, in the form of Documentation= in systemd units.
+    std::string url = "man:gpuprobed(8)";
     std::vector<std::string> interfaces = {};
 };
 RECORD_MEMBERS(ServiceInfo, vendor, product, version, url, interfaces)

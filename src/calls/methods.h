@@ -22,8 +22,8 @@
 /// process.
 namespace gpuprobe::inline calls {
 
-/// Privileged actions. Their polkit names have the prefix "org.gpuprobe."; data/polkit/ defines
-/// which users are allowed to perform each action by default.
+/// Privileged actions. The polkit names of these actions have the prefix "org.gpuprobe.";
+/// data/polkit/ defines which users are allowed to perform each action by default.
 enum class Action { AllowWake, MeasureInUse, GetIdentifiers, SetOverride, ClearQuarantine };
 constexpr std::array<EnumName<Action>, 5> names_of(Action) {
     return {{{Action::AllowWake, "allow-wake"},
@@ -46,14 +46,15 @@ struct MethodCall {
     /// are only in answers to requests with "explain", and NoMatch is an error only for requests
     /// without "explain".
     bool always_explains = true;
-    bool wants_value = false;  ///< whether answers have a value instead of a text
+    bool wants_value = false;  ///< whether answers contain a Value instead of a text
     bool wants_words = true;   ///< whether reasons have texts for users
     uid_t uid = 0;
     /// All groups of the caller; nullopt if unknown.
     std::optional<std::vector<std::uint32_t>> groups = {};
 };
 
-/// The machine that a call is about, as the caller may see it. Valid only during answer().
+/// The machine that a call is about, as the caller may see it. The view is valid only during
+/// answer().
 struct MachineView {
     engine::Engine& engine;
     const FileSystem& files;
@@ -111,8 +112,8 @@ struct MethodTraits {
 std::optional<MethodTraits> traits_of(const MethodCall& call, const Report& seen);
 
 /// Runs `call` and passes its answers to `heard`. `heard` is called during this function or, if
-/// drivers must be probed, later and possibly several times. The server must have authorized the
-/// caller before.
+/// drivers must be probed, later and possibly several times. The server must authorize the caller
+/// before it calls this function.
 void answer(const MethodCall& call, const MachineView& machine, const HearAnswer& heard);
 
 /// The document that subscribers receive: {"generation","state"}.
@@ -121,7 +122,8 @@ std::string subscription_document(const Report& report);
 /// Converts an error of gpuprobe to an answer.
 MethodAnswer refusal_of(const Error& error);
 
-/// How a method is spelled on D-Bus. `in` and `out` are arguments: "application:s request:a{sv}".
+/// How a method is spelled on D-Bus. `in` and `out` list the arguments: "application:s
+/// request:a{sv}".
 ///
 /// An argument in `in` is the parameter with the same name. If there is no such parameter, the
 /// argument is a dictionary of parameters. If the dictionary is called "options", unknown keys are

@@ -45,7 +45,8 @@ Status add_to_capture(const std::string& folder, const Surroundings& here, engin
 /// looks up. Variables and the kernel's log are not examined; only the verb `doctor` examines them.
 std::vector<Finding> own_findings(const Report& report);
 
-/// The context in which reasons are explained to this process's account. Borrows both arguments.
+/// The context in which reasons are explained to this process's account. The result borrows both
+/// arguments.
 ReasonPlace own_place(const Report& report, const std::vector<Finding>& findings);
 
 }  // namespace gpuprobe::inline calls
