@@ -396,7 +396,7 @@ public:
 
     /// Starts to watch the report for changes. Returns a descriptor to poll for reading, which the
     /// client owns. Another call starts to watch from the beginning. Throws Failure: Unavailable if
-    /// there is no daemon.
+    /// neither the daemon nor gpuprobectl can be reached.
     int watch() {
         const int descriptor = ::gpuprobe_watch(client_.get());
         if (descriptor < 0)

@@ -19,7 +19,7 @@ enum class ColourMode { Auto, Always, Never };
 /// Arguments of select and env, and of the other verbs that make a choice.
 struct SelectArguments {
     std::string application = "default";
-    bool names_application = false;  ///< the user named the application
+    bool names_application = false;  ///< whether the user named the application
     /// The request for SelectBackend (policy/request_table.h). Here `gpus` may contain selectors of
     /// any kind; the verb converts the selectors to ids.
     Value request = Value{Value::Object{}};
@@ -161,7 +161,7 @@ struct Arguments {
     OutcomeArguments outcome = {};                   ///< used by report-outcome
     QuarantineArguments quarantine = {};             ///< used by quarantine
     KnowledgeArguments knowledge = {};               ///< used by knowledge
-    bool shows_all = false;     ///< show all details, or for env, the index forms too
+    bool shows_all = false;     ///< show all details; for env, also show the index forms
     bool shows_video = false;   ///< used by list: show the video engines
     bool wants_script = false;  ///< used by doctor: print the safe fixes
     PlanArguments plan = {};
@@ -184,8 +184,8 @@ struct Parsed {
     std::optional<Refusal> refusal = {};
 };
 
-/// Parses a command line that does not include the program's name. If `is_terminal`, -j prints
-/// indented JSON, otherwise JSON on one line.
+/// Parses a command line that does not include the program's name. If `is_terminal` is true, -j
+/// prints indented JSON; otherwise, -j prints JSON on one line.
 Parsed parse_arguments(const std::vector<std::string>& words, bool is_terminal);
 
 /// The rule that is passed to SetOverride.

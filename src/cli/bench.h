@@ -28,8 +28,8 @@ RECORD_MEMBERS(BenchRow, kind, gpu, name, backend, verification, measurement, sc
 /// the ids of the GPUs to include. If `gpus` is empty, all devices are included.
 std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::string>& gpus);
 
-/// The table that `bench` prints. Below the table, each row without figures or with a wrong result
-/// has a line that gives the reason. This function is pure.
+/// The table that `bench` prints. For each row without figures or with a wrong result, a line below
+/// the table gives the reason. This function is pure.
 std::string bench_text(const std::vector<BenchRow>& rows, const Screen& screen);
 
 /// One line about the results of verification and measurement: "verified; reads 4.19 TB/s (85 % of

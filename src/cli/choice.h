@@ -20,19 +20,19 @@ namespace gpuprobe::inline cli {
 /// The GPU that the user means. A selector has one of the following forms, which are tried in this
 /// order: the GPU's index in the list; its id, its PCI address in any spelling, or the path of one
 /// of its nodes; the start of its id, PCI address or NVIDIA UUID; a part of its name. A part of a
-/// name that consists of digits must have at least three digits. A start or a part must match
-/// exactly one GPU.
+/// name that consists of digits must have at least three digits. If the selector is a start or a
+/// part, it must match exactly one GPU.
 ///
 /// Errors: UnknownDevice, listing the GPUs that exist, or the GPUs that the selector could mean.
 Result<const Gpu*> pick_gpu(const Report& report, std::string_view selector);
 
 /// Like pick_gpu(), but also accepts partitions of a divided GPU: by id, by a selector for the GPU
 /// followed by a slash and the partition's name ("0/mig-1"), by UUID, or by the partition's own
-/// node. Borrows the view.
+/// node. The result is borrowed from the view.
 Result<const Gpu*> pick_gpu(const ComputeView& view, std::string_view selector);
 Result<const Gpu*> pick_gpu(ComputeView&& view, std::string_view selector) = delete;
 
-/// Tries the ways of naming a GPU in order, and returns all GPUs that match in the first way that
+/// Tries the forms of a selector in order, and returns all GPUs that match in the first form that
 /// matches any GPU.
 std::vector<const Gpu*> gpus_meant(const Report& report, std::string_view selector);
 std::vector<const Gpu*> gpus_meant(const ComputeView& view, std::string_view selector);
@@ -85,13 +85,13 @@ std::string fixes_text(const std::vector<std::string>& fixes, const Screen& scre
 /// none. This function is pure.
 std::string application_text(const Decision& decision, const Screen& screen);
 
-/// The decision for select, env and run. It contains the candidates if `explains` is true or if
-/// nothing matches. Errors: the same as for Client::select(). The error for an unknown application
-/// suggests the most similar known name.
+/// The decision for select, env and run. The decision contains the candidates if `explains` is true
+/// or if nothing matches. Errors: the same as for Client::select(). The error for an unknown
+/// application suggests the most similar known name.
 Result<Decision> choose(Context& context, bool explains = false);
 
-/// The variables of this process that make the application use more GPUs than it does by default
-/// (for instance integrated ones).
+/// The variables of this process that make the application use more GPUs than it does by default,
+/// for instance integrated GPUs.
 std::map<std::string, std::string> switches_here(const std::string& application);
 
 /// Whether the user requested that no GPU is used. In this case, if the application has no other

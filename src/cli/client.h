@@ -27,10 +27,10 @@ struct ClientInfo {
 };
 
 /// The source of answers about the machine: the daemon on its socket, or the engine in this
-/// process. Verbs do not depend on which of the two they use. Both implement the methods of
-/// org.gpuprobe (calls/methods.h) in call(), so each typed function below is implemented only once
-/// and uses call(). In addition to the errors that a function lists, it returns the errors of
-/// call(). An error reply that this program does not know becomes the error Internal.
+/// process. Verbs work the same with both sources. Both implement the methods of org.gpuprobe
+/// (calls/methods.h) in call(), so each typed function below is implemented only once and uses
+/// call(). Each function returns the errors of call() in addition to the errors that the comment on
+/// the function lists. An error reply that this program does not know becomes the error Internal.
 class Client {
 public:
     using Progress = std::function<void(double)>;

@@ -54,7 +54,7 @@ std::string bar(double share, bool is_unicode);
 bool sleep_for(std::chrono::milliseconds time);
 
 /// A pager for text that is longer than the terminal: $GPUPROBE_PAGER, $PAGER, or `less` if it is
-/// installed. If the variable is "" or "cat", no pager is used.
+/// installed. If the value of the variable is "" or "cat", no pager is used.
 class Pager {
 public:
     Pager() = default;
@@ -113,7 +113,7 @@ enum class ExitCode : int {
     NotAuthorized = 5,
     Found = 6,  ///< the doctor found a problem that keeps a GPU from being used
     // The following codes are for `run`, which otherwise returns the exit code of its program.
-    NotSeen = 123,        ///< could not find out whether --expect was met
+    NotSeen = 123,        ///< it is unknown whether --expect was met
     NotAsExpected = 124,  ///< the program succeeded, but --expect was not met
     NotStarted = 125,     ///< an error occurred before the program was started
     NotExecutable = 126,
@@ -136,8 +136,8 @@ void remark(const Arguments& arguments, std::string_view text);
 /// Prints each warning as a remark.
 void warn(const Arguments& arguments, const std::vector<Reason>& warnings);
 
-/// The exit code for an error. Unavailable is NoDaemon only if the user named a socket, because no
-/// daemon is needed otherwise.
+/// The exit code for an error. Unavailable becomes NoDaemon only if the user named a socket,
+/// because otherwise, no daemon is needed.
 ExitCode exit_code_of(ErrorCode code, bool daemon_was_named);
 
 /// The document {"error":{"name","message","candidates"}}. The name is the error's D-Bus name, even

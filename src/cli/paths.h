@@ -26,19 +26,19 @@ std::optional<std::string> user_cache_file();
 /// overrides and outcomes are lost at the end of the program.
 std::optional<std::string> user_state_folder();
 
-/// Why root has no cache folder: the variables name a folder that other users could redirect.
-/// nullopt in all other cases.
+/// The reason why root has no cache folder: the variables name a folder that other users could
+/// redirect. nullopt in all other cases.
 std::optional<std::string> why_nothing_is_kept();
 
-/// Paths at which another program of this project may be, most likely first: next to this program
-/// (in a build tree), then the path where it is installed.
+/// The paths at which another program of gpuprobe may be, the most likely path first: next to this
+/// program (in a build tree), then the path of the installed program.
 std::vector<std::string> own_program_paths(std::string_view name);
 
 /// The launcher of the workers that load vendor drivers for this process. The launcher runs the
 /// worker program `given`. If `given` is absent, it runs the worker program next to this program,
 /// in ../libexec/gpuprobe or in ../lib/gpuprobe. The portable program contains the worker and
-/// checks at the first target whether this machine can run it. Errors: NotFound with the paths that
-/// were tried.
+/// checks at the first target whether this machine can run the worker. Errors: NotFound with the
+/// paths that were tried.
 Result<std::unique_ptr<Launcher>> own_workers(const std::optional<std::string>& given);
 
 }  // namespace gpuprobe::inline cli

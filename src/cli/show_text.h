@@ -24,8 +24,8 @@ public:
     void add(std::string_view label, std::string_view text, Tone tone = Tone::Plain);
     /// Adds a fact unless it is unknown or empty.
     void add_known(std::string_view label, const std::optional<std::string>& text);
-    /// Adds each member of an object except those in `but`; members of nested objects are called
-    /// "a.b", and null is omitted. The table of facts defines which members are sizes and
+    /// Adds each member of an object except the members in `but`; members of nested objects are
+    /// called "a.b", and null is omitted. The table of facts defines which members are sizes and
     /// frequencies.
     void add_members(const Value& object, const std::vector<std::string>& but = {});
     [[nodiscard]] bool empty() const { return facts_.empty(); }

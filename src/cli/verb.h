@@ -12,11 +12,11 @@
 #include "policy/request_table.h"
 
 /// Tables that define the command line. The parser, the help and the shell completions are all
-/// generated from them, so each verb and option is defined once.
+/// generated from these tables, so each verb and option is defined once.
 
 namespace gpuprobe::inline cli {
 
-/// Kinds of names that completions look up at run time. Combine them with |.
+/// Kinds of names that completions look up at run time. Combine several kinds with |.
 enum Names : unsigned {
     kNoNames = 0,
     kGpus = 1,
@@ -163,7 +163,7 @@ Option explain_variants_option();
 
 /// Adds a GPU to Arguments::gpus.
 Status take_gpu(Arguments& arguments, const std::string& word);
-/// Stores the operand APPLICATION as the application to choose for.
+/// Stores the operand APPLICATION as the application for which the verb makes a choice.
 Status take_application(Arguments& arguments, const std::string& word);
 
 // Each of these functions returns the table of one verb; verb_<name>.cpp contains the table and the
