@@ -17,7 +17,7 @@
 
 namespace gpuprobe::engine {
 
-/// A caller's report whether a choice worked: the argument of the method ReportOutcome.
+/// A caller's report about whether a choice worked: the argument of the method ReportOutcome.
 struct OutcomeReport {
     std::string application = {};  ///< name of the application
     std::string choice = {};       ///< a backend, "variant:NAME" or "family:NAME"
@@ -99,7 +99,7 @@ public:
     };
     explicit DecisionService(Folders folders);
 
-    /// Reads the data files again. Feedback is kept.
+    /// Reads the data files again. Overrides and outcomes are kept.
     void reload();
 
     /// A note for each file that was ignored or set aside.

@@ -58,12 +58,13 @@ struct EngineOptions {
 };
 
 /// Keeps a report of the machine up to date and makes decisions based on it: hardware events start
-/// probes (Queries, TrialRunner), results of probes make generations of the report (Publisher), and
-/// decisions use the report (DecisionService). Single-threaded; callbacks come from the event loop.
+/// probes (Queries, TrialRunner), results of probes create generations of the report (Publisher),
+/// and decisions use the report (DecisionService). Single-threaded; callbacks come from the event
+/// loop.
 class Engine {
 public:
-    /// Reads the data files. With EngineOptions::starts_ahead, this may also start a worker that
-    /// waits for its first job.
+    /// Reads the data files. With EngineOptions::starts_ahead, this function may also start a
+    /// worker that waits for its first job.
     static std::unique_ptr<Engine> create(MachineSource source,
                                           EventLoop& loop,
                                           Launcher& launcher,
@@ -88,7 +89,8 @@ public:
     /// The report as one line of JSON.
     [[nodiscard]] const std::string& report_json() const;
     [[nodiscard]] bool probing() const;
-    /// Whether this is a captured machine: its probes are recorded and never run.
+    /// Whether the machine is captured. The probes of a captured machine are recorded and never
+    /// run.
     [[nodiscard]] bool is_replayed() const;
 
     /// Selects a backend of an application for a user. The application's override and the failures
@@ -145,7 +147,7 @@ public:
     /// any other way.
     void catch_up();
 
-    /// Runs probes again and calls `done` when the report has their results. If such a run is
+    /// Runs probes again and calls `done` when the report contains their results. If such a run is
     /// already in progress, the call joins that run. Errors: InvalidRequest for an unknown API or
     /// stage, UnknownDevice.
     ///
@@ -159,16 +161,16 @@ public:
                  std::function<void()> done);
 
     /// Refreshes momentary facts (FactSpecificity::Moment), for a caller that diagnoses the current
-    /// state. Calls `done` once, after kMostForNow at the latest. `done` is called within this call
-    /// if no probe is running, for instance because the last refresh was less than kIsOfNow ago.
-    /// Wakes no device.
+    /// state. Calls `done` once, after kMostForNow at the latest. `done` is called before this
+    /// function returns if no probe is running, for instance because the last refresh was less than
+    /// kIsOfNow ago. Wakes no device.
     void renew(std::function<void()> done);
     static constexpr Duration kIsOfNow = std::chrono::seconds{2};
     static constexpr Duration kMostForNow = std::chrono::seconds{2};
 
-    /// Reads the current memory of a GPU and calls `reply` once, within this call if no probe is
-    /// needed. The report does not change. For a captured machine, the reply is the recorded
-    /// memory. Errors: UnknownDevice; TooManyRequests.
+    /// Reads the current memory of a GPU and calls `reply` once. If no probe is needed, `reply` is
+    /// called before this function returns. The report does not change. For a captured machine, the
+    /// reply is the recorded memory. Errors: UnknownDevice; TooManyRequests.
     Status read_memory(const std::string& id, bool allow_wake, LiveMemoryReader::Reply reply);
 
     /// Writes a capture of this machine with its latest probe results; see engine/capture.h.

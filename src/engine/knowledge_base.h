@@ -29,8 +29,7 @@ struct KnowledgeFolders {
     [[nodiscard]] std::string bundle_before() const { return state + "/previous.bundle"; }
 };
 
-/// Checks that the parser for data files of that name accepts the text. Errors: Malformed,
-/// TooLarge.
+/// Checks that the parser for the data file `name` accepts the text. Errors: Malformed, TooLarge.
 Status check_document(const std::string& name, std::string_view json);
 
 /// Reads an installed bundle. Its signature was checked during installation and is not checked
@@ -82,8 +81,8 @@ Status install(const CheckedBundle& bundle, const KnowledgeFolders& folders);
 /// update is running.
 Status roll_back(const KnowledgeFolders& folders);
 
-/// Frees the tables that were parsed from data files. They are parsed again on their next use. Do
-/// not call this function while a request is being answered.
+/// Frees the tables that were parsed from data files. The tables are parsed again on their next
+/// use. Do not call this function while a request is being answered.
 void forget_tables();
 
 }  // namespace gpuprobe::engine

@@ -54,8 +54,8 @@ LiveMemory last_known(const GpuMemory& memory);
 /// sensors of accelerators again.
 void refresh_power(const FileSystem& files, Machine& machine);
 
-/// Reads why GPUs are slowed down (slowdowns_of()), for kernel drivers that report it. Returns
-/// whether any driver reports reasons now or reported reasons before.
+/// Reads the reasons why GPUs are slowed down (slowdowns_of()), if their kernel drivers report
+/// reasons. Returns whether any driver reports reasons now or reported reasons before.
 bool refresh_slowdowns(const FileSystem& files, WallTime now, Machine& machine);
 
 /// Reads power and temperature of all accelerators in the report again. `files` must belong to the
@@ -84,19 +84,20 @@ public:
         Machine machine = {};
         std::vector<ProbeResult> probes = {};
         std::vector<ProbeTarget> targets = {};
-        bool allow_wake = false;  ///< whether a probe may run that would wake a device
+        bool allow_wake = false;  ///< whether a probe may wake a device
     };
 
     /// `files` and `clock` must outlive this object, and this object must outlive the probes that
     /// it starts.
     LiveMemoryReader(const FileSystem& files, const Clock& clock, Start start);
 
-    /// Calls `reply` once, within this call if no probe is needed. Errors: TooManyRequests if
-    /// kMaxWaiting callers already wait for the probe.
+    /// Calls `reply` once. If no probe is needed, `reply` is called before this function returns.
+    /// Errors: TooManyRequests if kMaxWaiting callers already wait for the probe.
     Status read(Question question, Reply reply);
 
 private:
-    /// All callers that wait for one GPU. They share one copy of the request data.
+    /// All callers that wait for the memory of one GPU. The callers share one copy of the request
+    /// data.
     struct Waiters {
         Question question = {};
         std::vector<Reply> replies = {};

@@ -18,9 +18,9 @@
 
 namespace gpuprobe::engine {
 
-/// The devices that the driver of `target` may serve: all devices of its vendor if the API or the
-/// manifest's name identifies the vendor, otherwise all devices. Empty if the driver is a software
-/// implementation.
+/// The devices that the driver of `target` may serve: all devices of the driver's vendor if the API
+/// or the manifest's name identifies this vendor, otherwise all devices. Empty if the driver is a
+/// software implementation.
 std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const Machine& machine);
 
 /// The id of a sleeping device that probing `target` would wake; nullopt if probing `target` wakes
@@ -41,7 +41,7 @@ bool names_gpus(const ProbeTarget& target, const Machine& machine);
 /// 1. targets that name the machine's GPUs (the kernel, management libraries), most trusted first;
 /// 2. compute APIs, slowest (by their last result) first;
 /// 3. other targets that report something about the GPUs;
-/// 4. software, and drivers that have no GPU on this machine.
+/// 4. software implementations, and drivers that have no GPU on this machine.
 void sort_for_start(std::vector<ProbeTarget>& targets,
                     const Machine& machine,
                     const ProbeResults& known);
@@ -96,15 +96,16 @@ public:
     /// Notes for the report if the quarantine's file could not be read or cannot be written.
     [[nodiscard]] std::vector<Reason> notes() const;
 
-    /// The result for a target that is held back: Skipped with reason "quarantined" {driver, why,
+    /// The result for a target in quarantine: Skipped with the reason "quarantined" {driver, why,
     /// times, since_usec, until_usec, note}. nullopt if the target may be probed.
     [[nodiscard]] std::optional<ProbeResult> instead_of(const ProbeTarget& target) const;
-    /// Whether this is one of several probes that may have crashed the machine or the daemon. Such
-    /// a probe must run alone, so that a second crash identifies the cause.
+    /// Whether the probe of `target` is one of several probes that may have crashed the machine or
+    /// the daemon. Such a probe must run alone, so that a second crash identifies the cause.
     [[nodiscard]] bool is_suspect(const ProbeTarget& target) const;
     /// Whether no driver is a suspect or in quarantine.
     [[nodiscard]] bool is_clean() const { return quarantine_.is_clean(); }
-    /// Records that these probes are about to run. Call this function before the workers start.
+    /// Records that the probes of `targets` are about to run. Call this function before the workers
+    /// start.
     void begin(const std::vector<ProbeTarget>& targets);
     /// Updates the record of a running probe. Call this function after a scan that followed
     /// begin().
@@ -112,8 +113,8 @@ public:
     /// Records the result of a probe. Call this function with each result. Returns true if the
     /// driver crashed or hung for the first time, in which case it should be probed again.
     [[nodiscard]] bool should_retry(const ProbeTarget& target, const ProbeResult& probe);
-    /// Clears a driver's past harm. Call this function when an answer is complete but its worker
-    /// has not ended.
+    /// Forgets the past failures of a driver. Call this function when an answer is complete but its
+    /// worker has not ended.
     void answered(const ProbeTarget& target);
     /// Records that all probes except `still_running` have ended, and writes the file.
     void settle(const std::set<ProbeTarget>& still_running);

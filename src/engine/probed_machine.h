@@ -35,8 +35,8 @@ constexpr ReasonCode kUnstable = "unstable";
 
 /// Distinguishes an unstable driver, whose results vary, from a change of the machine.
 ///
-/// After a change of the machine, the new result is the same twice. So if a result differs from the
-/// previous result, the driver is probed again; if the new result differs too, the driver is
+/// If the machine has changed, two more probes report the same result. So if a result differs from
+/// the previous result, the driver is probed again; if the new result differs too, the driver is
 /// unstable. For an unstable driver, the result with fewer devices or less memory is accepted,
 /// until three results in a row agree.
 class StabilityCheck {
@@ -60,7 +60,7 @@ private:
     struct Last {
         std::string digest = {};  ///< hash of the last result; empty if not computed yet
         int in_a_row = 1;         ///< number of results in a row that agreed
-        bool is_doubted = false;  ///< the last result differed from the one before
+        bool is_doubted = false;  ///< whether the last result differed from the result before it
     };
     /// The last result of each driver, by API and driver.
     std::map<std::pair<std::string, std::string>, Last> last_ = {};
@@ -138,7 +138,7 @@ struct ProbedMachine {
     ProbeResults results = {};
 
     [[nodiscard]] const FileSystem& files() const { return *source.files; }
-    /// Whether this is a capture, whose results are recorded and for which no probe runs.
+    /// Whether the machine is a capture. The results in a capture are recorded, and no probe runs.
     [[nodiscard]] bool is_replay() const { return source.recorded.has_value(); }
     /// Whether the machine still has the driver of `target`.
     [[nodiscard]] bool offers(const ProbeTarget& target) const;

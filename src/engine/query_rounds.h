@@ -24,13 +24,13 @@ namespace gpuprobe::engine {
 
 struct EngineOptions;  // engine.h
 
-/// The callbacks of a caller that waits for probes. Both may be empty.
+/// The callbacks of a caller that waits for probes. Both callbacks may be empty.
 struct ProbeWaiter {
     std::function<void(double)> progress = {};  ///< gets the fraction of probes that have ended
     std::function<void()> done = {};            ///< called once, when all probes have ended
 };
 
-/// References that the parts of the engine share. The engine owns the objects.
+/// References that the parts of the engine share. The engine owns the referenced objects.
 struct EngineContext {
     EventLoop& loop;
     const Clock& clock;
@@ -46,8 +46,8 @@ struct EngineContext {
 class Publisher {
 public:
     /// Results that arrive within this time are published together. Callers wait for the first
-    /// results of a round, so these are published early; each later publication waits twice as long
-    /// as the previous one, up to kGather.
+    /// results of a round, so the first results are published early; each later publication waits
+    /// twice as long as the previous one, up to kGather.
     static constexpr Duration kFirstGather = std::chrono::milliseconds{5};
     static constexpr Duration kGather = std::chrono::milliseconds{50};
 

@@ -82,7 +82,8 @@ private:
 };
 
 /// Tracks whether the machine is about to sleep or has just woken up. No driver should be probed
-/// while the machine is going to sleep, and drivers need more time directly after it wakes.
+/// while the machine is going to sleep, and drivers need more time directly after the machine
+/// wakes.
 class SystemSleep {
 public:
     enum class State { Awake, GoingToSleep, JustWoke };

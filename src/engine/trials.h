@@ -43,7 +43,8 @@ public:
     static constexpr Duration kShortest = std::chrono::milliseconds{100};
 
 private:
-    /// The time asleep in milliseconds, by the path of the counter.
+    /// The time for which a part of the GPU was asleep, in milliseconds, by the path of the
+    /// counter.
     using Counters = std::map<std::string, std::uint64_t>;
     std::map<std::string, Counters> seen_ = {};  ///< the counters at look(), by id of the device
     MonotonicTime looked_ = {};                  ///< when look() was called
@@ -147,7 +148,8 @@ public:
     /// begin(), and wait for the queries that it starts. `are_queried` is true if all drivers are
     /// already being queried.
     void prepare(const ProbeRequest& request, bool are_queried);
-    /// Queues the targets of the request. If no target can run, calls the waiter within this call.
+    /// Queues the targets of the request. If no target can run, calls the waiter before this
+    /// function returns.
     void begin(const ProbeRequest& request, const ProbeWaiter& waiter);
     /// Verifies all GPUs that have no result yet. Each GPU is verified only once: after a failure,
     /// the same driver is not tried again in the background.
