@@ -49,7 +49,8 @@ RECORD_MEMBERS(Finding,
                ("on_host", is_for_host))
 
 /// Facts that reports do not contain, because these facts are about the calling process instead of
-/// the machine, or do not concern GPUs directly. A captured machine has none of these facts.
+/// the machine, or do not concern GPUs directly. A captured machine has these facts only if the
+/// capture contains them.
 struct Surroundings {
     /// Environment variables that change which GPUs a program sees, by name (Causes::variables()).
     /// Other variables are never read.

@@ -45,10 +45,11 @@ struct Explained {
 
 /// The text and the fix of a reason. A code without wording is shown unchanged, with its detail.
 ///
-/// The fix is from the doctor's finding about the reason, otherwise from the wording, otherwise
-/// from a cause of the kind kOfAReason. If the doctor looked for causes that are based on the
-/// reason and found none of them, the reason has no fix, because another reason is more specific.
-/// If there are no findings at all, the fix is the usual fix for the reason.
+/// The fix comes from the doctor's finding about the reason. If there is no such finding, the fix
+/// comes from the wording or, if the wording has no fix, from a cause of the kind kOfAReason. If
+/// the doctor looked for causes that are based on the reason and found none of them, the reason has
+/// no fix, because another reason is more specific. If there are no findings at all, the fix is the
+/// usual fix for the reason.
 Explained explained(const Reason& reason, const ReasonPlace& place = {});
 
 /// False if another reason of the same candidate is final for the same GPU, such as a build without

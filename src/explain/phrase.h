@@ -39,9 +39,9 @@ std::string joined_with_and(const std::vector<std::string>& items);
 /// Joins items as in "a or b".
 std::string joined_with_or(const std::vector<std::string>& items);
 
-/// A size in binary units: "139.8 GiB", "512 MiB", "640 B". Sizes of 1 GiB or more have one
-/// decimal. The size is rounded down, so that a size just below a minimum is never shown as equal
-/// to the minimum.
+/// A size in binary units: "139.8 GiB", "512 MiB", "640 B". Sizes of 1 GiB or more are shown with
+/// one decimal place. The size is rounded down, so that a size just below a minimum is never shown
+/// as equal to the minimum.
 std::string size_text(Bytes size);
 
 /// A duration: "850 µs", "31 ms", "2.4 s", "3 min". `micro` is the sign for 10^-6 ("µ" or "u").

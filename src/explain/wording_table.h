@@ -58,7 +58,7 @@ inline constexpr Wording kWordings[] = {
     {"nvidia-icd-needs-egl",
      "the NVIDIA driver works only through {library}, but its manifest names the GLX library"},
 
-    // Reasons about how a test computation or an application ended.
+    // Reasons about test computations.
     {"miscomputed",
      "the device computes wrong results[: {wrong_words} of {words} values are wrong]"},
     {"not-computing", "the test computation did not succeed: {result}[ ({note})]"},

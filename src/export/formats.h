@@ -73,8 +73,8 @@ struct ExportFormat {
     WrittenFirst written_first = WrittenFirst::Beside;
     std::string_view suffix = {};  ///< the suffix that readers require; any suffix if empty
     std::string_view usual = {};   ///< the usual path
-    /// A text that each file of this format contains. It is empty unless two files of this format
-    /// with the same suffix in one folder would make both useless.
+    /// A text that each file of this format contains. The text is empty unless two such files with
+    /// the same suffix in one folder would make both files useless.
     std::string_view marker = {};
 };
 

@@ -22,9 +22,9 @@ struct GpuNeed {
     std::optional<std::set<std::string>> targets = {};  ///< the GPU must have one of these targets
     std::vector<std::string> vendors = {};        ///< the accepted vendors; any vendor if empty
     std::optional<std::set<GpuKind>> kinds = {};  ///< the accepted kinds; any kind if nullopt
-    std::optional<Version> driver = {};  ///< minimum version of NVIDIA's driver of NVIDIA's driver
-    std::optional<Version> vulkan = {};  ///< minimum version
-    std::optional<Bytes> memory = {};    ///< minimum size of the GPU's memory
+    std::optional<Version> driver = {};           ///< minimum version of NVIDIA's driver
+    std::optional<Version> vulkan = {};           ///< minimum version of Vulkan
+    std::optional<Bytes> memory = {};             ///< minimum size of the GPU's memory
     bool operator==(const GpuNeed&) const = default;
 };
 

@@ -29,7 +29,7 @@ struct ExportedGpu {
     std::string vendor = {};                ///< a vendor with its own API, or "other"
     std::optional<std::string> arch = {};   ///< the result of arch_word()
     std::optional<std::string> card = {};   ///< name of the card node, such as "card1"
-    std::map<std::string, bool> apis = {};  ///< whether each API works; unknown APIs are missing
+    std::map<std::string, bool> apis = {};  ///< whether each API works; missing if unknown
     /// The target of kernels for the vendor's API: "sm_90", "gfx942", "20.4.4".
     std::optional<std::string> target = {};
 };

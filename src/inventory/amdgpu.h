@@ -14,8 +14,8 @@
 namespace gpuprobe::inline inventory {
 
 /// Adds the facts that amdgpu exposes without waking the GPU: memory sizes, serial, product name,
-/// partition modes. For any driver, adds the name that libdrm's table, data/amdgpu.ids, contains
-/// for an AMD GPU.
+/// partition modes. Also adds the name of an AMD GPU from libdrm's table (data/amdgpu.ids),
+/// whatever the GPU's driver is.
 ///
 /// The driver's memory managers keep mem_info_* up to date without hardware access
 /// (drivers/gpu/drm/amd/amdgpu/amdgpu_{vram,gtt}_mgr.c). Reading gpu_busy_percent, pp_dpm_* or the

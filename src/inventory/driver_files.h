@@ -24,7 +24,8 @@ void read_sensors(const FileSystem& files, HardwareDevice& device);
 
 /// The reasons why a GPU's clocks are reduced, in the words of the fact `slowdowns`. The function
 /// reads the sysfs files of amdgpu, i915 and xe. Empty if the clocks are not reduced. nullopt if
-/// the driver does not report reasons, and for a suspended device, because reading would wake it.
+/// the driver does not report reasons, and for a suspended device, because reading the files would
+/// wake the device.
 ///
 /// The driver queries the hardware, or in the case of amdgpu, the firmware. The query may take a
 /// millisecond, and hangs if the GPU hangs. Call this function only on request, not in every scan.

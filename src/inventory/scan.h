@@ -54,9 +54,9 @@ private:
 /// result.
 Machine scan_machine(const FileSystem& files, const NodeSource& nodes, Host host);
 
-/// The PCI functions from scan_machine() and the versions of their drivers. This takes a third of
-/// the time of scan_machine() and is enough to decide which vendor drivers to probe. `host` is
-/// copied to the result.
+/// The PCI functions from scan_machine() and the versions of their drivers. The function takes a
+/// third of the time of scan_machine(), and its result is sufficient to decide which vendor drivers
+/// to probe. `host` is copied to the result.
 Machine scan_functions(const FileSystem& files, Host host);
 
 /// The kernel and the architecture of the running machine, from uname. This is the part of

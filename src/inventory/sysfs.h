@@ -132,7 +132,7 @@ private:
 };
 
 /// The `compatible` strings from the device tree, at most 16, the most specific string first. The
-/// file separates them with NULs (Devicetree specification 0.4, section 2.3.1).
+/// file separates the strings with NULs (Devicetree specification 0.4, section 2.3.1).
 std::vector<std::string> compatible_of(const Sysfs& sysfs, const DeviceFolder& folder);
 
 /// The device in a folder, with all facts from the files in this folder.
