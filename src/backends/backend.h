@@ -39,7 +39,7 @@ public:
 /// The result of a stage, as reported by the backend inside the worker. Only the supervisor can
 /// report other outcomes, such as a crash.
 struct Answer {
-    Outcome outcome = Outcome::Answered;  ///< always Answered, Absent or Failed
+    Outcome outcome = Outcome::Answered;  ///< the outcome: Answered, Absent or Failed
     std::optional<std::string> note = {};
     std::vector<Reason> reasons = {};
 };
@@ -53,7 +53,7 @@ Answer without_devices(std::string note, Value::Object detail = {});
 /// driver; an Error describes a failure of our code.
 struct Refusal {
     std::string code = {};  ///< a code from docs/reasons.md
-    std::string note = {};  ///< "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"
+    std::string note = {};  ///< a note such as "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"
     Value detail = Value{Value::Object{}};
 };
 /// A value, or the reason why it is missing.

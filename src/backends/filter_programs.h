@@ -11,7 +11,7 @@ namespace gpuprobe::backends {
 /// The properties of the worker and of the machine that determine which variant of refusals() is
 /// used.
 struct FilterVariant {
-    bool is_alone = false;  ///< the worker is in a different PID namespace than its parent
+    bool is_alone = false;  ///< whether the worker is in another PID namespace than its parent
     /// The machine is a Tegra, on which some ioctl numbers of NVIDIA's driver equal terminal
     /// requests.
     bool is_tegra = false;

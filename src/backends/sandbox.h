@@ -11,8 +11,8 @@ namespace gpuprobe::backends {
 /// The parts of the sandbox that are active in this process, and the reasons why other parts are
 /// missing.
 struct Confinement {
-    std::vector<std::string> by = {};        ///< "namespaces", "landlock-7", "no-reaching-out" …
-    std::vector<std::string> problems = {};  ///< error messages
+    std::vector<std::string> by = {};        ///< the active parts: "namespaces", "landlock-7" …
+    std::vector<std::string> problems = {};  ///< messages about the missing parts
 };
 
 /// Puts this process and all processes that it starts into a sandbox. The sandbox removes access

@@ -99,7 +99,7 @@ std::string folder_of(const std::string& path);
 /// The location of a file. The folder of the file was opened with FolderTrust::Named.
 struct FilePlace {
     OpenFolder folder = {};
-    std::string path = {};  ///< the file's path, through folder.path
+    std::string path = {};  ///< the path of the file, through folder.path
 
     /// Errors: the same as for open_folder().
     static Result<FilePlace> of(const std::string& path);
@@ -113,10 +113,10 @@ Status remove_file(const std::string& path);
 
 /// The fields of stat(2) that this project uses.
 struct FileStatus {
-    mode_t mode = 0;  ///< type and permission bits
+    mode_t mode = 0;  ///< the bits for the type and the permissions
     uid_t uid = 0;
     gid_t gid = 0;
-    dev_t device = 0;  ///< st_rdev: the device that a device node refers to
+    dev_t device = 0;  ///< the device number of a device node (st_rdev)
     ino_t inode = 0;
     Bytes size = {};
     WallTime modified = {};
@@ -171,7 +171,7 @@ private:
     /// within the root.
     [[nodiscard]] Result<std::string> outside(std::string_view path) const;
 
-    std::string root_;  ///< without a final slash; empty for "/"
+    std::string root_;  ///< the root without a final slash; empty for "/"
 };
 
 /// The rest of a file, from the current position to the end. Errors: TooLarge if the rest is larger

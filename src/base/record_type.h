@@ -27,7 +27,7 @@ struct MemberType {
     std::string name = {};
     char bus = 'x';                         ///< the D-Bus type of an Integer: 'u', 't' or 'x'
     std::optional<long long> minimum = {};  ///< the smallest value of an Integer or Float
-    bool excludes_minimum = false;          ///< whether values have to be above `minimum`
+    bool excludes_minimum = false;          ///< whether values must be above `minimum`
     std::string pattern = {};               ///< the ECMAScript regular expression of a Text
     std::vector<MemberType> item = {};      ///< the one type inside a Nullable, List or Map
 };

@@ -22,13 +22,13 @@ struct Load {
     std::function<Attempt<Done>(std::uint32_t size, std::uint32_t times)> run = {};
     std::uint32_t max_size = 1;  ///< the largest size of a piece; must be a power of two
     double units = 1;            ///< bytes or operations in a piece of size 1
-    Seconds piece{0.002};        ///< a piece is enlarged until it takes this long
+    Seconds piece{0.002};        ///< the time that an enlarged piece takes
 };
 
 /// A rate in units per second: the median and the spread of five batches.
 struct Rate {
     double median = 0;
-    double spread = 0;  ///< (largest - smallest) / median
+    double spread = 0;  ///< the spread: (largest - smallest) / median
 };
 
 /// Measures rates. A piece of work is tiny at first and is doubled until it is long enough, because
@@ -65,7 +65,7 @@ public:
     /// The time for all loads together. After this time, each load gets only one batch, because the
     /// device is so busy or so slow that more batches would take too long.
     static constexpr Seconds kBudget{3};
-    static constexpr double kSteady = 0.03;     ///< batches agree if they differ by less than this
+    static constexpr double kSteady = 0.03;     ///< the difference below which batches agree
     static constexpr std::size_t kBatches = 5;  ///< an odd number, so that one batch is the median
 
 private:
@@ -92,7 +92,7 @@ private:
 template <class T>
 struct Figures {
     std::optional<T> memory_read = {};
-    std::optional<T> memory_copy = {};  ///< counts both the bytes read and the bytes written
+    std::optional<T> memory_copy = {};  ///< the rate of bytes read plus bytes written
     std::optional<T> host_to_device = {};
     std::optional<T> device_to_host = {};
     std::optional<T> fp32 = {};
@@ -116,8 +116,8 @@ void describe(Visitor& visit, Figures<T>& figures) {
 struct Measured {
     Figures<std::uint64_t> rates = {};
     Figures<double> spreads = {};  ///< for each rate, (largest - smallest) / median of five batches
-    std::optional<Bytes> context = {};  ///< device memory used by the context
-    Duration duration = {};             ///< time of the measurement, without loading the driver
+    std::optional<Bytes> context = {};  ///< the device memory that the context uses
+    Duration duration = {};             ///< the time of the measurement, without loading the driver
     std::optional<std::string> note = {};
 };
 Value value_of(const Measured& measured);

@@ -31,7 +31,7 @@ namespace xe {  // xe_drm.h
 struct DeviceQuery {
     std::uint64_t extensions = 0;
     std::uint32_t query = 0;
-    std::uint32_t size = 0;  ///< if 0, the kernel returns the needed size
+    std::uint32_t size = 0;  ///< size of the buffer; if 0, the kernel returns the needed size
     std::uint64_t data = 0;
     std::uint64_t reserved[2] = {};
 };
@@ -46,7 +46,7 @@ struct Head {
     std::uint32_t padding = 0;
 };
 struct Region {
-    std::uint16_t memory_class = 0;  ///< 0 for system memory, 1 for VRAM
+    std::uint16_t memory_class = 0;  ///< the class: 0 for system memory, 1 for VRAM
     std::uint16_t instance = 0;
     std::uint32_t min_page_size = 0;
     std::uint64_t total_size = 0;
@@ -59,7 +59,7 @@ constexpr std::size_t kConfigFlags = 1;  ///< index of DRM_XE_QUERY_CONFIG_FLAGS
 constexpr std::uint64_t kHasVram = 1;
 
 struct Gt {
-    std::uint16_t type = 0;  ///< 0 for the main GT, 1 for the media GT
+    std::uint16_t type = 0;  ///< the type: 0 for the main GT, 1 for the media GT
     std::uint16_t tile = 0;
     std::uint16_t id = 0;
     std::uint16_t padding[3] = {};

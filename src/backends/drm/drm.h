@@ -16,10 +16,10 @@ namespace gpuprobe::backends {
 
 /// A render node as described by sysfs. The node is not opened.
 struct RenderNode {
-    std::string path = {};                  ///< "/dev/dri/renderD128"
-    std::string device_number = {};         ///< "226:128"
-    std::string id = {};                    ///< "pci:0000:03:00.0", "platform:1040000.gpu"
-    std::vector<std::string> folders = {};  ///< sysfs folders of the device and its parents
+    std::string path = {};                  ///< path such as "/dev/dri/renderD128"
+    std::string device_number = {};         ///< device number such as "226:128"
+    std::string id = {};                    ///< id: "pci:0000:03:00.0", "platform:1040000.gpu"
+    std::vector<std::string> folders = {};  ///< the sysfs folders of the device and its parents
     DrmNodes drm = {};
     std::optional<PciAddress> pci = {};
     std::optional<std::string> vendor_id = {};

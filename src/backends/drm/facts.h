@@ -16,7 +16,7 @@ namespace gpuprobe::backends {
 
 /// A memory region that a GPU uses.
 struct MemoryRegion {
-    bool is_on_device = false;  ///< false for system memory
+    bool is_on_device = false;  ///< whether the memory is on the device
     std::uint16_t instance = 0;
     std::uint64_t size = 0;
     /// The free memory; nullopt if unknown. To processes without CAP_PERFMON, the kernel reports

@@ -21,7 +21,7 @@ constexpr HipResult kNoDevice = 100;
 using Device = int;
 
 struct Uuid {
-    char bytes[16] = {};  ///< text: the digits after "GPU-", without a final NUL
+    char bytes[16] = {};  ///< the digits after "GPU-", without a final NUL
 };
 
 struct Symbols : SymbolTable {
@@ -91,7 +91,7 @@ namespace gpuprobe::backends::hsa {
 
 using Status = int;
 constexpr Status kSuccess = 0;
-constexpr Status kBreak = 1;  ///< a callback ended an iteration
+constexpr Status kBreak = 1;  ///< the code for an iteration that a callback ended
 /// hsa_init also returns this code if /dev/kfd is missing or the caller has no permission to open
 /// it.
 constexpr Status kOutOfResources = 0x1008;
@@ -105,7 +105,7 @@ struct MemoryPool {
 
 constexpr std::uint32_t kDeviceTypeGpu = 1;
 constexpr std::uint32_t kSegmentGlobal = 0;
-constexpr std::uint8_t kIsApu = 1;  ///< first bit of the first byte of MemoryProperties
+constexpr std::uint8_t kIsApu = 1;  ///< the first bit of the first byte of MemoryProperties
 
 /// hsa_system_info_t
 enum class SystemAttribute : int {

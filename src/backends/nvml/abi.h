@@ -71,7 +71,7 @@ struct Utilization {
 /// instances.
 struct ProcessInfo {
     unsigned pid = 0;
-    unsigned long long used = 0;  ///< in bytes; all ones if unknown
+    unsigned long long used = 0;  ///< the memory in bytes; all ones if unknown
     unsigned gpu_instance = 0;    ///< all ones if the process uses the whole device
     unsigned compute_instance = 0;
 };

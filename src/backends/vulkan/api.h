@@ -234,7 +234,7 @@ inline constexpr Origin kBfloat16{"VK_KHR_shader_bfloat16", 0};
 struct DeviceReply {
     std::uint32_t index = 0;
     std::uint32_t instance_version = VK_API_VERSION_1_0;
-    bool has_chains = false;  ///< InstanceSymbols::has_chains()
+    bool has_chains = false;  ///< the result of InstanceSymbols::has_chains()
     VkPhysicalDeviceProperties properties = {};
     VkPhysicalDeviceFeatures features = {};
     VkPhysicalDeviceMemoryProperties memory = {};

@@ -28,7 +28,7 @@ std::string_view word_of(WebGpuLevel level);
 
 struct WebGpuSupport {
     WebGpuLevel level = WebGpuLevel::None;
-    std::vector<std::string> missing = {};  ///< features and limits that are missing for Core
+    std::vector<std::string> missing = {};  ///< the features and limits that are missing for Core
 };
 
 /// The WebGPU level that can be implemented on this device, according to Dawn's requirements for
