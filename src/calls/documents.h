@@ -30,7 +30,7 @@ RECORD_MEMBERS(GpuList, generation, gpus, accelerators)
 
 /// The document that `apps` prints: the applications that Select and Recommend support.
 struct ApplicationList {
-    std::vector<ApplicationSummary> applications = {};  ///< sorted by name
+    std::vector<ApplicationSummary> applications = {};  ///< the applications, sorted by name
 };
 RECORD_MEMBERS(ApplicationList, applications)
 
@@ -103,7 +103,7 @@ struct TestedTerm {
     std::string term = {};
     std::optional<std::string> gpu = {};
     Truth truth = Truth::Unknown;
-    std::optional<Reason> reason = {};  ///< why the term is false or unknown
+    std::optional<Reason> reason = {};  ///< the reason why the term is false or unknown
 };
 RECORD_MEMBERS(TestedTerm, term, gpu, truth, reason)
 
@@ -160,8 +160,8 @@ Error nothing_satisfies(const std::string& application);
 /// onnxruntime/core/platform/linux/device_discovery.cc for ids and metadata.
 struct OrtHardwareDevice {
     std::optional<std::string> id = {};  ///< gpuprobe's id; null for the CPU
-    std::string type = {};  ///< OrtHardwareDeviceType without its prefix: CPU, GPU, NPU
-    std::optional<std::string> vendor = {};  ///< vendor name as gpuprobe spells it: "nvidia"
+    std::string type = {};  ///< OrtHardwareDeviceType without its prefix: CPU, GPU or NPU
+    std::optional<std::string> vendor = {};  ///< the vendor's name in gpuprobe's spelling: "nvidia"
     /// PCI ids; null for the CPU and for devices that are not on PCI.
     std::optional<std::uint32_t> vendor_id = {};
     std::optional<std::uint32_t> device_id = {};

@@ -94,7 +94,7 @@ struct PlanParameters {
     std::optional<Bytes> need = {};    ///< number of bytes that must fit, instead of a model
     std::optional<Bytes> margin = {};  ///< number of bytes that must stay free on each GPU
     std::optional<std::vector<std::string>> gpus = {};  ///< ids of GPUs; all GPUs if omitted
-    PlanRequestValue request = {};                      ///< how a program will run the model
+    PlanRequestValue request = {};                      ///< description of how the model will run
     std::optional<std::string> model = {};              ///< the text of a gpuprobe.model/1 document
 };
 RECORD_MEMBERS(PlanParameters, need, margin, gpus, request, model)
@@ -139,7 +139,7 @@ RECORD_MEMBERS(ProbeParameters, gpus, apis, stage, allow_wake, force)
 /// The outcome of a choice. Exactly one of `backend`, `variant` and `family` is given.
 struct OutcomeParameters {
     std::string application = {};             ///< name of the application
-    std::string outcome = {};                 ///< "ok" or "failed"
+    std::string outcome = {};                 ///< the outcome: "ok" or "failed"
     std::optional<std::string> backend = {};  ///< the backend that was used
     std::optional<std::string> variant = {};  ///< the variant that was used
     std::optional<std::string> family = {};   ///< a family of variants that work or fail together
@@ -163,7 +163,7 @@ struct ApplicationParameters {
 RECORD_MEMBERS(ApplicationParameters, application)
 
 struct QuarantineParameters {
-    std::optional<std::string> api = {};  ///< end only quarantines of this API's drivers: "vulkan"
+    std::optional<std::string> api = {};  ///< end only the quarantines of this API's drivers
     /// end only the quarantine of this driver, given by the path of its manifest
     std::optional<std::string> driver = {};
     /// end every quarantine; cannot be combined with other parameters

@@ -47,7 +47,7 @@ struct MethodCall {
     /// without "explain".
     bool always_explains = true;
     bool wants_value = false;  ///< whether answers contain a Value instead of a text
-    bool wants_words = true;   ///< whether reasons have texts for users
+    bool wants_words = true;   ///< whether reasons contain texts for users
     uid_t uid = 0;
     /// All groups of the caller; nullopt if unknown.
     std::optional<std::vector<std::uint32_t>> groups = {};

@@ -23,14 +23,14 @@ struct SelectArguments {
     /// The request for SelectBackend (policy/request_table.h). Here `gpus` may contain selectors of
     /// any kind; the verb converts the selectors to ids.
     Value request = Value{Value::Object{}};
-    bool for_build = false;  ///< used by env: print build flags instead of variables
+    bool for_build = false;  ///< for env: whether to print build flags instead of variables
 
     [[nodiscard]] bool explains() const { return request.at("explain").as_bool() == true; }
 };
 
 /// Arguments of override.
 struct OverrideArguments {
-    std::string action = "list";  ///< set, clear or list
+    std::string action = "list";  ///< the action: set, clear or list
     std::optional<std::string> application = {};
     /// The part of the rule that concerns variants, in the form of a request for RecommendVariant.
     Value variants = Value{Value::Object{}};
@@ -38,23 +38,23 @@ struct OverrideArguments {
 
 /// Arguments of report-outcome.
 struct OutcomeArguments {
-    std::string result = {};  ///< "ok" or "failed"
+    std::string result = {};  ///< the outcome: "ok" or "failed"
     std::optional<std::string> backend = {};
     std::optional<std::string> variant = {};
     std::optional<std::string> family = {};
-    std::vector<std::string> gpus = {};  ///< selectors in any form
+    std::vector<std::string> gpus = {};  ///< the selectors of GPUs, in any form
     std::optional<std::string> detail = {};
 };
 
 /// Arguments of knowledge.
 struct KnowledgeArguments {
-    std::string action = "status";  ///< status, verify, update or rollback
+    std::string action = "status";  ///< the action: status, verify, update or rollback
     std::optional<std::string> file = {};
 };
 
 /// Arguments of quarantine.
 struct QuarantineArguments {
-    std::string action = "list";  ///< clear or list
+    std::string action = "list";  ///< the action: clear or list
     std::optional<std::string> api = {};
     std::optional<std::string> driver = {};
     bool is_all = false;
@@ -64,20 +64,20 @@ struct QuarantineArguments {
 struct PlanArguments {
     std::optional<std::string> model_file = {};
     std::optional<std::string> projector_file = {};
-    bool is_beginning = false;               ///< the file contains only the beginning of a model
+    bool is_beginning = false;               ///< whether the file is only the beginning of a model
     Value request = Value{Value::Object{}};  ///< the request for plan_request_from()
     std::string format = {};                 ///< the program whose arguments are printed
-    bool prints_model = false;               ///< print facts about the model instead of a plan
+    bool prints_model = false;               ///< whether to print facts about the model, not a plan
 };
 
 /// Arguments of recommend, export, selector and verify, the verbs that deal with variants.
 struct RecommendArguments {
-    std::string application = {};              ///< may be empty for export
-    std::optional<std::string> manifest = {};  ///< a file
+    std::string application = {};              ///< name of the application; may be empty for export
+    std::optional<std::string> manifest = {};  ///< path of the file with the manifest
     Value request = Value{Value::Object{}};    ///< the request for RecommendVariant
     std::optional<std::string> force = {};
     bool chain = false;
-    std::string format = {};                  ///< used only by export
+    std::string format = {};                  ///< the format; used only by export
     std::optional<std::string> file = {};     ///< used only by verify
     std::optional<std::string> variant = {};  ///< used only by verify
 };
@@ -91,15 +91,15 @@ struct CheckArguments {
 struct FleetArguments {
     std::vector<std::string> applications = {};
     std::optional<std::string> output = {};  ///< path of a file; standard output if absent or "-"
-    std::optional<std::string> check = {};   ///< a file to compare with
-    bool installs = false;                   ///< write to the path that the orchestrator reads
-    bool allows_cpu = false;                 ///< export a CPU variant even if a GPU stays unused
+    std::optional<std::string> check = {};   ///< path of a file to compare the export with
+    bool installs = false;                   ///< whether to write where the orchestrator reads
+    bool allows_cpu = false;                 ///< whether a CPU variant may leave a GPU unused
     std::optional<std::string> node = {};    ///< the machine's name in its cluster
-    std::optional<unsigned> mode = {};       ///< permission bits of the output file
-    std::optional<int> every = {};           ///< repeat after this many seconds until interrupted
+    std::optional<unsigned> mode = {};       ///< the permission bits of the output file
+    std::optional<int> every = {};           ///< seconds after which the export is repeated
     std::string orchestrator = {};
     std::string variant = {};
-    std::vector<std::string> features = {};  ///< node features in the cluster
+    std::vector<std::string> features = {};  ///< the features of nodes in the cluster
     bool by_verdict = false;
     bool allows_weaker = false;
     std::string platform = {};
@@ -107,20 +107,20 @@ struct FleetArguments {
 
 /// Arguments of run and of watch.
 struct RunArguments {
-    std::vector<std::string> program = {};   ///< the words after "--"
+    std::vector<std::string> program = {};   ///< the program and its arguments, after "--"
     std::optional<std::string> expect = {};  ///< a backend or an API; "cpu" means no GPU
-    bool falls_back = false;                 ///< try the next candidate when one fails
-    std::optional<std::string> report = {};  ///< a file for the report
-    bool wants_json = false;                ///< JSON is written to stderr; the program keeps stdout
-    std::optional<std::uint64_t> pid = {};  ///< used only by watch
-    bool looks_once = false;                ///< used only by watch
+    bool falls_back = false;                 ///< whether to try the next candidate after a failure
+    std::optional<std::string> report = {};  ///< path of a file for the report
+    bool wants_json = false;                 ///< whether to write JSON to stderr
+    std::optional<std::uint64_t> pid = {};   ///< used only by watch
+    bool looks_once = false;                 ///< used only by watch
 };
 
 /// Arguments of call.
 struct CallArguments {
     std::string method = {};
-    std::string parameters = "{}";  ///< "-" reads standard input
-    bool wants_more = false;        ///< also print the answers before the last one
+    std::string parameters = "{}";  ///< the parameters as JSON; "-" reads standard input
+    bool wants_more = false;        ///< whether to print the answers before the last one, too
 };
 
 /// A parsed command line.
@@ -129,7 +129,7 @@ struct Arguments {
 
     bool wants_help = false;
     bool wants_version = false;
-    bool wants_json = false;  ///< set by -j; indented if standard output is a terminal
+    bool wants_json = false;  ///< whether -j was given; a terminal gets indented JSON
     JsonMode json = JsonMode::Off;
     ColourMode colour = ColourMode::Auto;
     bool has_legend = true;
@@ -138,34 +138,34 @@ struct Arguments {
     std::optional<std::string> socket = {};  ///< path of the daemon's socket
     bool is_direct = false;
     std::optional<std::string> replay = {};
-    std::vector<std::string> captures = {};  ///< values of --replay; only check accepts several
+    std::vector<std::string> captures = {};  ///< the values of --replay; only check accepts several
     std::optional<std::string> worker = {};
     std::vector<std::string> application_folders = {};
-    std::string knowledge_root = {};  ///< replaces "/" for data files and keys
+    std::string knowledge_root = {};  ///< the folder that replaces "/" for data files and keys
     bool has_cache = true;
-    std::optional<int> patience = {};  ///< with --direct: how many seconds to wait for a driver
+    std::optional<int> patience = {};  ///< with --direct, the seconds to wait for a driver
 
     std::optional<std::string> topic = {};   ///< the verb that `help` explains
-    std::vector<std::string> gpus = {};      ///< used by show, describe, probe and bench
+    std::vector<std::string> gpus = {};      ///< GPUs for show, describe, probe and bench
     std::vector<std::string> apis = {};      ///< used by probe and bench
     bool allow_wake = false;                 ///< used by probe and bench
-    std::string stage = "query";             ///< used by probe
+    std::string stage = "query";             ///< the stage for probe
     bool measures_in_use = false;            ///< used by probe and bench
-    std::optional<std::string> bundle = {};  ///< used by doctor: path of a file for a bug report
-    bool warnings_count = false;             ///< used by doctor
+    std::optional<std::string> bundle = {};  ///< for doctor: path of a file for a bug report
+    bool warnings_count = false;             ///< for doctor: whether warnings count as problems
     std::optional<std::string> capture_folder = {};  ///< used by capture
     bool redacts = false;                            ///< used by capture
-    bool keeps_driver_output = false;                ///< used by capture with --redact
-    SelectArguments select = {};                     ///< used by select, env, run and override
-    OverrideArguments overriding = {};               ///< used by override
-    OutcomeArguments outcome = {};                   ///< used by report-outcome
-    QuarantineArguments quarantine = {};             ///< used by quarantine
-    KnowledgeArguments knowledge = {};               ///< used by knowledge
-    bool shows_all = false;     ///< show all details; for env, also show the index forms
-    bool shows_video = false;   ///< used by list: show the video engines
-    bool wants_script = false;  ///< used by doctor: print the safe fixes
+    bool keeps_driver_output = false;                ///< for capture: whether to keep driver output
+    SelectArguments select = {};                     ///< arguments of select, env, run and override
+    OverrideArguments overriding = {};               ///< arguments of override
+    OutcomeArguments outcome = {};                   ///< arguments of report-outcome
+    QuarantineArguments quarantine = {};             ///< arguments of quarantine
+    KnowledgeArguments knowledge = {};               ///< arguments of knowledge
+    bool shows_all = false;     ///< whether to show all details, or for env, index forms
+    bool shows_video = false;   ///< for list: whether to show the video engines
+    bool wants_script = false;  ///< for doctor: whether to print the safe fixes
     PlanArguments plan = {};
-    RecommendArguments recommend = {};  ///< used by the verbs about variants
+    RecommendArguments recommend = {};  ///< arguments of the verbs about variants
     FleetArguments fleet = {};
     CheckArguments check = {};
     CallArguments call = {};
@@ -175,7 +175,7 @@ struct Arguments {
 /// The text for a command line that runs no verb: help, or an error message.
 struct Refusal {
     bool is_help = false;
-    std::string text = {};  ///< ends with a newline
+    std::string text = {};  ///< the text, which ends with a newline
 };
 
 /// The result of parsing. Exactly one of the members is set.

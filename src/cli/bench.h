@@ -13,8 +13,8 @@ namespace gpuprobe::inline cli {
 
 /// The results of test computations on one device through one API.
 struct BenchRow {
-    std::string kind = {};                 ///< "gpu", "software" or "cpu"
-    std::optional<std::string> gpu = {};   ///< the GPU's id
+    std::string kind = {};                 ///< the kind of device: "gpu", "software" or "cpu"
+    std::optional<std::string> gpu = {};   ///< id of the GPU
     std::optional<std::string> name = {};  ///< name of the GPU, implementation or CPU
     std::string backend = {};              ///< the backend, or the API of a software implementation
     std::optional<Verification> verification = {};

@@ -22,7 +22,7 @@ namespace gpuprobe::inline cli {
 
 /// Information about the source of the answers, for `version`.
 struct ClientInfo {
-    std::string kind = {};  ///< "daemon", "direct" or "replay"
+    std::string kind = {};  ///< the kind of source: "daemon", "direct" or "replay"
     std::optional<std::string> version = {};
 };
 

@@ -26,7 +26,7 @@ namespace gpuprobe::inline cli {
 struct SeenUse {
     std::vector<watch::DeviceUse> devices = {};
     std::set<watch::Doubt> doubts = {};
-    std::set<Api> loaded = {};  ///< APIs whose library was loaded
+    std::set<Api> loaded = {};  ///< the APIs whose library was loaded
 };
 
 /// The choice that a program was started with. If `backend` is "cpu" or "", no GPU was chosen.

@@ -18,7 +18,7 @@ namespace gpuprobe::inline cli {
 
 /// How a DirectClient examines the machine.
 struct DirectOptions {
-    std::optional<std::string> replay = {};  ///< a capture folder
+    std::optional<std::string> replay = {};  ///< path of a capture folder
     std::optional<std::string> worker = {};  ///< path of gpuprobe-worker; looked up if absent
     std::vector<std::string> application_folders = {};
     std::string knowledge_root = {};  ///< the same as Arguments::knowledge_root

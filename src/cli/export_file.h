@@ -25,8 +25,8 @@ Status check_export_path(const ExportFormat& format, std::string_view path);
 
 /// The result of writing an export.
 struct Placed {
-    bool is_written = false;  ///< false if the file was up to date or writing was refused
-    std::optional<ExportRemark> refusal = {};  ///< why the file was not changed
+    bool is_written = false;                   ///< whether the file was written
+    std::optional<ExportRemark> refusal = {};  ///< the reason why the file was not changed
     /// If the refusal is "unsettled", the lines that would have been lost.
     std::vector<std::string> would_lose = {};
 };
@@ -48,8 +48,8 @@ Result<Placed> place_export(const ExportFormat& format,
 struct ExportDifference {
     /// A problem of the file itself: it is missing, expired or executable.
     std::optional<std::string> reason = {};
-    std::vector<std::string> lost = {};    ///< lines only in the file
-    std::vector<std::string> gained = {};  ///< lines only in the text
+    std::vector<std::string> lost = {};    ///< lines that are only in the file
+    std::vector<std::string> gained = {};  ///< lines that are only in the text
     [[nodiscard]] bool is_none() const { return !reason && lost.empty() && gained.empty(); }
 };
 

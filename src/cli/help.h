@@ -35,7 +35,7 @@ struct Completion {
     unsigned names = kNoNames;       ///< kinds of names that also fit; see offers_of()
     std::string lead = {};           ///< the text before a name in the same word: "--only=cuda,"
     std::string begun = {};          ///< the part of the name that has been typed
-    Arguments arguments = {};        ///< options before the cursor that select a daemon or machine
+    Arguments arguments = {};        ///< the options that select a daemon or a machine
 };
 
 /// Completes a command line. `words` excludes the program's name; the last word is the word at the

@@ -45,7 +45,7 @@ using Take = Status (*)(Arguments&, const std::string&);
 struct Option {
     std::string_view names = {};  ///< all names, such as "-q,--quiet"
     Word value = {};
-    std::string_view help = {};  ///< a line break starts a new line of the help
+    std::string_view help = {};  ///< the help; a line break starts a new line
     Take take = nullptr;
     std::string_view also = {};  ///< a second spelling that the help does not mention
     bool repeats = false;
@@ -81,9 +81,9 @@ std::string_view title_of(VerbGroup group);
 struct Verb {
     std::string_view name = {};
     VerbGroup group = VerbGroup::Ask;
-    std::vector<Synopsis> overview = {};       ///< completions show the text of the first line
+    std::vector<Synopsis> overview = {};       ///< lines of the overview; completions use the first
     std::vector<std::string_view> usage = {};  ///< command lines without the program's name
-    std::string_view about = {};               ///< paragraphs of at most 100 columns
+    std::string_view about = {};               ///< a description, at most 100 columns wide
     std::vector<Operand> operands = {};
     std::vector<Option> options = {};
     bool takes_program = false;   ///< whether a program with its arguments follows "--"

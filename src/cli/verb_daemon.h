@@ -12,7 +12,7 @@ namespace gpuprobe::inline cli {
 
 /// A line of `monitor`.
 struct Change {
-    std::string event = {};  ///< "gpu-added", "gpu-removed", "gpu-changed", "state", "generation"
+    std::string event = {};  ///< one of gpu-added, gpu-removed, gpu-changed, state, generation
     std::optional<std::string> gpu = {};    ///< the GPU's id
     std::optional<std::string> name = {};   ///< the GPU's title
     std::vector<std::string> changed = {};  ///< the GPU's members that have changed
