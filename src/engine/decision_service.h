@@ -94,7 +94,7 @@ public:
         std::vector<std::string> applications = {};
         /// The folders of other data files. If absent, only compiled-in data files are used.
         std::optional<KnowledgeFolders> knowledge = {};
-        std::optional<std::string> state = {};       ///< if absent, feedback is not stored
+        std::optional<std::string> state = {};       ///< folder for feedback; absent: not stored
         store::Outcomes::AccountOf account_of = {};  ///< the same as in EngineOptions
     };
     explicit DecisionService(Folders folders);

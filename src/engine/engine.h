@@ -29,18 +29,18 @@ namespace gpuprobe::engine {
 class Redaction;
 
 struct EngineOptions {
-    std::optional<std::string> cache_file = {};  ///< if absent, nothing is cached
+    std::optional<std::string> cache_file = {};  ///< path of the cache; no cache if absent
     /// The folder for overrides, outcomes and quarantine. If absent, these last as long as the
     /// engine.
     std::optional<std::string> state_folder = {};
-    store::Outcomes::AccountOf account_of = {};  ///< maps the uid of an outcome to its account
+    store::Outcomes::AccountOf account_of = {};  ///< a function that maps a uid to an account
     /// The folders of data files about applications. Files in later folders override files in
     /// earlier folders.
     std::vector<std::string> application_folders = {};
     std::optional<KnowledgeFolders> knowledge = {};  ///< if absent, only compiled-in data is used
     ProbeLimits limits = {};
-    TargetFolders folders = {};                        ///< folders of drivers' manifests
-    Duration settle = std::chrono::milliseconds{250};  ///< see Debounce in engine/system_events.h
+    TargetFolders folders = {};                        ///< the folders of the manifests of drivers
+    Duration settle = std::chrono::milliseconds{250};  ///< the quiet time before a probe (Debounce)
     /// At the start, drivers with a cached result younger than this are not probed. If the value is
     /// 0, all drivers are probed in the background, and cached results are used until then.
     Duration trusts_cache_for = Duration::zero();

@@ -12,13 +12,13 @@ namespace gpuprobe::engine {
 
 /// The form of the placeholder that replaces an identifier.
 enum class StandIn {
-    Uuid,             ///< "00000000-0000-4000-8000-000000000001"
-    PlainUuid,        ///< like Uuid, but without dashes
-    UniqueId,         ///< "a000000000000001"
-    DecimalUniqueId,  ///< a UniqueId in decimal
-    Home,             ///< "/home/user-1"
-    Name,             ///< "user-1", which can be part of a path
-    Word,             ///< "[serial-1]"
+    Uuid,             ///< a UUID, "00000000-0000-4000-8000-000000000001"
+    PlainUuid,        ///< a UUID without dashes
+    UniqueId,         ///< sixteen hexadecimal digits, "a000000000000001"
+    DecimalUniqueId,  ///< a number like UniqueId, in decimal
+    Home,             ///< a home folder, "/home/user-1"
+    Name,             ///< a name that can be part of a path, "user-1"
+    Word,             ///< a word in brackets, "[serial-1]"
 };
 
 /// An identifier that was found in a text.
@@ -27,7 +27,7 @@ struct FoundIdentifier {
     std::size_t kept = 0;    ///< length of the label at the start of the match, which is kept
     StandIn form = StandIn::Word;
     std::string_view word = {};   ///< the word of a Home, Name or Word: "user" in "user-1"
-    std::string identifier = {};  ///< normalized, so that all spellings are equal
+    std::string identifier = {};  ///< the identifier in a form that is equal for all spellings
 };
 
 /// The identifier that begins at the position `at`, or nullopt. Call this function for each

@@ -65,7 +65,7 @@ std::string fingerprint_of(const ProbeTarget& trial,
 /// A device to verify or measure.
 struct TrialTarget {
     ProbeTarget target = {};
-    const Gpu* gpu = nullptr;  ///< borrowed from the report; null for software and the processor
+    const Gpu* gpu = nullptr;  ///< borrowed from the report; null if the device is not a GPU
 };
 
 /// The targets of a request with the stage "verify" or "measure": each GPU through each API that

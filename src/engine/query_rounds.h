@@ -26,7 +26,7 @@ struct EngineOptions;  // engine.h
 
 /// The callbacks of a caller that waits for probes. Both callbacks may be empty.
 struct ProbeWaiter {
-    std::function<void(double)> progress = {};  ///< gets the fraction of probes that have ended
+    std::function<void(double)> progress = {};  ///< receives the fraction of probes that have ended
     std::function<void()> done = {};            ///< called once, when all probes have ended
 };
 
@@ -99,19 +99,19 @@ private:
     Basis basis_ = Basis::Nothing;
     std::string fingerprint_ = {};
     Report report_ = {};
-    mutable std::string json_ = {};  ///< empty if not created yet for this report
+    mutable std::string json_ = {};  ///< the report as JSON; empty if not created yet
     std::vector<Reason> notes_ = {};
     std::vector<std::function<void()>> listeners_ = {};
     EventHandle gathering_ = {};
-    Duration gather_ = kFirstGather;  ///< how long the next publish_soon() waits
+    Duration gather_ = kFirstGather;  ///< the time that the next publish_soon() waits
 };
 
 /// The state of a target that can be queried.
 enum class QueryState {
     Idle,             ///< the target has its result, or was never requested
     Deferred,         ///< the target waits: a GPU or the machine sleeps, or there is a quarantine
-    Running,          ///< a worker runs
-    RunningDeferred,  ///< a worker runs, and the target has to be queried again later
+    Running,          ///< a worker is running
+    RunningDeferred,  ///< a worker is running, and the target must be queried again
     Outdated,         ///< a worker that started before the machine changed is running
 };
 enum class QueryEvent {
@@ -209,10 +209,10 @@ private:
     Publisher& publisher_;
     std::function<void()> all_answered_;
     std::function<void()> round_ended_;
-    std::map<ProbeTarget, QueryState> states_ = {};  ///< targets that are not Idle
+    std::map<ProbeTarget, QueryState> states_ = {};  ///< states of all targets that are not Idle
     StabilityCheck stability_ = {};
     std::optional<MonotonicTime> caught_up_at_ = {};
-    std::deque<ProbeTarget> suspects_ = {};  ///< suspects of this round, which run one at a time
+    std::deque<ProbeTarget> suspects_ = {};  ///< suspects of this round, probed one at a time
     /// Targets that name the GPUs and have not answered yet; the targets in held_ start after them.
     std::set<ProbeTarget> naming_ = {};
     std::deque<ProbeTarget> held_ = {};

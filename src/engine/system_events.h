@@ -45,7 +45,7 @@ private:
     Duration settle_ = {};
     Duration calm_ = {};                       ///< the time without events to wait for
     Duration window_ = {};                     ///< the longest wait after the first event
-    bool is_seen_ = false;                     ///< the machine was scanned after the last event
+    bool is_seen_ = false;                     ///< whether a scan followed the last event
     std::optional<MonotonicTime> first_ = {};  ///< time of the first event since the last round
     std::optional<MonotonicTime> last_ = {};   ///< time of the last event
 };
@@ -77,7 +77,7 @@ private:
     Debounce debounce_;
     Callbacks callbacks_;
     EventHandle timer_ = {};
-    EventHandle late_ = {};  ///< calls settled() again
+    EventHandle late_ = {};  ///< a timer that calls settled() again
     std::unique_ptr<HardwareMonitor> monitor_ = {};
 };
 
@@ -106,8 +106,8 @@ private:
     const Clock& clock_;
     std::function<void()> woke_;
     State state_ = State::Awake;
-    MonotonicTime woke_at_ = {};  ///< valid while state_ is JustWoke
-    EventHandle timer_ = {};      ///< runs while state_ is GoingToSleep
+    MonotonicTime woke_at_ = {};  ///< the time of waking; valid while state_ is JustWoke
+    EventHandle timer_ = {};      ///< a timer that runs while state_ is GoingToSleep
 };
 
 }  // namespace gpuprobe::engine

@@ -47,7 +47,7 @@ private:
     /// counter.
     using Counters = std::map<std::string, std::uint64_t>;
     std::map<std::string, Counters> seen_ = {};  ///< the counters at look(), by id of the device
-    MonotonicTime looked_ = {};                  ///< when look() was called
+    MonotonicTime looked_ = {};                  ///< the time at which look() was called
 };
 
 /// A GPU that is busier than this, in percent, is not measured, because the figures would be wrong
@@ -94,8 +94,8 @@ public:
 private:
     struct Waiting {
         ProbeWaiter waiter = {};
-        std::set<ProbeTarget> left = {};  ///< targets that have not ended
-        std::size_t total = 0;            ///< number of targets, for the progress
+        std::set<ProbeTarget> left = {};  ///< the targets that have not ended
+        std::size_t total = 0;            ///< number of targets, for computing progress
     };
     [[nodiscard]] bool may_start(const ProbeTarget& target) const;
 
@@ -131,7 +131,7 @@ private:
     Queries& queries_;
     std::function<void()> known_;
     IdleMeter idle_meter_ = {};
-    EventHandle metering_ = {};  ///< runs until the idle meter has a result
+    EventHandle metering_ = {};  ///< a timer that ends when the idle meter has a result
     bool is_asking_ = false;     ///< whether a query of NVML is running
     std::optional<MonotonicTime> asked_at_ = {};
     /// Id of the GPU whose load is caused by a measurement.
@@ -193,7 +193,7 @@ private:
     Publisher& publisher_;
     TrialQueue queue_ = {};
     LoadCheck load_;
-    std::map<ProbeTarget, Job> jobs_ = {};  ///< targets that have not ended
+    std::map<ProbeTarget, Job> jobs_ = {};  ///< the targets that have not ended
     /// The fingerprint of the device and driver of each target, at the time when the target was
     /// last tried.
     std::map<ProbeTarget, std::string> fingerprints_ = {};

@@ -23,7 +23,7 @@ struct Finding;
 struct ReasonPlace {
     /// The doctor's findings on this machine, borrowed; null if the machine is unknown.
     const std::vector<Finding>* findings = nullptr;
-    const Report* machine = nullptr;  ///< borrowed; null if unknown
+    const Report* machine = nullptr;  ///< the report, borrowed; null if unknown
     std::optional<bool> is_root = {};
     std::string gpu = {};  ///< a GPU's id; if empty, the GPU that the reason names, or any GPU
     std::string api = {};  ///< name of an API; if empty, any API

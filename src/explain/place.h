@@ -109,9 +109,9 @@ private:
     const Host& host_;
     const Surroundings& surroundings_;
     DriverChoice drivers_;
-    const knowledge::Distribution* row_ = nullptr;  // borrowed from Places::current()
+    const knowledge::Distribution* row_ = nullptr;  // a row that is borrowed from Places::current()
     bool is_other_release_ = false;                 // whether row_ describes another release
-    const knowledge::Engine* engine_ = nullptr;     // borrowed from Places::current()
+    const knowledge::Engine* engine_ = nullptr;     // a row that is borrowed from Places::current()
 };
 
 /// The object on which the terms of causes are evaluated. The members of the object are the roots
