@@ -13,7 +13,7 @@ namespace gpuprobe::inline exports {
 /// values are limited to fixed sets. If a machine may have several devices of the same kind, the
 /// label's name contains the kind, and the label's value is the number of devices.
 struct FleetLabel {
-    std::string name = {};  ///< "gpu.arch.sm_90"
+    std::string name = {};  ///< the name, such as "gpu.arch.sm_90"
     std::string value = {};
     bool operator==(const FleetLabel&) const = default;
 };

@@ -25,8 +25,8 @@ struct ExportSubject {
     std::vector<Recommendation> answers = {};  ///< one for each application, with all candidates
     std::string version = {};                  ///< version of the exporting program
     std::string node = {};                     ///< the machine's name in its cluster
-    std::optional<WallTime> observed = {};     ///< when the machine had this state
-    std::optional<WallTime> expires = {};      ///< when readers should discard the export
+    std::optional<WallTime> observed = {};     ///< the time at which the machine had this state
+    std::optional<WallTime> expires = {};      ///< the time when readers should discard the export
     /// Problems with GPUs that were found in the report, as a list of {"id", "severity", "gpus"}.
     Value findings = Value{Value::Array{}};
 };
@@ -40,7 +40,7 @@ struct ExportRemark {
 
 /// The result of an export.
 struct Exported {
-    std::optional<std::string> text = {};     ///< absent if the export was refused
+    std::optional<std::string> text = {};     ///< the text; absent if the export was refused
     std::vector<ExportRemark> left_out = {};  ///< missing parts, or the reasons for the refusal
     std::vector<ExportRemark> notes = {};     ///< advice for the administrator
 
@@ -52,7 +52,7 @@ struct Exported {
 
 /// The first path of a new file, before it is renamed to its final name.
 enum class WrittenFirst {
-    Beside,  ///< in the same folder, under a name that readers ignore
+    Beside,  ///< a path in the same folder, with a name that readers ignore
     /// In the parent folder, so that the reader gets only one event: the reader reacts to each new
     /// name in the folder.
     FolderAbove,
@@ -72,7 +72,7 @@ struct ExportFormat {
     Exported (*write)(const ExportSubject& subject) = nullptr;
     WrittenFirst written_first = WrittenFirst::Beside;
     std::string_view suffix = {};  ///< the suffix that readers require; any suffix if empty
-    std::string_view usual = {};   ///< the usual path
+    std::string_view usual = {};   ///< the usual path of the file
     /// A text that each file of this format contains. The text is empty unless two such files with
     /// the same suffix in one folder would make both files useless.
     std::string_view marker = {};

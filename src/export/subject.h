@@ -91,8 +91,8 @@ std::vector<std::string> nodes_of(const Gpu& gpu, std::string_view start);
 /// The verdicts about the variants of an application.
 struct Verdicts {
     std::string application = {};
-    std::vector<std::string> supported = {};    ///< in the order in which they should be tried
-    std::vector<std::string> unsupported = {};  ///< sorted by name
+    std::vector<std::string> supported = {};    ///< variants in the order for trying them
+    std::vector<std::string> unsupported = {};  ///< variants, sorted by name
     std::optional<std::string> best = {};       ///< the variant to install, if its name is valid
 };
 

@@ -43,11 +43,11 @@ struct KfdNode {
     std::uint32_t location = 0;   ///< bits 15:0 of location_id: bus, device, three more bits
     std::uint32_t partition = 0;  ///< bits 31:28 of location_id
     std::optional<std::uint32_t> render_minor = {};  ///< the minor in /dev/dri/renderD<minor>
-    std::optional<std::string> gfx_target = {};      ///< such as "gfx90a"
+    std::optional<std::string> gfx_target = {};      ///< the gfx target, such as "gfx90a"
     std::optional<std::uint64_t> simd_count = {};
     std::optional<std::uint64_t> simd_per_cu = {};
     std::optional<std::uint64_t> cpu_cores = {};
-    std::optional<std::string> unique_id = {};  ///< 16 hexadecimal digits
+    std::optional<std::string> unique_id = {};  ///< an id of 16 hexadecimal digits
     std::optional<Bytes> memory = {};  ///< size of the public and private frame buffer banks
 };
 

@@ -18,8 +18,8 @@ enum class ClassNodeKind { Card, Render, Accel };
 /// A member of /sys/class/drm or /sys/class/accel that has a node below /dev.
 struct ClassNode {
     ClassNodeKind kind = ClassNodeKind::Card;
-    std::string name = {};    ///< "card0", "renderD128", "accel0"
-    std::string device = {};  ///< "226:128"
+    std::string name = {};    ///< a name such as "card0", "renderD128" or "accel0"
+    std::string device = {};  ///< the device number, such as "226:128"
     /// The resolved folder of the device. If the device is a child of a virtio or host1x device,
     /// the folder of the parent device.
     std::string parent = {};
@@ -60,7 +60,7 @@ private:
     bool known_ = false;
 };
 
-constexpr std::size_t kMaxAccessList = 4096;  ///< in bytes; enough for 511 entries
+constexpr std::size_t kMaxAccessList = 4096;  ///< the limit in bytes, enough for 511 entries
 
 /// The entries of an access control list, except the entries for the owner and for others, which
 /// the mode also contains. `bytes` is the value of the attribute system.posix_acl_access. If

@@ -25,8 +25,8 @@ std::optional<std::string> driver_of_jetson(std::string_view release);
 
 /// The loaded NVIDIA kernel module.
 struct NvidiaModule {
-    std::optional<std::string> version = {};  ///< such as "580.159.04"
-    std::optional<std::string> flavour = {};  ///< "open" or "proprietary"
+    std::optional<std::string> version = {};  ///< the version, such as "580.159.04"
+    std::optional<std::string> flavour = {};  ///< the kind of module: "open" or "proprietary"
     bool operator==(const NvidiaModule&) const = default;
 };
 

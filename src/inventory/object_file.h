@@ -62,7 +62,7 @@ constexpr std::uint64_t kMaxPiece = 1U << 20U;
 
 /// The libraries that a program or shared library needs, and the GPUs for which it has kernels.
 struct ObjectFile {
-    std::string soname = {};               ///< empty if the file has no soname
+    std::string soname = {};               ///< the soname; empty if the file has no soname
     std::vector<std::string> needed = {};  ///< sonames of the needed libraries
     /// The folders in DT_RUNPATH or, if the file has no DT_RUNPATH, in DT_RPATH, as written in the
     /// file.

@@ -45,7 +45,7 @@ public:
 
 /// A DRM render node, with the properties that udev has for it.
 struct RenderNode {
-    std::string path = {};      ///< "/dev/dri/renderD128"
+    std::string path = {};      ///< path of the node, such as "/dev/dri/renderD128"
     std::string path_tag = {};  ///< ID_PATH_TAG, such as "pci-0000_01_00_0"; "" if unknown
     std::string driver = {};    ///< the device's driver
     /// The names of vendor and model, from switcheroo-control's hardware database or, if they are
