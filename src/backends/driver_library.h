@@ -65,8 +65,8 @@ public:
     explicit SymbolTable(Lookup lookup) : lookup_{std::move(lookup)} {}
 
     [[nodiscard]] AnyFunction find(const char* name) const { return lookup_(name); }
-    /// Finds a function that the table requires. If the function does not exist, missing() returns
-    /// its name.
+    /// Finds a function that the table requires. If the function does not exist, the table is
+    /// incomplete.
     AnyFunction require(const char* name) {
         const auto function = find(name);
         if (!function && !missing_)

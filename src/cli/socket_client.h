@@ -17,7 +17,7 @@ public:
     /// was installed with this program. Errors: Unavailable.
     static Result<std::unique_ptr<Client>> open(const std::optional<std::string>& path);
 
-    /// If polkit requires a password, asks for the password on the terminal.
+    /// If polkit requires a password, and the user is at a terminal, asks for the password.
     [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call,
                                             const HearAnswer& heard_before) override;
     Status watch(const std::function<void()>& changed) override;
