@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "policy/candidates.h"
+#include "policy/causes.h"
 #include "policy/closest_miss.h"
 #include "policy/decision.h"
 #include "policy/environment.h"

@@ -96,6 +96,8 @@ CudaDevice cuda_device(const Term& term, const Facts& facts);
 
 /// Whether the term is about the machine and not about a GPU.
 bool is_about_host(const Term& term);
+/// Whether the fact is a list of video formats.
+bool is_about_video(FactId fact);
 /// The API that the term is about; nullopt if the term is not about a particular API.
 std::optional<Api> api_of(const Term& term);
 
