@@ -17,8 +17,8 @@ FAKES = pathlib.Path(os.environ.get("GPUPROBE_FAKES", BIN.parent / "fakes"))
 
 
 def without_times(probe):
-    """The probe without times. If a worker has answered, also without its exit status, because its process may still run."""
-    others = {"duration_usec", "at_usec"} | ({"exit"} if probe["outcome"] == "answered" else set())
+    """The probe without times. If a worker has sent its result, also without its exit status, because its process may still run."""
+    others = {"duration_usec", "at_usec"} | ({"exit"} if probe["outcome"] in ("answered", "absent") else set())
     return {name: value for name, value in probe.items() if name not in others}
 
 
