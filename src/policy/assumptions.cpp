@@ -96,7 +96,7 @@ std::optional<std::string> assumption_problem(std::string_view text) {
     if (row.scope == FactScope::Backend)
         return scrubbed(pieces.name, kMaxShown) + ": a fact about a backend cannot be assumed";
     if (term->fact == FactId::Python && !is_python_version(pieces.value))
-        return scrubbed(pieces.name, kMaxShown) + ": expected a version such as 3.12";
+        return scrubbed(pieces.name, kMaxShown) + ": expected a Python version such as 3.12";
     if (pieces.value.find('*') != std::string_view::npos ||
         (row.type == FactForm::Word && pieces.value.find('|') != std::string_view::npos))
         return scrubbed(pieces.name, kMaxShown) + ": expected one value";

@@ -303,7 +303,7 @@ private:
     static ReadProblem read_instant(const Value& value, std::string& out) {
         auto problem = read_value(value, out);
         if (problem.empty() && !instant_from(out))
-            problem = "not an instant such as 2026-08-22T00:00:00Z";
+            problem = "expected a time such as 2026-08-22T00:00:00Z";
         return problem;
     }
 
@@ -329,7 +329,8 @@ private:
             // tsuku's manifests also cover other operating systems; ignore those.
             return is_tsuku_ && is_label(key) && !key.starts_with("linux")
                        ? ReadProblem{}
-                       : ReadProblem{"not a platform such as linux-x86_64 or linux-arm64-musl"};
+                       : ReadProblem{
+                             "expected a platform such as linux-x86_64 or linux-arm64-musl"};
         // A platform without `variants` is a single artifact in tsuku's format.
         const bool is_flat = is_tsuku_ && value.is_object() && !value.find("variants");
         auto problem = is_flat ? read_flat_platform(value, platform, unknown_)

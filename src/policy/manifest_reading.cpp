@@ -59,7 +59,7 @@ ReadProblem check_source(const Value& value) {
         std::string text;
         auto problem = member ? read_plain_text(*member, text, kMaxVersionText) : ReadProblem{};
         if (member && problem.empty() && key == "checked" && !knowledge::instant_of(text))
-            problem = "not a day such as 2026-08-22";
+            problem = "expected a date such as 2026-08-22";
         if (!problem.empty())
             return std::move(problem).in(std::string{key});
     }

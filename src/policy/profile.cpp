@@ -280,7 +280,7 @@ ReadProblem bundles_problem(const Profile& profile) {
     for (const auto& word : profile.bundles)
         if (!can_be_bundled(word))
             return ReadProblem{scrubbed(word, kMaxProfileWord) +
-                               ": not a backend or a GPU library such as libcudart"}
+                               ": expected a backend or a GPU library such as libcudart"}
                 .in("bundles");
     return {};
 }

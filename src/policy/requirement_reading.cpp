@@ -250,7 +250,7 @@ ReadProblem read_l4t(const Value& value, Predicates& out) {
         return problem;
     if (need.size() < 2 || need.size() > 4 || need.front() != 'R' ||
         !parse_number<unsigned>(std::string_view{need}.substr(1)))
-        return "not a release such as R36";
+        return "expected a release of Jetson Linux such as R36";
     add("l4t", FactId::L4t, Relation::Is, std::vector{std::move(need)}, out);
     return {};
 }
@@ -261,7 +261,7 @@ ReadProblem read_python(const char* name, Relation relation, const Value& value,
     std::string need;
     auto problem = read_value(value, need);
     if (problem.empty() && !is_python_version(need))
-        problem = "not a version such as 3.12";
+        problem = "expected a Python version such as 3.12";
     if (problem.empty())
         add(name, FactId::Python, relation, *parse_text(need, std::type_identity<Version>{}), out);
     return problem;
@@ -376,7 +376,8 @@ ReadProblem read_class(const Value& value, Predicates& out) {
     for (std::size_t i = 0; i < need.size(); ++i)
         if (need[i].size() != 4 ||
             need[i].find_first_not_of("0123456789abcdef") != std::string::npos)
-            return ReadProblem{"not a PCI class such as 0300"}.in("[" + std::to_string(i) + "]");
+            return ReadProblem{"expected a PCI class such as 0300"}.in("[" + std::to_string(i) +
+                                                                       "]");
     add("class", FactId::Class, Relation::Is, std::move(need), out);
     return {};
 }
@@ -392,7 +393,7 @@ struct CudaNeed {
 
 ReadProblem read_targets(const Value& value, std::optional<std::vector<KernelTarget>>& out) {
     out.emplace();
-    return named(read_list(value, *out, kMaxList), "not a compute capability such as 9.0");
+    return named(read_list(value, *out, kMaxList), "expected a compute capability such as 9.0");
 }
 
 constexpr std::string_view kCudaMembers = "toolkit min_driver sass ptx exact";
@@ -470,7 +471,7 @@ ReadProblem read_rocm(const Value& value, Predicates& out) {
 
 ReadProblem read_gfx(const Value& value, Predicates& out) {
     std::vector<GfxTarget> need;
-    auto problem = named(read_list(value, need, kMaxList), "not a target such as gfx1100");
+    auto problem = named(read_list(value, need, kMaxList), "expected a gfx target such as gfx1100");
     if (problem.empty() && out.unknown == UnknownWords::Refuse)
         problem = unlisted_target(need);
     add("gfx", FactId::GfxTarget, Relation::Runs, std::move(need), out);
@@ -500,7 +501,8 @@ constexpr PredicateReader kIntelReaders[] = {
     {"ip",
      [](const Value& value, Predicates& out) {
          std::vector<Version> need;
-         auto problem = named(read_list(value, need, kMaxList), "not a version such as 20.1.0");
+         auto problem =
+             named(read_list(value, need, kMaxList), "expected a version such as 20.1.0");
          add(kIntelApi, FactId::IntelIp, Relation::Runs, std::move(need), out);
          return problem;
      }},

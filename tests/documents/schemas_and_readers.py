@@ -32,7 +32,7 @@ DOCUMENTS = {
 ABOUT_VARIABLES = ["a data file may not name this variable", "this variable loads files"]  # this depends on the application's name
 BEYOND_SCHEMA = {
     "application": [*ABOUT_VARIABLES, "no such fact", "expected a version", "not a reader or a variable", "and \"forwards\"$",
-                    "not a backend or a GPU library", "default: does not name a variant", "not the name of a requirement$",
+                    "expected a backend or a GPU library", "default: does not name a variant", "not the name of a requirement$",
                     "the application does not report this fact about its build$"],
     "variants": [*ABOUT_VARIABLES, "default: does not name a variant", "not the name of a requirement$"],
     "report": ["expected (non-negative )?integer, found number"],  # the reader's error for a number of more than 64 bits

@@ -73,9 +73,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"NameIsNoLabel", R"({"schema":"gpuprobe.variants/1","name":"../etc"})",
             "name: not a label"},
         Bad{"NoInstant", with_member(R"("expires":"tomorrow")"),
-            "expires: not an instant such as 2026-08-22T00:00:00Z"},
+            "expires: expected a time such as 2026-08-22T00:00:00Z"},
         Bad{"NoSuchDay", with_member(R"("issued":"2026-02-30T00:00:00Z")"),
-            "issued: not an instant such as 2026-08-22T00:00:00Z"},
+            "issued: expected a time such as 2026-08-22T00:00:00Z"},
         Bad{"Controls", with_member(R"("version":"1\u202e2")"), "version: has control characters"},
         Bad{"EscapeSequence", with_member(R"("version":"\u001b[2J")"),
             "version: has control characters"},
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
             "platforms: needs 1 to 64 platforms"},
         Bad{"OtherSystem",
             R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"darwin-arm64":{"variants":{"v":{}}}}})",
-            "platforms.darwin-arm64: not a platform such as linux-x86_64 or linux-arm64-musl"},
+            "platforms.darwin-arm64: expected a platform such as linux-x86_64 or linux-arm64-musl"},
         Bad{"SameTwice",
             R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":{}}},"linux-amd64":{"variants":{"v":{}}}}})",
             "platforms.linux-amd64: the same platform as linux-x86_64"},
@@ -175,8 +175,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"CudaWithoutToolkit", with_requires(R"({"device":{"cuda":{"sass":["9.0"]}}})"),
             "platforms.linux-x86_64.variants.v.requires.device.cuda.toolkit: missing"},
         Bad{"Gfx", with_requires(R"({"device":{"gfx":["1100"]}})"),
-            "platforms.linux-x86_64.variants.v.requires.device.gfx[0]: not a target such as "
-            "gfx1100"},
+            "platforms.linux-x86_64.variants.v.requires.device.gfx[0]: expected a gfx target such "
+            "as gfx1100"},
         Bad{"NoAlternative", with_requires(R"({"device":[]})"),
             "platforms.linux-x86_64.variants.v.requires.device: needs 1 to 16 alternatives"},
         Bad{"Scope", with_requires(R"({"scope":"most of"})"),
@@ -187,7 +187,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"Libc", with_requires(R"({"host":{"libc":"uc libc"}})"),
             "platforms.linux-x86_64.variants.v.requires.host.libc: expected glibc, musl or static"},
         Bad{"L4t", with_requires(R"({"host":{"l4t":"36"}})"),
-            "platforms.linux-x86_64.variants.v.requires.host.l4t: not a release such as R36"},
+            "platforms.linux-x86_64.variants.v.requires.host.l4t: expected a release of Jetson "
+            "Linux such as R36"},
         Bad{"NegativeMemory", with_requires(R"({"device":{"vram_min_mib":-1}})"),
             "platforms.linux-x86_64.variants.v.requires.device.vram_min_mib: expected non-negative "
             "integer, found integer"},
@@ -420,7 +421,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"NeitherForm", R"({"platforms":{"linux-amd64":{"default":"cpu"}}})",
             "platforms.linux-amd64.default: unknown member"},
         Bad{"LinuxMisspelt", R"({"platforms":{"linux-x64":{}}})",
-            "platforms.linux-x64: not a platform such as linux-x86_64 or linux-arm64-musl"}),
+            "platforms.linux-x64: expected a platform such as linux-x86_64 or linux-arm64-musl"}),
     support::case_name);
 
 }  // namespace manifest_test
