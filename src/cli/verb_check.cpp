@@ -77,7 +77,7 @@ std::string findings_text(const DocumentCheck& check, const Screen& screen) {
             text_of(finding));
     }
     if (!check.is_complete)
-        text += "The file may have more mistakes: correct these, then check the file again.\n";
+        text += "Correct these mistakes, then check the file again: it may contain more.\n";
     return text;
 }
 

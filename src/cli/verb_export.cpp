@@ -477,7 +477,7 @@ Status add_application(Arguments& arguments, const std::string& word) {
 Status take_mode(Arguments& arguments, const std::string& word) {
     const auto mode = parse_number<unsigned>(word, 8);
     if (!mode || (*mode & ~0666U) != 0 || (*mode & 0400U) == 0)
-        return refusal(fmt::format("{} is not a file mode such as 0640 or 0644", word));
+        return refusal(fmt::format("{}: expected a file mode such as 0640 or 0644", word));
     arguments.fleet.mode = mode;
     return Done{};
 }

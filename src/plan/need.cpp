@@ -195,8 +195,9 @@ Status check_heads(const Model& model, const GgmlType& type, Length length, std:
     for (const auto& layer : model.layers)
         if (layer.key_heads > 0 && layer.*length % type.block != 0)
             return refused(std::string{what} + " in " + std::string{type.name} +
-                           " have blocks of " + std::to_string(type.block) + ", but a head has " +
-                           std::to_string(layer.*length) + " numbers; f16 works with any head");
+                           " have blocks of " + std::to_string(type.block) +
+                           ", but the head size is " + std::to_string(layer.*length) +
+                           "; f16 works with any head size");
     return Done{};
 }
 

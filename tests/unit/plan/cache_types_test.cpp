@@ -59,12 +59,12 @@ INSTANTIATE_TEST_SUITE_P(
                  "q8_0 or f16"},
         TypesRow{"LatentButExpanded", "deepseek2", 192, 128, "q8_0", "f16", kAuto, ""},
         TypesRow{"OddKeys", "phi2", 80, 80, "q8_0", "f16", kAuto,
-                 "keys in q8_0 have blocks of 32, but a head has 80 numbers; f16 works with any "
-                 "head"},
+                 "keys in q8_0 have blocks of 32, but the head size is 80; f16 works with any "
+                 "head size"},
         TypesRow{"OddKeysWithoutFlashAttention", "phi2", 80, 80, "q8_0", "f16", kOff, ""},
         TypesRow{"OddValues", "phi2", 80, 80, "f16", "q8_0", kAuto,
-                 "values in q8_0 have blocks of 32, but a head has 80 numbers; f16 works with any "
-                 "head"}),
+                 "values in q8_0 have blocks of 32, but the head size is 80; f16 works with any "
+                 "head size"}),
     support::case_name);
 
 }  // namespace cache_types_test
