@@ -62,7 +62,7 @@ inline constexpr Wording kWordings[] = {
     {"miscomputed",
      "the device computes wrong results[: {wrong_words} of {words} values are wrong]"},
     {"not-computing", "the test computation did not succeed: {result}[ ({note})]"},
-    {"stage-not-offered", "this API only provides information and cannot compute"},
+    {"stage-not-offered", "this API only provides information and cannot be used for compute"},
     {"device-not-found", "the driver no longer lists the device[: {device}]", "probe the drivers",
      "gpuprobectl probe"},
     {"no-compute-queue", "the device has no compute queue"},
@@ -83,7 +83,7 @@ inline constexpr Wording kWordings[] = {
     {"vendor-mismatch",
      "[works only on {needs:vendor} GPUs, not on {have:vendor} GPUs|works only on {needs:vendor} "
      "GPUs|does not work on {have:vendor} GPUs|not for GPUs from this vendor]"},
-    {"display-only", "this GPU only drives displays and cannot compute"},
+    {"display-only", "this GPU only drives displays and cannot be used for compute"},
     {"no-driver", "no kernel driver is bound to the device"},
     {"driver-mismatch",
      "the kernel module[ ({kernel})] and the driver libraries[ ({userspace})] have different "
@@ -117,7 +117,7 @@ inline constexpr Wording kWordings[] = {
 
     // Reasons about what an API supports on a device.
     {"compute-prohibited", "the GPU's compute mode prohibits compute programs"},
-    {"no-compute-device", "the device cannot compute"},
+    {"no-compute-device", "the device cannot be used for compute"},
     {"not-usable", "the backend does not work on this GPU"},
     {"webgpu-unknown", "it is unknown whether Vulkan on this GPU meets the WebGPU requirements"},
     {"webgpu-features", "Vulkan lacks features that WebGPU needs[: {missing}]"},

@@ -134,7 +134,7 @@ std::optional<std::vector<Row>> rows_in(const DocumentLines& lines, std::string_
 enum class Role {
     Gpu,
     Accelerator,
-    Display,     ///< a device that drives displays and cannot compute
+    Display,     ///< a device that drives displays and cannot be used for compute
     Neither,     ///< a second display head, a power unit, a test device
     Passthrough  ///< a driver that reserves the device for a virtual machine
 };

@@ -234,7 +234,7 @@ GpuPlan plan_of(const PlanRequest& request, const Candidate& candidate) {
                  .need = whole_of(load, candidate.slot),
                  .overhead = overhead_of(request, *candidate.gpu, candidate.backend),
                  .flash_attention = load.run.flash_attention};
-    // Memory does not matter if the GPU cannot compute.
+    // Memory does not matter if the GPU cannot be used for compute.
     if (computes_nothing(*candidate.gpu)) {
         plan.fit = Fit::No;
         plan.reasons.push_back(because("not-usable"));

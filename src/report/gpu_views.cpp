@@ -411,7 +411,8 @@ std::optional<Reason> webgpu_shortfall(const Value& device) {
     return because("webgpu-features", {{"missing", fact(device, facts::kWebgpuMissing)}});
 }
 
-/// The verdict if the API lists the GPU: usable, unless the facts show that it cannot compute.
+/// The verdict if the API lists the GPU: usable, unless the facts show that the GPU cannot be used
+/// for compute.
 BackendView listed(const Backend& backend, const Value& device, std::vector<Reason> reasons) {
     constexpr std::uint64_t kProhibited = 2;  // CU_COMPUTEMODE_PROHIBITED
     if (backend.name == "cuda" && fact(device, facts::kComputeMode) == kProhibited)

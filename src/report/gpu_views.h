@@ -48,9 +48,9 @@ bool was_asked(const Gpu& gpu, std::string_view api);
 ///
 /// True if the API lists the GPU and can compute on it. False if a reason rules the backend out:
 /// the GPU is from another vendor or display-only, no driver is bound to the GPU, the driver is
-/// missing, refused or does not list the GPU, or the device cannot compute. Null if it is unknown
-/// whether the backend can run, for a reason such as `not-probed` or `driver-crashed`. The effect
-/// of each reason is in report/reason_table.h.
+/// missing, refused or does not list the GPU, or the device cannot be used for compute. Null if it
+/// is unknown whether the backend can run, for a reason such as `not-probed` or `driver-crashed`.
+/// The effect of each reason is in report/reason_table.h.
 ///
 /// `gpu` must have its kind, vendor, driver, nodes, findings and apis. Sources: docs of each API;
 /// Dawn, src/dawn/native/vulkan/PhysicalDeviceVk.cpp.

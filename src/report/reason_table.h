@@ -202,7 +202,8 @@ inline constexpr ReasonInfo kRows[] = {
      "a test computation did not finish in time",
      "limit_usec; call, code: present only if an API call returned an error", Stuck},
     {"display-only", Hardware, Ends, OnCandidate | OnView,
-     "the GPU drives displays and cannot compute (a management controller, a firmware framebuffer)",
+     "the GPU drives displays and cannot be used for compute (a management controller, a firmware "
+     "framebuffer)",
      "driver", ByNature},
     {"driver-crashed", Driver, LeavesOpen, OnView | OnGpu | OnCandidate,
      "the driver crashed the process that probed it", "driver, note; api", Silence | DriverFault,

@@ -33,7 +33,7 @@ def capability_by_chipset(text):
 
 
 def capability(chipset, rules):
-    """The compute capability of a chip, for example "8.6" for 0x172; None for a chip that cannot compute."""
+    """The compute capability of a chip, for example "8.6" for 0x172; None for a chip that cannot be used for compute."""
     for how, number, sm in rules:
         if chipset == number if how == "==" else chipset >= number:
             return f"{sm // 10}.{sm % 10}"
