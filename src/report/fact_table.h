@@ -148,8 +148,8 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "vendorID as Vulkan reports it. A value of 65536 or more is a Khronos vendor id and not a PCI "
      "id"},
     {"software", Device, "vulkan", Flag, Model,
-     "the device computes on the CPU, according to its type, driver or name (llvmpipe, SwiftShader "
-     "or Microsoft Basic Render)"},
+     "the device is a software renderer on the CPU, according to its type, driver or name "
+     "(llvmpipe, SwiftShader or Microsoft Basic Render)"},
     {"icd", Device, "vulkan", Text, Model,
      "`egl-fallback` if NVIDIA's Vulkan driver worked only through libEGL_nvidia.so.0; otherwise "
      "null"},
@@ -313,9 +313,9 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      R"(the visible MIG instances: `[{"index", "name", "uuid", "gpu_instance", "compute_instance", "gpu_slices", "compute_slices", "multiprocessors", "memory_size", "memory"}]`)",
      "", "", "free"},
     {"processes", Device, "nvml", List, Moment,
-     R"(`[{"pid", "memory_used", "computes", "gpu_instance"}]`, only from the stage `processes`: )"
-     "the processes with a context on the GPU, with ids of the worker's PID namespace. A report "
-     "does not contain this fact"},
+     R"(`[{"pid", "memory_used", "computes", "gpu_instance"}]`: the processes that have a context )"
+     "on the GPU, with their ids in the worker's PID namespace. Only the probe stage `processes` "
+     "reports this fact, so the fact is never in a report"},
     // ---- hip
     {"gfx_target", Device, "hip", Text, Model,
      "gfx target, such as `gfx90a`; null if `route` is `hip`"},

@@ -77,8 +77,8 @@ DeviceFacts facts_of(const DeviceReply& reply);
 /// The memory heaps of a device, at most VK_MAX_MEMORY_HEAPS.
 std::vector<MemoryHeap> heaps_of(const DeviceReply& reply);
 
-/// Whether the device computes on the CPU. Sources: VkPhysicalDeviceType, VkDriverId 10 and 13;
-/// with Venus and Dozen, only the device name shows whether a software renderer is used.
+/// Whether the device is a software renderer on the CPU. Sources: VkPhysicalDeviceType, VkDriverId
+/// 10 and 13; with Venus and Dozen, only the device name shows whether a software renderer is used.
 bool is_software(const DeviceReply& reply);
 
 }  // namespace gpuprobe::backends
