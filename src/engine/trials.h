@@ -138,8 +138,8 @@ private:
     std::optional<std::string> measured_ = {};
 };
 
-/// Runs the stages "verify" and "measure": lets devices compute in order to check the results or to
-/// measure the speed.
+/// Runs the stages "verify" and "measure": runs test computations on devices, and checks the
+/// results or measures the speed.
 class TrialRunner {
 public:
     TrialRunner(const EngineContext& context, Queries& queries, Publisher& publisher);

@@ -26,7 +26,7 @@ struct InstalledPart {
 /// The result of reading the files of an installed build.
 struct InstalledBuild {
     std::vector<InstalledPart> parts = {};  ///< the parts that use GPUs, sorted by name
-    std::vector<Api> apis = {};  ///< APIs that any part computes with, in the order of Api
+    std::vector<Api> apis = {};            ///< compute APIs that any part uses, in the order of Api
     std::vector<std::string> unread = {};  ///< "file: reason" for files that could not be read
 };
 

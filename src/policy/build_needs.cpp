@@ -289,7 +289,7 @@ void add(const std::optional<Api>& api, const BuildNeeds& needs, InstalledNeeds&
             out[std::string{backend.name}].push_back(needs);
 }
 
-/// The APIs that an alternative of a variant computes with; all APIs if unknown.
+/// The compute APIs that an alternative of a variant uses; all APIs if unknown.
 std::vector<Api> apis_of(const Variant& variant, const Conjunction& alternative) {
     auto apis = apis_used(variant, alternative);
     if (apis.empty())

@@ -157,8 +157,8 @@ Places places_of(const std::vector<BackendOnGpu>& order, const MachineFacts& mac
     return places;
 }
 
-/// Whether every alternative of the variant computes with that backend. Variants without device
-/// requirements compute on the CPU.
+/// Whether every alternative of the variant uses that backend. Variants without device requirements
+/// compute on the CPU.
 bool computes_with(const Variant& variant, std::string_view backend) {
     if (variant.needs.devices.empty())
         return backend == kCpu;

@@ -444,7 +444,7 @@ Fact<bool> vulkan_feature(const Facts& facts, std::string_view name) {
                                    : Fact<bool>::known(truth == Truth::True);
 }
 
-/// A data type that programs compute in: the compute capability that introduced it, its feature in
+/// A data type for computations: the compute capability that introduced it, its feature in
 /// Vulkan, and the name that other APIs use.
 struct DataType {
     Version cuda_since = {};

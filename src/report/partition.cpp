@@ -217,7 +217,7 @@ void add_places(const Claims& claims, std::vector<Partition*>& partitions) {
             take(**next++, *partition);
 }
 
-/// Adds the index of each usable partition, for every API that programs compute through.
+/// Adds the index of each usable partition, for every API that compute programs use.
 void add_places(const Subject& subject, std::vector<Partition>& partitions) {
     std::vector<Partition*> usable;
     for (auto& partition : partitions)

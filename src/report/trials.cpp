@@ -294,7 +294,7 @@ void add_trials(const Trials& trials, std::string_view api, BackendView& view) {
         return;
     view.verified = view.verification->result == VerificationResult::Verified;
     if (view.verified) {
-        // The device computes, so earlier doubts no longer apply.
+        // The device produced correct results, so earlier doubts no longer apply.
         view.usable = view.usable.value_or(true);
         return;
     }

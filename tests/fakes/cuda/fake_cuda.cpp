@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A libcuda.so.1 of our own: what a healthy driver answers, or one of its known refusals.
 /// Built once per behaviour: FAKE_INIT is what cuInit returns, FAKE_CRASH ends the process in a
-/// query, FAKE_FAULT is what is wrong once it computes. With FAKE_DIVIDED the first of its two GPUs
+/// query, FAKE_FAULT is the fault of its computations. With FAKE_DIVIDED the first of its two GPUs
 /// is in MIG mode: it shows the instance or the second GPU that CUDA_VISIBLE_DEVICES names, or else
 /// the first instance, and one device always. So does the variable FAULT (../fault.h), at load,
 /// instance, enumerate and query.

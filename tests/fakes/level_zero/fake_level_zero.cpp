@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A libze_loader.so.1 of our own: a card of two tiles, an integrated GPU and an NPU, or one of the
 /// known refusals. Built once per behaviour: FAKE_INIT is what initialisation returns, FAKE_DRIVERS
-/// whether there are drivers, FAKE_FAULT what is wrong once it computes, FAKE_OLD leaves out what
+/// whether there are drivers, FAKE_FAULT the fault of its computations, FAKE_OLD leaves out what
 /// loaders before 1.9 do not have, FAKE_SMALL lets no buffer be larger than 16 MiB, FAKE_CRASH ends
 /// the process when NPU drivers are asked for. The variable FAULT (../fault.h) does harm at load,
 /// instance, enumerate and query.

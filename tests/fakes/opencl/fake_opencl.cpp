@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An OpenCL driver without a GPU: one platform, one device, and what they say of themselves.
-// FAKE_BEHAVIOUR picks what is wrong with it, FAKE_FAULT what is once it computes, and the variable
-// FAULT (../fault.h) what happens at load, instance, enumerate and query. Source: cl_khr_icd.
+// FAKE_BEHAVIOUR picks what is wrong with it, FAKE_FAULT the fault of its computations, and the
+// variable FAULT (../fault.h) what happens at load, instance, enumerate and query. Source:
+// cl_khr_icd.
 #include <algorithm>
 #include <array>
 #include <cstdint>

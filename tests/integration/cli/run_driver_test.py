@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of `run` with a program that computes with a Vulkan driver. The driver works, crashes when work is submitted, or returns an error.
+"""Tests of `run` with a program that runs computations through a Vulkan driver. The driver works, crashes when work is submitted, or returns an error.
 
 A fake Vulkan driver reports the GPU (tests/runtimes/gpus.py). The program is gpuprobe-worker, which loads the driver that the
 chosen environment names, and checks a test computation.

@@ -10,7 +10,7 @@
 
 namespace gpuprobe::backends {
 
-/// A device that computes correctly, or with one fault.
+/// A device whose computations are correct or have one fault.
 class FakeDevice final : public ComputeDevice {
 public:
     /// The word that a faulty kernel writes instead of the correct word.
@@ -21,7 +21,7 @@ public:
     std::size_t allocated = 0;
     bool* destroyed = nullptr;
 
-    /// The device is a processor: on a busy machine, a piece of work may take long.
+    /// The device is a processor: on a busy machine, a piece of work may take a long time.
     FakeDevice()
         : ComputeDevice{{.free = mib(32), .is_cpu = true, .has_fp16 = true, .has_int8 = true}} {}
     ~FakeDevice() override {

@@ -26,7 +26,7 @@ struct Row {
 };
 using Table = std::map<std::string, Row>;
 
-/// What a variant computes with, by our names of backends.
+/// The backends that a variant uses, under our names.
 std::set<std::string> backends_of(const Variant& variant) {
     std::set<std::string> backends;
     for (const auto& alternative : variant.needs.devices)
@@ -110,7 +110,7 @@ void add_machine(const Recorded& recorded, Table& table) {
     }
 }
 
-/// The backends that an application computes with on the machines of one processor, and on all.
+/// The backends that an application uses on the machines of one processor, and on all.
 std::set<std::string> published(const Manifest& application,
                                 const std::optional<std::string>& arch) {
     std::set<std::string> backends;

@@ -43,7 +43,7 @@ TEST(OneAnswer, TheDefaultGpuIsTheOneThatSelectNames) {
 
 using Names = std::set<std::string>;
 
-/// What a variant computes with, by our names of backends.
+/// The backends that a variant uses, under our names.
 Names backends_of(const Variant& variant) {
     Names backends;
     for (const auto& alternative : variant.needs.devices)
