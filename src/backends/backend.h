@@ -31,8 +31,8 @@ public:
     /// to the device.
     virtual void device(const DeviceFacts& facts) = 0;
     /// Declares that every device has been reported, and that later calls of device() only add
-    /// facts. Backends call this function if their driver takes long to report details that few
-    /// clients need.
+    /// facts. Backends call this function if their driver takes a long time to report details
+    /// that few clients need.
     virtual void known() {}
 };
 

@@ -71,8 +71,9 @@ Value apis_document(const std::set<Api>& apis);
 Value doubts_document(const std::set<watch::Doubt>& doubts);
 
 /// Watches which devices a process and its descendants use until they end. The class searches forty
-/// times a second at first, then ten times a second, and less often if a search takes long. A
-/// worker queries NVML, but only while one of the processes has an NVIDIA device open.
+/// times a second at first, then ten times a second, and less often if each search uses
+/// much CPU time. A worker queries NVML, but only while one of the processes has an NVIDIA device
+/// open.
 class DeviceWatch {
 public:
     using Looked = std::function<void(const std::vector<watch::DeviceUse>&)>;

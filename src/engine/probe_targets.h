@@ -118,9 +118,9 @@ public:
     void answered(const ProbeTarget& target);
     /// Records that all probes except `still_running` have ended, and writes the file.
     void settle(const std::set<ProbeTarget>& still_running);
-    /// Removes ended probes from the file. Call this function when a probe takes long: this probe
-    /// may crash the machine, and the crash must not be attributed to probes that have already
-    /// ended.
+    /// Removes ended probes from the file. Call this function when a probe takes a long time:
+    /// this probe may crash the machine, and the crash must not be attributed to probes that have
+    /// already ended.
     void remove_ended();
     /// Whether no driver has been probed since the machine booted, as far as is known.
     [[nodiscard]] bool is_cold() const { return quarantine_.is_cold(); }

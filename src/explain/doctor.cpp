@@ -186,7 +186,7 @@ public:
     Examination(const Report& report, const Surroundings& surroundings)
         : Examination{report, report, surroundings} {}
     /// Examines `report`, but takes the GPUs for fixes from `machine`. Usual fixes depend on few
-    /// facts, and converting a whole report to values for the terms takes long.
+    /// facts, and converting a whole report to values for the terms takes a long time.
     Examination(const Report& report, const Report& machine, const Surroundings& surroundings)
         : report_{report},
           machine_{machine},

@@ -145,7 +145,7 @@ void Keys::complain(std::string_view key, std::string_view problem) const {
 namespace {
 
 /// Limit for experts used per token; no model uses that many. The results of the experts are added
-/// one by one, so a huge number would take long.
+/// one by one, so a huge number would take a long time.
 constexpr std::uint64_t kMaxExpertsUsed = 1024;
 
 /// The tensors of one layer, by the part of their names after "blk.N.".

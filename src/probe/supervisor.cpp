@@ -325,7 +325,7 @@ struct Supervisor::Impl {
 
 /// Kills all workers first and then waits for them together; otherwise each worker that is stuck in
 /// the kernel would delay the end by the full waiting time. Workers that have answered are not
-/// waited for, because their drivers take long to shut down.
+/// waited for, because their drivers take a long time to shut down.
 Supervisor::Impl::~Impl() {
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<Worker*> ends;
@@ -418,8 +418,8 @@ bool Supervisor::Impl::has_place() const {
 }
 
 /// Ends answered workers that should not stay. A worker may stay while a query is still running or,
-/// if probes are queued, while a slot is free. Trials take long, so no worker stays because of a
-/// trial. A probe without an `answered` callback never stays, because its caller waits for the
+/// if probes are queued, while a slot is free. Trials take a long time, so no worker stays because
+/// of a trial. A probe without an `answered` callback never stays, because its caller waits for the
 /// process.
 void Supervisor::Impl::let_go_answered() {
     const auto is_asked = [](const Running& one) {

@@ -32,7 +32,7 @@ constexpr auto kLook = std::chrono::seconds{10};  // interval of close_the_overd
 constexpr mode_t kForEverybody = 0666;
 
 /// The peer's supplementary groups and its primary group; nullopt for more than kMaxGroups, which
-/// would take long to copy. Source: unix(7), SO_PEERGROUPS.
+/// would take a long time to copy. Source: unix(7), SO_PEERGROUPS.
 std::optional<std::vector<std::uint32_t>> groups_of(int socket) {
     std::vector<std::uint32_t> groups(SocketServer::kMaxGroups);
     auto size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));

@@ -472,7 +472,7 @@ def with_mark(mark):
 def strays(mark, watch, patience=3.0, patience_with_kernel=60.0):
     """Waits for the attack's processes to end. Kills and reports processes that are still running after that time.
 
-    The kernel gets more time than the processes, because freeing millions of inotify watches can take long on a busy machine.
+    The kernel gets more time than the processes, because freeing millions of inotify watches can take a long time on a busy machine.
     """
     began = time.monotonic()
 

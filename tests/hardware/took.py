@@ -66,7 +66,7 @@ class Machine:
 
     def expect(self, situation, status, pattern, *words, program, **variables):
         done, _ = self.run(*words, program=program, **variables)
-        # With several GPUs, drivers may take long before the program starts.
+        # With several GPUs, drivers may take a long time before the program starts.
         line = "\n".join(line for line in done.stderr.splitlines() if " has not answered yet" not in line)
         self.told[situation][re.sub(r"\d+ ms|\d\.\d s", "… ms", line)] += 1
         if "unknown whether" in line:

@@ -377,7 +377,7 @@ Answer each_device(Sink& sink, FactsOf first, FactsOf later = nullptr) {
     sink.phase("query");
     const auto found = report_each(api, count, first, sink);
     // Without `later`, all facts have been reported. Otherwise, first mark the device list as
-    // complete, because the other facts take long.
+    // complete, because reading the other facts takes a long time.
     if (!later)
         return Answer{};
     sink.known();
