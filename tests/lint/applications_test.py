@@ -139,7 +139,7 @@ def problems_in_manifest(document):
     yield from problems_in_needs(document)
     for platform, content in application["platforms"].items():
         if "default" in content and content["default"] not in content["variants"]:
-            yield f"{platform}: the default is no variant"
+            yield f"{platform}: the default is not a variant"
         if content.get("on_none") == "error" and not content.get("none_hint"):
             yield f"{platform}: fails without a word"
 

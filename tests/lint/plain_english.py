@@ -95,7 +95,7 @@ def subject_fault(subject):
     found = SUBJECT.match(subject)
     if not found:
         return "not 'component: verb …'"
-    return "" if found[1] in VERBS else f"'{found[1]}' is no imperative verb that this lint knows"
+    return "" if found[1] in VERBS else f"'{found[1]}' is not an imperative verb that this lint knows"
 
 
 def check_subjects(source):

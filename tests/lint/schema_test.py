@@ -60,7 +60,7 @@ class ApplicationSchema(unittest.TestCase):
             "unknown member": lambda c: c.update(floors={}),
             "unknown member of the selection": lambda c: c["selection"].update(floor={}),
             "unknown backend": lambda c: c["selection"].update(backends=["vulcan", "cpu"]),
-            "floor that is no list": lambda c: c["selection"].update(floors={"cuda": "driver>=550"}),
+            "floor that is not a list": lambda c: c["selection"].update(floors={"cuda": "driver>=550"}),
             "unknown situation": lambda c: c["selection"].update(messages={"selectd": "text"}),
             "answer of two values": lambda c: c["selection"].update(answers={"gpu": [{"a": [], "b": []}]}),
             "name in a part": lambda c: c["manifest"].update(name="torch"),
@@ -69,7 +69,7 @@ class ApplicationSchema(unittest.TestCase):
             "no description": lambda c: [c.pop("description"), c.pop("manifest")],
             "no platforms": lambda c: c["manifest"].pop("platforms"),
             "unknown member of a variant": lambda c: c["manifest"]["platforms"]["linux-x86_64"]["variants"]["cpu"].update(surprise=1),
-            "fact that is no object": lambda c: c["source"]["facts"].append("somebody"),
+            "fact that is not an object": lambda c: c["source"]["facts"].append("somebody"),
         }.items():
             with self.subTest(name):
                 application = load(path)

@@ -61,7 +61,7 @@ def add_gpu(machine, properties, name, seen):
     address = f"{int(properties.get('domain', '0')):04x}:{location >> 8 & 0xff:02x}:{location >> 3 & 0x1f:02x}.{location & 7}"
     if address in seen:
         machine.converted(f"{name} is a copy of the node before it (README.md of the source: the captured machine has one "
-                          "GPU): it names the same PCI function, so it is no second GPU.")
+                          "GPU): it names the same PCI function, so it is not a second GPU.")
         return
     vendor, device = f"{int(properties['vendor_id']):04x}", f"{int(properties['device_id']):04x}"
     machine.pci_device(address)

@@ -29,7 +29,7 @@ def convert_answer(path, case, reader):
     machine = Machine(folder_name(case["id"]), case_source(case))
     copy_stated(machine, case)
     if case["id"].startswith("nvml-mock/"):
-        machine.converted("NVIDIA wrote this answer set as a mock; it is no capture of a machine.")
+        machine.converted("NVIDIA wrote this answer set as a mock; it is not a capture of a machine.")
     with open(path, encoding="utf-8", errors="replace") as file:
         system, devices = reader(file.read(), machine)
     if devices[0].get("device_id") and not system.get("windows"):

@@ -282,7 +282,8 @@ inline int run(int argc, char** argv) {
     return script == "print-and-fail" ? 1 : 0;
 }
 
-/// The same, with arguments that come on stdin, a NUL after each; none is no script.
+/// The same, with arguments that come on stdin, a NUL after each. Without arguments, there is no
+/// script.
 inline int run_job(char* program) {
     std::string job(4096, '\0');
     const auto count = ::read(STDIN_FILENO, job.data(), job.size());

@@ -12,7 +12,7 @@ YUV420, YUV444, YUV420_10, YUV444_10, RGB32 = 0x1, 0x4, 0x100, 0x400, 0x20000
 NONE, MPEG2, H264, JPEG, HEVC, HEVC10, VP9, VP9_10, AV1 = -1, 1, 7, 12, 17, 18, 19, 21, 32
 VLD, SLICE, PICTURE, LOW_POWER, PROCESS = 1, 6, 7, 8, 10
 OPERATION_FAILED, UNKNOWN = 1, -1
-# A library that is no VA driver.
+# A library that is not a VA driver.
 LIBRARY = FAKES / "opencl/gpu/libfake_opencl_gpu.so"
 
 FULL = {"vendor": "a driver that knows much", "profiles": [

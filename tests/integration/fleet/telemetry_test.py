@@ -83,7 +83,7 @@ class Telemetry(fleet_case.FleetCase):
         changes = {
             "a name in another spelling": lambda of: point(of).update(time_unix_nano=point(of).pop("timeUnixNano")),
             "a number in place of a text": lambda of: point(of)["attributes"][0]["value"].update(stringValue=5),
-            "a number that is no text": lambda of: point(of).update(asInt=int(point(of)["asInt"])),
+            "a number that is not text": lambda of: point(of).update(asInt=int(point(of)["asInt"])),
             "a member of another message": lambda of: of["resourceMetrics"][0].update(schema="x"),
         }
         sent = [request]

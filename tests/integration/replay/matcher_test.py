@@ -27,7 +27,7 @@ BAD = [
     ("false is not 0", False, 0),
     ("null is not 0", None, 0),
     ("a missing member", {"a": None}, {}),
-    ("an object is no array", {"a": 1}, []),
+    ("an object is not an array", {"a": 1}, []),
     ("one element too many", [{"id": "x"}], [{"id": "x"}, {"id": "y"}]),
     ("one element too few", [{"a": 1}, {"a": 1}], [{"a": 1}]),
     ("an id that is not there", [{"id": "x"}], [{"id": "y"}]),

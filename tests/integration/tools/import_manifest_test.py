@@ -229,7 +229,7 @@ class ImportLocalai(ImportCase):
             ("index: 2 entries, name one: llama-cpp, llama-cpp-development", INDEX),
             ("index: line 2: the referenced anchor is not defined", b"- a\n- *b\n"),
             ("index: line 2: twice: name", b"- name: a\n  name: b\n"),
-            ("index: line 1: a key that is no text", b"- {[a]: b}\n"),
+            ("index: line 1: a key that is not text", b"- {[a]: b}\n"),
             ("index: line 2: a second document", b"- a\n---\n- b\n"),
             ("index: line 2: ", b"- a\n]\n"),
             ("index: not YAML at byte 3: ", b"- \x07\n"),

@@ -112,7 +112,7 @@ TEST_F(FakeBus, ListsByAddressWithWideDomains) {
 
 TEST_F(FakeBus, LosesOnlyNamesWithTheDatabase) {
     add("0000:01:00.0", "0x030000", "0x2684");
-    for (const auto* content : {"this is no list of ids\n", "\t2684  orphan\n", ""}) {
+    for (const auto* content : {"this is not a list of ids\n", "\t2684  orphan\n", ""}) {
         write(root_ / "pci.ids", content);
         const int status = status_of_child([this] {
             RecordingSink sink;

@@ -89,7 +89,7 @@ TEST(FindingsFor, KnowTheGroupsThatALoginLacks) {
     EXPECT_FALSE(is_old({.uid = 1000, .groups = {{1000, 46, 105}}})) << "it has the group";
     EXPECT_TRUE(is_old({.uid = 1000, .groups = {{1000}}}));
     EXPECT_FALSE(is_old({.uid = 1000})) << "nobody knows its groups";
-    EXPECT_FALSE(is_old({.uid = 1001, .groups = {{1001, 46}}})) << "it is no account here";
+    EXPECT_FALSE(is_old({.uid = 1001, .groups = {{1001, 46}}})) << "uid 1001 has no account here";
 }
 
 TEST(FindingsFor, LeaveItOpenWhereNoneOfTheGroupsIsThere) {

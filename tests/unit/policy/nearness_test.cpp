@@ -95,7 +95,7 @@ TEST(Obstacles, OfDifferentKindsAreAllReported) {
                     because("cuda-version-unfit", {{"want", "12.0"}}))
                   .size(),
               2U)
-        << "a range is no floor";
+        << "a range is not a floor";
     EXPECT_EQ(added(kNoCode, kNoCode).size(), 2U);
 }
 

@@ -75,7 +75,7 @@ TEST(RequireVerifiedAnswer, ReportsUnverifiedBackendsAndTheirOutcomes) {
     const auto answer = recommend(manifest, kVerified, report, rules());
     EXPECT_EQ(answer.status, RecommendStatus::None);
     const auto& reasons = candidate(answer, "v")->reasons;
-    ASSERT_EQ(reasons.size(), 1U) << "HIP is for others, and Vulkan is no nearer than CUDA";
+    ASSERT_EQ(reasons.size(), 1U) << "HIP is for others, and Vulkan is not nearer than CUDA";
     EXPECT_EQ(json_line(to_value(reasons[0])),
               R"({"code":"not-verified","detail":{"where":"pci:01","predicate":"require-verified",)"
               R"("backend":"cuda","result":"crashed"}})");

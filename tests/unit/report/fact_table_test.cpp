@@ -71,8 +71,8 @@ TEST(FactTable, ReadsAFactInTheFormOfItsType) {
     EXPECT_EQ(fact(device, facts::kMemoryReserved), Bytes{7});
     EXPECT_EQ(fact(device, facts::kQueues)->size(), 1U);
     EXPECT_EQ(fact(device, facts::kCheck).at("words"), Value{3});
-    EXPECT_EQ(fact(device, facts::kLuid), std::nullopt) << "an empty text is no text";
-    EXPECT_EQ(fact(device, facts::kError), std::nullopt) << "a number is no text";
+    EXPECT_EQ(fact(device, facts::kLuid), std::nullopt) << "an empty text counts as unknown";
+    EXPECT_EQ(fact(device, facts::kError), std::nullopt) << "a number is not a text";
     EXPECT_EQ(fact(device, facts::kComputeMode), std::nullopt) << "missing";
     EXPECT_EQ(fact(device, facts::kMigDevices), nullptr);
     EXPECT_TRUE(fact(device, facts::kMeasured).is_null());

@@ -52,7 +52,7 @@ TEST(DrmClientTest, ReadsI915WithoutAndWithMemoryOfItsOwn) {
     EXPECT_EQ(integrated.pci, kIntel);
     EXPECT_EQ(integrated.on_device, std::nullopt);
     EXPECT_EQ(integrated.in_host, kib(6040));
-    EXPECT_EQ(integrated.has_worked, false) << "a capacity is no time";
+    EXPECT_EQ(integrated.has_worked, false) << "a capacity is not a time";
     const auto discrete = client_of(
         "drm-driver:\ti915\ndrm-client-id:\t11\ndrm-pdev:\t0000:03:00.0\n"
         "drm-resident-local0:\t512 MiB\ndrm-resident-stolen-local0:\t8 MiB\n"

@@ -27,7 +27,7 @@ class Mapping(dict):
 
     def check_key(self, key):
         if not isinstance(key, str):
-            raise Refusal("a key that is no text")
+            raise Refusal("a key that is not text")
         if len(self) == MAX_MEMBERS:
             raise Refusal(f"more than {MAX_MEMBERS} members")
         if key in self and not isinstance(key, MergeKey):
