@@ -9,6 +9,7 @@ import collections
 import difflib
 import json
 import os
+import re
 import sys
 import unittest
 
@@ -27,6 +28,8 @@ The table compares the report of gpuprobe about every machine in `tests/data/mac
 test `tests/integration/replay/machines_table_test.py` replays each machine with `gpuprobectl --replay`, and fails if the table on
 this page differs from the results. With `GPUPROBE_ACCEPT=1`, the test writes the table instead.
 
+- **source** names the origin of the recorded data: a file in a repository, or the program that recorded the machine. *public file N*
+  is a file whose repository is unknown; N is its id in an index of public files.
 - **GPUs** contains two numbers, *expected / found*. The first number comes from `expected.json` ({unknown} if the file contains no number,
   ≥ if the file names only some GPUs), and the second number comes from the report.
 - **APIs joined by** lists the APIs that answered for a GPU, with the key by which the device of the API was joined to the GPU.
@@ -113,7 +116,8 @@ def source(name):
         stated = json.load(file)["source"]
     if stated["repo"]:
         return f"{stated['repo']} `{stated['path']}`" if stated.get("path") else stated["repo"]
-    return stated.get("recorded_with") or stated.get("path") or UNKNOWN
+    text = stated.get("recorded_with") or stated.get("path") or UNKNOWN
+    return re.sub(r"public text with the id ([0-9]+), repository unknown", r"public file \1, repository unknown", text)
 
 
 def row(name, expected, report):
