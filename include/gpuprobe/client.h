@@ -395,8 +395,8 @@ public:
     }
 
     /// Starts to watch the report for changes. Returns a descriptor to poll for reading, which the
-    /// client owns. Another call starts to watch from the beginning. Throws Failure: Unavailable if
-    /// neither the daemon nor gpuprobectl can be reached.
+    /// client owns. A second call ends the current watch and starts a new one. Throws Failure:
+    /// Unavailable if neither the daemon nor gpuprobectl can be reached.
     int watch() {
         const int descriptor = ::gpuprobe_watch(client_.get());
         if (descriptor < 0)

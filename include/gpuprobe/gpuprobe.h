@@ -142,11 +142,11 @@ GPUPROBE_PUBLIC int gpuprobe_call_more(gpuprobe_client* client,
                                        char** json);
 
 /* Starts to watch the report for changes. Returns a descriptor to poll for reading, which the
- * client owns, or a negative errno value. Another call starts to watch from the beginning. Errors:
- * -EINVAL if client is NULL; -ECONNREFUSED if neither the daemon nor gpuprobectl can be reached;
- * -ECONNRESET, -ETIMEDOUT, -ENOMEM, -EMFILE, -ENFILE. Without a daemon, gpuprobectl watches the
- * machine until the next call of this function or until the client is closed; because gpuprobectl
- * first probes the drivers, the first state arrives after some seconds. */
+ * client owns, or a negative errno value. A second call ends the current watch and starts a new
+ * one. Errors: -EINVAL if client is NULL; -ECONNREFUSED if neither the daemon nor gpuprobectl can
+ * be reached; -ECONNRESET, -ETIMEDOUT, -ENOMEM, -EMFILE, -ENFILE. Without a daemon, gpuprobectl
+ * watches the machine until the next call of this function or until the client is closed; because
+ * gpuprobectl first probes the drivers, the first state arrives after some seconds. */
 GPUPROBE_PUBLIC int gpuprobe_watch(gpuprobe_client* client);
 /* Gets the next change without waiting; the first call gets the current state. Returns 1 and sets
  * *json to {"generation":…,"state":…}, which the caller must free; returns 0 if nothing has

@@ -120,8 +120,9 @@ Judged judge(const SelectQuestion& question,
              const Gpu& gpu,
              const Report& report);
 
-/// Judges a backend without a GPU: the backend's software devices if no GPU of the machine can use
-/// the backend, and the state of its API if the machine has no GPU.
+/// The candidates of a backend that belong to no GPU. If a GPU can use the backend, there are none.
+/// Otherwise, each software device of the backend is a rejected candidate. If there is no software
+/// device either and the machine has no GPU, the only candidate explains the state of the API.
 std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
                                       const std::string& backend,
                                       const Report& report);

@@ -89,8 +89,8 @@ Result<std::string> worker_program(const Settings& settings) {
     return path;
 }
 
-/// The folder `below` inside the folder that a variable names; nullopt unless the variable contains
-/// an absolute path.
+/// The path in the environment variable `variable`, followed by the relative path `below`; nullopt
+/// unless the variable contains an absolute path.
 std::optional<std::string> folder_from(const char* variable, const char* below) {
     const char* value = std::getenv(variable);
     if (value == nullptr || *value != '/')
@@ -98,8 +98,9 @@ std::optional<std::string> folder_from(const char* variable, const char* below) 
     return (fs::path{value} / below).lexically_normal().string();
 }
 
-/// The folder `below` inside the home folder; nullopt if the home folder does not exist. The home
-/// folder is never created, because system accounts use /nonexistent on purpose.
+/// The path of the home folder, followed by the relative path `below`; nullopt if the home folder
+/// does not exist. The home folder is never created, because system accounts use /nonexistent on
+/// purpose.
 std::optional<std::string> home_folder(const char* below) {
     std::error_code problem;
     const auto home = folder_from("HOME", "");

@@ -58,9 +58,10 @@ public:
     /// MiB. A process with a Vulkan device has 20 MiB or more (measured on an H200, driver
     /// 580.159.04).
     static constexpr Bytes kLeastByNvml = mib(16);
-    /// Searches that are further apart may miss a CUDA context if a process has an NVIDIA device
-    /// open. On an H200, a process has the mappings of a context for 90 ms or more, because
-    /// creating a context takes that long.
+    /// The longest acceptable time between two searches while a process has an NVIDIA device open.
+    /// After a longer time, a CUDA context may have been created and destroyed unnoticed. On an
+    /// H200, a process has the mappings of a context for 90 ms or more, because creating a context
+    /// takes that long.
     static constexpr Duration kLongestGap = std::chrono::milliseconds{75};
     /// While a process creates a context, NVML lists the process with little memory. If the process
     /// allocates no more memory, NVML continues to report little memory.

@@ -53,7 +53,8 @@ Character first_character(std::string_view text) {
     return {.length = length, .code = code};
 }
 
-/// Whether the byte is ASCII but not NUL. A text of such bytes is valid without changes.
+/// Whether the byte is an ASCII character other than NUL. A text that contains only such bytes
+/// needs no conversion.
 bool is_plain(char byte) {
     return static_cast<signed char>(byte) > 0;
 }

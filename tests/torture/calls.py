@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates callers that make mistakes, make calls fast, disconnect during a call or never read, while another client makes calls."""
+"""Simulates clients that send invalid calls, flood the daemon, disconnect during a call or never read their replies. Meanwhile, a regular client
+measures how long its calls take."""
 import multiprocessing
 import random
 import time
