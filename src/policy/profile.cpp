@@ -376,7 +376,7 @@ ReadProblem dates_problem(const Profile& profile) {
     for (const auto& [key, date] :
          {std::pair{"issued", &profile.issued}, {"expires", &profile.expires}})
         if (*date && !instant_from(**date))
-            return ReadProblem{"not an instant"}.in(key);
+            return ReadProblem{"expected a time such as 2026-08-22T00:00:00Z"}.in(key);
     return {};
 }
 

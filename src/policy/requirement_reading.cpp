@@ -110,7 +110,7 @@ void add(std::string_view name, FactId fact, Relation relation, TermNeed need, P
 }
 
 ReadProblem read_version(const Value& value, Version& out) {
-    return named(read_value(value, out), "not a version of one to four numbers");
+    return named(read_value(value, out), "expected a version of one to four numbers");
 }
 
 /// Reads a list of short texts.

@@ -29,7 +29,7 @@ HOSTILE = {
     "local file": (manifest({"url": "file:///etc/shadow", "sha256": HASH}),
                    "platforms.linux-x86_64.variants.v.url: not an https or http URL"),
     "NaN": (manifest({"requires": {"host": {"glibc_min": "NaN"}}}),
-            "platforms.linux-x86_64.variants.v.requires.host.glibc_min: not a version"),
+            "platforms.linux-x86_64.variants.v.requires.host.glibc_min: expected a version of one to four numbers"),
     "number that is none": (manifest({"tier": 1}).replace("1}", "NaN}"), "not JSON"),
     "unknown member": (manifest({"surprise": 1}), "platforms.linux-x86_64.variants.v.surprise: unknown member"),
     "513 variants": (json.dumps({"schema": "gpuprobe.variants/1", "name": "p", "platforms": {

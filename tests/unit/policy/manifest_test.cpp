@@ -153,11 +153,11 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"NoObject", with_requires("[]"),
             "platforms.linux-x86_64.variants.v.requires: expected object, found array"},
         Bad{"Version", with_requires(R"({"host":{"glibc_min":"NaN"}})"),
-            "platforms.linux-x86_64.variants.v.requires.host.glibc_min: not a version of one to "
-            "four numbers"},
+            "platforms.linux-x86_64.variants.v.requires.host.glibc_min: expected a version of one "
+            "to four numbers"},
         Bad{"AbsurdVersion", with_requires(R"({"device":{"driver_min":"99999999999999999999"}})"),
-            "platforms.linux-x86_64.variants.v.requires.device.driver_min: not a version of one to "
-            "four numbers"},
+            "platforms.linux-x86_64.variants.v.requires.device.driver_min: expected a version of "
+            "one to four numbers"},
         Bad{"VersionAsANumber", with_requires(R"({"device":{"driver_min":580}})"),
             "platforms.linux-x86_64.variants.v.requires.device.driver_min: expected string, found "
             "integer"},

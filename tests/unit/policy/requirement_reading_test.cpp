@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"LibcIsNoLabel", R"({"host":{"libc":"g libc"}})",
                "host.libc: expected glibc, musl or static"},
         BadRow{"Version", R"({"host":{"glibc_min":"2.x"}})",
-               "host.glibc_min: not a version of one to four numbers"},
+               "host.glibc_min: expected a version of one to four numbers"},
         BadRow{"PythonOfOneNumber", R"({"host":{"python_min":"3"}})",
                "host.python_min: expected a Python version such as 3.12"},
         BadRow{"PythonWithAPatch", R"({"host":{"python_max":"3.12.1"}})",
