@@ -31,7 +31,7 @@ DOCUMENTS = {
 # on each other.
 ABOUT_VARIABLES = ["a data file may not name this variable", "this variable loads files"]  # this depends on the application's name
 BEYOND_SCHEMA = {
-    "application": [*ABOUT_VARIABLES, "no such fact", "expected a version", "not a reader or a variable", "and \"forwards\"$",
+    "application": [*ABOUT_VARIABLES, "no such fact", "expected a version like", "not a reader or a variable", "and \"forwards\"$",
                     "expected a backend or a GPU library", "default: does not name a variant", "not the name of a requirement$",
                     "the application does not report this fact about its build$"],
     "variants": [*ABOUT_VARIABLES, "default: does not name a variant", "not the name of a requirement$"],
