@@ -321,7 +321,8 @@ void add_variant(const Variant& variant, InstalledNeeds& out) {
 bool can_be_bundled(std::string_view word) {
     const auto* api = find_api_of_backend(word);
     const auto library = library_info(std::string{word} + ".so");
-    return (api && computes(*api)) || (library && library->api && !library->is_of_driver);
+    return (api && computes(*api)) || find_accelerator_backend(word) ||
+           (library && library->api && !library->is_of_driver);
 }
 
 bool is_bundled(const std::vector<std::string>& words, std::string_view soname) {

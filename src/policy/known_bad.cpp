@@ -6,6 +6,7 @@
 #include "knowledge/chips.h"
 #include "policy/fact.h"
 #include "policy/text_template.h"
+#include "report/api_table.h"
 #include "report/outcome.h"
 
 namespace gpuprobe::inline policy {
@@ -83,9 +84,10 @@ bool KnownBad::holds_on(const Cause& cause, const Gpu& gpu, bool with_paths) {
 
 std::vector<Reason> KnownBad::on(const Gpu& gpu, std::string_view backend) {
     std::vector<Reason> found;
+    const auto known_as = gpu_backend_of(backend);
     for (const auto& cause : Causes::current().all()) {
         // Most pairs are about other GPUs, and facts show this without the GPU's record.
-        if (std::ranges::find(cause.backends, backend) == cause.backends.end() ||
+        if (std::ranges::find(cause.backends, known_as) == cause.backends.end() ||
             !holds_on(cause, gpu, false) || !holds_on(cause, gpu, true))
             continue;
         const TermContext context{.roots = &roots(), .device = &value_of(gpu)};

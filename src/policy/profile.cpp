@@ -93,7 +93,7 @@ ReadProblem backends_problem(const std::vector<std::string>& words,
     for (std::size_t at = 0; at < words.size(); ++at) {
         const auto& word = words[at];
         ReadProblem problem;
-        if (!api_of_backend(word))
+        if (!is_backend(word))
             problem = unknown_word(scrubbed(word, kMaxProfileWord) + ": no such backend",
                                    allowed ? *allowed : every_backend());
         else if (allowed && (word == kCpu || !contains(*allowed, word)))
@@ -435,8 +435,8 @@ ReadProblem newer_word(const Profile& profile) {
 /// Backends that are not in gpuprobe's API table. Source: the backend folders of ggml and the
 /// device names of PyTorch, ONNX Runtime and wgpu.
 constexpr std::string_view kForeign =
-    "amx blas cann directml hexagon kompute metal mlx mps musa npu onednn openvino qnn rpc tpu "
-    "xnnpack zendnn";
+    "amx blas cann directml hexagon kompute metal mlx mps musa npu onednn qnn rpc tpu xnnpack "
+    "zendnn";
 
 }  // namespace
 

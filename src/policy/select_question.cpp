@@ -35,7 +35,7 @@ Status add_backend(const Profile& profile,
                    std::set<std::string>& out) {
     if (auto backend = backend_named(profile, word))
         out.insert(std::move(*backend));
-    else if (!api_of_backend(word) && !is_foreign_backend(word))
+    else if (!is_backend(word) && !is_foreign_backend(word))
         return refused(key, word, "no such backend" + nearest(profile, word));
     return Done{};
 }
@@ -156,7 +156,7 @@ Status prefer(const SelectRequest& request, SelectQuestion& question) {
                            "the CPU is always the last choice; request it with \"backend\"");
         if (backend && !contains(question.preferred, *backend))
             question.preferred.push_back(*backend);
-        if (!backend && !api_of_backend(word) && !is_foreign_backend(word))
+        if (!backend && !is_backend(word) && !is_foreign_backend(word))
             return refused("prefer", word, "no such backend" + nearest(question.profile, word));
     }
     return Done{};
@@ -171,6 +171,15 @@ void note_built(const InstalledNeeds& needs, bool is_listed, SelectQuestion& que
         question.built.emplace({std::string{kCpu}});
     for (const auto& [backend, routes] : needs)
         question.built->insert(backend);
+}
+
+/// Copies the needs of a backend for GPUs to the profile's backend that uses the same API, such as
+/// the needs of opencl to openvino.
+void add_accelerator_backends(const Profile& profile, InstalledNeeds& needs) {
+    for (const auto& backend : profile.backends)
+        if (const auto found = needs.find(std::string{gpu_backend_of(backend)});
+            found != needs.end())
+            needs.try_emplace(backend, found->second);
 }
 
 /// Collects the needs of the installed build.
@@ -190,8 +199,10 @@ Status note_installed(const SelectRequest& request,
     if (!(request.installed == DescribedBuild{}))
         question.installed.push_back(
             needs_of(request.installed, question.profile.bundles, Rules::current()));
-    for (const auto& needs : question.installed)
+    for (auto& needs : question.installed) {
+        add_accelerator_backends(question.profile, needs);
         note_built(needs, is_listed, question);
+    }
     return Done{};
 }
 

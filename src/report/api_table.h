@@ -357,6 +357,39 @@ struct BackendInfo {
 inline constexpr std::array kFurtherBackends =
     std::to_array<BackendInfo>({{.name = "webgpu", .api = Api::Vulkan}});
 
+/// A backend that computes on accelerators other than GPUs. No worker probes its runtime: the
+/// kernel's data and the host's libraries show whether the runtime can use an accelerator.
+struct AcceleratorBackend {
+    std::string_view name = {};
+    std::string_view vendor = {};          ///< vendor of the accelerators
+    std::string_view kernel_drivers = {};  ///< kernel drivers that the runtime works with
+    /// Libraries of the user-space driver, by soname up to ".so". The host needs one of them.
+    /// Empty if applications bundle the driver.
+    std::string_view libraries = {};
+    /// The API through which the same runtime uses GPUs; nullopt if the runtime uses no GPU.
+    std::optional<Api> gpu_api = {};
+};
+/// Sources: OpenVINO, src/plugins/intel_npu and intel_gpu; intel/linux-npu-driver#99; AMD's
+/// xdna-driver, README.md; HailoRT, hailort/libhailort/src/vdma; google-coral/libedgetpu,
+/// driver/beagle; rockchip-linux/rknn-toolkit2, which needs Rockchip's driver and not rocket.
+inline constexpr std::array kAcceleratorBackends = std::to_array<AcceleratorBackend>({
+    {.name = "openvino",
+     .vendor = "intel",
+     .kernel_drivers = "intel_vpu",
+     .libraries = "libze_intel_npu libze_intel_vpu",
+     .gpu_api = Api::OpenCl},
+    {.name = "vitisai", .vendor = "amd", .kernel_drivers = "amdxdna", .libraries = "libxrt_core"},
+    {.name = "hailo", .vendor = "hailo", .kernel_drivers = "hailo hailo1x"},
+    {.name = "coral", .vendor = "google", .kernel_drivers = "apex"},
+    {.name = "rknn", .vendor = "rockchip", .kernel_drivers = "RKNPU"},
+});
+
+/// The row of the backend with that name; null if the backend does not use accelerators.
+constexpr const AcceleratorBackend* find_accelerator_backend(std::string_view backend) {
+    const auto* found = std::ranges::find(kAcceleratorBackends, backend, &AcceleratorBackend::name);
+    return found == kAcceleratorBackends.end() ? nullptr : found;
+}
+
 inline constexpr std::string_view kCpu = "cpu";  ///< the backend that does not need a GPU
 
 /// The API that a backend uses; nullopt if the word does not name a backend.
@@ -364,7 +397,22 @@ constexpr std::optional<Api> api_of_backend(std::string_view backend) {
     if (const auto* api = find_api_of_backend(backend))
         return api->id;
     const auto* found = std::ranges::find(kFurtherBackends, backend, &BackendInfo::name);
-    return found == kFurtherBackends.end() ? std::nullopt : std::optional{found->api};
+    if (found != kFurtherBackends.end())
+        return found->api;
+    const auto* row = find_accelerator_backend(backend);
+    return row ? row->gpu_api : std::nullopt;
+}
+
+/// Whether the word names a backend: of GPUs, of other accelerators, or of the CPU.
+constexpr bool is_backend(std::string_view word) {
+    return api_of_backend(word) || find_accelerator_backend(word);
+}
+
+/// The backend under which reports judge the GPUs that this backend uses. OpenVINO uses GPUs
+/// through OpenCL.
+constexpr std::string_view gpu_backend_of(std::string_view backend) {
+    const auto* row = find_accelerator_backend(backend);
+    return row && row->gpu_api ? info_of(*row->gpu_api).backend : backend;
 }
 
 /// The name of the API that a GPU backend uses; empty for the CPU and for a word that does not name
@@ -389,6 +437,9 @@ constexpr auto gpu_backends() {
 /// The only vendor that a backend's API supports; empty if the API supports any vendor.
 constexpr std::string_view vendor_of_backend(std::string_view backend) {
     const auto api = api_of_backend(backend);
+    const auto* row = find_accelerator_backend(backend);
+    if (!api && row)
+        return row->vendor;
     return api ? info_of(*api).vendor : std::string_view{};
 }
 
