@@ -59,6 +59,9 @@ std::string named_gpu_title(const std::string& id, const Report* report) {
     };
     if (const auto* gpu = find_gpu(*report, id))
         return named(*gpu);
+    if (const auto one = std::ranges::find(report->accelerators, id, &Accelerator::id);
+        one != report->accelerators.end())
+        return scrubbed(one->name.value_or("accelerator")) + " (" + scrubbed(id) + ")";
     // The report has partitions only inside their GPU: expand the GPU to find the partition.
     const auto* whole = find_gpu(*report, whole_id(id));
     if (!whole)

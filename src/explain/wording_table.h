@@ -35,6 +35,7 @@ inline constexpr Wording kWordings[] = {
     {"system-not-ready", "CUDA reports that the system is not ready"},
     {"not-listed", "the driver does not list this GPU"},
     {"no-gpu", "this machine has no suitable GPU"},
+    {"no-accelerator", "this machine has no accelerator for this backend"},
     {"no-device", "the driver lists no device"},
     {"mig-without-graphics", "graphics APIs do not work while MIG mode is enabled"},
     {"mig-without-instance", "MIG mode is enabled, but no MIG instance is visible here"},

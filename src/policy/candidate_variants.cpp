@@ -203,6 +203,20 @@ void keep_to_variants(const SelectQuestion& question,
             add_obstacle(std::move(reason), candidate.reasons);
 }
 
+/// Gives a candidate on an accelerator the variant for its backend, or the reason that no variant
+/// is for the backend. Variants have no requirements about accelerators, so only the name of the
+/// variant's family counts.
+void keep_to_family(const SelectQuestion& question, Judged& judged) {
+    auto& candidate = judged.candidate;
+    const auto& variants = question.published->platform.variants;
+    const auto found = std::ranges::find(variants, candidate.backend, &Variant::family);
+    if (found != variants.end())
+        candidate.variant = found->name;
+    else
+        judged.reject(
+            because("not-published", {{"backend", question.word_for(candidate.backend)}}));
+}
+
 /// The index of the candidate that would be chosen if variants did not matter; nullopt if that
 /// candidate has no GPU, or if measurements decide.
 std::optional<std::size_t> preferred_without_variants(const SelectQuestion& question,
@@ -236,6 +250,9 @@ void keep_to_variants(const SelectQuestion& question,
                       const Report& report,
                       const SelectionView& view,
                       Attempt& made) {
+    for (auto& judged : made.all)
+        if (judged.is_accelerator)
+            keep_to_family(question, judged);
     VariantsOnGpus variants{*question.published, report, view};
     made.assumed = variants.best();
     if (!made.assumed) {
@@ -246,7 +263,7 @@ void keep_to_variants(const SelectQuestion& question,
     made.variant_lacks = variants.lacks(*made.assumed);
     const auto preferred = preferred_without_variants(question, view, made.all);
     for (auto& judged : made.all)
-        if (judged.gpu)
+        if (judged.gpu && !judged.is_accelerator)
             keep_to_variants(question, *made.assumed, variants, judged);
         else if (judged.candidate.backend == kCpu && is_accepted(judged))
             judged.candidate.variant = variants.for_cpu(*made.assumed).name;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "policy/accelerators.h"
 #include "policy/gpu_selection.h"
 #include "policy/known_bad.h"
 #include "policy/profile.h"
@@ -63,7 +64,8 @@ std::vector<Judged> judge_all(const SelectQuestion& question, const Report& repo
     std::vector<Judged> all;
     for (const auto& backend : question.backends) {
         for (const auto* gpu : gpus)
-            all.push_back(judge(question, backend, *gpu, report));
+            if (is_for(backend, report, *gpu))
+                all.push_back(judge(question, backend, *gpu, report));
         std::ranges::move(judge_without_gpu(question, backend, report), std::back_inserter(all));
     }
     if (question.profile.order == ChoiceOrder::Gpus)
@@ -298,8 +300,9 @@ std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const std::ve
     };
     std::vector<const Judged*> on_gpus;
     for (const auto& judged : all)
-        if (judged.gpu && (judged.candidate.verdict != Verdict::Rejected ||
-                           has_reason(judged.candidate.reasons, "discrete-preferred")))
+        if (judged.gpu && !judged.is_accelerator &&
+            (judged.candidate.verdict != Verdict::Rejected ||
+             has_reason(judged.candidate.reasons, "discrete-preferred")))
             on_gpus.push_back(&judged);
     std::ranges::stable_sort(on_gpus, {}, [&rank](const Judged* judged) { return rank(*judged); });
     std::vector<BackendOnGpu> order;
@@ -318,8 +321,8 @@ SelectionView view_of(const SelectQuestion& question, std::vector<Judged> all) {
     for (const auto& judged : all) {
         const auto& [backend, gpu, verdict, reasons, environment, why, variant] = judged.candidate;
         // Among candidates without a GPU, only the CPU matters, because no variant runs on software
-        // devices.
-        if (!judged.gpu && backend != kCpu)
+        // devices. Variants have no requirements about accelerators.
+        if ((!judged.gpu && backend != kCpu) || judged.is_accelerator)
             continue;
         if (verdict == Verdict::Rejected || judged.lacks_facts)
             view.refusals[backend].emplace(gpu.value_or(""), reasons);
@@ -381,14 +384,14 @@ SelectionView selection_view(const Profile& profile,
                              const SelectRequest& request,
                              const Report& report,
                              const Experience& experience) {
-    const ComputeView view{report};
+    const SelectionMachine machine{profile, report};
+    const auto& view = machine.report();
     SelectionView seen;
-    if (const auto plain =
-            question_from(profile, {.environment = request.environment}, view.report(), {}))
-        seen = view_of(*plain, judge_all(*plain, view.report()));
+    if (const auto plain = question_from(profile, {.environment = request.environment}, view, {}))
+        seen = view_of(*plain, judge_all(*plain, view));
     seen.order.clear();
-    if (auto question = question_from(profile, request, view.report(), experience))
-        seen.order = order_of(*question, attempt_or_give_up(*question, request, view.report()).all);
+    if (auto question = question_from(profile, request, view, experience))
+        seen.order = order_of(*question, attempt_or_give_up(*question, request, view).all);
     return seen;
 }
 

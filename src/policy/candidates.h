@@ -101,7 +101,8 @@ struct Judged {
     Candidate candidate = {};
     /// Whether the GPU is an integrated GPU that is used only as a fallback.
     bool is_fallback = false;
-    bool lacks_facts = false;  ///< whether a requirement is about an unknown fact
+    bool lacks_facts = false;     ///< whether a requirement is about an unknown fact
+    bool is_accelerator = false;  ///< whether `gpu` represents an accelerator
     /// Whether the variant that the choice assumes can use the candidate.
     bool is_in_variant = true;
     std::optional<double> score = {};  ///< measured score (report/trial_results.h)
@@ -123,6 +124,8 @@ Judged judge(const SelectQuestion& question,
 /// The candidates of a backend that belong to no GPU. If a GPU can use the backend, there are none.
 /// Otherwise, each software device of the backend is a rejected candidate. If there is no software
 /// device either and the machine has no GPU, the only candidate explains the state of the API.
+/// `report` is the report of a SelectionMachine; a backend for accelerators needs one of its
+/// accelerators instead of a GPU.
 std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
                                       const std::string& backend,
                                       const Report& report);

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "policy/accelerators.h"
 #include "policy/candidates.h"
 #include "policy/closest_miss.h"
 #include "policy/evaluate.h"
@@ -417,12 +418,17 @@ std::optional<ReasonCode> code_of(const RuntimeInfo& runtime) {
     return std::nullopt;
 }
 
-/// A backend on a machine without GPUs.
+/// A backend on a machine without GPUs, or without the accelerators that the backend uses.
 Judged judge_absence(const SelectQuestion& question,
                      const std::string& backend,
                      const Report& report) {
     const auto api = api_below(backend);
     Judgement judgement{backend, nullptr};
+    if (api.empty()) {
+        judgement.reject(because("no-accelerator", {{"backend", question.word_for(backend)}}));
+        try_backend(question, backend, judgement);
+        return std::move(judgement).end();
+    }
     judgement.reject(because("no-gpu", {{"api", api}}));
     const auto runtime = report.runtimes.find(std::string{api});
     if (runtime != report.runtimes.end())
@@ -469,13 +475,14 @@ Judged judge(const SelectQuestion& question,
     try_gpu(question, gpu, judgement);
     // Skip the detailed checks on GPUs of vendors that the backend does not support.
     if (is_served(gpu, backend)) {
-        if (!counts_as_discrete)
+        if (!counts_as_discrete && !is_accelerator(report, gpu))
             try_kind(question, gpu, judgement);
         try_floors(question, facts, judgement);
         try_builds(question, facts, judgement);
     }
     try_experience(question, backend, &gpu, judgement);
     auto judged = std::move(judgement).end();
+    judged.is_accelerator = is_accelerator(report, gpu);
     judged.is_fallback = gpu.kind == GpuKind::Integrated && !counts_as_discrete;
     judged.score = score_on(gpu, backend);
     return judged;
@@ -499,7 +506,9 @@ std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
         candidates.push_back(std::move(judgement).end());
         candidates.back().score = device->score;
     }
-    if (candidates.empty() && report.gpus.empty())
+    const bool is_for_none = std::ranges::none_of(
+        report.gpus, [&](const Gpu& gpu) { return is_for(backend, report, gpu); });
+    if (candidates.empty() && is_for_none)
         candidates.push_back(judge_absence(question, backend, report));
     return candidates;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "policy/accelerators.h"
 #include "policy/candidates.h"
 #include "policy/causes.h"
 #include "policy/closest_miss.h"
@@ -381,7 +382,7 @@ std::optional<Reason> unused_by_backends(const SelectQuestion& question,
     for (const auto& judged : all) {
         if (judged.gpu && is_accepted(judged))
             return std::nullopt;
-        if (judged.gpu)
+        if (judged.gpu && !judged.is_accelerator)
             unused.add(*judged.gpu, question.word_for(judged.candidate.backend),
                        judged.candidate.reasons);
     }
@@ -481,7 +482,18 @@ struct Background {
     const Experience& experience;
     const Manifest* manifest = nullptr;
     const RecommendRequest* variants = nullptr;  ///< an administrator's rule about variants
+    const Report* gpus_only = nullptr;  ///< the machine without accelerators; null if simulated
 };
+
+/// Assumes the variant of the chosen accelerator instead of the best variant for GPUs.
+void assume_variant_of(const Judged& best, const SelectQuestion& question, Attempt& made) {
+    made.assumed = nullptr;
+    made.variant_lacks.clear();
+    if (question.published)
+        for (const auto& variant : question.published->platform.variants)
+            if (variant.name == best.candidate.variant)
+                made.assumed = &variant;
+}
 
 /// Makes a decision for `report`, which is the machine's report or a simulated report.
 Result<Decision> decided(const Profile& profile,
@@ -493,13 +505,16 @@ Result<Decision> decided(const Profile& profile,
     question.is_simulated = is_simulated;
     std::optional<VariantsHere> variants;
     if (known.manifest && !is_simulated && !describes_build(request) && !is_switched_off(request)) {
-        variants.emplace(profile, *known.manifest, report, known.experience, known.variants);
+        variants.emplace(profile, *known.manifest, known.gpus_only ? *known.gpus_only : report,
+                         known.experience, known.variants);
         question.published = variants->here();
     }
     auto made = attempt_or_give_up(question, request, report);
     // Environments come after the verdicts, because they depend on which candidates were accepted.
     add_environments(question, report, made.all);
     auto decision = decision_from(question, made, report);
+    if (const auto* best = made.best(question); best && best->is_accelerator)
+        assume_variant_of(*best, question, made);
     if (variants)
         variants->note(made, decision);
     decision.messages = messages_of({.question = question,
@@ -572,13 +587,15 @@ Result<Decision> select(const Profile& profile,
         decision.generation = report.generation;
         return decision;
     }
-    const Background known{experience, manifest, variants};
+    Background known{experience, manifest, variants};
     if (makes_gpus_up(profile, request))
         return decided(profile, request, simulated_report(profile, *request.fake, report), known,
                        true);
-    // ComputeView replaces partitioned GPUs with their partitions.
+    // SelectionMachine replaces partitioned GPUs with their partitions, and adds accelerators.
+    const SelectionMachine machine{profile, report};
+    known.gpus_only = &machine.gpus_only();
     return decided(profile, with_named_variant(profile, request, report, manifest),
-                   ComputeView{report}.report(), known, false);
+                   machine.report(), known, false);
 }
 
 }  // namespace gpuprobe::inline policy

@@ -331,6 +331,8 @@ inline constexpr ReasonInfo kRows[] = {
      WorthATrial},
     {"missing", Permission, Ends, OnNode,
      "the kernel lists the device, but the device node does not exist"},
+    {"no-accelerator", Machine, Ends, OnCandidate,
+     "the backend needs an accelerator that this machine does not have", "backend", ByNature},
     {"no-compute-device", Device, Ends, OnView | OnTrial,
      "the device has no compute queue, or reports that it is not available"},
     {"no-compute-queue", Device, Remarks, OnTrial, "none of the device's queues supports compute"},
