@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "policy/accelerators.h"
 #include "report/compute_view.h"
 #include "report/gpu_views.h"
 #include "report/report.h"
@@ -499,6 +500,86 @@ Text only_gpu(const Selection& selection) {
     return is_only ? Text{"0"} : std::nullopt;
 }
 
+/// The order in which OpenVINO numbers GPUs: Intel's integrated GPUs, Intel's other GPUs, GPUs of
+/// other vendors. Source: openvinotoolkit/openvino, 0e888f7772bc, get_device_priority() in
+/// src/plugins/intel_gpu/include/intel_gpu/runtime/device.hpp.
+int openvino_priority(const Gpu& gpu) {
+    if (gpu.vendor != "intel")
+        return 2;
+    return gpu.kind == GpuKind::Integrated ? 0 : 1;
+}
+
+/// Whether OpenVINO lists the GPU, because the GPU has an OpenCL driver; nullopt if unknown.
+std::optional<bool> is_listed_by_openvino(const Gpu& gpu) {
+    const auto view = gpu.backends.find("opencl");
+    return view == gpu.backends.end() ? std::nullopt : view->second.usable;
+}
+
+/// OpenVINO's name of an Intel GPU: "GPU" for an only GPU, otherwise "GPU.0", "GPU.1" …. If it is
+/// unknown whether OpenVINO lists another GPU, a GPU that comes first is "GPU.0", which OpenVINO
+/// accepts too, and a GPU that may come after another GPU has no name.
+Text openvino_gpu(const Gpu& gpu, const Report& report) {
+    // OpenVINO also lists the parts of partitioned GPUs, and GPUs of other vendors, which it does
+    // not support.
+    if (gpu.vendor != "intel" || partition_of(gpu) || is_listed_by_openvino(gpu) != true)
+        return std::nullopt;
+    std::size_t place = 0;
+    bool is_only = true;
+    for (const auto& other : report.gpus) {
+        if (&other == &gpu || other.kind == GpuKind::DisplayOnly ||
+            is_listed_by_openvino(other) == false || is_accelerator(report, other))
+            continue;
+        is_only = false;
+        const auto order = openvino_priority(other) <=> openvino_priority(gpu);
+        // GPUs of equal priority are in the order of the OpenCL driver.
+        const auto* own = certain_view_of(gpu, "opencl");
+        const auto* others = certain_view_of(other, "opencl");
+        const bool has_order = own && others && own->index && others->index;
+        const bool may_be_earlier = order < 0 && is_listed_by_openvino(other) != true;
+        if (is_divided(other) || may_be_earlier || (order == 0 && !has_order))
+            return std::nullopt;
+        if (order < 0 || (order == 0 && *others->index < *own->index))
+            ++place;
+    }
+    return is_only ? "GPU" : "GPU." + std::to_string(place);
+}
+
+/// The name of an accelerator in OpenVINO. OpenVINO adds the architecture to the name if a machine
+/// has several NPUs. Source: OpenVINO, CoreImpl::get_available_devices() in
+/// src/inference/src/dev/core_impl.cpp.
+Text openvino_npu(const Gpu& gpu, const Report& report) {
+    const auto is_npu = [](const auto& device) {
+        return device.vendor == "intel" && device.driver.name == "intel_vpu";
+    };
+    return is_npu(gpu) && std::ranges::count_if(report.accelerators, is_npu) == 1 ? Text{"NPU"}
+                                                                                  : std::nullopt;
+}
+
+Text openvino_device(const Gpu& gpu, const Report& report) {
+    return is_accelerator(report, gpu) ? openvino_npu(gpu, report) : openvino_gpu(gpu, report);
+}
+
+/// OpenVINO's names of the devices.
+Text openvino_devices(const Selection& selection) {
+    return each_its_own(
+        selection, [&selection](const Gpu& gpu) { return openvino_device(gpu, selection.report); });
+}
+
+/// The number of a device node such as /dev/apex_0, under which the runtime finds the accelerator.
+Text node_numbers(const Selection& selection, std::string_view prefix) {
+    return each_its_own(selection, [prefix](const Gpu& gpu) -> Text {
+        for (const auto& node : gpu.nodes)
+            if (node.path.starts_with(prefix))
+                return node.path.substr(prefix.size());
+        return std::nullopt;
+    });
+}
+
+/// The numbers of Coral accelerators on PCI Express, as in "pci:0".
+Text coral_numbers(const Selection& selection) {
+    return node_numbers(selection, "/dev/apex_");
+}
+
 /// The API in the name of a fact such as "cuda_pci_ranks". The API must support only one vendor's
 /// GPUs. Null for other facts.
 const ApiInfo* ranked_api(std::string_view name) {
@@ -515,7 +596,8 @@ struct SelectorFact {
     Text (*find)(const Selection&) = nullptr;
 };
 constexpr std::array kSelectorFacts =
-    std::to_array<SelectorFact>({{"glx_offload", glx_offload},
+    std::to_array<SelectorFact>({{"coral_numbers", coral_numbers},
+                                 {"glx_offload", glx_offload},
                                  {"hip_ids", hip_ids},
                                  {"hip_indices", hip_indices},
                                  {"memory_mib", memory_mib},
@@ -528,6 +610,7 @@ constexpr std::array kSelectorFacts =
                                  {"opencl_indices", opencl_indices},
                                  {"opencl_platform", opencl_platform},
                                  {"opencl_vendor", opencl_vendor},
+                                 {"openvino_devices", openvino_devices},
                                  {"ordinals", ordinals},
                                  {"pci_addresses", pci_addresses},
                                  {"rocm_opencl_indices", rocm_opencl_indices},

@@ -42,6 +42,8 @@ TEST(ApplicationSchema, HasTheBackendsThatASelectionMayOrder) {
     Value::Array names;
     for (const auto& backend : gpu_backends())
         names.push_back(Value{backend.name});
+    for (const auto& backend : kAcceleratorBackends)
+        names.push_back(Value{backend.name});
     EXPECT_EQ(schema.at("$defs").at("gpu_backend").at("enum"), Value{names});
     names.push_back(Value{kCpu});
     EXPECT_EQ(schema.at("$defs").at("backend").at("enum"), Value{names});
