@@ -12,7 +12,7 @@ from scenario_case import SOURCE, ScenarioCase
 MACHINES = SOURCE / "tests/data/machines"
 ANSWERS = SOURCE / "tests/data/selection/applications"
 # Families of variants that are other names for a backend.
-BACKENDS = {"xpu": "sycl", "openvino": "opencl"}
+BACKENDS = {"xpu": "sycl"}
 # Reasons that only `recommend` has, because they are about a build. A missing library may be installed together with
 # the build, so `recommend` advises installing it instead of rejecting the build.
 OF_BUILDS = {"arch-not-in-build", "built-for-older", "cuda-version-unfit", "driver-too-old", "glibc-too-old", "library-missing",
