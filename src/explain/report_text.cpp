@@ -98,8 +98,12 @@ std::string size_or_unknown(const std::optional<Bytes>& size) {
 
 std::string backend_title(std::string_view backend) {
     // Backends whose names differ from the name of their API.
-    constexpr auto kOwnTitles = std::to_array<std::pair<std::string_view, std::string_view>>(
-        {{"rocm", "ROCm"}, {"sycl", "SYCL"}, {"webgpu", "WebGPU"}});
+    constexpr auto kOwnTitles =
+        std::to_array<std::pair<std::string_view, std::string_view>>({{"rocm", "ROCm"},
+                                                                      {"sycl", "SYCL"},
+                                                                      {"webgpu", "WebGPU"},
+                                                                      {"vaapi", "VA-API"},
+                                                                      {"qsv", "Quick Sync Video"}});
     for (const auto& [name, title] : kOwnTitles)
         if (name == backend)
             return std::string{title};

@@ -68,6 +68,7 @@ enum class FactId : std::uint8_t {
     Gfx,
     VideoDecode,
     VideoEncode,
+    VaDriver,
     ApiVersion,  ///< version of the first API; the other APIs follow in table order
     CudaCompat = ApiVersion + kApiCount,
     // GPU as seen by one backend

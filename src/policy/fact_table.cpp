@@ -414,6 +414,15 @@ KnownWords video(const Gpu& gpu) {
     return known;
 }
 
+/// The name of the GPU's VA driver, such as "ihd"; absent if VA-API does not list the GPU.
+Word va_driver(const Gpu& gpu) {
+    const auto* view = any_view_of(gpu, info_of(Api::Vaapi).word);
+    if (view && view->outcome == Outcome::Absent)
+        return Word::absent();
+    const auto* name = view ? text_at(&view->device, "driver_name") : nullptr;
+    return name ? word(*name) : Word::unknown();
+}
+
 // Facts about a GPU as seen by one backend --------------------------------------------------------
 
 /// Whether the compute capability is at least `since`. CUDA's driver does not list data types, so
@@ -621,6 +630,9 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
      .read = of_gpu<WordSet, video<VideoDirection::Decode>>},
     {.id = FactId::VideoEncode, .key = "video.encode", .type = FactForm::Words, .scope = kGpu,
      .read = of_gpu<WordSet, video<VideoDirection::Encode>>},
+    {.id = FactId::VaDriver, .key = "va-driver", .type = FactForm::Word, .scope = kGpu,
+     .api = Api::Vaapi,
+     .read = of_gpu<std::string, va_driver>},
     {.id = FactId::CudaCompat, .key = "cuda-compat", .type = FactForm::Version, .scope = kGpu,
      .is_nameable = false, .api = Api::Cuda,
      .read = cuda_compat},

@@ -492,6 +492,16 @@ Text memory_mib(const Selection& selection) {
     return list.empty() ? std::nullopt : Text{std::move(list)};
 }
 
+/// The render node of the first GPU, which programs that decode videos open.
+Text render_node(const Selection& selection) {
+    if (selection.gpus.empty())
+        return std::nullopt;
+    const auto& nodes = selection.gpus.front()->nodes;
+    const auto found = std::ranges::find_if(
+        nodes, [](const DeviceNode& node) { return node.path.starts_with(kRenderNode); });
+    return found == nodes.end() ? std::nullopt : Text{found->path};
+}
+
 /// "0", which is valid in any order because the machine has only this GPU.
 Text only_gpu(const Selection& selection) {
     const auto counts = [](const Gpu& gpu) { return gpu.kind != GpuKind::DisplayOnly; };
@@ -613,6 +623,7 @@ constexpr std::array kSelectorFacts =
                                  {"openvino_devices", openvino_devices},
                                  {"ordinals", ordinals},
                                  {"pci_addresses", pci_addresses},
+                                 {"render_node", render_node},
                                  {"rocm_opencl_indices", rocm_opencl_indices},
                                  {"vulkan_device_ids", vulkan_device_ids},
                                  {"vulkan_indices", vulkan_indices},

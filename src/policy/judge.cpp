@@ -151,11 +151,13 @@ void try_facts(const SelectQuestion& question,
                const Facts& facts,
                Judgement& judgement) {
     const auto& gpu = *facts.gpu();
-    const auto found = gpu.backends.find(backend);
-    if (found == gpu.backends.end())
-        return judgement.doubt_usability(because("not-probed", {{"api", api_below(backend)}}));
-    const auto& view = found->second;
     const auto api = api_of_backend(backend);
+    const auto found = gpu.backends.find(backend);
+    const bool is_video = found == gpu.backends.end() && is_video_backend(backend);
+    if (found == gpu.backends.end() && !is_video)
+        return judgement.doubt_usability(because("not-probed", {{"api", api_below(backend)}}));
+    const auto view =
+        is_video ? video_view(info_of(*api).word, facts.report().nodes, gpu) : found->second;
     // The host's libraries do not matter if the application bundles its own libraries.
     if (api && lacks_libraries(view) && bundles_driver(question, *api, gpu))
         return try_kernel(view, *api, facts, judgement);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "base/word_list.h"
@@ -390,15 +391,26 @@ constexpr const AcceleratorBackend* find_accelerator_backend(std::string_view ba
     return found == kAcceleratorBackends.end() ? nullptr : found;
 }
 
+/// Backends that decode and encode videos and do not compute. The `backends` of a report do not
+/// contain them (see video_view()). Intel's runtime for QSV (oneVPL) calls VA-API on Linux.
+inline constexpr std::array kVideoBackends = std::to_array<BackendInfo>(
+    {{.name = "vaapi", .api = Api::Vaapi}, {.name = "qsv", .api = Api::Vaapi}});
+
+constexpr bool is_video_backend(std::string_view backend) {
+    return std::ranges::find(kVideoBackends, backend, &BackendInfo::name) != kVideoBackends.end();
+}
+
 inline constexpr std::string_view kCpu = "cpu";  ///< the backend that does not need a GPU
 
 /// The API that a backend uses; nullopt if the word does not name a backend.
 constexpr std::optional<Api> api_of_backend(std::string_view backend) {
     if (const auto* api = find_api_of_backend(backend))
         return api->id;
-    const auto* found = std::ranges::find(kFurtherBackends, backend, &BackendInfo::name);
-    if (found != kFurtherBackends.end())
-        return found->api;
+    for (const auto rows : {std::span<const BackendInfo>{kFurtherBackends},
+                            std::span<const BackendInfo>{kVideoBackends}})
+        if (const auto found = std::ranges::find(rows, backend, &BackendInfo::name);
+            found != rows.end())
+            return found->api;
     const auto* row = find_accelerator_backend(backend);
     return row ? row->gpu_api : std::nullopt;
 }

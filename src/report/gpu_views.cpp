@@ -541,6 +541,21 @@ std::vector<Reason> shut_nodes(std::string_view backend,
     return reasons;
 }
 
+BackendView video_view(std::string_view api,
+                       const std::vector<DeviceNode>& shared,
+                       const Gpu& gpu) {
+    auto shut = shut_nodes(api, shared, gpu);
+    const auto found = gpu.apis.find(std::string{api});
+    if (found == gpu.apis.end()) {
+        shut.push_back(because("not-probed", {{"api", api}}));
+        return verdict(std::nullopt, std::move(shut));
+    }
+    const auto& view = found->second;
+    if (view.outcome != Outcome::Answered || !view.device.is_object() || !shut.empty())
+        return unlisted(view.reasons, std::move(shut));
+    return verdict(true, view.reasons);
+}
+
 std::map<std::string, BackendView> backend_views(const Machine& machine, const Gpu& gpu) {
     std::map<std::string, BackendView> views;
     for (const auto& [name, api] : gpu_backends()) {

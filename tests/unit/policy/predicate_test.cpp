@@ -39,6 +39,7 @@ Report machine() {
                                 .profile = "main",
                                 .bits = bits,
                                 .name = "x"}));
+    report.gpus[1].apis["vaapi"].device["driver_name"] = "radeonsi";
     report.gpus[1].driver.version.reset();
     report.runtimes["level_zero"] = {.outcome = Outcome::Absent};
     report.runtimes["opencl"] = {.outcome = Outcome::Crashed};
@@ -202,6 +203,10 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"OtherCodec", "video.decode=hevc", Truth::False, "requirement-unmet", On::Amd},
         Row{"NoCodec", "video.decode!=hevc", Truth::True, "", On::Amd},
         Row{"OtherDirection", "video.encode=av1", Truth::False, "requirement-unmet", On::Amd},
+        Row{"AnyFormat", "video.decode=*", Truth::True, "", On::Amd},
+        Row{"Driver", "va-driver=radeonsi", Truth::True, "", On::Amd},
+        Row{"OtherDriver", "va-driver=iHD", Truth::False, "requirement-unmet", On::Amd},
+        Row{"DriverOfAGpuThatNoApiReported", "va-driver=iHD", kUnknown, "requirement-unknown"},
         Row{"OfAGpuThatNoApiReported", "video.decode=av1", kUnknown, "requirement-unknown"},
         Row{"OfNoGpuAtAll", "video.decode=av1", Truth::False, "requirement-unmet", On::None}),
     support::case_name);

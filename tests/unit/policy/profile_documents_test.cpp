@@ -44,6 +44,8 @@ TEST(ApplicationSchema, HasTheBackendsThatASelectionMayOrder) {
         names.push_back(Value{backend.name});
     for (const auto& backend : kAcceleratorBackends)
         names.push_back(Value{backend.name});
+    for (const auto& backend : kVideoBackends)
+        names.push_back(Value{backend.name});
     EXPECT_EQ(schema.at("$defs").at("gpu_backend").at("enum"), Value{names});
     names.push_back(Value{kCpu});
     EXPECT_EQ(schema.at("$defs").at("backend").at("enum"), Value{names});

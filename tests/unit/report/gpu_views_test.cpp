@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "report/gpu_views.h"
+
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -23,6 +25,8 @@ Gpu gpu_of(const HardwareDevice& device,
     const Machine machine{.devices = {device}, .shared_nodes = std::move(shared)};
     return gpu_at(assemble(machine, probes, {.now = kNow}), device.id);
 }
+
+using Codes = std::vector<std::string>;
 
 std::vector<std::string> codes_of(const std::vector<Reason>& reasons) {
     std::vector<std::string> codes;
@@ -72,6 +76,26 @@ TEST(VaDriver, ThatFailsDoesNotMakeTheGpuUnhealthy) {
     }
 }
 
+TEST(VideoView, FollowsTheDriverAndTheNode) {
+    auto device = amd_card("0000:03:00.0", 0, 128);
+    const auto view = [&device](std::vector<ProbeResult> probes) {
+        return video_view("vaapi", {}, gpu_of(device, std::move(probes)));
+    };
+    DeviceFacts facts{.index = 0, .pci = device.pci};
+    const auto answer = probe("vaapi", "/dev/dri/renderD128", Outcome::Answered, {facts});
+    EXPECT_EQ(view({answer}).usable, true);
+    EXPECT_EQ(codes_of(view({}).reasons), Codes{"not-probed"});
+    EXPECT_EQ(view({}).usable, std::nullopt);
+    const auto crashed = view({probe("vaapi", "/dev/dri/renderD128", Outcome::Crashed)});
+    EXPECT_EQ(crashed.usable, std::nullopt);
+    EXPECT_EQ(crashed.reasons.front().code, "driver-crashed");
+    const auto absent = view({probe("vaapi", "/dev/dri/renderD128", Outcome::Absent)});
+    EXPECT_EQ(absent.usable, false);
+    device.nodes = {node("/dev/dri/renderD128", false)};
+    EXPECT_EQ(view({answer}).usable, false) << "this caller cannot open the node";
+    EXPECT_EQ(view({answer}).reasons.front().code, "no-permission");
+}
+
 TEST(Slowdowns, AreNvmlsOrTheKernelsWithTheirTime) {
     using Words = std::vector<std::string>;
     const auto power = gpu_of(bare_nvidia(), {slowed_by("thermal", std::chrono::hours{1})}).power;
@@ -107,7 +131,6 @@ TEST_P(UnlistedGpu, HasTheReasonOfTheDriverThatShouldServeIt) {
     EXPECT_EQ(codes_of(gpu.backends.at("cuda").reasons), GetParam().codes);
 }
 
-using Codes = std::vector<std::string>;
 INSTANTIATE_TEST_SUITE_P(
     Table,
     UnlistedGpu,
