@@ -156,6 +156,22 @@ class Machine:
             self.said("level_zero", {**about, "device_type": "gpu", "intel_ip": "12.55.8", "api_version": "1.6"}, loader="libze_loader.so.1")
         return self
 
+    def vaapi(self, address, number, driver, *formats, outcome="answered", accessible=True, **more):
+        """Adds the render node of the GPU at the address, and the answer of its VA driver: formats such as "decode h264-high".
+        "decode hevc-main10/10" has 10 bits."""
+        folder, name, path = f"sys/bus/pci/devices/{address}", f"renderD{number}", f"/dev/dri/renderD{number}"
+        self.files[f"{folder}/drm/{name}/dev"] = f"226:{number}\n"
+        self.links[f"{folder}/drm/{name}/device"] = "../.."
+        self.links[f"sys/class/drm/{name}"] = f"../../bus/pci/devices/{address}/drm/{name}"
+        self.nodes[path] = node(226, number, accessible=accessible)
+        self.probes[f"vaapi.{name}"] = {"api": "vaapi", "driver": path, "outcome": outcome, "devices": [], "runtime": {"loader": "libva.so.2"}, **more}
+        if outcome == "answered":
+            video = [{"direction": direction, "codec": word.split("-")[0], "profile": word.partition("-")[2].partition("/")[0] or None,
+                      "bits": int(word.partition("/")[2] or 8), "chroma": "4:2:0", "max_width": 4096, "max_height": 4096, "name": word}
+                     for direction, word in map(str.split, formats)]
+            self.probes[f"vaapi.{name}"]["devices"] = [{"index": 0, "pci": address, "node": path, "driver_name": driver, "video": video}]
+        return self
+
     def opencl_only(self, address="0000:05:00.0"):
         """Adds a GPU whose only driver is an OpenCL driver."""
         self.function(address, "1ed5", "0222", "0300", "mtgpu")
@@ -177,6 +193,7 @@ class Machine:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text, encoding="utf-8")
         for path, target in self.links.items():
+            (folder / "root" / path).parent.mkdir(parents=True, exist_ok=True)
             os.symlink(target, folder / "root" / path)
         (folder / "root").mkdir(parents=True, exist_ok=True)
         (folder / "probes").mkdir()
