@@ -216,6 +216,8 @@ constexpr ToolForm kForms[] = {
      "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; for APPLICATION, its package indexes"},
     {"wheel", "properties for providers of Python wheel variants"},
     {"pip", "the package and the indexes of the recommended variant of APPLICATION"},
+    {"ffmpeg",
+     "the options before -i for hardware decoding, on the GPU that select ffmpeg chooses"},
     {"ggml", "CMake options for llama.cpp and similar projects"},
     {"container",
      "arguments for docker and podman; for APPLICATION, only for the GPUs that it uses"},
@@ -279,6 +281,24 @@ ToolAnswer for_pip(const Recommendation& answer) {
     return made;
 }
 
+/// FFmpeg's options for decoding on the chosen GPU; no options for the CPU. The options for CUDA
+/// name a GPU by its number, which is certain only with the variables of the choice.
+Result<ToolAnswer> for_ffmpeg(Context& context, const Report& report) {
+    const auto decision = TRY(context.client.select("ffmpeg", Value{Value::Object{}}));
+    const auto options = decision.answers.find("arguments");
+    if (options == decision.answers.end())
+        return ToolAnswer{};
+    const auto vendor = vendor_of_backend(decision.backend.value_or(""));
+    if (!vendor.empty() && std::ranges::count(report.gpus, vendor, &Gpu::vendor) > 1)
+        remark(context.arguments,
+               "set the variables that 'gpuprobectl env ffmpeg' prints, because the options name "
+               "the GPU by its number");
+    ToolAnswer made;
+    for (const auto word : words(options->second))
+        made.arguments.emplace_back(word);
+    return made;
+}
+
 /// The export in the format that the arguments name.
 Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation>& answer) {
     const auto& format = context.arguments.recommend.format;
@@ -294,6 +314,8 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
         return ToolAnswer{.variables = wheel_variables(report, rules)};
     if (format == "container")
         return for_containers(report, answer);
+    if (format == "ffmpeg")
+        return for_ffmpeg(context, report);
     if (format == "pip" && !answer)
         return Error{ErrorCode::InvalidRequest, "export pip: missing APPLICATION"};
     if (format == "pip") {

@@ -97,6 +97,13 @@ VAStatus attributes(
     return reached("attributes");
 }
 
+/// One format, because FFmpeg refuses a driver without any.
+VAStatus image_formats(VADriverContextP, VAImageFormat* list, int* count) {
+    *list = {.fourcc = VA_FOURCC_NV12, .byte_order = VA_LSB_FIRST, .bits_per_pixel = 12};
+    *count = 1;
+    return VA_STATUS_SUCCESS;
+}
+
 VAStatus terminate(VADriverContextP) {
     return VA_STATUS_SUCCESS;
 }
@@ -137,5 +144,6 @@ VAStatus __vaDriverInit_1_0(VADriverContextP context) {
     context->vtable->vaQueryConfigProfiles = profiles;
     context->vtable->vaQueryConfigEntrypoints = entrypoints;
     context->vtable->vaGetConfigAttributes = attributes;
+    context->vtable->vaQueryImageFormats = image_formats;
     return VA_STATUS_SUCCESS;
 }
