@@ -277,8 +277,13 @@ std::string fixes_of_choice(const Value& complaint,
     const auto* asked = complaint.at("application").as_string();
     if (!asked)
         return "";
-    auto decision = choice(*profile_called(*asked), report);
+    auto decision =
+        choice(*profile_called(*asked), report, {.require = texts(complaint.at("require"))});
     EXPECT_EQ(decision.backend, *complaint.at("backend").as_string());
+    if (const auto* answers = complaint.at("answers").as_object())
+        for (const auto& answer : *answers)
+            EXPECT_EQ(decision.answers[std::string{answer.key}], *answer.value.as_string())
+                << answer.key;
     ReasonWriter writer{[&] { return ReasonPlace{.findings = &findings, .machine = &report}; }};
     writer.add_to(decision);
     std::string fixes;
@@ -292,7 +297,7 @@ std::string fixes_of_choice(const Value& complaint,
 /// tests/data/doctor/complaints.json: complaints that people wrote, a machine like theirs, and all
 /// findings of the doctor on that machine. If `fix` is null, the doctor has no fix; `never` is a
 /// text that no fix may contain. With an `application`, `backend` is the backend that `select`
-/// chooses for it.
+/// chooses for it, under the predicates in `require`, and `answers` are settings in that decision.
 TEST(Complaints, AreAnsweredWithTheirCauseAndNothingBeside) {
     const auto text = file_text("complaints.json");
     const auto document = parse_json(text, mib(1)).value();
