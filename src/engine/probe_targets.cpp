@@ -40,7 +40,7 @@ std::vector<std::string> files_of(const ProbeTarget& target,
         watched = std::move(*paths);
     if (watched.empty())
         watched.emplace_back(kLinkerCache);
-    std::ranges::move(paths_of_driver(target), std::back_inserter(watched));
+    std::ranges::move(paths_of_driver(target, machine.host), std::back_inserter(watched));
     if (target.library && target.library->starts_with('/'))
         watched.push_back(*target.library);
     return watched;
@@ -115,6 +115,19 @@ bool runs_cuda(const HardwareDevice& device) {
 }
 
 }  // namespace
+
+std::vector<std::string> paths_of_driver(const ProbeTarget& target, const Host& host) {
+    if (!has_render_nodes(target.api))
+        return target.driver.empty() ? std::vector<std::string>{} : std::vector{target.driver};
+    // A VA driver is chosen by the name of the kernel driver, so its path is known only after it
+    // was loaded. Source: the option `driverdir` of libva's packages in Debian, Fedora, RPM Fusion,
+    // Arch Linux and NixOS.
+    std::vector<std::string> folders;
+    for (const auto& folder : library_folders(host))
+        for (const auto* name : {"/dri", "/dri-nonfree", "/dri-freeworld"})
+            folders.push_back(folder + name);
+    return folders;
+}
 
 std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const Machine& machine) {
     // If the vendor is unknown, the driver may serve any device.
@@ -343,7 +356,7 @@ void ProbeLedger::note(const Status& saved) {
 store::ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
     // The linker's cache is included because a manifest may name a library without its folder.
     std::vector<std::string> watched{std::string{kLinkerCache}};
-    std::ranges::move(paths_of_driver(target), std::back_inserter(watched));
+    std::ranges::move(paths_of_driver(target, machine_.host), std::back_inserter(watched));
     if (target.library && target.library->starts_with('/'))
         watched.push_back(*target.library);
     return store::ProbeKey{

@@ -18,6 +18,10 @@
 
 namespace gpuprobe::engine {
 
+/// The paths to watch because a change may mean that another driver answers: the driver's manifest
+/// or, for a render node, the folders that contain VA drivers. Empty for an API's only driver.
+std::vector<std::string> paths_of_driver(const ProbeTarget& target, const Host& host);
+
 /// The devices that the driver of `target` may serve: all devices of the driver's vendor if the API
 /// or the manifest's name identifies this vendor, otherwise all devices. Empty if the driver is a
 /// software implementation.

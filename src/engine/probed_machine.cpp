@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "engine/live_memory.h"
+#include "engine/probe_targets.h"
 #include "inventory/host.h"
 #include "report/fact_key.h"
 #include "report/gpu_views.h"
@@ -465,7 +466,7 @@ void ProbedMachine::scan(const TargetFolders& folders) {
             results.put(probe);
         return;
     }
-    search = find_targets(files(), folders);
+    search = find_targets(files(), hardware, folders);
     results.keep_only(search);
 }
 
@@ -473,7 +474,7 @@ void ProbedMachine::scan_functions(const TargetFolders& folders) {
     // uname() provides enough facts about the host here. Detecting the other facts takes longer
     // than this scan.
     hardware = gpuprobe::scan_functions(files(), source.host ? *source.host : running_kernel());
-    search = find_targets(files(), folders);
+    search = find_targets(files(), hardware, folders);
 }
 
 void ProbedMachine::refresh_power() {
@@ -482,10 +483,12 @@ void ProbedMachine::refresh_power() {
 
 /// The watched files are the dynamic linker's cache, and the manifests and folders of drivers.
 std::string ProbedMachine::fingerprint() const {
-    std::vector<std::string> watched{std::string{kLinkerCache}};
+    // Several render nodes have the same folders.
+    std::set<std::string> watched{std::string{kLinkerCache}};
     for (const auto& target : search.targets)
-        std::ranges::move(paths_of_driver(target), std::back_inserter(watched));
-    return store::fingerprint_of(hardware, files(), watched);
+        for (auto& path : paths_of_driver(target, hardware.host))
+            watched.insert(std::move(path));
+    return store::fingerprint_of(hardware, files(), {watched.begin(), watched.end()});
 }
 
 }  // namespace gpuprobe::engine

@@ -271,6 +271,35 @@ std::optional<std::vector<std::string>> cached_sonames(std::string_view text,
     return sonames;
 }
 
+namespace {
+
+/// Debian's multiarch triplet for a `uname -m`. Source: Debian wiki, "Multiarch/Tuples".
+std::string multiarch(const std::string& arch) {
+    if (arch == "ppc64le")
+        return "powerpc64le-linux-gnu";
+    if (arch == "armv6l" || arch == "armv7l")
+        return "arm-linux-gnueabihf";
+    const bool is_i386 = arch.size() == 4 && arch.starts_with('i') && arch.ends_with("86");
+    return (is_i386 ? "i386" : arch) + "-linux-gnu";
+}
+
+}  // namespace
+
+std::vector<std::string> library_folders(const Host& host) {
+    const auto triplet = multiarch(host.arch.value_or("x86_64"));
+    return {"/usr/lib/" + triplet,
+            "/lib/" + triplet,
+            "/usr/lib/" + triplet + "/nvidia/current",
+            "/usr/lib64",
+            "/usr/lib64/nvidia",
+            "/lib64",
+            "/run/opengl-driver/lib",   // NixOS
+            "/usr/local/nvidia/lib64",  // Container-Optimized OS
+            "/opt/nvidia/lib64",
+            "/usr/lib/nvidia",
+            "/usr/lib"};
+}
+
 std::optional<std::vector<std::string>> library_paths(const FileSystem& files,
                                                       std::string_view architecture,
                                                       const std::vector<std::string>& starts) {

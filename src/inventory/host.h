@@ -29,6 +29,10 @@ Cpu parse_cpuinfo(std::string_view text);
 /// Documentation/admin-guide/cputopology.rst.
 std::optional<std::uint32_t> processors_in(std::string_view list);
 
+/// The folders in which distributions and containers install the libraries of drivers, in search
+/// order. Folders for the native word size come first.
+std::vector<std::string> library_folders(const Host& host);
+
 /// The dynamic linker's cache. ldconfig rewrites the cache whenever a package installs or removes a
 /// library.
 constexpr std::string_view kLinkerCache = "/etc/ld.so.cache";

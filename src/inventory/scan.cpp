@@ -12,6 +12,7 @@
 #include "inventory/bus_devices.h"
 #include "inventory/device_nodes.h"
 #include "inventory/driver_files.h"
+#include "inventory/host.h"
 #include "inventory/nvidia.h"
 #include "inventory/setup.h"
 #include "inventory/sysfs.h"
@@ -52,31 +53,6 @@ namespace {
 
 constexpr const char* kUvmNode = "/dev/nvidia-uvm";
 constexpr std::uint32_t kFirstDriverBranch = 100;  // Tegra's libcuda.so.1.1 has an ABI version
-
-/// Debian's multiarch triplet for a `uname -m`.
-std::string multiarch(const Host& host) {
-    const auto arch = host.arch.value_or("x86_64");
-    if (arch == "ppc64le")
-        return "powerpc64le-linux-gnu";
-    return arch + "-linux-gnu";
-}
-
-/// The folders in which distributions and containers install the driver's libraries, in search
-/// order. Folders for the native word size come first.
-std::vector<std::string> library_folders(const Host& host) {
-    const auto triplet = multiarch(host);
-    return {"/usr/lib/" + triplet,
-            "/lib/" + triplet,
-            "/usr/lib/" + triplet + "/nvidia/current",
-            "/usr/lib64",
-            "/usr/lib64/nvidia",
-            "/lib64",
-            "/run/opengl-driver/lib",   // NixOS
-            "/usr/local/nvidia/lib64",  // Container-Optimized OS
-            "/opt/nvidia/lib64",
-            "/usr/lib/nvidia",
-            "/usr/lib"};
-}
 
 constexpr std::string_view kCuda = "libcuda.so.";
 /// Libraries that are part of every driver release and work only with libraries of the same

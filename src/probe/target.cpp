@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <ranges>
+#include <set>
 
 #include "base/text.h"
 #include "base/value.h"
 #include "report/api_table.h"
-#include "report/machine.h"
 
 namespace gpuprobe::inline probe {
 namespace {
@@ -142,30 +143,21 @@ constexpr std::array<std::string_view, 1> kOurs = {"riscv64"};
 constexpr std::array<std::string_view, 0> kOurs = {};
 #endif
 
-/// Folders in which libva searches for drivers. A driver is chosen by the name of the kernel
-/// driver, so its path is known only after it was loaded. Source: the option `driverdir` of libva's
-/// packages in Debian, Fedora, RPM Fusion and Arch Linux.
-constexpr std::array kVideoDrivers = {"/usr/lib/x86_64-linux-gnu/dri",
-                                      "/usr/lib/aarch64-linux-gnu/dri",
-                                      "/usr/lib64/dri-nonfree",
-                                      "/usr/lib64/dri-freeworld",
-                                      "/usr/lib64/dri",
-                                      "/usr/lib/dri"};
-
 /// Adds a target for each render node of the machine, at most kMaxDrivers.
-void add_render_nodes(const FileSystem& files, const ApiInfo& api, TargetSearch& search) {
-    const auto names = files.list("/sys/class/drm");
-    if (!names)
-        return;
-    std::size_t found = 0;
-    for (const auto& name : *names) {
-        const auto path = "/dev/dri/" + name;
-        const bool is_node =
-            path.starts_with(kRenderNode) &&
-            parse_number<unsigned>(std::string_view{path}.substr(kRenderNode.size()));
-        if (is_node && found++ < kMaxDrivers)
-            search.targets.push_back(ProbeTarget{.api = std::string{api.word}, .driver = path});
+void add_render_nodes(const Machine& machine, const ApiInfo& api, TargetSearch& search) {
+    std::set<std::string> nodes;
+    const auto add = [&nodes](const std::string& path) {
+        if (path.starts_with(kRenderNode))
+            nodes.insert(path);
+    };
+    for (const auto& device : machine.devices) {
+        for (const auto& node : device.nodes)
+            add(node.path);
+        for (const auto& partition : device.partitions)
+            std::ranges::for_each(partition.nodes, add);
     }
+    for (const auto& path : nodes | std::views::take(kMaxDrivers))
+        search.targets.push_back(ProbeTarget{.api = std::string{api.word}, .driver = path});
 }
 
 Error malformed(std::string text) {
@@ -202,7 +194,9 @@ void add_from_environment(TargetFolders& folders) {
                          [](const char* name) -> const char* { return ::secure_getenv(name); });
 }
 
-TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders) {
+TargetSearch find_targets(const FileSystem& files,
+                          const Machine& machine,
+                          const TargetFolders& folders) {
     TargetSearch search;
     // The CPU needs no probe: it has neither a driver nor a device to query.
     for (const auto& api : kApis)
@@ -222,14 +216,8 @@ TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders)
     std::move(opencl).add_to(search);
     for (const auto& api : kApis)
         if (api.has_render_nodes)
-            add_render_nodes(files, api, search);
+            add_render_nodes(machine, api, search);
     return search;
-}
-
-std::vector<std::string> paths_of_driver(const ProbeTarget& target) {
-    if (has_render_nodes(target.api))
-        return {kVideoDrivers.begin(), kVideoDrivers.end()};
-    return target.driver.empty() ? std::vector<std::string>{} : std::vector{target.driver};
 }
 
 Result<VulkanManifest> parse_vulkan_manifest(std::string_view text, std::string_view path) {

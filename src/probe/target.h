@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "report/facts.h"
+#include "report/machine.h"
 
 namespace gpuprobe::inline probe {
 
@@ -73,12 +74,11 @@ struct TargetSearch {
 /// VA-API. An API without a usable manifest gets one target without a driver, so that a worker
 /// still looks for its loader; a machine without render nodes has no target for VA-API. Manifests
 /// for another CPU architecture (library_arch, or a name like intel_icd.i686.json) are skipped.
-/// Reads manifests but loads nothing; at most 64 manifests per API.
-TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders = {});
-
-/// The paths to watch because a change may mean that another driver answers: the driver's manifest
-/// or, for a render node, the folders that contain VA drivers. Empty for an API's only driver.
-std::vector<std::string> paths_of_driver(const ProbeTarget& target);
+/// Reads manifests but loads nothing; at most 64 manifests or nodes per API. `machine` names the
+/// render nodes.
+TargetSearch find_targets(const FileSystem& files,
+                          const Machine& machine,
+                          const TargetFolders& folders = {});
 
 constexpr Bytes kMaxDriverManifest = kib(64);
 

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     support::MemoryFiles files;
     files.write("/etc/vulkan/icd.d/x.json", text);
     files.write("/etc/OpenCL/vendors/x.icd", text);
-    const auto found = find_targets(files);
+    const auto found = find_targets(files, {});
     for (const auto& target : found.targets)
         if (!target.driver.empty() && (!target.library || target.library->empty()))
             std::abort();

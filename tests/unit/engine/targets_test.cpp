@@ -92,6 +92,20 @@ TEST(SortForStart, BeginsWithTargetsThatNameGpusAndEndsWithTargetsWithoutGpus) {
                                                "pci", "hip", "vulkanlvp_icd.x86_64.json"}));
 }
 
+TEST(PathsOfADriver, AreItsManifestOrTheFoldersOfVaDrivers) {
+    using Paths = std::vector<std::string>;
+    const Host host{.arch = "riscv64"};
+    EXPECT_EQ(paths_of_driver({.api = "cuda"}, host), Paths{});
+    EXPECT_EQ(paths_of_driver({.api = "vulkan", .driver = "/a/b.json"}, host), Paths{"/a/b.json"});
+    const auto folders = paths_of_driver({.api = "vaapi", .driver = "/dev/dri/renderD128"}, host);
+    for (const auto* folder :
+         {"/usr/lib/riscv64-linux-gnu/dri", "/usr/lib64/dri", "/usr/lib64/dri-nonfree",
+          "/usr/lib64/dri-freeworld", "/usr/lib/dri", "/run/opengl-driver/lib/dri"})
+        EXPECT_NE(std::ranges::find(folders, folder), folders.end()) << folder;
+    EXPECT_EQ(std::ranges::find(folders, "/dev/dri/renderD128"), folders.end())
+        << "a node is new at each boot";
+}
+
 TEST(SkippedAsleep, NamesTheDevice) {
     const auto probe = skipped_asleep(ProbeTarget{.api = "cuda"}, "pci:0000:01:00.0");
     EXPECT_EQ(probe.outcome, Outcome::Skipped);

@@ -106,6 +106,14 @@ TEST(Host, DoesNotBelieveRubbishAboutMemory) {
     EXPECT_EQ(detect_host(RootedFiles{machine.root()}).memory, HostMemory{});
 }
 
+TEST(LibraryFolders, BeginWithDebiansForTheArchitecture) {
+    const auto first = [](const char* arch) { return library_folders({.arch = arch}).front(); };
+    EXPECT_EQ(first("x86_64"), "/usr/lib/x86_64-linux-gnu");
+    EXPECT_EQ(first("ppc64le"), "/usr/lib/powerpc64le-linux-gnu");
+    EXPECT_EQ(first("armv7l"), "/usr/lib/arm-linux-gnueabihf");
+    EXPECT_EQ(first("i686"), "/usr/lib/i386-linux-gnu");
+}
+
 TEST(Host, IsWslWhereItsDeviceIs) {
     const FakeMachine machine;
     EXPECT_FALSE(detect_host(RootedFiles{machine.root()}).wsl);

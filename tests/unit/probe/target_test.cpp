@@ -35,7 +35,7 @@ public:
                        R"(","api_version":"1.3.0"}})");
     }
     [[nodiscard]] RootedFiles files() const { return RootedFiles{root_}; }
-    [[nodiscard]] TargetSearch search() const { return find_targets(files()); }
+    [[nodiscard]] TargetSearch search() const { return find_targets(files(), {}); }
     /// The drivers of one API, in order; "" for the target without one.
     [[nodiscard]] std::vector<std::string> drivers(std::string_view api) const {
         std::vector<std::string> found;
@@ -81,29 +81,29 @@ TEST(FindTargets, VisitsFoldersInTheLoadersOrder) {
 TEST(FindTargets, OffersEachRenderNodeToVaApi) {
     const Tree tree;
     EXPECT_EQ(tree.drivers("vaapi"), Paths{}) << "no node, no target";
-    for (const auto* name :
-         {"card0", "card0-HDMI-A-1", "renderD129", "renderD128", "renderD", "renderDx"})
-        tree.file("/sys/class/drm/" + std::string{name} + "/dev", "226:0\n");
-    EXPECT_EQ(tree.drivers("vaapi"), (Paths{"/dev/dri/renderD128", "/dev/dri/renderD129"}));
-    for (int minor = 130; minor < 300; ++minor)
-        tree.file("/sys/class/drm/renderD" + std::to_string(minor) + "/dev", "226:0\n");
-    EXPECT_EQ(tree.drivers("vaapi").size(), 64U);
-}
-
-TEST(PathsOfADriver, AreItsManifestOrTheFoldersOfVaDrivers) {
-    EXPECT_EQ(paths_of_driver({.api = "cuda"}), Paths{});
-    EXPECT_EQ(paths_of_driver({.api = "vulkan", .driver = "/a/b.json"}), Paths{"/a/b.json"});
-    const auto folders = paths_of_driver({.api = "vaapi", .driver = "/dev/dri/renderD128"});
-    EXPECT_NE(std::ranges::find(folders, "/usr/lib64/dri"), folders.end());
-    EXPECT_EQ(std::ranges::find(folders, "/dev/dri/renderD128"), folders.end())
-        << "a node is new at each boot";
+    Machine machine;
+    const auto drivers = [&] {
+        Paths found;
+        for (const auto& target : find_targets(tree.files(), machine).targets)
+            if (target.api == "vaapi")
+                found.push_back(target.driver);
+        return found;
+    };
+    machine.devices = {{.nodes = {{.path = "/dev/dri/card0"}, {.path = "/dev/dri/renderD129"}}},
+                       {.nodes = {{.path = "/dev/dri/renderD128"}, {.path = "/dev/kfd"}},
+                        .partitions = {{.nodes = {"/dev/dri/renderD130", "/dev/dri/card2"}}}}};
+    EXPECT_EQ(drivers(),
+              (Paths{"/dev/dri/renderD128", "/dev/dri/renderD129", "/dev/dri/renderD130"}));
+    for (int minor = 131; minor < 300; ++minor)
+        machine.devices[0].nodes.push_back({.path = "/dev/dri/renderD" + std::to_string(minor)});
+    EXPECT_EQ(drivers().size(), 64U);
 }
 
 TEST(FindTargets, TakesOtherFoldersWhenTold) {
     const Tree tree;
     tree.manifest("/etc/vulkan/icd.d/a.json");
     tree.manifest("/fakes/b.json");
-    const auto search = find_targets(tree.files(), TargetFolders{.vulkan = {"/fakes"}});
+    const auto search = find_targets(tree.files(), {}, TargetFolders{.vulkan = {"/fakes"}});
     const auto vulkan = std::ranges::find(search.targets, "vulkan", &ProbeTarget::api);
     ASSERT_NE(vulkan, search.targets.end());
     EXPECT_EQ(vulkan->driver, "/fakes/b.json");
@@ -124,7 +124,7 @@ TEST(FindTargets, AddsTheDriversOfTheEnvironment) {
     });
     Paths vulkan;
     Paths opencl;
-    for (const auto& target : find_targets(tree.files(), folders).targets)
+    for (const auto& target : find_targets(tree.files(), {}, folders).targets)
         if (target.api == "vulkan" || target.api == "opencl")
             (target.api == "vulkan" ? vulkan : opencl).push_back(target.driver);
     EXPECT_EQ(vulkan,
