@@ -44,6 +44,12 @@ RECORD_MEMBERS(VideoEntry, direction, codec, profile, bits, chroma, max_width, m
 /// entries may be incomplete.
 constexpr std::size_t kMaxVideoEntries = 512;
 
+/// The width or height that a driver reports; nullopt if it is 0 or absurd.
+constexpr std::optional<std::uint32_t> video_side(std::uint32_t pixels) {
+    constexpr std::uint32_t kMax = 1U << 20U;
+    return pixels != 0 && pixels <= kMax ? std::optional{pixels} : std::nullopt;
+}
+
 /// A profile of a codec, and the samples that its streams can have.
 struct VideoProfile {
     std::string_view codec = {};
@@ -64,6 +70,7 @@ inline constexpr std::string_view kUpTo444 = "4:0:0 4:2:0 4:2:2 4:4:4";
 inline constexpr auto kVideoProfiles = std::to_array<VideoProfile>({
     {"mpeg2", "simple"},
     {"mpeg2", "main"},
+    {"mpeg1", ""},
     {"mpeg4", "simple"},
     {"mpeg4", "advanced-simple"},
     {"mpeg4", "main"},
@@ -75,6 +82,8 @@ inline constexpr auto kVideoProfiles = std::to_array<VideoProfile>({
     {"h264", "high10", 8, 10, kUpTo420},
     {"h264", "multiview-high", 8, 8, kUpTo420},
     {"h264", "stereo-high", 8, 8, kUpTo420},
+    {"h264", "high422", 8, 10, kUpTo422},
+    {"h264", "high444", 8, 14, kUpTo444},
     {"hevc", "main"},
     {"hevc", "main10", 8, 10},
     {"hevc", "main12", 8, 12, kUpTo420},

@@ -174,7 +174,6 @@ namespace {
 constexpr std::size_t kMaxProfiles = 256;
 constexpr std::size_t kMaxEntrypoints = 64;
 constexpr std::size_t kCapacity = 4096;
-constexpr std::uint32_t kMaxSide = 1U << 20U;
 
 /// The error of a failed call.
 Answer refusal(const Symbols& api, const char* call, VAStatus status) {
@@ -193,13 +192,6 @@ Result<std::vector<int>, VAStatus> listed(const Query& query, std::size_t limit)
     return items;
 }
 
-/// The value of an attribute; nullopt if the driver does not report it, or reports nonsense.
-std::optional<std::uint32_t> value_of(const VAConfigAttrib& attribute, std::uint32_t most) {
-    const bool is_known = attribute.value != VA_ATTRIB_NOT_SUPPORTED && attribute.value != 0 &&
-                          attribute.value <= most;
-    return is_known ? std::optional{attribute.value} : std::nullopt;
-}
-
 Limits limits_of(const Symbols& api, VADisplay display, int profile, int entrypoint) {
     std::array<VAConfigAttrib, 3> attributes = {};
     attributes[0].type = VAConfigAttribRTFormat;
@@ -211,9 +203,11 @@ Limits limits_of(const Symbols& api, VADisplay display, int profile, int entrypo
     if (api.attributes(display, profile, entrypoint, attributes.data(),
                        static_cast<int>(attributes.size())) != VA_STATUS_SUCCESS)
         return {};
-    return {.formats = value_of(attributes[0], ~0U),
-            .max_width = value_of(attributes[1], kMaxSide),
-            .max_height = value_of(attributes[2], kMaxSide)};
+    const auto formats = attributes[0].value;
+    const bool has_formats = formats != VA_ATTRIB_NOT_SUPPORTED && formats != 0;
+    return {.formats = has_formats ? std::optional{formats} : std::nullopt,
+            .max_width = video_side(attributes[1].value),
+            .max_height = video_side(attributes[2].value)};
 }
 
 }  // namespace
