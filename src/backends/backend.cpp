@@ -11,6 +11,7 @@
 #ifdef GPUPROBE_LEVEL_ZERO
 #include "backends/level_zero/level_zero.h"
 #endif
+#include "backends/nvcodec/nvcodec.h"
 #include "backends/nvml/nvml.h"
 #include "backends/opencl/opencl.h"
 #include "backends/pci/pci.h"
@@ -77,6 +78,7 @@ std::span<const Backend> registry() {
         Backend{.api = word_of(Api::LevelZero), .query = query_nothing},
         Backend{.api = word_of(Api::LevelZeroSysman), .query = query_nothing},
 #endif
+        Backend{.api = word_of(Api::NvCodec), .query = query_nvcodec},
         Backend{.api = word_of(Api::Nvml), .query = query_nvml, .processes = list_nvml_processes},
         Backend{.api = word_of(Api::OpenCl),
                 .query = query_devices<visit_opencl>,

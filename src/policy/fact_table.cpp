@@ -385,14 +385,6 @@ KnownWords vulkan_extensions(const Gpu& gpu) {
     return words_at(gpu, "extensions");
 }
 
-/// Whether the GPU may have NVDEC and NVENC, which gpuprobe does not probe. nvidia-vaapi-driver
-/// reports some of the formats that NVDEC decodes, and none that NVENC encodes.
-bool has_unprobed_video(const Gpu& gpu) {
-    const auto& cuda = info_of(Api::Cuda);
-    return gpu.vendor == cuda.vendor &&
-           (!gpu.driver.name || is_vendors_own(cuda.vendor, *gpu.driver.name));
-}
-
 /// The video formats that the GPU supports in that direction, in the words of video_words();
 /// unknown if no API reports them. A word that is not in the set is unknown if an entry lacks
 /// words, because gpuprobe does not know the entry's profile or the driver did not report the bits.
@@ -402,7 +394,7 @@ KnownWords video(const Gpu& gpu) {
     if (!entries)
         return KnownWords::unknown();
     std::vector<std::string> words;
-    bool is_complete = entries->size() < kMaxVideoEntries && !has_unprobed_video(gpu);
+    bool is_complete = entries->size() < kMaxVideoEntries && !may_lack_video(gpu, direction);
     for (const auto& entry : *entries) {
         if (entry.direction != direction)
             continue;

@@ -31,8 +31,8 @@ std::uint8_t gravity_of(const Reason& finding) {
 std::vector<Reason> driver_findings(const std::map<std::string, ApiView>& apis) {
     std::vector<Reason> findings;
     for (const auto& [api, view] : apis) {
-        // A GPU whose VA driver fails can still compute and draw.
-        if (has_render_nodes(api))
+        // A GPU whose video driver fails can still compute and draw.
+        if (reports_video(api))
             continue;
         for (const auto* fault : faults_in(view))
             findings.push_back(because(*fault, {{"api", api}, {"driver", to_value(view.driver)}}));

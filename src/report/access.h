@@ -12,7 +12,7 @@
 namespace gpuprobe::inline report {
 
 /// A finding for each API whose driver crashed, hung or failed on this GPU. APIs of video engines
-/// (has_render_nodes()) are left out, because a video driver that fails must not make the GPU
+/// (reports_video()) are left out, because a video driver that fails must not make the GPU
 /// unhealthy.
 std::vector<Reason> driver_findings(const std::map<std::string, ApiView>& apis);
 

@@ -26,6 +26,7 @@ enum class Api : std::uint8_t {
     Pci,
     Cpu,  ///< the processor itself, measured in the same way as a GPU
     Vaapi,
+    NvCodec,  ///< NVDEC and NVENC
 };
 
 /// Rank of an API among the sources of each fact: 1 is the most trusted, 0 is never used.
@@ -87,6 +88,7 @@ struct ApiInfo {
     std::string_view other_backends = {};
     bool has_manifests = false;         ///< whether drivers are found through manifests
     bool has_render_nodes = false;      ///< whether each render node is probed separately
+    bool reports_video = false;         ///< whether it reports what video engines can do
     bool wakes = true;                  ///< whether a probe of this API may wake a sleeping GPU
     std::string_view ggml_option = {};  ///< CMake option of ggml. Source: ggml's CMakeLists.txt
     /// Whether llama.cpp can distribute a model over several GPUs through this API.
@@ -243,7 +245,15 @@ inline constexpr std::array kApis = std::to_array<ApiInfo>({
      .word = "vaapi",
      .label = "VA-API",
      .libraries = "libva.so libva-drm.so libLLVM",
-     .has_render_nodes = true},
+     .has_render_nodes = true,
+     .reports_video = true},
+    {.id = Api::NvCodec,
+     .word = "nvcodec",
+     .label = "NVDEC and NVENC",
+     .vendor = "nvidia",
+     .kernel_drivers = "nvidia",
+     .libraries = "libnvcuvid.so libnvidia-encode.so libcuda.so",
+     .reports_video = true},
 });
 
 /// The rows are in the order of the enumerators, so that a lookup is an index.
@@ -289,6 +299,12 @@ constexpr bool computes(std::string_view api) {
 constexpr bool has_render_nodes(std::string_view api) {
     const auto* known = find_api(api);
     return known && known->has_render_nodes;
+}
+
+/// Whether the API reports what the GPU's video engines can do.
+constexpr bool reports_video(std::string_view api) {
+    const auto* known = find_api(api);
+    return known && known->reports_video;
 }
 
 /// WSL's kernel driver, which passes the host's GPUs through to Linux. It works for GPUs of any

@@ -68,6 +68,8 @@ struct FactInfo {
     /// Members of the value, at any depth, that change by themselves (as FactSpecificity::Moment),
     /// separated by spaces.
     std::string_view momentary_members = {};
+    /// Name of the record of a list's items, in the schema of the report; empty for any items.
+    std::string_view record = {};
 };
 
 namespace known_facts {
@@ -408,8 +410,16 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "name of the VA driver that libva loaded, from its file name: `iHD`, `radeonsi`"},
     {"driver_info", Device, "vaapi", Text, Model,
      "the driver's description of itself, from vaQueryVendorString"},
-    {"video", Device, "vaapi", List, Model,
-     R"(the video operations that the driver supports, at most 512: `[{"direction", "codec", "profile", "bits", "chroma", "max_width", "max_height", "name"}]`)"},
+    {"video", Device, "vaapi nvcodec", List, Model,
+     R"(the video operations that the driver supports, at most 512: `[{"direction", "codec", "profile", "bits", "chroma", "max_width", "max_height", "name"}]`)",
+     "", "", "", "VideoEntry"},
+    // ---- nvcodec
+    {"decode_error", Device, "nvcodec", Text, Own,
+     "the reason why it is unknown what NVDEC can decode; null if it is known"},
+    {"encode_error", Device, "nvcodec", Text, Own,
+     "the reason why it is unknown what NVENC can encode; null if it is known"},
+    {"nvenc_version", Device, "nvcodec", Version, Model,
+     "the newest version of the NVENC API that the driver supports: `13.0`"},
     {"error", Device, "nvml level_zero level_zero_sysman", Text, Own,
      "the reason why this device could not be probed"},
     {"error_code", Device, "nvml", Number, Own, "NVML's code for the error in `error`"},

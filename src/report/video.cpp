@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "report/api_table.h"
 #include "report/fact_key.h"
 #include "report/report.h"
 
@@ -49,6 +50,31 @@ std::vector<std::string> all_video_words() {
     std::ranges::sort(all);
     all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
+}
+
+std::vector<std::pair<VideoDirection, std::string>> video_errors(const Value& device) {
+    std::vector<std::pair<VideoDirection, std::string>> errors;
+    if (const auto problem = fact(device, facts::kDecodeError))
+        errors.emplace_back(VideoDirection::Decode, *problem);
+    if (const auto problem = fact(device, facts::kEncodeError))
+        errors.emplace_back(VideoDirection::Encode, *problem);
+    return errors;
+}
+
+bool may_lack_video(const Gpu& gpu, VideoDirection direction) {
+    const auto lacks = [&gpu, direction](const ApiInfo& api) {
+        const bool is_for_the_gpu =
+            api.reports_video && !api.vendor.empty() && api.vendor == gpu.vendor &&
+            (!gpu.driver.name || works_with(api.kernel_drivers, *gpu.driver.name));
+        if (!is_for_the_gpu)
+            return false;
+        const auto view = gpu.apis.find(std::string{api.word});
+        return view == gpu.apis.end() || !fact(view->second.device, facts::kVideo) ||
+               std::ranges::any_of(
+                   video_errors(view->second.device),
+                   [direction](const auto& error) { return error.first == direction; });
+    };
+    return std::ranges::any_of(kApis, lacks);
 }
 
 std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu) {

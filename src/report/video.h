@@ -7,12 +7,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/record.h"
+#include "base/value.h"
 
-/// The capabilities of a GPU's video engines. Each API for video engines (VA-API) reports them as
-/// the fact `video`, with the words that are defined in this file.
+/// The capabilities of a GPU's video engines. Each API for video engines (VA-API, NVDEC and NVENC)
+/// reports them as the fact `video`, with the words that are defined in this file.
 
 namespace gpuprobe::inline report {
 
@@ -68,9 +70,9 @@ inline constexpr std::string_view kUpTo444 = "4:0:0 4:2:0 4:2:2 4:4:4";
 /// H.266, "Profiles"; SMPTE 421M; RFC 6386; VP9 and AV1 bitstream specifications, "Profiles"; ITU-T
 /// T.81 with the sampling factors that decoders support.
 inline constexpr auto kVideoProfiles = std::to_array<VideoProfile>({
+    {"mpeg1", ""},
     {"mpeg2", "simple"},
     {"mpeg2", "main"},
-    {"mpeg1", ""},
     {"mpeg4", "simple"},
     {"mpeg4", "advanced-simple"},
     {"mpeg4", "main"},
@@ -80,10 +82,10 @@ inline constexpr auto kVideoProfiles = std::to_array<VideoProfile>({
     {"h264", "main"},
     {"h264", "high", 8, 8, kUpTo420},
     {"h264", "high10", 8, 10, kUpTo420},
-    {"h264", "multiview-high", 8, 8, kUpTo420},
-    {"h264", "stereo-high", 8, 8, kUpTo420},
     {"h264", "high422", 8, 10, kUpTo422},
     {"h264", "high444", 8, 14, kUpTo444},
+    {"h264", "multiview-high", 8, 8, kUpTo420},
+    {"h264", "stereo-high", 8, 8, kUpTo420},
     {"hevc", "main"},
     {"hevc", "main10", 8, 10},
     {"hevc", "main12", 8, 12, kUpTo420},
@@ -128,6 +130,15 @@ std::vector<std::string> video_words(const VideoEntry& entry);
 std::string video_word(std::string_view word);
 /// The words of every format in kVideoProfiles, sorted.
 std::vector<std::string> all_video_words();
+
+/// The directions in which an API could not ask its driver about the GPU, and why. `device`:
+/// ApiView::device.
+std::vector<std::pair<VideoDirection, std::string>> video_errors(const Value& device);
+
+/// Whether the GPU may have formats in that direction that no API reports, because the API of its
+/// vendor did not report that direction. VA drivers for NVIDIA GPUs report only a part of the
+/// formats.
+bool may_lack_video(const Gpu& gpu, VideoDirection direction);
 
 /// The capabilities that the APIs report about a GPU; nullopt if no API reports any. An empty list
 /// means that the GPU has no video engines.

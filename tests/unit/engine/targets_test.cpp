@@ -55,6 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NotByPocl", "opencl", "/etc/OpenCL/vendors/pocl.icd", false},
         Case{"ByAnUnknownDriver", "opencl", "/etc/OpenCL/vendors/rusticl.icd", true},
         Case{"ByCuda", "cuda", "", true},
+        Case{"ByNvdec", "nvcodec", "", true},
         Case{"NotByHip", "hip", "", false},
         Case{"NotBySysman", "level_zero_sysman", "", false},
         Case{"NotByDrmWhichAsksEachNode", "drm", "", false},

@@ -60,7 +60,7 @@ TEST(FindTargets, OffersEveryApiOnAMachineWithoutDrivers) {
         EXPECT_EQ(target.stage, "query");
     }
     EXPECT_EQ(apis, (Paths{"cuda", "hip", "level_zero", "nvml", "level_zero_sysman", "drm", "pci",
-                           "vulkan", "opencl"}));
+                           "nvcodec", "vulkan", "opencl"}));
     EXPECT_TRUE(tree.search().unusable.empty());
 }
 

@@ -69,5 +69,30 @@ TEST(VideoOfAGpu, SkipsEntriesThatAreNone) {
     EXPECT_EQ(video_of(gpu), std::nullopt);
 }
 
+TEST(VideoOfAGpu, MayBeMoreThanAVaDriverReports) {
+    constexpr auto kDecode = VideoDirection::Decode;
+    constexpr auto kEncode = VideoDirection::Encode;
+    Gpu gpu{.vendor = "amd"};
+    EXPECT_FALSE(may_lack_video(gpu, kDecode)) << "its vendor has no API of its own";
+    gpu.vendor = "nvidia";
+    EXPECT_TRUE(may_lack_video(gpu, kDecode)) << "not probed";
+    gpu.driver.name = "nouveau";
+    EXPECT_FALSE(may_lack_video(gpu, kDecode)) << "NVDEC works only with NVIDIA's driver";
+    gpu.driver.name = "nvidia";
+    auto& device = gpu.apis["nvcodec"].device;
+    EXPECT_TRUE(may_lack_video(gpu, kDecode)) << "failed";
+    device["video"] = Value{Value::Array{}};
+    device["encode_error"] = "no library";
+    EXPECT_FALSE(may_lack_video(gpu, kDecode));
+    EXPECT_TRUE(may_lack_video(gpu, kEncode));
+    EXPECT_EQ(video_errors(device).front().second, "no library");
+}
+
+TEST(VideoSide, IsUnknownIfItIsAbsurd) {
+    EXPECT_EQ(video_side(0), std::nullopt);
+    EXPECT_EQ(video_side(1U << 20U), 1U << 20U);
+    EXPECT_EQ(video_side((1U << 20U) + 1), std::nullopt);
+}
+
 }  // namespace video_test
 }  // namespace gpuprobe
