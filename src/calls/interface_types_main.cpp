@@ -11,6 +11,7 @@
 #include "calls/methods.h"
 #include "policy/decision.h"
 #include "report/fact_table.h"
+#include "report/video.h"
 #include "wire/varlink.h"
 
 namespace gpuprobe {
@@ -138,6 +139,8 @@ Value device_facts() {
         value["apis"] = row.apis;
         value["type"] = name_of(row.type);
         value["about"] = row.meaning;
+        if (!row.record.empty())
+            value["record"] = row.record;
         list.push_back(std::move(value));
     }
     return Value{std::move(list)};
@@ -150,6 +153,7 @@ Value all_types() {
         methods.push_back(value_of(method));
     types.type_of(std::type_identity<Report>{});
     types.type_of(std::type_identity<Artifact>{});
+    types.type_of(std::type_identity<VideoEntry>{});
     const auto common = types.members<CommonFacts>();
     const auto no_match = types.members<NoMatch>();
     for (const auto& definition : types.definitions())
