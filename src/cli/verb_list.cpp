@@ -150,15 +150,11 @@ Result<ExitCode> run_list(Context& context) {
         return ExitCode::Answered;
     }
     const auto report = TRY(context.client.current_report());
-    if (context.arguments.shows_video) {
-        const auto text = video_table(report, context.screen);
-        print(text);
-        if (text.empty())
-            remark(context.arguments, "no driver reports video engines");
-        return ExitCode::Answered;
-    }
-    print(list_text(report, context.arguments.shows_all, context.screen));
-    if (report.gpus.empty() && report.accelerators.empty())
+    const auto text = context.arguments.shows_video
+                          ? video_table(report, context.screen)
+                          : list_text(report, context.arguments.shows_all, context.screen);
+    print(text);
+    if (text.empty())
         remark(context.arguments, "this machine has no GPU");
     return ExitCode::Answered;
 }
@@ -172,7 +168,8 @@ Verb list_verb() {
             .about = R"(
 Prints one line for each kind of GPU, starting with the default GPU, and then the accelerators that
 are not GPUs. Equal GPUs share a line. With --video, prints one line for each video codec of each GPU
-instead, with the bits of a sample and the largest size that the GPU can decode and encode.
+instead, with the bits of a sample and the largest size that the GPU can decode and encode, and the
+reasons why codecs are unknown.
 )",
             .options = {all_option("print one line for each GPU"),
                         {.names = "--video",

@@ -2,13 +2,18 @@
 #include "cli/video_text.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "explain/explain.h"
 #include "explain/phrase.h"
+#include "explain/report_text.h"
+#include "report/api_table.h"
 #include "report/video.h"
 
 namespace gpuprobe::inline cli {
@@ -28,40 +33,58 @@ Groups groups_of(const Entries& entries) {
     return groups;
 }
 
+/// "8192 x 4320"; nullopt if the size is unknown.
+std::optional<std::string> size_of(const VideoEntry& entry) {
+    if (!entry.max_width || !entry.max_height)
+        return std::nullopt;
+    return phrase("{width} x {height}", {{"width", std::to_string(*entry.max_width)},
+                                         {"height", std::to_string(*entry.max_height)}});
+}
+
+std::uint64_t pixels_of(const VideoEntry& entry) {
+    return std::uint64_t{entry.max_width.value_or(0)} * entry.max_height.value_or(0);
+}
+
 /// "8192 x 4320": the entry with the most pixels; nullopt if no size is known.
 std::optional<std::string> largest_size(const Entries& entries) {
-    std::uint64_t most = 0;
-    std::optional<std::string> text;
-    for (const auto& entry : entries) {
-        const auto pixels =
-            std::uint64_t{entry.max_width.value_or(0)} * entry.max_height.value_or(0);
-        if (pixels <= most)
-            continue;
-        most = pixels;
-        text = phrase("{width} x {height}", {{"width", std::to_string(*entry.max_width)},
-                                             {"height", std::to_string(*entry.max_height)}});
-    }
-    return text;
+    const auto most = std::ranges::max_element(entries, {}, pixels_of);
+    return most == entries.end() ? std::nullopt : size_of(*most);
 }
 
-/// "8, 10 bit, up to 8192 x 4320"; "yes" if neither is known.
+/// "8, 10 bit, up to 8192 x 4320; 12 bit, up to 4096 x 4096": the largest size for each number of
+/// bits; "yes" if neither is known.
 std::string samples_text(const Entries& entries) {
-    std::set<std::uint32_t> bits;
+    // By number of bits. Entries with unknown bits are shown only if there are no others.
+    std::map<std::uint32_t, Entries> by_bits;
     for (const auto& entry : entries)
         if (entry.bits)
-            bits.insert(*entry.bits);
-    std::vector<std::string> numbers;
-    for (const auto one : bits)
-        numbers.push_back(std::to_string(one));
-    const auto size = largest_size(entries);
-    if (numbers.empty())
+            by_bits[*entry.bits].push_back(entry);
+    if (by_bits.empty()) {
+        const auto size = largest_size(entries);
         return size ? phrase("up to {size}", {{"size", size}}) : "yes";
-    return phrase("{bits} bit[, up to {size}]",
-                  {{"bits", base::joined(numbers, ", ")}, {"size", size}});
+    }
+    // Numbers of bits with the same size share a text.
+    std::vector<std::pair<std::optional<std::string>, std::vector<std::string>>> by_size;
+    for (const auto& [bits, group] : by_bits) {
+        auto size = largest_size(group);
+        if (by_size.empty() || by_size.back().first != size)
+            by_size.emplace_back(std::move(size), std::vector<std::string>{});
+        by_size.back().second.push_back(std::to_string(bits));
+    }
+    std::vector<std::string> texts;
+    for (const auto& [size, numbers] : by_size)
+        texts.push_back(phrase("{bits} bit[, up to {size}]",
+                               {{"bits", base::joined(numbers, ", ")}, {"size", size}}));
+    return base::joined(texts, "; ");
 }
 
-/// "main10 8 bit 4:2:0, main10 10 bit 4:2:0, up to 8192 x 4320"
+/// "main10 8 bit 4:2:0, main10 10 bit 4:2:0, up to 8192 x 8192"; if the sizes differ, each format
+/// has its size: "main 8 bit 4:2:0 up to 4096 x 4096, …".
 std::string profiles_text(const Entries& entries) {
+    std::set<std::optional<std::string>> sizes;
+    for (const auto& entry : entries)
+        sizes.insert(size_of(entry));
+    const bool do_differ = sizes.size() > 1;
     std::vector<std::string> formats;
     for (const auto& entry : entries) {
         std::vector<std::string> words;
@@ -71,16 +94,61 @@ std::string profiles_text(const Entries& entries) {
             words.push_back(phrase("{bits} bit", {{"bits", std::to_string(*entry.bits)}}));
         if (entry.chroma)
             words.push_back(*entry.chroma);
+        if (const auto size = size_of(entry); size && do_differ && !words.empty())
+            words.push_back(phrase("up to {size}", {{"size", size}}));
         auto text = base::joined(words, " ");
         // Two entry points of a driver may offer the same format.
         if (!text.empty() && std::ranges::find(formats, text) == formats.end())
             formats.push_back(std::move(text));
     }
-    const auto size = largest_size(entries);
     if (formats.empty())
         return samples_text(entries);
     return phrase("{formats}[, up to {size}]",
-                  {{"formats", base::joined(formats, ", ")}, {"size", size}});
+                  {{"formats", base::joined(formats, ", ")},
+                   {"size", do_differ ? std::nullopt : *sizes.begin()}});
+}
+
+/// Whether an API for other GPUs gave this view.
+bool is_for_others(const ApiView& view) {
+    return std::ranges::any_of(view.reasons,
+                               [](const Reason& reason) { return reason.is("vendor-mismatch"); });
+}
+
+/// Why an API reports no formats of this GPU.
+std::string why_without(const ApiView& view) {
+    auto why = view.reasons.empty() ? std::string{} : explained(view.reasons.front()).text;
+    return !why.empty()                        ? why
+           : view.outcome == Outcome::Answered ? "the driver reports no video formats"
+                                               : std::string{name_of(view.outcome)};
+}
+
+/// What is unknown about the GPU's video engines, and why: "VA-API: the driver crashed …". Empty if
+/// an API reports all formats.
+std::vector<std::string> gaps_of(const Gpu& gpu, bool has_formats) {
+    std::vector<std::string> gaps;
+    for (const auto& api : kApis) {
+        const auto view = gpu.apis.find(std::string{api.word});
+        if (!api.reports_video || view == gpu.apis.end() || is_for_others(view->second))
+            continue;
+        const auto& device = view->second.device;
+        for (const auto& [direction, problem] : video_errors(device))
+            gaps.push_back(phrase("{api}, {direction}: {problem}",
+                                  {{"api", std::string{api.label}},
+                                   {"direction", std::string{name_of(direction)}},
+                                   {"problem", problem}}));
+        if (!has_formats && video_errors(device).empty())
+            gaps.push_back(phrase("{api}: {why}", {{"api", std::string{api.label}},
+                                                   {"why", why_without(view->second)}}));
+    }
+    if (gaps.empty() && !has_formats)
+        gaps.emplace_back("no API for video was probed");
+    return gaps;
+}
+
+/// The cell about a direction in which no format is known.
+std::string none_text(const Gpu& gpu, VideoDirection direction, const Screen& screen) {
+    const bool is_known = video_of(gpu) && !may_lack_video(gpu, direction);
+    return std::string{is_known ? screen.dash() : kUnknown};
 }
 
 }  // namespace
@@ -91,13 +159,18 @@ std::string video_table(const Report& report, const Screen& screen) {
                  {.title = "CODEC"},
                  {.title = "DECODE", .may_shrink = true},
                  {.title = "ENCODE", .may_shrink = true}}};
+    std::string gaps;
     for (std::size_t i = 0; i < report.gpus.size(); ++i) {
         const auto& gpu = report.gpus[i];
-        for (const auto& [codec, directions] : groups_of(video_of(gpu).value_or(Entries{}))) {
+        auto groups = groups_of(video_of(gpu).value_or(Entries{}));
+        const auto why = gaps_of(gpu, !groups.empty());
+        if (groups.empty())
+            groups[std::string{screen.dash()}];
+        for (const auto& [codec, directions] : groups) {
             const auto cell = [&, &found = directions](VideoDirection direction) {
                 const auto entries = found.find(direction);
-                return entries == found.end() ? Cell{.text = std::string{screen.dash()}}
-                                              : Cell{.text = samples_text(entries->second)};
+                return Cell{.text = entries == found.end() ? none_text(gpu, direction, screen)
+                                                           : samples_text(entries->second)};
             };
             table.add({{.text = std::to_string(i), .tone = Tone::Faint},
                        {.text = gpu.id},
@@ -105,8 +178,12 @@ std::string video_table(const Report& report, const Screen& screen) {
                        cell(VideoDirection::Decode),
                        cell(VideoDirection::Encode)});
         }
+        for (const auto& one : why)
+            gaps += hanging(screen, gpu.id + ": ", gpu.id.size() + 2, scrubbed(one));
     }
-    return table.empty() ? "" : table.text(screen);
+    if (table.empty())
+        return "";
+    return table.text(screen) + (gaps.empty() ? "" : "\n" + gaps);
 }
 
 FactList video_facts(const Gpu& gpu) {

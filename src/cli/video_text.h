@@ -11,9 +11,9 @@
 
 namespace gpuprobe::inline cli {
 
-/// The table of `list --video`: a row for each GPU and codec, with the samples and the largest size
-/// for decoding and encoding. GPUs without video facts have no row. The result is "" if no GPU has
-/// video facts. This function is pure.
+/// The text of `list --video`: a table with a row for each GPU and codec, with the samples and the
+/// largest size for decoding and encoding, then the reasons why formats are unknown. A GPU without
+/// formats has one row. The result is "" if there are no GPUs. This function is pure.
 std::string video_table(const Report& report, const Screen& screen);
 
 /// The section of `show --all` about a GPU's video facts: each codec and direction with all

@@ -76,8 +76,8 @@ class VaApi(Case):
             view = self.view(machine)
             listed = machine.ask("list", "--video")
         self.assertEqual((view["outcome"], view["device"]["video"]), ("answered", []))
-        self.assertEqual(listed.stdout, "")
-        self.assertIn("no driver reports video engines", listed.stderr)
+        self.assertRegex(listed.stdout, r"pci:0000:03:00\.0 +[-–] +[-–] +[-–]\n")
+        self.assertIn("pci:0000:03:00.0: VA-API: the driver reports no video formats", listed.stdout)
 
     def test_gives_the_code_of_a_driver_that_refuses(self):
         with VaMachine({**FULL, "fail": {"init": OPERATION_FAILED}}) as machine:
@@ -122,6 +122,9 @@ class VaApi(Case):
         with VaMachine({**FULL, "fail": {"init": "crash"}}, FULL) as machine:
             machine.suspend(0)
             views = self.views(machine)
+            table = machine.ask("list", "--video").stdout
+        self.assertRegex(table, r"pci:0000:03:00\.0 +[-–] +\? +\?")
+        self.assertIn("pci:0000:03:00.0: VA-API: not probed, because a probe would wake a suspended GPU", table)
         self.assertEqual(views["pci:0000:03:00.0"]["outcome"], "skipped")
         self.assertEqual([reason["code"] for reason in views["pci:0000:03:00.0"]["reasons"]], ["asleep"])
         self.assertEqual(views["pci:0000:04:00.0"]["outcome"], "answered")

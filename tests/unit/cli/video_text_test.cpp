@@ -26,6 +26,7 @@ VideoEntry entry(VideoDirection direction,
 
 Gpu gpu_with(const std::vector<VideoEntry>& entries) {
     Gpu gpu{.id = "pci:0000:03:00.0"};
+    gpu.apis["vaapi"] = {.outcome = Outcome::Answered};
     gpu.apis["vaapi"].device["video"] = to_value(entries);
     return gpu;
 }
@@ -39,26 +40,68 @@ const std::vector<VideoEntry> kEntries{
 };
 
 TEST(VideoTable, HasARowForEachCodec) {
-    const Report report{.gpus = {gpu_with(kEntries), Gpu{.id = "pci:0000:04:00.0"}}};
+    const Report report{.gpus = {gpu_with(kEntries)}};
+    const std::string gpu = "0  pci:0000:03:00.0  ";
+    const std::string spaces(46, ' ');
     EXPECT_EQ(video_table(report, Screen{.is_unicode = false}),
-              "#  GPU               CODEC  DECODE                        ENCODE\n"
-              "0  pci:0000:03:00.0  av1    8 bit                         -\n"
-              "0  pci:0000:03:00.0  hevc   8, 10 bit, up to 8192 x 8192  8 bit\n");
+              "#  GPU               CODEC  DECODE " + spaces + "ENCODE\n" + gpu + "av1    8 bit  " +
+                  spaces + "-\n" + gpu +
+                  "hevc   8 bit, up to 4096 x 4096; 10 bit, up to 8192 x 8192  8 bit\n");
 }
 
-TEST(VideoTable, IsEmptyWithoutFactsAboutVideos) {
-    EXPECT_EQ(video_table(Report{.gpus = {Gpu{.id = "pci:0000:04:00.0"}}}, Screen{}), "");
-    EXPECT_EQ(video_table(Report{.gpus = {gpu_with({})}}, Screen{}), "");
+TEST(VideoTable, JoinsBitsOnlyIfTheyHaveTheSameSize) {
+    constexpr auto kDecode = VideoDirection::Decode;
+    const Report report{
+        .gpus = {gpu_with(
+            {entry(kDecode, "hevc", "main12", 12, 0), entry(kDecode, "hevc", "main10", 10, 4096),
+             entry(kDecode, "hevc", "main", 8, 2048), entry(kDecode, "hevc", "main10", 8, 4096)})}};
+    EXPECT_NE(video_table(report, Screen{}).find("8, 10 bit, up to 4096 x 4096; 12 bit  "),
+              std::string::npos)
+        << video_table(report, Screen{});
+}
+
+TEST(VideoTable, NamesTheReasonForAGpuWithoutFormats) {
+    Gpu asleep{.id = "pci:0000:04:00.0"};
+    asleep.apis["vaapi"] = {.outcome = Outcome::Skipped, .reasons = {because("asleep")}};
+    Gpu another{.id = "pci:0000:05:00.0", .vendor = "nvidia"};
+    another.apis["vaapi"] = {.outcome = Outcome::Absent, .reasons = {because("vendor-mismatch")}};
+    const Report report{.gpus = {gpu_with({}), asleep, another}};
+    EXPECT_EQ(video_table(report, Screen{.is_unicode = false}),
+              "#  GPU               CODEC  DECODE  ENCODE\n"
+              "0  pci:0000:03:00.0  -      -       -\n"
+              "1  pci:0000:04:00.0  -      ?       ?\n"
+              "2  pci:0000:05:00.0  -      ?       ?\n"
+              "\n"
+              "pci:0000:03:00.0: VA-API: the driver reports no video formats\n"
+              "pci:0000:04:00.0: VA-API: not probed, because a probe would wake a suspended GPU\n"
+              "pci:0000:05:00.0: no API for video was probed\n");
+    EXPECT_EQ(video_table(Report{}, Screen{}), "");
+}
+
+TEST(VideoTable, DistinguishesUnknownFromNone) {
+    auto gpu = gpu_with({entry(VideoDirection::Decode, "vp8", "", 8, 0)});
+    gpu.vendor = "nvidia";
+    gpu.apis["nvcodec"] = gpu.apis.extract("vaapi").mapped();
+    const auto text = [&gpu] { return video_table({.gpus = {gpu}}, Screen{.is_unicode = false}); };
+    EXPECT_NE(text().find("vp8    8 bit   -\n"), std::string::npos) << text();
+    gpu.apis["nvcodec"].device["encode_error"] = "no library";
+    EXPECT_NE(text().find("vp8    8 bit   ?\n\n"
+                          "pci:0000:03:00.0: NVDEC and NVENC, encode: no library\n"),
+              std::string::npos)
+        << text();
 }
 
 TEST(VideoFacts, NameEachProfileAndFormatOnce) {
     auto twice = kEntries;
     twice.push_back(kEntries.front());
     const auto text = video_facts(gpu_with(twice)).text(Screen{});
-    EXPECT_NE(
-        text.find("decode hevc  main10 8 bit 4:2:0, main10 10 bit 4:2:0, up to 8192 x 8192\n"),
-        std::string::npos)
+    EXPECT_NE(text.find("decode hevc  main10 8 bit 4:2:0 up to 4096 x 4096, "
+                        "main10 10 bit 4:2:0 up to 8192 x 8192\n"),
+              std::string::npos)
         << text;
+    const auto same = video_facts(gpu_with({kEntries[0], kEntries[0]})).text(Screen{});
+    EXPECT_NE(same.find("decode hevc  main10 8 bit 4:2:0, up to 4096 x 4096\n"), std::string::npos)
+        << same;
     EXPECT_NE(text.find("encode hevc  main 8 bit 4:2:0\n"), std::string::npos) << text;
     EXPECT_NE(text.find("also         VAProfileNone/VAEntrypointVideoProc\n"), std::string::npos)
         << text;
