@@ -115,8 +115,9 @@ class VaMachine:
         return self.run(BIN / "gpuprobectl", "--direct", f"--worker={self.worker}", *words)
 
     def vainfo(self, index):
-        """The pairs (profile, entry point) that Debian's vainfo prints; None if vainfo fails."""
-        done = self.run("vainfo", "--display", "drm", "--device", f"/dev/dri/{NODES[index]}",
+        """What Debian's vainfo prints about each pair of profile and entry point; None if vainfo fails. Sizes are None if vainfo does
+        not print them."""
+        done = self.run("vainfo", "-a", "--display", "drm", "--device", f"/dev/dri/{NODES[index]}",
                         LIBVA_DRIVERS_PATH=str(self.folder / "drivers"), LIBVA_DRIVER_NAME="told")
         if done.returncode != 0:
             return None
