@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 
 BIN = os.path.abspath(os.environ.get("GPUPROBE_BIN", "build/test/src"))
+# The members of a device that later frames do not change.
+NAMED = {"index", "name", "vendor_id", "device_id", "pci", "uuid", "drm", "type", "memory"}
 KINDS = {1: "phase", 2: "runtime", 3: "device", 4: "done", 5: "confined", 6: "known"}
 
 
@@ -29,7 +31,7 @@ class Frames:
             self.runtime.update(facts)
         elif kind == "device" and self.is_known:
             told = next(device for device in self.devices if device["index"] == facts["index"])
-            told.update({key: value for key, value in facts.items() if value is not None or key not in told})
+            told.update({key: value for key, value in facts.items() if key not in NAMED})
         elif kind == "device":
             self.devices.append(facts)
         elif kind == "known":

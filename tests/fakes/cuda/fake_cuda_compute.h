@@ -18,6 +18,9 @@ constexpr int kLaunchFailed = 719;
 
 int launches = 0;
 int held = 0;  ///< what was taken and not given back
+int contexts = 0;
+int of_device[64] = {};  ///< their addresses are the contexts
+void* current = nullptr;
 bool is_lost() {
     return kFault == fake::Fault::LostHalfway && launches > 0;
 }
@@ -36,19 +39,26 @@ int give(void* memory) {
 
 extern "C" {
 
-int cuDevicePrimaryCtxRetain(void** context, int) {
-    *context = &held;
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+    *context = &of_device[device % 64];
+    ++contexts;
     ::setenv(fake::kContextVariable, "1", 1);
     return fake::returned("cuDevicePrimaryCtxRetain", kSuccess);
 }
 int cuDevicePrimaryCtxRelease_v2(int) {
     // A leak is a crash.
-    if (held != 0)
+    if (--contexts == 0 && held != 0)
         std::abort();
-    ::unsetenv(fake::kContextVariable);
+    if (contexts == 0)
+        ::unsetenv(fake::kContextVariable);
     return kSuccess;
 }
-int cuCtxSetCurrent(void*) {
+int cuCtxSetCurrent(void* context) {
+    current = context;
+    return kSuccess;
+}
+int cuCtxGetCurrent(void** context) {
+    *context = current;
     return kSuccess;
 }
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {

@@ -53,12 +53,16 @@ OPTIONS = ("--mount",) if os.geteuid() == 0 else ("--user", "--map-root-user", "
 
 class VaMachine:
     """A machine with GPUs at 0000:03:00.0, 0000:04:00.0 …, whose drivers behave as `nodes` describe (see told_va.cpp)."""
+    IDS = {"vendor": "0x1002", "device": "0x744c", "subsystem_vendor": "0x1002", "subsystem_device": "0x0e3b"}
+    ADDRESSES = ("0000:03:00.0", "0000:04:00.0", "0000:05:00.0")
+    KERNEL_DRIVER = "amdgpu"
+    WORKER = WORKER
 
     def __init__(self, *nodes):
         needed()
         # Not below /tmp, which the sandbox hides.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="va-", dir=FAKES))
-        for name in ("dev/dri", "dev/shm", "sys/class/drm", "sys/dev/char", "sys/bus/pci/devices", "sys/bus/pci/drivers/amdgpu", "drivers"):
+        for name in ("dev/dri", "dev/shm", "sys/class/drm", "sys/dev/char", "sys/bus/pci/devices", f"sys/bus/pci/drivers/{self.KERNEL_DRIVER}", "drivers"):
             (self.folder / name).mkdir(parents=True)
         for index, (_, number) in zip(range(len(nodes)), DEVICES):
             self._add_gpu(index, number)
@@ -66,23 +70,22 @@ class VaMachine:
         shutil.copy(DRIVER, self.folder / "drivers")
         self.tell(*nodes)
         self.worker = self.folder / "worker"
-        self.worker.write_text(WORKER.format(folder=self.folder, bin=BIN), encoding="utf-8")
+        self.worker.write_text(self.WORKER.format(folder=self.folder, bin=BIN), encoding="utf-8")
         self.worker.chmod(0o755)
 
     def _add_gpu(self, index, number):
         sys = self.folder / "sys"
-        address = f"0000:0{3 + index}:00.0"
+        address = self.ADDRESSES[index]
         device = sys / "devices/pci0000:00" / address
         node = device / "drm" / NODES[index]
         node.mkdir(parents=True)
         (device / "power").mkdir()
-        for name, text in {"vendor": "0x1002", "device": "0x744c", "class": "0x030000", "subsystem_vendor": "0x1002",
-                           "subsystem_device": "0x0e3b", "revision": "0xc8", "power/runtime_status": "active"}.items():
+        for name, text in {**self.IDS, "class": "0x030000", "revision": "0xc8", "power/runtime_status": "active"}.items():
             (device / name).write_text(text + "\n", encoding="ascii")
         (node / "dev").write_text(number + "\n", encoding="ascii")
         (node / "device").symlink_to(f"../../../{address}")
         (device / "subsystem").symlink_to("../../../bus/pci")
-        (device / "driver").symlink_to("../../../bus/pci/drivers/amdgpu")
+        (device / "driver").symlink_to(f"../../../bus/pci/drivers/{self.KERNEL_DRIVER}")
         for link in (f"class/drm/{NODES[index]}", f"dev/char/{number}"):
             (sys / link).symlink_to(f"../../devices/pci0000:00/{address}/drm/{NODES[index]}")
         (sys / f"bus/pci/devices/{address}").symlink_to(f"../../../devices/pci0000:00/{address}")
@@ -94,7 +97,7 @@ class VaMachine:
         (self.folder / "drivers/told_drv_video.json").write_text(json.dumps(document), encoding="utf-8")
 
     def suspend(self, index):
-        (self.folder / f"sys/devices/pci0000:00/0000:0{3 + index}:00.0/power/runtime_status").write_text("suspended\n", encoding="ascii")
+        (self.folder / f"sys/devices/pci0000:00/{self.ADDRESSES[index]}/power/runtime_status").write_text("suspended\n", encoding="ascii")
 
     def __enter__(self):
         return self
@@ -121,4 +124,14 @@ class VaMachine:
                         LIBVA_DRIVERS_PATH=str(self.folder / "drivers"), LIBVA_DRIVER_NAME="told")
         if done.returncode != 0:
             return None
-        return set(re.findall(r"^\s*(\S[^:]*?)\s*:\s*(VAEntrypoint\w+|<unknown entrypoint>)\s*$", done.stdout, re.MULTILINE))
+        pairs, values = [], []
+        for line in done.stdout.splitlines():
+            if found := re.fullmatch(r"(\S.*)/(VAEntrypoint\w+|<unknown entrypoint>)", line):
+                pairs.append({"pair": found.groups(), "formats": set(), "width": None, "height": None})
+            elif found := re.fullmatch(r" +(?:VAConfigAttrib(\w+) *: )?(\S+)", line):
+                values = {"RTFormat": pairs[-1]["formats"]}.get(found[1], None if found[1] else values)
+                if values is not None:
+                    values.add(found[2])
+                elif found[1] in ("MaxPictureWidth", "MaxPictureHeight"):
+                    pairs[-1][found[1].removeprefix("MaxPicture").lower()] = int(found[2])
+        return pairs
