@@ -289,7 +289,8 @@ Result<ToolAnswer> for_ffmpeg(Context& context, const Report& report) {
     if (options == decision.answers.end())
         return ToolAnswer{};
     const auto vendor = vendor_of_backend(decision.backend.value_or(""));
-    if (!vendor.empty() && std::ranges::count(report.gpus, vendor, &Gpu::vendor) > 1)
+    const auto is_alternative = [&vendor](const Gpu& gpu) { return gpu.vendor == vendor; };
+    if (!vendor.empty() && std::ranges::count_if(report.gpus, is_alternative) > 1)
         remark(context.arguments,
                "set the variables that 'gpuprobectl env ffmpeg' prints, because the options name "
                "the GPU by its number");

@@ -99,7 +99,10 @@ VAStatus attributes(
 
 /// One format, because FFmpeg refuses a driver without any.
 VAStatus image_formats(VADriverContextP, VAImageFormat* list, int* count) {
-    *list = {.fourcc = VA_FOURCC_NV12, .byte_order = VA_LSB_FIRST, .bits_per_pixel = 12};
+    *list = {};
+    list->fourcc = VA_FOURCC_NV12;
+    list->byte_order = VA_LSB_FIRST;
+    list->bits_per_pixel = 12;
     *count = 1;
     return VA_STATUS_SUCCESS;
 }

@@ -58,7 +58,7 @@ class VideoBackends(ScenarioCase):
 
     def test_an_old_driver_has_an_old_nvenc(self):
         answer = self.select(Machine().nvidia(driver="470.256.02"), "jellyfin")
-        self.assertEqual((answer.backend, answer.detail("nvenc", "driver-too-old")["want"]), ("none", "520"))
+        self.assertEqual((answer.backend, answer.detail("nvenc", "driver-too-old")["need"]), ("none", "520"))
 
     def test_qsv_needs_the_driver_ihd(self):
         self.assertEqual(self.select(intel(), "ffmpeg", "--backend=qsv").backend, "qsv")

@@ -280,10 +280,11 @@ std::string fixes_of_choice(const Value& complaint,
     auto decision =
         choice(*profile_called(*asked), report, {.require = texts(complaint.at("require"))});
     EXPECT_EQ(decision.backend, *complaint.at("backend").as_string());
-    if (const auto* answers = complaint.at("answers").as_object())
+    if (const auto* answers = complaint.at("answers").as_object()) {
         for (const auto& answer : *answers)
             EXPECT_EQ(decision.answers[std::string{answer.key}], *answer.value.as_string())
                 << answer.key;
+    }
     ReasonWriter writer{[&] { return ReasonPlace{.findings = &findings, .machine = &report}; }};
     writer.add_to(decision);
     std::string fixes;
