@@ -330,7 +330,7 @@ TEST_F(EngineQuarantine, ProbesSuspectsOneByOneAfterACrashOfTheMachine) {
     launcher_.at_launch = nullptr;
     EXPECT_TRUE(engine->report().quarantine.empty()) << "nobody knows which it was";
     EXPECT_EQ(outcome_of(*engine, "cuda"), Outcome::Answered);
-    EXPECT_EQ(std::ranges::count(at_a_time, 1U), 7) << "each of those that load a driver";
+    EXPECT_EQ(std::ranges::count(at_a_time, 1U), 8) << "each of those that load a driver";
     EXPECT_EQ(std::ranges::max(at_a_time), 1U);
 }
 

@@ -170,8 +170,8 @@ INSTANTIATE_TEST_SUITE_P(
             "platforms.linux-x86_64.variants.v.requires.device.kinds[0]: unknown word"},
         Bad{"Capability",
             with_requires(R"({"device":[{},{"cuda":{"toolkit":"12.0","sass":["sm_90"]}}]})"),
-            "platforms.linux-x86_64.variants.v.requires.device[1].cuda.sass[0]: not a compute "
-            "capability such as 9.0"},
+            "platforms.linux-x86_64.variants.v.requires.device[1].cuda.sass[0]: expected a "
+            "compute capability such as 9.0"},
         Bad{"CudaWithoutToolkit", with_requires(R"({"device":{"cuda":{"sass":["9.0"]}}})"),
             "platforms.linux-x86_64.variants.v.requires.device.cuda.toolkit: missing"},
         Bad{"Gfx", with_requires(R"({"device":{"gfx":["1100"]}})"),

@@ -39,6 +39,7 @@ Report machine() {
                                 .profile = "main",
                                 .bits = bits,
                                 .name = "x"}));
+    report.gpus[1].apis["vaapi"].outcome = Outcome::Answered;
     report.gpus[1].apis["vaapi"].device["driver_name"] = "radeonsi";
     report.gpus[1].driver.version.reset();
     report.runtimes["level_zero"] = {.outcome = Outcome::Absent};
