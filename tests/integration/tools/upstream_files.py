@@ -603,6 +603,13 @@ FILES = [
     ("jellyfin", "the version of NVENC in Jellyfin", "the minimum required NVIDIA driver versions have been changed to «520»/522 series.\n"),
     ("frigate", "the presets for NVIDIA and VA-API", 'FFMPEG_HWACCEL_AMF = "preset-amd-amf"\nFFMPEG_HWACCEL_NVIDIA = "«preset-nvidia»"\nFFMPEG_HWACCEL_VAAPI = "«preset-vaapi»"\n'),
     ("frigate", "the preset for QSV", '    "«preset-intel-qsv-h264»": f"-hwaccel qsv",\n    "preset-intel-qsv-h265": "-hwaccel qsv",\n'),
+    ("frigate-detectors", "the type openvino", 'DETECTOR_KEY = "«openvino»"\n\n            model=detector_config.model.path, device_name=detector_config.«device»\n'),
+    ("frigate-detectors", "the type edgetpu", 'DETECTOR_KEY = "«edgetpu»"\n        device_config = {"device": "«usb»"}\n            device_config = {"device": «detector_config».device}\n'),
+    ("frigate-detectors", "the type hailo8l", 'DETECTOR_KEY = "«hailo8l»"\nARCH = None\n    device: str = Field(\n        default="«PCIe»",\n        title="Device Type",\n'),
+    ("frigate-detectors", "the type rknn", 'DETECTOR_KEY = "«rknn»"\n\nsupported_models = {\n'),
+    ("openvino-model-server", "the values of --target_device", "--model_path /opt/model --port 9001 --target_device «GPU»\n--port 9000 --target_device «NPU»\n"),
+    ("openvino-model-server", "the order of GPUs", "    if (info.vendor_id == cldnn::INTEL_VENDOR_ID && info.dev_type == cldnn::device_type::«integrated_gpu») {\n        return «0»;\n    }\n"
+     "    if (info.vendor_id == cldnn::INTEL_VENDOR_ID) {\n        return «1»;\n    }\n    return std::numeric_limits<size_t>::«max»();\n"),
     ("frigate", "NVIDIA before VA-API", "    if cuda:\n        return FFMPEG_HWACCEL_«NVIDIA»\n    if vaapi:\n        return FFMPEG_HWACCEL_«VAAPI»\n"),
     ("go2rtc", "the engines and their arguments", '\tEngineSoftware = "«software»"\n\tEngineVAAPI = "«vaapi»" // GPU\n\tEngineCUDA  = "«cuda»"\n\tEngineDXVA2 = "dxva2"\n'),
     ("go2rtc", "CUDA before VA-API", "\t\tif run(bin, Probe«CUDA»H264) {\n\t\t\treturn EngineCUDA\n\t\t}\n\t\tif run(bin, Probe«VAAPI»H264) {\n"),
