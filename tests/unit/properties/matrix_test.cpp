@@ -70,6 +70,10 @@ void expect_environment(const Profile& profile, const Decision& decision) {
 void expect_plan(const Decision& decision, const Report& report) {
     const ComputeView view{report};
     for (const auto& id : decision.gpus) {
+        // Plans are only for GPUs. The choice may be another accelerator.
+        if (std::ranges::find(report.accelerators, id, &Accelerator::id) !=
+            report.accelerators.end())
+            continue;
         const auto* gpu = gpu_called(view.report(), id);
         ASSERT_NE(gpu, nullptr);
         const auto memory = memory_for_use(*gpu).value;
