@@ -24,13 +24,15 @@ struct Standing {
 Standing standing_of(const Profile& profile, const Decision& decision, const Report& report) {
     if (decision.gpus.empty())
         return {.level = decision.backend ? Level::Cpu : Level::Nothing};
-    const auto& gpu = *gpu_called(report, decision.gpus.front());
+    // An accelerator is not a GPU, so it is neither discrete nor integrated.
+    const auto* gpu = gpu_called(report, decision.gpus.front());
+    const auto kind = gpu ? gpu->kind : GpuKind::Unknown;
     const auto backend = own_name(profile, *decision.backend);
     const auto place = std::ranges::find(profile.backends, backend) - profile.backends.begin();
     return {.level = Level::Gpu,
-            .is_discrete = gpu.kind == GpuKind::Discrete,
+            .is_discrete = kind == GpuKind::Discrete,
             .is_fallback =
-                gpu.kind == GpuKind::Integrated && profile.integrated == IntegratedPolicy::Fallback,
+                kind == GpuKind::Integrated && profile.integrated == IntegratedPolicy::Fallback,
             .place = static_cast<std::size_t>(place)};
 }
 
@@ -68,7 +70,7 @@ bool was_open(const Candidate& candidate, const Report& before, const Report& af
         return true;
     const auto* old = gpu_called(before, *candidate.gpu);
     const auto* now = gpu_called(after, *candidate.gpu);
-    return now && now->vendor && old->vendor != now->vendor;
+    return old && now && now->vendor && old->vendor != now->vendor;
 }
 
 /// An integrated GPU gives way to a discrete one that can be used now.

@@ -100,6 +100,8 @@ Obstacles that_count(const Obstacles& all, const Report& report) {
     Obstacles counted;
     for (const auto& obstacle : all) {
         const auto* gpu = gpu_called(report, obstacle.gpu);
+        if (!gpu)
+            continue;  // an accelerator
         const bool is_hidden = gpu->kind == GpuKind::DisplayOnly ||
                                (gpu->kind == GpuKind::Virtual && gpu->driver.name != "dxgkrnl");
         const bool has_wish = std::ranges::any_of(all, [&obstacle](const Obstacle& other) {
