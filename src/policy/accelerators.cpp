@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "report/api_table.h"
+#include "report/gpu_views.h"
 #include "report/reason_table.h"
 
 namespace gpuprobe::inline policy {
@@ -36,6 +37,21 @@ std::string library_name(const AcceleratorBackend& backend) {
     return std::string{words(backend.libraries).front()} + ".so";
 }
 
+/// The accelerator in the form of a GPU without backends.
+Gpu gpu_of(const Accelerator& accelerator) {
+    Gpu gpu{.id = accelerator.id,
+            .vendor = accelerator.vendor,
+            .name = accelerator.name,
+            .pci = accelerator.pci,
+            .driver = accelerator.driver,
+            .nodes = accelerator.nodes};
+    gpu.memory.physical = accelerator.memory;
+    gpu.memory.allocatable = accelerator.memory;
+    gpu.health = accelerator.health.value_or("ok");
+    gpu.findings = accelerator.findings;
+    return gpu;
+}
+
 /// The verdict on the backend on the accelerator, from the kernel's data and the host's libraries.
 BackendView view_of(const AcceleratorBackend& backend,
                     const Accelerator& accelerator,
@@ -43,6 +59,8 @@ BackendView view_of(const AcceleratorBackend& backend,
                     bool is_bundled) {
     if (auto obstacles = obstacles_of(accelerator); !obstacles.empty())
         return {.usable = false, .reasons = std::move(obstacles)};
+    if (auto shut = shut_nodes(backend.name, {}, gpu_of(accelerator)); !shut.empty())
+        return {.usable = false, .reasons = std::move(shut)};
     const auto unknown = [](const std::string& requirement) {
         return BackendView{
             .reasons = {because("requirement-unknown", {{"requirement", requirement}})}};
@@ -61,21 +79,6 @@ BackendView view_of(const AcceleratorBackend& backend,
         return {.usable = false,
                 .reasons = {because("library-missing", {{"missing", library_name(backend)}})}};
     return {.usable = true};
-}
-
-/// The accelerator in the form of a GPU without backends.
-Gpu gpu_of(const Accelerator& accelerator) {
-    Gpu gpu{.id = accelerator.id,
-            .vendor = accelerator.vendor,
-            .name = accelerator.name,
-            .pci = accelerator.pci,
-            .driver = accelerator.driver,
-            .nodes = accelerator.nodes};
-    gpu.memory.physical = accelerator.memory;
-    gpu.memory.allocatable = accelerator.memory;
-    gpu.health = accelerator.health.value_or("ok");
-    gpu.findings = accelerator.findings;
-    return gpu;
 }
 
 /// The rows of the profile's backends that use accelerators.
