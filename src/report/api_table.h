@@ -386,9 +386,21 @@ struct AcceleratorBackend {
     /// The API through which the same runtime uses GPUs; nullopt if the runtime uses no GPU.
     std::optional<Api> gpu_api = {};
 };
-/// Sources: OpenVINO, src/plugins/intel_npu and intel_gpu; intel/linux-npu-driver#99; AMD's
-/// xdna-driver, README.md; HailoRT, hailort/libhailort/src/vdma; google-coral/libedgetpu,
-/// driver/beagle; rockchip-linux/rknn-toolkit2, which needs Rockchip's driver and not rocket.
+/// Sources:
+/// - openvino: intel/linux-npu-driver@7b138739, docs/overview.md (before 1.16, the library is
+///   libze_intel_vpu); for GPUs, openvinotoolkit/openvino@0e888f77,
+///   src/plugins/intel_gpu/src/runtime/ocl/ocl_device_detector.cpp.
+/// - vitisai: amd/xdna-driver@856409ca, README.md and src/shim/CMakeLists.txt (XRT's plugin for
+///   NPUs links with libxrt_core).
+/// - hailo: hailo-ai/hailort-drivers, common/pcie_common.h, @ce1087bf for Hailo-8 and @45e5fc53 for
+///   Hailo-10 and Hailo-15; hailo-ai/hailort@41a720b9, README.md (each branch of HailoRT supports
+///   only one of these families). HailoRT 5.3, the version of the second driver, was not checked.
+/// - coral: google-coral/libedgetpu@e35aed18, driver/beagle/beagle_pci_driver_provider.cc;
+///   google/gasket-driver@5815ee39, src/apex_driver.c.
+/// - rknn: rockchip-linux/kernel@e649ca00, drivers/rknpu/rknpu_drv.c;
+///   rockchip-linux/rknn-toolkit2@1f4415ea, README.md, which names only this driver. The kernel's
+///   driver rocket works with Mesa (torvalds/linux@b4d90dbc, Documentation/accel/rocket/index.rst).
+///   Rockchip's runtimes do not support it (NotPunchnox/rkllama#97; airockchip/rknn-toolkit2#484).
 inline constexpr std::array kAcceleratorBackends = std::to_array<AcceleratorBackend>({
     {.name = "openvino",
      .vendor = "intel",
