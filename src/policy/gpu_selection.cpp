@@ -575,19 +575,17 @@ Text openvino_devices(const Selection& selection) {
         selection, [&selection](const Gpu& gpu) { return openvino_device(gpu, selection.report); });
 }
 
-/// The number of a device node such as /dev/apex_0, under which the runtime finds the accelerator.
-Text node_numbers(const Selection& selection, std::string_view prefix) {
-    return each_its_own(selection, [prefix](const Gpu& gpu) -> Text {
-        for (const auto& node : gpu.nodes)
-            if (node.path.starts_with(prefix))
-                return node.path.substr(prefix.size());
-        return std::nullopt;
-    });
-}
-
-/// The numbers of Coral accelerators on PCI Express, as in "pci:0".
+/// "0", as in "pci:0", if the machine has one Coral accelerator on PCI Express. libedgetpu numbers
+/// several in the order of an unsorted listing of /sys/class/apex, which is unknown.
 Text coral_numbers(const Selection& selection) {
-    return node_numbers(selection, "/dev/apex_");
+    const auto is_coral = [](const Gpu& gpu) {
+        return std::ranges::any_of(
+            gpu.nodes, [](const DeviceNode& node) { return node.path.starts_with("/dev/apex_"); });
+    };
+    const bool is_only = std::ranges::count_if(selection.report.gpus, is_coral) == 1;
+    return is_only && selection.gpus.size() == 1 && is_coral(*selection.gpus.front())
+               ? Text{"0"}
+               : std::nullopt;
 }
 
 /// The API in the name of a fact such as "cuda_pci_ranks". The API must support only one vendor's

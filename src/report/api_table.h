@@ -392,9 +392,9 @@ struct AcceleratorBackend {
 ///   src/plugins/intel_gpu/src/runtime/ocl/ocl_device_detector.cpp.
 /// - vitisai: amd/xdna-driver@856409ca, README.md and src/shim/CMakeLists.txt (XRT's plugin for
 ///   NPUs links with libxrt_core).
-/// - hailo: hailo-ai/hailort-drivers, common/pcie_common.h, @ce1087bf for Hailo-8 and @45e5fc53 for
-///   Hailo-10 and Hailo-15; hailo-ai/hailort@41a720b9, README.md (each branch of HailoRT supports
-///   only one of these families). HailoRT 5.3, the version of the second driver, was not checked.
+/// - hailo: hailo-ai/hailort-drivers@ce1087bf, common/pcie_common.h. Hailo-10 and Hailo-15 have
+///   another driver, hailo1x, and need another branch of HailoRT (hailo-ai/hailort@41a720b9,
+///   README.md), which Frigate's images do not contain (blakeblackshear/frigate#22916).
 /// - coral: google-coral/libedgetpu@e35aed18, driver/beagle/beagle_pci_driver_provider.cc;
 ///   google/gasket-driver@5815ee39, src/apex_driver.c.
 /// - rknn: rockchip-linux/kernel@e649ca00, drivers/rknpu/rknpu_drv.c;
@@ -408,7 +408,7 @@ inline constexpr std::array kAcceleratorBackends = std::to_array<AcceleratorBack
      .libraries = "libze_intel_npu libze_intel_vpu",
      .gpu_api = Api::OpenCl},
     {.name = "vitisai", .vendor = "amd", .kernel_drivers = "amdxdna", .libraries = "libxrt_core"},
-    {.name = "hailo", .vendor = "hailo", .kernel_drivers = "hailo hailo1x"},
+    {.name = "hailo", .vendor = "hailo", .kernel_drivers = "hailo"},
     {.name = "coral", .vendor = "google", .kernel_drivers = "apex"},
     {.name = "rknn", .vendor = "rockchip", .kernel_drivers = "RKNPU"},
 });

@@ -57,8 +57,8 @@ TEST(Accelerators, AreChosenIfDriverAndLibraryAreThere) {
     };
     for (const auto& [backend, vendor, driver] :
          {Row{"openvino", "intel", "intel_vpu"}, Row{"vitisai", "amd", "amdxdna"},
-          Row{"hailo", "hailo", "hailo"}, Row{"hailo", "hailo", "hailo1x"},
-          Row{"coral", "google", "apex"}, Row{"rknn", "rockchip", "RKNPU"}}) {
+          Row{"hailo", "hailo", "hailo"}, Row{"coral", "google", "apex"},
+          Row{"rknn", "rockchip", "RKNPU"}}) {
         const auto decision =
             decision_on(report_with(accelerator(vendor, driver)), profile_of({backend}));
         EXPECT_EQ(decision.backend, backend);
