@@ -119,11 +119,12 @@ Status Service::admit(const std::string& sender) {
     if (waiting >= kMaxUnknown && callers_.waiting() >= kMaxUnknownOfAll)
         return Error{ErrorCode::TooManyRequests,
                      "too many calls before the bus identified the caller"};
-    TRY(queue_.admit_unidentified());
-    // Request the identity now; calls that need the identity later wait for the same answer.
+    // Request the identity now; calls that need the identity later wait for the same answer. The
+    // request is also a message that the bus has not accepted, so it comes before
+    // admit_unidentified(), which must count only answers.
     if (waiting == 0)
         callers_.credentials_of(sender, [](const Result<bus::Credentials>&) {});
-    return Done{};
+    return queue_.admit_unidentified();
 }
 
 bool Service::decide_write(const bus::PropertyWrite& write, bus::Connection::WriteDone done) {
