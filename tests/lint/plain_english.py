@@ -40,7 +40,7 @@ encode end enforce ensure escape evaluate exclude exercise expect explain export
 flatten fold follow forget format free freeze generate give group guard handle hash hide hold identify ignore implement import improve
 include infer initialize inline insert install interpret introduce invert isolate join judge keep kill know label lay leave let limit link
 list load lock log look lower make map mark match measure mention merge migrate mock move name normalize note offer omit open order pack
-parse pass perform pick pin plug point poll prefer prepare prevent print probe profile protect prove publish pull push put query quote raise
+parse pass perform pick pin plan plug point poll prefer prepare prevent print probe profile protect prove publish pull push put query quote raise
 randomize reach read rebuild record redact reduce refresh refuse register reject relax release rely remember remove rename render reorder
 repair repeat replace replay report require reserve reset resolve respect restart restore restrict resume retry return reuse reverse revert
 review reword rewrite round run sample save say scale scan search select send separate serve set share shorten show shrink silence simplify
