@@ -29,7 +29,7 @@ struct Finding {
     /// A description of the problem: one clause, without a capital letter at the beginning or a
     /// full stop at the end.
     std::string sentence = {};
-    std::optional<std::string> fix = {};  ///< the fix for this machine; absent if there is no fix
+    std::optional<std::string> fix = {};     ///< the fix for this machine; null if there is no fix
     std::vector<std::string> commands = {};  ///< the shell commands in `fix`
     bool is_safe = false;                    ///< whether a script of fixes may contain the commands
     /// Whether the commands must be run on the host instead of in this container or sandbox.

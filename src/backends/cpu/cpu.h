@@ -15,8 +15,8 @@ namespace gpuprobe::backends {
 Answer visit_cpu(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 /// Runs a kernel of compute/device.h on the processor, for the groups from `first` up to but not
-/// including `last`. Kernel::Fp16 and Kernel::Int8 are not implemented, because not every processor
-/// supports their operations. CMake always compiles the implementation for speed, regardless of the
+/// including `last`. Kernel::Fp16 and Kernel::Int8 run only on GPUs, because not every processor
+/// has instructions for them. CMake always compiles the implementation for speed, regardless of the
 /// build type.
 void run_on_cpu(Kernel kernel,
                 std::span<const std::uint32_t> from,

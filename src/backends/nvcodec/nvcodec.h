@@ -14,8 +14,8 @@
 namespace gpuprobe::backends {
 
 /// Reports what NVDEC can decode and NVENC can encode on each GPU that CUDA lists. Both libraries
-/// need a CUDA context, so this is a probe of its own: what goes wrong here costs no facts of CUDA.
-/// Without both libraries, CUDA is not initialized either.
+/// need a CUDA context. The API has its own probe, so that a crash does not affect the facts about
+/// CUDA. If both libraries are missing, CUDA is not initialized.
 Answer query_nvcodec(const ProbeTarget& target, Sink& sink);
 
 }  // namespace gpuprobe::backends
