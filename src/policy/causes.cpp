@@ -291,15 +291,32 @@ namespace {
 
 RECORD_MEMBERS(CausesDocument, schema, variables, programs, log, causes)
 
+/// The causes in the data files that `is_wanted` chooses.
+Causes causes_in(const knowledge::Library& library,
+                 bool (*is_wanted)(const knowledge::StoredDocument& document)) {
+    Causes causes;
+    // Use the compiled-in version of a data file that is malformed.
+    for (const auto& [name, document] : library.below("causes"))
+        if (is_wanted(*document) && !causes.add(document->json))
+            (void)causes.add(knowledge::compiled_in_text("causes/" + name));
+    return causes;
+}
+
 }  // namespace
 
 const Causes& Causes::current() {
     return knowledge::made_of_documents([](const knowledge::Library& library) {
-        Causes causes;
-        // Use the compiled-in version of a data file that is malformed.
-        for (const auto& [name, document] : library.below("causes"))
-            if (!causes.add(document->json))
-                (void)causes.add(knowledge::compiled_in_text("causes/" + name));
+        return causes_in(library, [](const knowledge::StoredDocument&) { return true; });
+    });
+}
+
+const Causes& Causes::known_bad() {
+    return knowledge::made_of_documents([](const knowledge::Library& library) {
+        auto causes = causes_in(library, [](const knowledge::StoredDocument& document) {
+            return document.json.find(R"("backends")") != std::string_view::npos;
+        });
+        std::erase_if(causes.causes_, [](const Cause& cause) { return cause.backends.empty(); });
+        causes.by_code_.clear();
         return causes;
     });
 }

@@ -190,6 +190,9 @@ class Causes {
 public:
     /// The causes in the data files that are in use.
     static const Causes& current();
+    /// Only the known-bad pairs, which are the causes with `backends`. Decisions need no other
+    /// causes, and all causes take seven times as long to parse.
+    static const Causes& known_bad();
     /// Adds a data file. Errors: Malformed and TooLarge, with the row and the member that are
     /// wrong.
     Status add(std::string_view json);

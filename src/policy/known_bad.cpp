@@ -51,12 +51,12 @@ void add_derived_members(const Gpu& gpu, const Report& report, Value& value) {
 }
 
 const Value& KnownBad::value_of(const Gpu& gpu) {
-    if (gpu_ != &gpu) {
-        gpu_ = &gpu;
-        value_ = to_value(gpu);
-        add_derived_members(gpu, report_, value_);
+    auto [found, is_new] = values_.try_emplace(&gpu);
+    if (is_new) {
+        found->second = to_value(gpu);
+        add_derived_members(gpu, report_, found->second);
     }
-    return value_;
+    return found->second;
 }
 
 const Value& KnownBad::roots() {
@@ -85,7 +85,7 @@ bool KnownBad::holds_on(const Cause& cause, const Gpu& gpu, bool with_paths) {
 std::vector<Reason> KnownBad::on(const Gpu& gpu, std::string_view backend) {
     std::vector<Reason> found;
     const auto known_as = gpu_backend_of(backend);
-    for (const auto& cause : Causes::current().all()) {
+    for (const auto& cause : Causes::known_bad().all()) {
         // Most pairs are about other GPUs, and facts show this without the GPU's record.
         if (std::ranges::find(cause.backends, known_as) == cause.backends.end() ||
             !holds_on(cause, gpu, false) || !holds_on(cause, gpu, true))

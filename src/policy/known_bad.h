@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,8 +44,7 @@ private:
 
     const Report& report_;
     Value roots_ = {};
-    const Gpu* gpu_ = nullptr;  ///< the GPU that value_ describes
-    Value value_ = {};
+    std::map<const Gpu*, Value> values_ = {};
 };
 
 /// Whether programs that use the backend crash or compute wrong results, according to a pair or

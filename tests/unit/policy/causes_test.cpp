@@ -130,6 +130,18 @@ TEST(Causes, AreFoundByTheCodesThatTheyRestOn) {
 }
 
 /// A broken data file is replaced by the compiled-in data file.
+TEST(Causes, IncludeTheKnownBadPairs) {
+    std::vector<std::string> pairs;
+    for (const auto& cause : Causes::current().all())
+        if (!cause.backends.empty())
+            pairs.push_back(cause.id);
+    std::vector<std::string> known;
+    for (const auto& cause : Causes::known_bad().all())
+        known.push_back(cause.id);
+    EXPECT_FALSE(known.empty());
+    EXPECT_EQ(known, pairs);
+}
+
 TEST(Causes, OutliveABrokenDocument) {
     const auto count = Causes::current().all().size();
     knowledge::Library other;
