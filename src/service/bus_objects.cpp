@@ -102,9 +102,12 @@ const std::vector<GpuProperty>& gpu_rows() {
              return to_value(offered_memory(gpu.memory).value_or(Bytes{}));
          }},
         {{"Health", "s"}, [](const Gpu& gpu, const Report&) { return shown(gpu.health); }},
-        {{"Backends", "a{sa{sv}}"},
+        // The words of these two need an examination by the doctor, so that a signal does not
+        // contain their values.
+        {{"Backends", "a{sa{sv}}", Change::Invalidated},
          [](const Gpu& gpu, const Report&) { return to_value(gpu.backends); }},
-        {{"Apis", "a{sa{sv}}"}, [](const Gpu& gpu, const Report&) { return apis_of(gpu); }},
+        {{"Apis", "a{sa{sv}}", Change::Invalidated},
+         [](const Gpu& gpu, const Report&) { return apis_of(gpu); }},
         {{"Environment", "a{ss}"}, environment_of},
         {{"Partitions", "a{oa{sv}}"}, partitions_of},
         // PowerState is read from sysfs whenever a client reads the property, because it changes
@@ -176,14 +179,17 @@ std::size_t place_of(const std::vector<bus::BusProperty>& properties, std::strin
     return static_cast<std::size_t>(found - properties.begin());
 }
 
-/// The names of the signaled properties whose values differ.
+/// The names of the properties whose changes are signaled and whose values differ.
 std::vector<std::string> changed(const std::vector<bus::BusProperty>& properties,
                                  const std::vector<Value>& before,
                                  const std::vector<Value>& after) {
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < properties.size(); ++i)
-        if (properties[i].change == Change::Signaled && before[i] != after[i])
+    for (std::size_t i = 0; i < properties.size(); ++i) {
+        const auto change = properties[i].change;
+        const bool is_signaled = change == Change::Signaled || change == Change::Invalidated;
+        if (is_signaled && before[i] != after[i])
             names.push_back(properties[i].name);
+    }
     return names;
 }
 

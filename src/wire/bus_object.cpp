@@ -61,6 +61,8 @@ std::uint64_t flags_of(BusProperty::Change change) {
             return SD_BUS_VTABLE_PROPERTY_CONST;
         case BusProperty::Change::Signaled:
             return SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE;
+        case BusProperty::Change::Invalidated:
+            return SD_BUS_VTABLE_PROPERTY_EMITS_INVALIDATION;
         default:
             return 0;
     }

@@ -32,7 +32,12 @@ struct BusMethod {
 
 struct BusProperty {
     /// How clients learn of a new value. Source: D-Bus specification, EmitsChangedSignal.
-    enum class Change { Const, Signaled, Silent };
+    enum class Change {
+        Const,
+        Signaled,
+        Invalidated,  ///< the signal names the property without the new value
+        Silent
+    };
     std::string name = {};
     std::string signature = {};
     Change change = Change::Signaled;
@@ -104,7 +109,7 @@ public:
     void announce() const;
     /// Emits InterfacesRemoved. Call this before the object is destroyed.
     void retract() const;
-    /// Emits PropertiesChanged with the new values.
+    /// Emits PropertiesChanged with the new values of signaled properties.
     void signal_changes(const std::vector<std::string>& properties) const;
 
 private:

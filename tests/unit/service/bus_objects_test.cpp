@@ -106,11 +106,13 @@ TEST(GpuProperties, DifferOnlyIfTheirValuesDo) {
     EXPECT_EQ(differing(gpu, older), std::vector<std::string>{});
 }
 
-TEST(GpuProperties, AreConstantOrSignaledExceptThePowerState) {
+TEST(GpuProperties, SignalTheirChangesExceptThePowerState) {
     using Change = bus::BusProperty::Change;
     for (const auto& property : gpu_properties()) {
         const bool is_constant = property.name == "Id" || property.name == "PciAddress";
+        const bool has_words = property.name == "Backends" || property.name == "Apis";
         const auto want = is_constant                     ? Change::Const
+                          : has_words                     ? Change::Invalidated
                           : property.name == "PowerState" ? Change::Silent
                                                           : Change::Signaled;
         EXPECT_EQ(property.change, want) << property.name;

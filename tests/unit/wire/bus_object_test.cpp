@@ -38,6 +38,7 @@ const BusInterface& test_interface() {
         std::vector<BusProperty>{{"Size", "t"},
                                  {"Kind", "s", Change::Const},
                                  {"Level", "x", Change::Silent},
+                                 {"Words", "s", Change::Invalidated},
                                  {"Broken", "s", Change::Silent}},
         std::vector<BusSignal>{{.name = "Moved", .arguments = {{"from", "s"}, {"share", "d"}}}}};
     return table;
@@ -167,7 +168,7 @@ TEST_F(BusObjectTest, DescribesItsInterface) {
           R"(<arg type="u" name="length" direction="out"/>)", R"(<method name="Keep">)",
           R"(<property name="Size" type="t" access="read">)", R"(<signal name="Moved">)",
           R"(<arg type="d" name="share"/>)", R"(EmitsChangedSignal" value="const")",
-          R"(EmitsChangedSignal" value="false")"})
+          R"(EmitsChangedSignal" value="false")", R"(EmitsChangedSignal" value="invalidates")"})
         EXPECT_NE(xml.find(part), std::string::npos) << part << " in " << xml;
 }
 
@@ -192,6 +193,13 @@ TEST_F(BusObjectTest, SignalsTheNewValues) {
     EXPECT_EQ(next(heard), R"("org.example.Test")");
     EXPECT_EQ(next(heard), R"({"Size":8})");
     EXPECT_EQ(next(heard), "[]");
+    heard = {};
+    object.signal_changes({"Words"});
+    pair.run();
+    ASSERT_TRUE(heard);
+    EXPECT_EQ(next(heard), R"("org.example.Test")");
+    EXPECT_EQ(next(heard), "{}");
+    EXPECT_EQ(next(heard), R"(["Words"])");
     sd_bus_slot_unref(slot);
 }
 
