@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arguments.h"
 
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -96,13 +98,18 @@ void add_verb(CLI::App& app, Arguments& arguments, const Verb& verb) {
         add_option(added, arguments, option);
 }
 
-/// Declares the whole command line to CLI11, from the tables of options and verbs.
-void add_everything(CLI::App& app, Arguments& arguments) {
+/// Declares the options and those verbs to CLI11 that the words can contain. A word that is not the
+/// name of a verb can't be parsed as one, so one verb suffices for most command lines.
+void add_tables(CLI::App& app, Arguments& arguments, const std::vector<std::string>& words) {
     for (const auto& group : global_options())
         for (const auto& option : group.options)
             add_option(app, arguments, option);
-    for (const auto& verb : verbs())
-        add_verb(app, arguments, verb);
+    std::vector<const Verb*> named;
+    for (const auto& word : words)
+        if (const auto* verb = find_verb(word); verb && std::ranges::count(named, verb) == 0) {
+            named.push_back(verb);
+            add_verb(app, arguments, *verb);
+        }
 }
 
 /// A refusal with the given text. If the text contains a hint, the hint is its second line.
@@ -278,7 +285,7 @@ Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_termin
     app.set_help_flag();
     // Without a verb, the verb is "status".
     app.require_subcommand(0, 1);
-    add_everything(app, arguments);
+    add_tables(app, arguments, words);
     try {
         app.parse(reversed(words));
     } catch (const CLI::ExtrasError&) {

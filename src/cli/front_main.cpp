@@ -27,11 +27,15 @@
 
 namespace gpuprobe::inline cli {
 
-/// verbs() and is_left_out() replace the functions in verbs.cpp, which is not linked into this
-/// program.
+/// The following functions replace those in verbs.cpp, which is not linked into this program.
 const std::vector<Verb>& verbs() {
     static const std::vector<Verb> few{select_verb(), env_verb()};
     return few;
+}
+
+const Verb* find_verb(std::string_view name) {
+    const auto found = std::ranges::find(verbs(), name, &Verb::name);
+    return found == verbs().end() ? nullptr : &*found;
 }
 
 /// Always false: gpuprobectl-whole has the verbs that this program lacks.

@@ -28,11 +28,6 @@ std::string_view title_of(VerbGroup group) {
     return "Advanced";
 }
 
-const Verb* find_verb(std::string_view name) {
-    const auto found = std::ranges::find(verbs(), name, &Verb::name);
-    return found == verbs().end() ? nullptr : &*found;
-}
-
 std::string_view long_name(const Option& option) {
     const auto dashes = option.names.find("--");
     return dashes == std::string_view::npos ? option.names : option.names.substr(dashes);

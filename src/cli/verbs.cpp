@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include "base/profile.h"
 #include "cli/verb.h"
@@ -65,6 +67,17 @@ const std::vector<Verb>& verbs() {
         return made;
     }();
     return all;
+}
+
+const Verb* find_verb(std::string_view name) {
+    // Most command lines need one verb, so only the table of that verb is made.
+    static std::map<std::string_view, Verb> made;
+    const auto* row = std::ranges::find(kRows, name, &Row::name);
+    if (row == std::end(kRows) || !row->make)
+        return nullptr;
+    if (!made.contains(row->name))
+        made.emplace(row->name, row->make());
+    return &made.at(row->name);
 }
 
 bool is_left_out(std::string_view verb) {

@@ -164,8 +164,11 @@ TEST(VariantOptions, LeaveExplainToTheVerbThatHasIt) {
 // Tables ------------------------------------------------------------------------------------------
 
 TEST(Verbs, AreFoundByTheirWholeName) {
-    for (const auto& verb : verbs())
-        EXPECT_EQ(find_verb(verb.name), &verb) << verb.name;
+    for (const auto& verb : verbs()) {
+        const auto* found = find_verb(verb.name);
+        ASSERT_NE(found, nullptr) << verb.name;
+        EXPECT_EQ(found->name, verb.name);
+    }
     for (const auto* name : {"", "selec", "selects", "SELECT", "-h"})
         EXPECT_EQ(find_verb(name), nullptr) << name;
 }
