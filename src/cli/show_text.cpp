@@ -87,10 +87,6 @@ std::string value_text(std::string_view key, const Value& value) {
     return item_text(value);
 }
 
-/// An API's facts that are already shown in the sections "Hardware" and "Video".
-const std::vector<std::string> kShownAbove{"index",     "name", "vendor_id",
-                                           "device_id", "pci",  "video"};
-
 /// "[10de:2335] subsystem [10de:18be], class 0x030200, revision 0xa1".
 std::string pci_ids(const PciInfo& pci) {
     std::string ids;
@@ -283,7 +279,8 @@ FactList api_facts(const std::string& api, const ApiView& view) {
     const auto why = explained(view.reasons);
     if (!why.text.empty())
         facts.add("because", why.text, Tone::Unsure);
-    facts.add_members(view.device, kShownAbove);
+    // The other facts are already shown in the sections "Hardware" and "Video".
+    facts.add_members(view.device, {"index", "name", "vendor_id", "device_id", "pci", "video"});
     if (facts.empty())
         facts.add("device", "none");
     return facts;

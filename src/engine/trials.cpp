@@ -13,7 +13,7 @@
 namespace gpuprobe::engine {
 namespace {
 
-const std::string kSupplies = "/sys/class/power_supply";
+constexpr const char* kSupplies = "/sys/class/power_supply";
 
 /// Whether the power supply is a battery that is discharging and belongs to the machine itself (not
 /// to a mouse, for instance).
@@ -37,7 +37,7 @@ bool is_on_battery(const FileSystem& files) {
         return false;
     const auto any = [&](bool (*holds)(const FileSystem&, const std::string&)) {
         return std::ranges::any_of(
-            *names, [&](const auto& name) { return holds(files, kSupplies + "/" + name); });
+            *names, [&](const auto& name) { return holds(files, kSupplies + ("/" + name)); });
     };
     return any(is_discharging) && !any(gives_power);
 }

@@ -158,7 +158,7 @@ Exported write_facter(const ExportSubject& subject) {
 namespace {
 
 /// Sources of the paths: the documentation of each orchestrator, see docs/fleet.md.
-const ExportFormat kFormats[] = {
+constexpr ExportFormat kFormats[] = {
     {.name = "json",
      .summary = "the data from which gpuprobe makes all other formats",
      .write = write_json,

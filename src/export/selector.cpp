@@ -314,7 +314,7 @@ std::string promql_verdict(std::string_view application, std::string_view varian
            "\",variant=\"" + std::string{variant} + "\"} == 1\n";
 }
 
-const Orchestrator kEngines[] = {
+constexpr Orchestrator kEngines[] = {
     {.name = "nfd",
      .summary = "nodeSelectorTerms for a pod's nodeAffinity, with the labels from export nfd",
      .ask = nfd_query,

@@ -30,20 +30,19 @@ struct IntelFamily {
     const char* word;
 };
 
-/// Graphics IP versions of each family. Source: drivers/gpu/drm/xe/xe_pci.c, graphics_ips.
-const IntelFamily kIntelFamilies[] = {
-    {{.min = Version{{12, 0}}, .below = Version{{12, 50}}}, "xe_lp"},
-    {{.min = Version{{12, 50}}, .below = Version{{12, 60}}}, "xe_hpg"},
-    {{.min = Version{{12, 60}}, .below = Version{{12, 70}}}, "xe_hpc"},
-    {{.min = Version{{12, 70}}, .below = Version{{13, 0}}}, "xe_lpg"},
-    {{.min = Version{{20, 0}}, .below = Version{{21, 0}}}, "xe2"},
-    {{.min = Version{{30, 0}}, .below = Version{{35, 0}}}, "xe3"},
-    {{.min = Version{{35, 0}}, .below = Version{{36, 0}}}, "xe3p"},
-};
-
 std::optional<std::string> intel_word(const std::string& text) {
+    // Graphics IP versions of each family. Source: drivers/gpu/drm/xe/xe_pci.c, graphics_ips.
+    static const IntelFamily families[] = {
+        {{.min = Version{{12, 0}}, .below = Version{{12, 50}}}, "xe_lp"},
+        {{.min = Version{{12, 50}}, .below = Version{{12, 60}}}, "xe_hpg"},
+        {{.min = Version{{12, 60}}, .below = Version{{12, 70}}}, "xe_hpc"},
+        {{.min = Version{{12, 70}}, .below = Version{{13, 0}}}, "xe_lpg"},
+        {{.min = Version{{20, 0}}, .below = Version{{21, 0}}}, "xe2"},
+        {{.min = Version{{30, 0}}, .below = Version{{35, 0}}}, "xe3"},
+        {{.min = Version{{35, 0}}, .below = Version{{36, 0}}}, "xe3p"},
+    };
     const auto ip = leading_version(text);
-    for (const auto& family : kIntelFamilies)
+    for (const auto& family : families)
         if (ip && family.graphics.contains(*ip))
             return family.word;
     return std::nullopt;

@@ -113,8 +113,7 @@ void add_regions(const Regions& regions, DrmClient& client) {
             add(is_on_device(name) ? client.on_device : client.in_host, *bytes);
 }
 
-const std::string kProc = "/proc/";
-const std::string kKfd = "/sys/class/kfd/kfd/";
+constexpr const char* kProc = "/proc/";
 // Limits for one process. The maps of a large program have tens of thousands of lines.
 constexpr Bytes kMaxInfo = kib(64);
 constexpr Bytes kMaxMaps = mib(32);
@@ -234,7 +233,7 @@ ProcessFiles files_of(const FileSystem& files, pid_t pid) {
 
 std::optional<std::map<std::string, Bytes>> kfd_memory(const FileSystem& files, pid_t pid) {
     constexpr std::string_view kVram = "vram_";
-    const auto folder = kKfd + "proc/" + std::to_string(pid);
+    const auto folder = "/sys/class/kfd/kfd/proc/" + std::to_string(pid);
     const auto names = files.list(folder);
     if (!names)
         return std::nullopt;
@@ -251,10 +250,10 @@ std::optional<std::map<std::string, Bytes>> kfd_memory(const FileSystem& files, 
 
 std::map<std::string, std::uint32_t> kfd_node_numbers(const FileSystem& files) {
     std::map<std::string, std::uint32_t> numbers;
-    const auto nodes = files.list(kKfd + "topology/nodes");
+    const auto nodes = files.list("/sys/class/kfd/kfd/topology/nodes");
     for (const auto& name : nodes ? *nodes : std::vector<std::string>{}) {
         const auto number = parse_number<std::uint32_t>(name);
-        const auto id = files.line(kKfd + "topology/nodes/" + name + "/gpu_id");
+        const auto id = files.line("/sys/class/kfd/kfd/topology/nodes/" + name + "/gpu_id");
         // The id 0 is a node without a GPU: a processor.
         if (number && id && *id != "0" && numbers.size() < kMaxGpus)
             numbers[*id] = *number;
@@ -264,7 +263,6 @@ std::map<std::string, std::uint32_t> kfd_node_numbers(const FileSystem& files) {
 
 namespace {
 
-const std::string kProcesses = "/proc/";
 constexpr Bytes kMaxStat = kib(4);
 constexpr Bytes kMaxEnvironment = mib(4);
 constexpr int kLooksAtOthers = 3;  // afterwards, a process outside the tree is ignored
@@ -293,11 +291,11 @@ std::optional<Process> process_from(std::string_view stat) {
 }
 
 std::optional<WallTime> start_of(const FileSystem& files, pid_t pid, WallTime now) {
-    const auto stat = files.read(kProcesses + std::to_string(pid) + "/stat", kMaxStat);
+    const auto stat = files.read(kProc + std::to_string(pid) + "/stat", kMaxStat);
     const auto process = stat ? process_from(*stat) : std::nullopt;
     // The text is "12345.67 8910.11": the seconds since the system started, and the seconds for
     // which the processors were idle.
-    auto uptime = files.line(kProcesses + "uptime").value_or("");
+    auto uptime = files.line("/proc/uptime").value_or("");
     uptime.resize(std::min(uptime.find(' '), uptime.size()));
     std::erase(uptime, '.');
     const auto hundredths = parse_number<std::int64_t>(uptime);
@@ -314,7 +312,7 @@ ProcessTree::ProcessTree(const FileSystem& files, pid_t root, std::string mark)
     : files_{files}, root_{root}, mark_{std::move(mark)} {}
 
 std::optional<Process> ProcessTree::read(pid_t pid) const {
-    const auto stat = files_.read(kProcesses + std::to_string(pid) + "/stat", kMaxStat);
+    const auto stat = files_.read(kProc + std::to_string(pid) + "/stat", kMaxStat);
     const auto process = stat ? process_from(*stat) : std::nullopt;
     return process && process->pid == pid ? process : std::nullopt;
 }
@@ -324,7 +322,7 @@ std::optional<Process> ProcessTree::read(pid_t pid) const {
 bool ProcessTree::is_marked(pid_t pid) const {
     if (mark_.empty())
         return false;
-    const auto text = files_.read(kProcesses + std::to_string(pid) + "/environ", kMaxEnvironment);
+    const auto text = files_.read(kProc + std::to_string(pid) + "/environ", kMaxEnvironment);
     if (!text)
         return false;
     const auto variables = split(std::string_view{*text}, '\0');
