@@ -77,6 +77,14 @@ def resident_kib(pid):
     return None
 
 
+def private_kib(pid):
+    """The memory that belongs to the process alone: its resident memory without the pages of files, which other processes share."""
+    for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Anonymous:"):
+            return int(line.split()[1])
+    return None
+
+
 def round_trips(bench, address, which="."):
     environment = {**os.environ, "DBUS_BENCH_ADDRESS": address, "GPUPROBE_SOCKET": socket_beside(address)}
     bare = subprocess.Popen([f"{bench}/bench_bare_answer"], env=environment, stdout=subprocess.PIPE)
