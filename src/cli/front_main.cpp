@@ -59,13 +59,20 @@ std::optional<std::string_view> help_topic(const std::vector<std::string>& words
     return !verb.empty() && (is_second || is_flag(words[1])) ? std::optional{verb} : std::nullopt;
 }
 
+/// The screen of standard output. The locale is read only to learn whether the terminal reads
+/// UTF-8.
+Screen screen_of_output(ColourMode colour) {
+    (void)std::setlocale(LC_CTYPE, "");
+    return screen_of(STDOUT_FILENO, colour);
+}
+
 /// Prints the help page and returns the exit code. nullopt if there is no such page.
 std::optional<int> printed_page(std::string_view topic) {
     const auto pages = help_pages();
     const auto page = std::ranges::find(pages, topic, &HelpPage::verb);
     if (page == pages.end())
         return std::nullopt;
-    print(narrowed(page->text, screen_of(STDOUT_FILENO, ColourMode::Never).columns));
+    print(narrowed(page->text, screen_of_output(ColourMode::Never).columns));
     return static_cast<int>(flushed(ExitCode::Answered));
 }
 
@@ -108,7 +115,7 @@ std::optional<int> answered(const std::vector<std::string>& words) {
     // Data files also provide texts about the daemon's answer.
     knowledge::Library::use(
         engine::knowledge_in(engine::KnowledgeFolders::below(arguments.knowledge_root)).library);
-    auto screen = screen_of(STDOUT_FILENO, arguments.colour);
+    auto screen = screen_of_output(arguments.colour);
     screen.has_legend = arguments.has_legend;
     Context context{.arguments = arguments, .screen = screen, .client = **client};
     const auto done = find_verb(arguments.verb)->run(context);
@@ -132,7 +139,6 @@ int run_whole(char** words) {
 
 int main(int argc, char** argv) try {
     using namespace gpuprobe;
-    (void)std::setlocale(LC_CTYPE, "");  // only to learn whether the terminal reads UTF-8
     const std::vector<std::string> words{argv + (argc > 0 ? 1 : 0), argv + argc};
     const auto code = answered(words);
     return code ? *code : run_whole(argv);

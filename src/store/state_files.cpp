@@ -44,6 +44,10 @@ Status check_owner(const UniqueFd& fd, const std::string& path) {
 
 /// Reads a file that check_owner() accepts.
 Result<std::string> read_own_file(const std::string& path, Bytes limit) {
+    // Most of these files do not exist, which is found out without the check of each folder.
+    struct stat info = {};
+    if (::lstat(path.c_str(), &info) != 0)
+        return errno_error(path, errno);
     const auto place = TRY(FilePlace::of(path));
     // O_NONBLOCK: if the path is a FIFO, open() must not wait for a writer.
     const UniqueFd fd{::open(place.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
