@@ -55,7 +55,7 @@ class Carried:
         cls.place = pathlib.Path(folder.name)
         cls.place.chmod(0o755)
         cls.file = cls.place / "program"
-        run("cc", "-O", f'-DPROGRAM="{FILE}"', "-o", cls.file, ASK / "program.c")
+        run("cc", "-O", "-static", f'-DPROGRAM="{FILE}"', "-o", cls.file, ASK / "program.c")
         run(SOURCE / "tools/packages", "--program", cls.file, "--built", BUILD, cls.place / "packages", cls.KIND)
         cls.packages = cls.place / "packages"
         cls.questions = cls.place / "questions"
