@@ -43,7 +43,7 @@ list load lock log look lower make map mark match measure mention merge migrate 
 parse pass perform pick pin plan plug point poll prefer prepare prevent print probe profile protect prove publish pull push put query quote raise
 randomize reach read rebuild record redact reduce refresh refuse register reject relax release rely remember remove rename render reorder
 repair repeat replace replay report require reserve reset resolve respect restart restore restrict resume retry return reuse reverse revert
-review reword rewrite round run sample save say scale scan search select send separate serve set share shorten show shrink silence simplify
+review reword rewrite round run sample save say scale scan search select send separate serve set share shorten show shrink signal silence simplify
 skip sort speed split start state stop store stream strip suggest support survive suspend swap switch sync take teach tell terminate test
 tighten time touch trace track translate treat trim try turn unify unload update upgrade use validate verify wait wake walk warn watch widen
 wrap write""".split())
