@@ -136,6 +136,8 @@ inline constexpr Wording kWordings[] = {
      "the application uses integrated GPUs only if an environment variable enables them",
      "start the application with {variables} in its environment"},
     {"discrete-preferred", "a discrete GPU is preferred[: {gpu}]"},
+    {"less-preferred",
+     "the application prefers a GPU or backend that meets the requirement {requirement}"},
     {"cpu-forbidden", "the application does not run on the CPU"},
     {"strict", "the request does not accept the CPU as a fallback"},
     {"known-bad", "{text}"},

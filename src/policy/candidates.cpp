@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "policy/accelerators.h"
@@ -48,6 +49,20 @@ void put_gpus_first(const SelectQuestion& question,
     });
 }
 
+/// Whether the profile prefers another candidate to this candidate, whatever their order.
+bool comes_after(const Judged& judged, const Judged& other) {
+    return judged.lacks && !other.lacks;
+}
+
+/// Puts candidates that lack what the profile prefers after the others. Backends that the request
+/// prefers stay in front.
+void put_preferred_first(const SelectQuestion& question, std::vector<Judged>& all) {
+    std::ranges::stable_sort(all, {}, [&question](const Judged& judged) {
+        return std::pair{place_in(question.preferred, judged.candidate.backend),
+                         judged.lacks != nullptr};
+    });
+}
+
 /// Adds the known-bad pairs that the usable candidates are part of.
 void remark_known_bad(const Report& report, std::vector<Judged>& all) {
     KnownBad known_bad{report};
@@ -70,6 +85,8 @@ std::vector<Judged> judge_all(const SelectQuestion& question, const Report& repo
     }
     if (question.profile.order == ChoiceOrder::Gpus)
         put_gpus_first(question, gpus, all);
+    if (!question.profile.prefers.empty())
+        put_preferred_first(question, all);
     all.push_back(judge_cpu(question, report));
     if (!question.is_simulated)
         remark_known_bad(report, all);
@@ -122,8 +139,9 @@ void keep_to_forced(const SelectQuestion& question, std::vector<Judged>& all) {
             judged.reject(because("not-requested", {{"requested", requested}}));
 }
 
-/// Rejects integrated GPUs if a discrete one was accepted. A GPU that counts as discrete for
-/// another backend isn't a different GPU, so it does not displace itself.
+/// Rejects integrated GPUs if a discrete one was accepted, unless the profile prefers the
+/// integrated GPU. A GPU that counts as discrete for another backend isn't a different GPU, so it
+/// does not displace itself.
 void prefer_discrete(const SelectQuestion& question, std::vector<Judged>& all) {
     if (question.integrated != IntegratedPolicy::Fallback)
         return;
@@ -131,12 +149,30 @@ void prefer_discrete(const SelectQuestion& question, std::vector<Judged>& all) {
         if (!judged.is_fallback || !is_accepted(judged))
             continue;
         const auto discrete = std::ranges::find_if(all, [&judged](const Judged& other) {
-            return is_accepted(other) && is_discrete(other) && other.gpu != judged.gpu;
+            return is_accepted(other) && is_discrete(other) && other.gpu != judged.gpu &&
+                   !comes_after(other, judged);
         });
         if (discrete != all.end())
             judged.reject(because("discrete-preferred",
                                   {{"backend", question.word_for(discrete->candidate.backend)},
                                    {"gpu", discrete->gpu->id}}));
+    }
+}
+
+/// Adds a reason to accepted candidates to which the profile prefers another one.
+void mark_less_preferred(std::vector<Judged>& all) {
+    const bool has_better = std::ranges::any_of(all, [](const Judged& judged) {
+        return judged.gpu && is_accepted(judged) && !judged.lacks;
+    });
+    for (auto& judged : all) {
+        if (!has_better || !judged.lacks || !is_accepted(judged))
+            continue;
+        auto requirement = judged.lacks->text;
+        // The fact is known, so "or unknown" would only confuse.
+        if (judged.lacks->takes_doubt)
+            requirement.erase(requirement.rfind(" or "));
+        judged.candidate.reasons.push_back(
+            because("less-preferred", {{"requirement", requirement}}));
     }
 }
 
@@ -262,16 +298,19 @@ void mark_measured(std::vector<Judged>& all) {
     }
 }
 
-/// Whether another backend that may be chosen on the same GPU takes precedence by the profile's
-/// order for the GPU's vendor.
+/// Whether another backend that may be chosen on the same GPU takes precedence, because the request
+/// or the profile prefers it, or by the profile's order for the GPU's vendor.
 bool is_outdone(const SelectQuestion& question,
                 const std::vector<Judged>& all,
                 const Judged& judged) {
     const auto order = question.backends_for(judged.gpu->vendor);
-    const auto place = place_in(order, judged.candidate.backend);
+    const auto rank = [&](const Judged& one) {
+        const auto& backend = one.candidate.backend;
+        return std::tuple{place_in(question.preferred, backend), one.lacks != nullptr,
+                          place_in(order, backend)};
+    };
     return std::ranges::any_of(all, [&](const Judged& other) {
-        return other.gpu == judged.gpu && may_be_chosen(other) &&
-               place_in(order, other.candidate.backend) < place;
+        return other.gpu == judged.gpu && may_be_chosen(other) && rank(other) < rank(judged);
     });
 }
 
@@ -352,6 +391,7 @@ Attempt attempt(const SelectQuestion& question,
     if (question.published)
         keep_to_variants(question, report, view_of(question, made.all), made);
     prefer_discrete(question, made.all);
+    mark_less_preferred(made.all);
     mark_unknown(made.all);
     if (question.ranks_by_measurement)
         mark_measured(made.all);

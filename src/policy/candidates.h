@@ -101,7 +101,10 @@ struct Judged {
     Candidate candidate = {};
     /// Whether the GPU is an integrated GPU that is used only as a fallback.
     bool is_fallback = false;
-    bool lacks_facts = false;     ///< whether a requirement is about an unknown fact
+    bool lacks_facts = false;  ///< whether a requirement is about an unknown fact
+    /// The predicate of the profile's `prefers` that keeps an accepted candidate behind the others;
+    /// null if all predicates hold.
+    const Predicate* lacks = nullptr;
     bool is_accelerator = false;  ///< whether `gpu` represents an accelerator
     /// Whether the variant that the choice assumes can use the candidate.
     bool is_in_variant = true;

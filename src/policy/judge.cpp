@@ -321,6 +321,16 @@ bool is_lifted(const Profile& profile, const Facts& facts) {
            std::ranges::any_of(rules_for(profile.as_discrete, facts.subject().backend), holds);
 }
 
+/// The first predicate of the profile's `prefers` that is not known to hold; null if all hold.
+const Predicate* missed_preference(const Profile& profile, const Facts& facts) {
+    for (const auto* rules : {&rules_for(profile.prefers, kAnyBackend),
+                              &rules_for(profile.prefers, facts.subject().backend)})
+        for (const auto& predicate : *rules)
+            if (test_predicate(predicate, facts).truth != Truth::True)
+                return &predicate;
+    return nullptr;
+}
+
 /// The reason why an integrated GPU is not used: the application never supports integrated GPUs, or
 /// no variable enables them.
 Reason integrated_refusal(const Profile& profile) {
@@ -486,6 +496,8 @@ Judged judge(const SelectQuestion& question,
     auto judged = std::move(judgement).end();
     judged.is_accelerator = is_accelerator(report, gpu);
     judged.is_fallback = gpu.kind == GpuKind::Integrated && !counts_as_discrete;
+    if (is_accepted(judged) && !question.is_simulated)
+        judged.lacks = missed_preference(question.profile, facts);
     judged.score = score_on(gpu, backend);
     return judged;
 }

@@ -258,6 +258,10 @@ ReadProblem as_discrete_problem(const Profile& profile) {
     return rules_problem(profile, profile.as_discrete).in("as_discrete");
 }
 
+ReadProblem prefers_problem(const Profile& profile) {
+    return rules_problem(profile, profile.prefers).in("prefers");
+}
+
 /// Only programs whose policy is "never" may have this member, with variables that the program
 /// reads.
 ReadProblem integrated_by_problem(const Profile& profile) {
@@ -385,7 +389,7 @@ ReadProblem dates_problem(const Profile& profile) {
 ReadProblem profile_problem(const Profile& profile) {
     for (const auto check :
          {name_problem, dates_problem, order_problem, vendors_problem, translate_problem,
-          reads_problem, environment_problem, floors_problem, as_discrete_problem,
+          reads_problem, environment_problem, floors_problem, as_discrete_problem, prefers_problem,
           integrated_by_problem, bundles_problem, statuses_problem, requests_problem,
           platforms_problem, answers_problem, messages_problem})
         if (auto problem = check(profile); !problem.empty())
@@ -416,7 +420,8 @@ ReadProblem newer_word(const Profile& profile) {
     if (auto problem = unlisted_vendor(profile); !problem.empty())
         return problem;
     for (const auto& [member, rules] :
-         {std::pair{"floors", &profile.floors}, std::pair{"as_discrete", &profile.as_discrete}})
+         {std::pair{"floors", &profile.floors}, std::pair{"as_discrete", &profile.as_discrete},
+          std::pair{"prefers", &profile.prefers}})
         for (const auto& [backend, predicates] : *rules)
             if (auto problem = unlisted_word(predicates); !problem.empty())
                 return std::move(problem).in(backend).in(member);

@@ -53,6 +53,12 @@ constexpr std::array<EnumName<ChoiceOrder>, 2> names_of(ChoiceOrder) {
     return {{{ChoiceOrder::Backends, "backends"}, {ChoiceOrder::Gpus, "gpus"}}};
 }
 
+/// The number of equivalent GPUs that the program uses.
+enum class GpuCount { All, One };
+constexpr std::array<EnumName<GpuCount>, 2> names_of(GpuCount) {
+    return {{{GpuCount::All, "all"}, {GpuCount::One, "one"}}};
+}
+
 /// Maps variables to templates. A rule applies completely or not at all: every fact in its
 /// templates must be known (policy/gpu_selection.h), and no earlier rule may have set one of its
 /// variables.
@@ -105,6 +111,8 @@ struct Profile {
     /// Maps a backend to predicates; an integrated GPU counts as discrete for that backend if one
     /// of them holds.
     std::map<std::string, std::vector<Predicate>> as_discrete = {};
+    /// Maps a backend to predicates; candidates for which all of them hold are chosen first.
+    std::map<std::string, std::vector<Predicate>> prefers = {};
     /// Maps the program's own variables to values, separated by `|`, with which the program uses
     /// integrated GPUs even if the policy is "never".
     std::map<std::string, std::string> integrated_by = {};
@@ -115,6 +123,7 @@ struct Profile {
     std::optional<UnavailableRequest> unavailable_request = {};  ///< "fail" if absent
     std::optional<Rank> rank = {};                               ///< "documented" if absent
     std::optional<ChoiceOrder> order = {};                       ///< "backends" if absent
+    std::optional<GpuCount> gpus = {};                           ///< "all" if absent
     /// Maps another platform to the backends that the application has on that platform, under the
     /// application's names and in order of preference.
     std::map<std::string, std::vector<std::string>> platforms = {};
@@ -143,12 +152,14 @@ RECORD_MEMBERS(Profile,
                bundles,
                failed_statuses,
                as_discrete,
+               prefers,
                integrated_by,
                requests,
                unknown_request,
                unavailable_request,
                rank,
                order,
+               gpus,
                platforms,
                answers,
                messages)

@@ -169,7 +169,7 @@ bool goes_with(const Gpu& best, const Gpu& other, bool is_named) {
 }
 
 /// The accepted GPUs of the chosen backend that a program should use together with the best GPU;
-/// the best GPU comes first.
+/// the best GPU comes first. Only the best GPU if the program uses one GPU.
 std::vector<const Gpu*> group_of(const SelectQuestion& question,
                                  const Judged& best,
                                  const std::vector<Judged>& all) {
@@ -181,6 +181,8 @@ std::vector<const Gpu*> group_of(const SelectQuestion& question,
             gpus.push_back(judged.gpu);
     std::stable_partition(gpus.begin(), gpus.end(),
                           [&best](const Gpu* gpu) { return gpu == best.gpu; });
+    if (question.profile.gpus == GpuCount::One && !gpus.empty())
+        gpus.resize(1);
     return gpus;
 }
 

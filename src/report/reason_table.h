@@ -294,6 +294,10 @@ inline constexpr ReasonInfo kRows[] = {
      "[The "
      "doctor](doctor.md)",
      "cause: the id of the cause; backends; fault; text"},
+    {"less-preferred", Policy, Remarks, OnCandidate,
+     "the application prefers a GPU or a backend for which the requirement holds, and another "
+     "candidate meets the requirement",
+     "requirement"},
     {"library-missing", Machine, Ends, OnCandidate | OnVariant,
      "the host's dynamic linker does not find the library, and no installed build bundles it",
      "missing"},

@@ -52,6 +52,15 @@ TEST(MeasuredRank, AppliesIfTheProfileOrTheRequestSelectsIt) {
     EXPECT_EQ(select(profile, {.rank = Rank::Documented}, machine(1, 100, 1))->backend, "cuda");
 }
 
+TEST(NumberOfGpus, IsAllEquivalentGpusUnlessTheProfileSaysOne) {
+    auto profile = default_profile();
+    EXPECT_EQ(select(profile, {}, machine(1, 1, 1))->gpus.size(), 2U);
+    profile.gpus = GpuCount::One;
+    const auto one = select(profile, {}, machine(1, 1, 1)).value();
+    EXPECT_EQ(one.gpus, std::vector<std::string>{"pci:0000:06:00.0"});
+    EXPECT_EQ(one.environment.at("CUDA_VISIBLE_DEVICES"), kFirstUuid);
+}
+
 TEST(MeasuredRank, DoesNotChooseRejectedCandidates) {
     const auto decision =
         select(default_profile(), {.deny = {"vulkan"}, .rank = Rank::Measured}, machine(1, 100, 1));

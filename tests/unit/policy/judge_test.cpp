@@ -126,6 +126,34 @@ TEST(AsDiscrete, LiftsAPartOfThemOverNever) {
     EXPECT_EQ(decide(profile, {}, report).backend, "vulkan");
 }
 
+// Preferences -------------------------------------------------------------------------------------
+
+/// The codes against the backend and the chosen backend.
+TEST(Prefers, PutsAnIntegratedGpuBeforeADiscreteOne) {
+    auto profile = default_profile();
+    const auto laptop = hybrid_laptop();
+    EXPECT_EQ(decide(profile, {}, laptop).backend, "cuda");
+    profile.prefers = {{"*", {parsed("vendor=intel")}}};
+    const auto decision = decide(profile, {}, laptop);
+    EXPECT_EQ(decision.backend, "vulkan");
+    EXPECT_EQ(codes(decision, "cuda"), "less-preferred");
+    EXPECT_EQ(codes(decision, "vulkan"), "");
+    EXPECT_EQ(decide(profile, {.prefer = {"cuda"}}, laptop).backend, "cuda");
+}
+
+TEST(Prefers, ChangesTheBackendOfOneGpu) {
+    auto profile = default_profile();
+    const auto report = report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0)});
+    EXPECT_EQ(decide(profile, {}, report).backend, "cuda");
+    profile.prefers = {{"cuda", {parsed("driver<500")}}};
+    EXPECT_EQ(decide(profile, {}, report).backend, "vulkan");
+    EXPECT_EQ(decide(profile, {.prefer = {"cuda"}}, report).backend, "cuda");
+    // Without another candidate, nothing is less preferred.
+    const auto only = decide(profile, {.only = Names{"cuda"}}, report);
+    EXPECT_EQ(only.backend, "cuda");
+    EXPECT_EQ(codes(only, "cuda"), "");
+}
+
 Profile switched_profile() {
     auto profile = default_profile();
     profile.integrated = IntegratedPolicy::Never;
