@@ -58,6 +58,7 @@ struct LoadingVariable {
     std::string_view facts;  ///< separated by spaces; defined in policy/gpu_selection.h
 };
 constexpr auto kLoading = std::to_array<LoadingVariable>({
+    {"LIBVA_DRIVER_NAME", "va_driver_name"},
     {"OCL_ICD_FILENAMES", ""},
     {"OCL_ICD_VENDORS", "opencl_vendor"},
     {"VK_DRIVER_FILES", "vulkan_manifests vulkan_own_manifest"},

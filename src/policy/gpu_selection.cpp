@@ -502,6 +502,19 @@ Text render_node(const Selection& selection) {
     return found == nodes.end() ? std::nullopt : Text{found->path};
 }
 
+/// The name of the first GPU's driver for VA-API, as LIBVA_DRIVER_NAME names it. A name with other
+/// characters could lead out of the folder in which libva looks for the driver.
+Text va_driver_name(const Selection& selection) {
+    const auto* view =
+        selection.gpus.empty() ? nullptr : certain_view_of(*selection.gpus.front(), "vaapi");
+    const auto* name = view ? view->device.at("driver_name").as_string() : nullptr;
+    const bool is_plain = name && !name->empty() &&
+                          name->find_first_not_of(
+                              "abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string::npos;
+    return is_plain ? Text{*name} : std::nullopt;
+}
+
 /// "0", which is valid in any order because the machine has only this GPU.
 Text only_gpu(const Selection& selection) {
     const auto counts = [](const Gpu& gpu) { return gpu.kind != GpuKind::DisplayOnly; };
@@ -623,6 +636,7 @@ constexpr std::array kSelectorFacts =
                                  {"pci_addresses", pci_addresses},
                                  {"render_node", render_node},
                                  {"rocm_opencl_indices", rocm_opencl_indices},
+                                 {"va_driver_name", va_driver_name},
                                  {"vulkan_device_ids", vulkan_device_ids},
                                  {"vulkan_indices", vulkan_indices},
                                  {"vulkan_manifests", vulkan_manifests},

@@ -85,6 +85,9 @@ TEST(DataFileVariables, LoadOnlyFilesThatWereFoundHere) {
     EXPECT_EQ(value_problem("VK_ICD_FILENAMES", "{vulkan_own_manifest}"), std::nullopt);
     EXPECT_EQ(value_problem("OCL_ICD_VENDORS", "{opencl_vendor}"), std::nullopt);
     EXPECT_EQ(value_problem("__GLX_VENDOR_LIBRARY_NAME", "{glx_offload}"), std::nullopt);
+    EXPECT_EQ(value_problem("LIBVA_DRIVER_NAME", "{va_driver_name}"), std::nullopt);
+    EXPECT_NE(value_problem("LIBVA_DRIVER_NAME", "iHD"), std::nullopt);
+    EXPECT_NE(value_problem("LIBVA_DRIVER_NAME", "../../tmp/evil"), std::nullopt);
     EXPECT_EQ(value_problem("CUDA_VISIBLE_DEVICES", "0"), std::nullopt);
     for (const auto* name :
          {"VK_DRIVER_FILES", "VK_ICD_FILENAMES", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"}) {
