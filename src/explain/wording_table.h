@@ -84,7 +84,7 @@ inline constexpr Wording kWordings[] = {
     {"vendor-mismatch",
      "[works only on {needs:vendor} GPUs, not on {have:vendor} GPUs|works only on {needs:vendor} "
      "GPUs|does not work on {have:vendor} GPUs|not for GPUs from this vendor]"},
-    {"display-only", "this GPU only drives displays and cannot be used for compute"},
+    {"display-only", "this GPU only drives displays"},
     {"no-driver", "no kernel driver is bound to the device"},
     {"driver-mismatch",
      "the kernel module[ ({kernel})] and the driver libraries[ ({userspace})] have different "

@@ -87,6 +87,14 @@ bool is_outbid(const std::vector<Reason>& reasons, const std::vector<Reason>& ot
     });
 }
 
+/// The first reason that lies in the nature of the candidate; nullopt if there is none.
+std::optional<Reason> nature_in(const std::vector<Reason>& reasons) {
+    const auto found = std::ranges::find_if(reasons, [](const Reason& reason) {
+        return has_trait(reason.code, ReasonTraits::ByNature);
+    });
+    return found == reasons.end() ? std::nullopt : std::optional{*found};
+}
+
 /// Whether the GPU is a real GPU that can compute. On WSL, a physical GPU appears as a virtual
 /// device until a driver has answered.
 bool may_be_missed(const Gpu& gpu) {
@@ -160,6 +168,10 @@ void UnusedGpu::add(const Gpu& gpu, std::string_view by, std::vector<Reason> rea
         entry.is_wished = true;
         return;
     }
+    // Candidates for other GPUs explain something only if they all have the same reason.
+    if (entry.closest_miss == ClosestMiss::ForOthers && closest_miss == ClosestMiss::ForOthers &&
+        nature_in(entry.reasons) != nature_in(reasons))
+        entry.reasons.clear();
     // Keep only the closest miss. Among equally close misses, keep the first miss, unless the new
     // miss has lower minimums.
     const bool is_as_near =

@@ -104,6 +104,20 @@ TEST(UnusedGpu, IsForOthersWhereNothingElseIsKnown) {
                       {{"gpu", gpu.id}, {"reasons", to_value(std::vector<Reason>{kOfOthers})}}));
 }
 
+/// "Works only on NVIDIA GPUs" would be wrong about an application that also supports Intel.
+TEST(UnusedGpu, HasNoReasonIfTheBackendsAreForDifferentGpus) {
+    const auto gpu = gpu_of_kind(GpuKind::Discrete);
+    UnusedGpu unused;
+    unused.add(gpu, "nvenc", {kOfOthers});
+    unused.add(gpu, "cuda", {kOfOthers});
+    EXPECT_FALSE(unused.warning()->detail.at("reasons").is_null());
+    unused.add(gpu, "qsv", {because("not-in-profile-for-vendor", {{"vendor", "amd"}})});
+    unused.add(gpu, "vaapi", {kOfOthers});
+    EXPECT_EQ(unused.warning(), because("gpu-unused", {{"gpu", gpu.id}}));
+    unused.add(gpu, "vulkan", {kCrashed});
+    EXPECT_EQ(unused.warning(), warning_of(gpu, "vulkan", kCrashed));
+}
+
 TEST(UnusedGpu, IsSilentWhereItWasWantedSo) {
     const auto gpu = gpu_of_kind(GpuKind::Integrated);
     UnusedGpu unused;
