@@ -257,6 +257,30 @@ std::string family_of(const Recommendation& answer) {
     return chosen == answer.candidates.end() ? "" : chosen->family;
 }
 
+/// The named application if it has no variants, so that only its selection determines its GPUs.
+Result<std::optional<ApplicationSummary>> application_without_variants(Context& context) {
+    const auto& wanted = context.arguments.recommend;
+    if (wanted.format != "container" || wanted.application.empty() || wanted.manifest)
+        return std::optional<ApplicationSummary>{};
+    for (auto& known : TRY(context.client.applications()))
+        if (known.name == wanted.application && known.variants.empty())
+            return std::optional{std::move(known)};
+    return std::optional<ApplicationSummary>{};
+}
+
+/// Arguments that give a container the GPUs that an application without variants uses. Only
+/// applications for videos have video backends.
+Result<ToolAnswer> for_container_of(Context& context, const ApplicationSummary& application) {
+    const auto report = TRY(context.client.report());
+    const ComputeView view{report};
+    const auto decision = TRY(context.client.select(application.name, Value{Value::Object{}}));
+    if (decision.gpus.empty())
+        return ToolAnswer{};
+    const bool is_about_videos = std::ranges::any_of(application.backends, is_video_backend);
+    return ToolAnswer{.arguments = container_arguments(view.report(), decision.gpus,
+                                                       is_about_videos ? kVideo : "")};
+}
+
 /// Arguments that give a container its GPUs. A variant for the CPU gets no GPU.
 ToolAnswer for_containers(const Report& report, const std::optional<Recommendation>& answer) {
     if (answer && answer->gpus.empty())
@@ -368,8 +392,11 @@ void print_answer(const Context& context,
 /// Prints the format that the arguments name. Errors: NoMatch, InvalidRequest; and the errors of
 /// the client.
 Status export_answer(Context& context) {
-    const auto answer = TRY(answer_if_asked(context));
-    const auto result = TRY(exported(context, answer));
+    const auto plain = TRY(application_without_variants(context));
+    std::optional<Recommendation> answer;
+    if (!plain)
+        answer = TRY(answer_if_asked(context));
+    const auto result = TRY(plain ? for_container_of(context, *plain) : exported(context, answer));
     if (!result.problem.empty())
         return Error{ErrorCode::NoMatch, phrase("export {format}: {problem}",
                                                 {{"format", context.arguments.recommend.format},

@@ -335,8 +335,11 @@ std::vector<std::string> container_arguments(const Report& report,
             add_nodes(*gpu, report, arguments);
         }
     }
+    const std::string capabilities = "--env=NVIDIA_DRIVER_CAPABILITIES=compute,utility,";
     if (has_nvidia && family == "vulkan")
-        arguments.emplace_back("--env=NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics");
+        arguments.push_back(capabilities + "graphics");
+    if (has_nvidia && family == kVideo)
+        arguments.push_back(capabilities + "video");
     return arguments;
 }
 

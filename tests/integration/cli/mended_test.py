@@ -34,9 +34,10 @@ exec chroot {root} {words}
 ROWS = []
 SOUND = {}
 # The causes whose fix is applied by a test below; docs/doctor.md mentions these tests.
-MENDED = {"all-devices-hidden", "capabilities-without-compute", "cuda-library-missing", "devices-hidden", "drivers-overridden", "force-probe-shut",
-          "gttsize-deprecated", "modeset-off", "msi-off", "no-driver", "no-permission", "node-missing", "nomodeset", "nvidia-blacklisted",
-          "nvidia-devices-void", "nvidia-nodes-by-root", "path-with-stubs", "software-forced", "stale-manifest", "unreadable-manifest"}
+MENDED = {"all-devices-hidden", "capabilities-without-compute", "capabilities-without-video", "cuda-library-missing", "devices-hidden",
+          "drivers-overridden", "force-probe-shut", "gttsize-deprecated", "modeset-off", "msi-off", "no-driver", "no-permission",
+          "node-missing", "nomodeset", "nvidia-blacklisted", "nvidia-devices-void", "nvidia-nodes-by-root", "path-with-stubs",
+          "software-forced", "stale-manifest", "unreadable-manifest"}
 
 
 def may_mount():
@@ -246,7 +247,13 @@ class MendedShell(MendedCase):
         machine = self.machine(NVIDIA, nvidia)
         machine.put("/.dockerenv", "")
         machine.environment = {"NVIDIA_DRIVER_CAPABILITIES": "graphics"}
-        self.mended(machine, "capabilities-without-compute", before="export NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics; ")
+        self.mended(machine, "capabilities-without-compute", before="export NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics,video; ")
+
+    def test_a_container_gets_the_capability_of_videos(self):
+        machine = self.machine(NVIDIA, nvidia)
+        machine.put("/.dockerenv", "")
+        machine.environment = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
+        self.mended(machine, "capabilities-without-video", before="export NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics,video; ")
 
     def test_a_container_gets_devices(self):
         machine = self.machine(NVIDIA, nvidia)

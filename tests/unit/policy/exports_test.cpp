@@ -173,8 +173,9 @@ TEST(ContainerArguments, NameNvidiasByCdiAndOthersByTheirNodes) {
     EXPECT_TRUE(container_arguments(machine("G25"), {}).empty());
 }
 
-/// NVIDIA's toolkit mounts the driver's Vulkan libraries only if it is asked for "graphics".
-TEST(ContainerArguments, AskForGraphicsLibrariesForVulkanOnNvidia) {
+/// NVIDIA's toolkit mounts the driver's Vulkan libraries only if it is asked for "graphics", and
+/// NVDEC and NVENC only if it is asked for "video".
+TEST(ContainerArguments, AskForTheLibrariesThatNvidiaLeavesOut) {
     auto report = machine_for_containers();
     const auto nvidia = gpu_of(report, "nvidia").id;
     EXPECT_EQ(container_arguments(report, {nvidia}, "vulkan"),
@@ -182,6 +183,11 @@ TEST(ContainerArguments, AskForGraphicsLibrariesForVulkanOnNvidia) {
                      "--env=NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics"}));
     EXPECT_EQ(container_arguments(report, {nvidia}, "cuda"),
               Words{"--device=nvidia.com/gpu=GPU-1234"});
+    EXPECT_EQ(container_arguments(report, {nvidia}, kVideo),
+              (Words{"--device=nvidia.com/gpu=GPU-1234",
+                     "--env=NVIDIA_DRIVER_CAPABILITIES=compute,utility,video"}));
+    EXPECT_EQ(container_arguments(report, {gpu_of(report, "amd").id}, kVideo),
+              container_arguments(report, {gpu_of(report, "amd").id}));
     EXPECT_EQ(container_arguments(report, {gpu_of(report, "amd").id}, "vulkan"),
               container_arguments(report, {gpu_of(report, "amd").id}));
 }
