@@ -22,6 +22,7 @@
 #include <va/va_drmcommon.h>
 
 #include "../misbehave.h"
+#include "decoder.h"
 
 namespace {
 
@@ -148,5 +149,6 @@ VAStatus __vaDriverInit_1_0(VADriverContextP context) {
     context->vtable->vaQueryConfigEntrypoints = entrypoints;
     context->vtable->vaGetConfigAttributes = attributes;
     context->vtable->vaQueryImageFormats = image_formats;
+    fake_decoder::add_to(*context->vtable);
     return VA_STATUS_SUCCESS;
 }
