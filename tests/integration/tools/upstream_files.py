@@ -599,7 +599,7 @@ FILES = [
      '    { "hwaccels", OPT_EXIT },\n    { "«qsv_device»", HAS_ARG },\n'),
     ("jellyfin", "the names of the hardware accelerations", "public enum HardwareAccelerationType\n{\n    «none» = 0,\n\n    amf = 1,\n\n    «qsv» = 2,\n    «nvenc» = 3,\n    «vaapi» = 5,\n}\n"),
     ("jellyfin", "the settings for the render node", '        VaapiDevice = "«/dev/dri/renderD128»";\n        QsvDevice = string.Empty;\n'),
-    ("jellyfin", "QSV is derived from a VA-API device", 'return GetVaapiDeviceArgs(renderNodePath, "«iHD»", "i915", null);\nGetVaapiDeviceArgs(options.VaapiDevice, "i965", null);\n'),
+    ("jellyfin", "QSV is derived from a VA-API device", 'return GetVaapiDeviceArgs(renderNodePath, "«iHD»", "i915", null);\nGetVaapiDeviceArgs(options.VaapiDevice, "i965", null);\nargs.Append(GetCudaDeviceArgs(«0», CudaAlias))\n'),
     ("jellyfin", "the version of NVENC in Jellyfin", "the minimum required NVIDIA driver versions have been changed to «520»/522 series.\n"),
     ("frigate", "the presets for NVIDIA and VA-API", 'FFMPEG_HWACCEL_AMF = "preset-amd-amf"\nFFMPEG_HWACCEL_NVIDIA = "«preset-nvidia»"\nFFMPEG_HWACCEL_VAAPI = "«preset-vaapi»"\n'),
     ("frigate", "the preset for QSV", '    "«preset-intel-qsv-h264»": f"-hwaccel qsv",\n    "preset-intel-qsv-h265": "-hwaccel qsv",\n'),
@@ -607,7 +607,6 @@ FILES = [
     ("frigate-detectors", "the type edgetpu", 'DETECTOR_KEY = "«edgetpu»"\n        device_config = {"device": "«usb»"}\n            device_config = {"device": «detector_config».device}\n'),
     ("frigate-detectors", "the type hailo8l", 'DETECTOR_KEY = "«hailo8l»"\nARCH = None\n    device: str = Field(\n        default="«PCIe»",\n        title="Device Type",\n'),
     ("frigate-detectors", "the type rknn", 'DETECTOR_KEY = "«rknn»"\n\nsupported_models = {\n'),
-    ("openvino-model-server", "the values of --target_device", "--model_path /opt/model --port 9001 --target_device «GPU»\n--port 9000 --target_device «NPU»\n"),
     ("openvino-model-server", "the order of GPUs", "    if (info.vendor_id == cldnn::INTEL_VENDOR_ID && info.dev_type == cldnn::device_type::«integrated_gpu») {\n        return «0»;\n    }\n"
      "    if (info.vendor_id == cldnn::INTEL_VENDOR_ID) {\n        return «1»;\n    }\n    return std::numeric_limits<size_t>::«max»();\n"),
     ("frigate", "NVIDIA before VA-API", "    if cuda:\n        return FFMPEG_HWACCEL_«NVIDIA»\n    if vaapi:\n        return FFMPEG_HWACCEL_«VAAPI»\n"),
@@ -622,4 +621,10 @@ FILES = [
     ("handbrake", "the option --enable-hw-decoding", "\"   Use 'amfdec' to enable AMFdec\\n\"\n\"   Use '«nvdec»' to enable NVDec\\n\"\n\"   Use '«qsv»' to enable QSV decoding\\n\"\n"),
     ("mpv", "the order of the decoders", '    {"d3d11va", 3},\n    {"«nvdec»", 3},\n    {"«vaapi»", 3},\n    {"vdpau", 1},\n'),
     ("mpv", "the options --hwdec", "``--«hwdec»=<api1,api2>``\n    a decoder\n``--«vaapi-device»=<device file>``\n    a device\n"),
+    ("openvino-model-server", "the values of --target_device", "| `--target_device`       | `string`     | accepted values include `«CPU»`/`«GPU»`/`«NPU»`/`AUTO` |\n| `--target_device`           | `string` | `CPU` |\n"
+     "> Auto-detection does not select `«NPU»`.\n"),
+    ("openvino-model-server", "the nodes and the group", "docker run --rm -it  --device=/dev/«dri» --group-add=1\ndocker run --device /dev/«accel» -p 9000:9000\ndocker run --device=/dev/«dxg»\n"),
+    ("onnxruntime", "the values of the OpenVINO provider", "| [**device_type**](#device_type) | string | «CPU», «NPU», «GPU», «GPU.0», «GPU.1», «HETERO», «MULTI», «AUTO» | string | a |\n"),
+    ("onnxruntime", "the name VitisAIExecutionProvider", '    providers=["«VitisAIExecutionProvider»"],\n'),
+    ("onnxruntime", "Ryzen AI Software 1.8 for Linux", "     - Ubuntu «24.04» LTS\n- Download the package `ryzen_ai-«1.8».0.tgz` from\n"),
 ]
