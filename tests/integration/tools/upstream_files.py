@@ -621,6 +621,8 @@ FILES = [
     ("handbrake", "the option --enable-hw-decoding", "\"   Use 'amfdec' to enable AMFdec\\n\"\n\"   Use '«nvdec»' to enable NVDec\\n\"\n\"   Use '«qsv»' to enable QSV decoding\\n\"\n"),
     ("mpv", "the order of the decoders", '    {"d3d11va", 3},\n    {"«nvdec»", 3},\n    {"«vaapi»", 3},\n    {"vdpau", 1},\n'),
     ("mpv", "the options --hwdec", "``--«hwdec»=<api1,api2>``\n    a decoder\n``--«vaapi-device»=<device file>``\n    a device\n"),
+    ("ffmpeg", "-hwaccel qsv leaves the frames on the GPU", '"WARNING: defaulting hwaccel_output_format to cuda for compatibility "\n"WARNING: defaulting hwaccel_output_format to «qsv» for compatibility "\n'),
+    ("ffmpeg", "Intel's runtime for QSV", "Intel platforms supported by the [driver](https://example.org) starting with «Tiger Lake».\n"),
     ("openvino-model-server", "the values of --target_device", "| `--target_device`       | `string`     | accepted values include `«CPU»`/`«GPU»`/`«NPU»`/`AUTO` |\n| `--target_device`           | `string` | `CPU` |\n"
      "> Auto-detection does not select `«NPU»`.\n"),
     ("openvino-model-server", "the nodes and the group", "docker run --rm -it  --device=/dev/«dri» --group-add=1\ndocker run --device /dev/«accel» -p 9000:9000\ndocker run --device=/dev/«dxg»\n"),
