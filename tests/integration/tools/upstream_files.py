@@ -625,6 +625,10 @@ FILES = [
     ("jellyfin", "Jellyfin needs NVIDIA's driver", "**In Jellyfin 10.11 the minimum required NVIDIA driver version is 522.25**.\n**In Jellyfin 10.11 the minimum required NVIDIA driver version is «520.56.06»**.\n"),
     ("jellyfin", "QSV is preferred on Intel's mainstream GPUs", "- **«QSV»** - **Preferred on mainstream GPUs**, for better\n\n- **«VA-API»** - Required by pre-Broadwell legacy GPUs\n"),
     ("jellyfin", "rkmpp on Rockchip boards", "    videotoolbox = 6,\n\n    «rkmpp» = 7\n}\n"),
+    ("frigate", "QSV is recommended on Intel GPUs", "| gen8 - gen12       | iHD          | preset-vaapi        | preset-intel-qsv-\\* can also be used |\n| «gen13+»             | iHD / Xe     | preset-intel-qsv-\\* | |\n"
+     "| Intel Arc «A-series» | iHD / Xe     | preset-intel-qsv-\\* | |\n| Intel Arc «B-series» | iHD / Xe     | preset-intel-qsv-\\* | |\n"),
+    ("frigate", "LIBVA_DRIVER_NAME must be", "the environment variable `LIBVA_DRIVER_NAME=«i965»` to\nthe environment variable `LIBVA_DRIVER_NAME=«radeonsi»` to\n"),
+    ("frigate", "the presets for Raspberry Pi", '    "«preset-rpi-64-h264»": "-c:v:1 h264_v4l2m2m",\n    "«preset-jetson-h264»": "-c:v h264_nvmpi -resize {1}x{2}",\n    "preset-rpi-64-h264": "-r {0}",\n'),
     ("openvino-model-server", "the values of --target_device", "| `--target_device`       | `string`     | accepted values include `«CPU»`/`«GPU»`/`«NPU»`/`AUTO` |\n| `--target_device`           | `string` | `CPU` |\n"
      "> Auto-detection does not select `«NPU»`.\n"),
     ("openvino-model-server", "the nodes and the group", "docker run --rm -it  --device=/dev/«dri» --group-add=1\ndocker run --device /dev/«accel» -p 9000:9000\ndocker run --device=/dev/«dxg»\n"),
