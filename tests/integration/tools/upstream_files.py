@@ -603,7 +603,6 @@ FILES = [
     ("frigate", "the presets for NVIDIA and VA-API", 'FFMPEG_HWACCEL_AMF = "preset-amd-amf"\nFFMPEG_HWACCEL_NVIDIA = "«preset-nvidia»"\nFFMPEG_HWACCEL_VAAPI = "«preset-vaapi»"\n'),
     ("frigate", "the preset for QSV", '    "«preset-intel-qsv-h264»": f"-hwaccel qsv",\n    "preset-intel-qsv-h265": "-hwaccel qsv",\n'),
     ("frigate-detectors", "the type openvino", 'DETECTOR_KEY = "«openvino»"\n\n            model=detector_config.model.path, device_name=detector_config.«device»\n'),
-    ("frigate-detectors", "the type edgetpu", 'DETECTOR_KEY = "«edgetpu»"\n        device_config = {"device": "«usb»"}\n            device_config = {"device": «detector_config».device}\n'),
     ("frigate-detectors", "the type hailo8l", 'DETECTOR_KEY = "«hailo8l»"\nARCH = None\n    device: str = Field(\n        default="«PCIe»",\n        title="Device Type",\n'),
     ("frigate-detectors", "the type rknn", 'DETECTOR_KEY = "«rknn»"\n\nsupported_models = {\n'),
     ("openvino-model-server", "the order of GPUs", "    if (info.vendor_id == cldnn::INTEL_VENDOR_ID && info.dev_type == cldnn::device_type::«integrated_gpu») {\n        return «0»;\n    }\n"
@@ -629,6 +628,20 @@ FILES = [
      "| Intel Arc «A-series» | iHD / Xe     | preset-intel-qsv-\\* | |\n| Intel Arc «B-series» | iHD / Xe     | preset-intel-qsv-\\* | |\n"),
     ("frigate", "LIBVA_DRIVER_NAME must be", "the environment variable `LIBVA_DRIVER_NAME=«i965»` to\nthe environment variable `LIBVA_DRIVER_NAME=«radeonsi»` to\n"),
     ("frigate", "the presets for Raspberry Pi", '    "«preset-rpi-64-h264»": "-c:v:1 h264_v4l2m2m",\n    "«preset-jetson-h264»": "-c:v h264_nvmpi -resize {1}x{2}",\n    "preset-rpi-64-h264": "-r {0}",\n'),
+    ("frigate-detectors", "the type edgetpu, and that its device", 'DETECTOR_KEY = "«edgetpu»"\n            device_config = {"device": «detector_config».device}\n                device_config["device"] if "device" in device_config else "«auto»"\n'),
+    ("frigate-detectors", "the devices pci:0 and pci:1", "    type: edgetpu\n    device: «pci:0»\n    device: «pci:1»\n    device: pci\n"),
+    ("frigate-detectors", "pci:N is the PCI Express device", '//     "usb:<index>"  -- TPU device of USB type according to enumeration order\n//     "«pci»:<index>"  -- TPU device of PCIe type according to enumeration order\n'),
+    ("frigate-detectors", "the list has the order of the entries", "  DIR* dir = «opendir»(class_dir_name.c_str());\n  while ((entry = «readdir»(dir)) != nullptr) {\n"),
+    ("frigate-detectors", "the image contains HailoRT", 'hailo_version="«4.21».0"\n'),
+    ("frigate-detectors", "rknn needs Rockchip's kernel", "comes with the rockchip BSP kernel 5.10 or 6.1 and drivers (especially rkvdec2 and «rknpu»).\n"),
+    ("frigate-detectors", "the type cpu", 'DETECTOR_KEY = "«cpu»"\n'),
+    ("frigate-detectors", "the image for x86-64 contains the drivers", "wget https://example.org/download/26/«intel-opencl-icd»_26.14_amd64.deb\nwget https://example.org/download/v1/«intel-level-zero-npu»_1.19_amd64.deb\n"),
+    ("frigate-detectors", "the type onnx", 'DETECTOR_KEY = "«onnx»"\n'),
+    ("frigate-detectors", "onnx uses NVIDIA GPUs in the image", "- «gfx1031» -> 10.3.0\n- «gfx1103» -> 11.0.0\n  - ROCm will automatically be detected and used with the ONNX detector in the `«-rocm»` Frigate image.\n"
+     "  - Nvidia GPUs will automatically be detected and used with the ONNX detector in the `«-tensorrt»` Frigate image.\n"),
+    ("frigate-detectors", "the tags of the images", "".join(f"- `{tag}` - a build\n" for tag in ("«stable»", "stable-standard-arm64", "«stable-tensorrt»", "«stable-rocm»", "stable-tensorrt-jp6", "«stable-rk»"))),
+    ("frigate-detectors", "NVIDIA GPUs need driver", "The minimum driver version on the host system must be `>=«545»`. Also the GPU must support a Compute Capability of `«5.0»` or greater.\n"),
+    ("frigate-detectors", "the image with ROCm contains kernels", "".join(f"COPY --from=rocm /opt/rocm-$ROCM/lib/rocblas/library/*«{each}»* /opt/rocm-$ROCM/lib/rocblas/library/\n" for each in ("gfx10", "gfx11", "gfx12"))),
     ("openvino-model-server", "the values of --target_device", "| `--target_device`       | `string`     | accepted values include `«CPU»`/`«GPU»`/`«NPU»`/`AUTO` |\n| `--target_device`           | `string` | `CPU` |\n"
      "> Auto-detection does not select `«NPU»`.\n"),
     ("openvino-model-server", "the nodes and the group", "docker run --rm -it  --device=/dev/«dri» --group-add=1\ndocker run --device /dev/«accel» -p 9000:9000\ndocker run --device=/dev/«dxg»\n"),
