@@ -654,4 +654,10 @@ FILES = [
     ("immich", "Jellyfin's FFmpeg 7 needs", "**In Jellyfin 10.11 the minimum required NVIDIA driver version is «520.56.06»**.\n"),
     ("immich", "NVENC always uses device 0", "    return ['-init_hw_device cuda=«cuda:0»', '-filter_hw_device cuda'];\\n"),
     ("immich", "rkmpp on Rockchip boards", "      case TranscodeHWAccel.VAAPI: {\n      case TranscodeHWAccel.«RKMPP»: {\n"),
+    ("obs", "OBS needs version 12", "find_package(FFnvcodec «12» REQUIRED)\n"),
+    ("obs", "version 12.0 of NVENC needs", "Minimum required driver versions:\nLinux: «520.56.06» or newer\nWindows: 522.25 or newer\n"),
+    ("handbrake", "HandBrake 1.11.2 is built", "NVENC.FETCH.url = https://example.org/contribs2/nv-codec-headers-«13.0».19.0.tar.gz\n"),
+    ("handbrake", "version 13.0 of NVENC needs", "Minimum required driver versions:\nLinux: «570.0» or newer\nWindows: 570.0 or newer\n"),
+    ("handbrake", "a build contains the encoders for VA-API", "grp.add_argument( '--enable-vaapi', dest=\"enable_vaapi\", default=«False», action='store_true' )\n"),
+    ("handbrake", "the encoders for AMD GPUs", '{ "«vce_av1»" }, { "vce_av1_10bit" }, { "«vce_h264»" }, { "«vce_h265»" }\n'),
 ]
