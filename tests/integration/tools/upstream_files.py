@@ -648,6 +648,7 @@ FILES = [
     ("onnxruntime", "the values of the OpenVINO provider", "| [**device_type**](#device_type) | string | «CPU», «NPU», «GPU», «GPU.0», «GPU.1», «HETERO», «MULTI», «AUTO» | string | a |\n"),
     ("onnxruntime", "the name VitisAIExecutionProvider", '    providers=["«VitisAIExecutionProvider»"],\n'),
     ("onnxruntime", "Ryzen AI Software 1.8 for Linux", "     - Ubuntu «24.04» LTS\n- Download the package `ryzen_ai-«1.8».0.tgz` from\n"),
+    ("go2rtc", "on arm64, only v4l2m2m", "\t\t\tif run(bin, Probe«V4L2M2M»H264) {\n\t\t\t\treturn EngineV4L2M2M\n\t\t\tif run(bin, Probe«RKMPP»H264) {\n\t\tif run(bin, ProbeCUDAH264) {\n"),
     ("immich", "NVENC and QSV are preferred to VA-API", "- VAAPI («AMD» / «NVIDIA» / «Intel»)\n- «WSL2» does not support Quick Sync.\n- While you can use VAAPI with «NVIDIA» and «Intel» devices, prefer the more specific APIs since\n"),
     ("immich", "the service vaapi-wsl", "              capabilities:\n                - «gpu»\n                - «compute»\n                - «video»\n      - LIBVA_DRIVER_NAME=«d3d12»\n"),
     ("immich", "the version of Jellyfin's FFmpeg", '{"name": "ffmpeg", "version": "«7.1.2-4»"}'),
@@ -660,4 +661,5 @@ FILES = [
     ("handbrake", "version 13.0 of NVENC needs", "Minimum required driver versions:\nLinux: «570.0» or newer\nWindows: 570.0 or newer\n"),
     ("handbrake", "a build contains the encoders for VA-API", "grp.add_argument( '--enable-vaapi', dest=\"enable_vaapi\", default=«False», action='store_true' )\n"),
     ("handbrake", "the encoders for AMD GPUs", '{ "«vce_av1»" }, { "vce_av1_10bit" }, { "«vce_h264»" }, { "«vce_h265»" }\n'),
+    ("mpv", "drm, which uses", '    {"vdpau", 1},\n    {"«drm»", 3},\n    {"drm-copy", 3},\n'),
 ]
