@@ -22,6 +22,13 @@ def node(major, minor, group="render", accessible=True):
     return {"major": major, "minor": minor, "mode": 0o660, "uid": 0, "gid": 105, "group": group, "accessible": accessible}
 
 
+def video_of(formats):
+    """The fact `video` for formats such as "decode h264-high". "decode hevc-main10/10" has 10 bits."""
+    return [{"direction": direction, "codec": word.split("-")[0], "profile": word.partition("-")[2].partition("/")[0] or None,
+             "bits": int(word.partition("/")[2] or 8), "chroma": "4:2:0", "max_width": 4096, "max_height": 4096, "name": word}
+            for direction, word in map(str.split, formats)]
+
+
 class Machine:
     """A fake machine, at first without a GPU. The library of an API is missing until a GPU is added that has it."""
 
@@ -157,8 +164,8 @@ class Machine:
         return self
 
     def vaapi(self, address, number, driver, *formats, outcome="answered", accessible=True, **more):
-        """Adds the render node of the GPU at the address, and the answer of its VA driver: formats such as "decode h264-high".
-        "decode hevc-main10/10" has 10 bits."""
+        """Adds the render node of the GPU at the address, and the answer of its VA driver, which has these formats (see
+        video_of())."""
         folder, name, path = f"sys/bus/pci/devices/{address}", f"renderD{number}", f"/dev/dri/renderD{number}"
         self.files[f"{folder}/drm/{name}/dev"] = f"226:{number}\n"
         self.links[f"{folder}/drm/{name}/device"] = "../.."
@@ -166,10 +173,21 @@ class Machine:
         self.nodes[path] = node(226, number, accessible=accessible)
         self.probes[f"vaapi.{name}"] = {"api": "vaapi", "driver": path, "outcome": outcome, "devices": [], "runtime": {"loader": "libva.so.2"}, **more}
         if outcome == "answered":
-            video = [{"direction": direction, "codec": word.split("-")[0], "profile": word.partition("-")[2].partition("/")[0] or None,
-                      "bits": int(word.partition("/")[2] or 8), "chroma": "4:2:0", "max_width": 4096, "max_height": 4096, "name": word}
-                     for direction, word in map(str.split, formats)]
-            self.probes[f"vaapi.{name}"]["devices"] = [{"index": 0, "pci": address, "node": path, "driver_name": driver, "video": video}]
+            self.probes[f"vaapi.{name}"]["devices"] = [
+                {"index": 0, "pci": address, "node": path, "driver_name": driver, "video": video_of(formats)}]
+        return self
+
+    def nvcodec(self, *formats, address="0000:01:00.0", missing=(), **device):
+        """Adds the GPU at the address to the answer of NVDEC and NVENC. `missing`: libraries that are not installed; if both are
+        missing, the API lists no GPU."""
+        probe = self.probes.setdefault("nvcodec", {"api": "nvcodec", "driver": "", "outcome": "answered", "devices": [], "runtime": None})
+        probe["reasons"] = [{"code": "library-missing", "detail": {"missing": library}} for library in missing]
+        if len(missing) == 2:
+            probe["outcome"] = "absent"
+        else:
+            errors = {key: f"{library}: cannot open shared object file" if library in missing else None
+                      for key, library in (("decode_error", "libnvcuvid.so.1"), ("encode_error", "libnvidia-encode.so.1"))}
+            probe["devices"].append({"index": len(probe["devices"]), "pci": address, "video": video_of(formats), **errors, **device})
         return self
 
     def opencl_only(self, address="0000:05:00.0"):

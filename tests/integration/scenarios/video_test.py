@@ -10,6 +10,9 @@ NVIDIA, AMD, INTEL = "0000:01:00.0", "0000:03:00.0", "0000:00:02.0"
 H264 = ("decode h264-main", "decode h264-high", "encode h264-main", "encode h264-high")
 HEVC = ("decode hevc-main", "decode hevc-main10", "decode hevc-main10/10", "encode hevc-main")
 AV1 = ("decode av1-main", "decode av1-main/10")
+DECODE = ("decode h264-high", "decode h264-main", "decode hevc-main", "decode hevc-main10/10", *AV1)
+# The encoders of FFmpeg that need frames in the memory of the GPU, by the output format of the decoder.
+ENCODERS = {"vaapi": "_vaapi", "qsv": "_qsv", "cuda": "_nvenc"}
 
 
 def intel(driver="iHD", *formats, number=128, **more):
@@ -20,10 +23,73 @@ class VideoBackends(ScenarioCase):
     def backends(self, machine):
         return {name: self.select(machine, name).backend for name in APPLICATIONS}
 
-    def test_intel_has_va_api(self):
+    def test_intel_has_qsv_where_the_project_prefers_it(self):
         self.assertEqual(self.backends(intel()), {
-            "ffmpeg": "vaapi", "jellyfin": "vaapi", "frigate": "vaapi", "go2rtc": "vaapi", "immich": "vaapi", "obs": "vaapi", "handbrake": "qsv",
+            "ffmpeg": "vaapi", "jellyfin": "qsv", "frigate": "vaapi", "go2rtc": "vaapi", "immich": "qsv", "obs": "vaapi", "handbrake": "qsv",
             "mpv": "vaapi"})
+
+    def test_old_intel_gpus_have_va_api(self):
+        self.assertEqual(self.backends(intel("i965")), {
+            "ffmpeg": "vaapi", "jellyfin": "vaapi", "frigate": "vaapi", "go2rtc": "vaapi", "immich": "vaapi", "obs": "vaapi", "handbrake": "cpu",
+            "mpv": "vaapi"})
+
+    def test_frigate_has_qsv_on_new_intel_gpus(self):
+        for device, is_integrated, backend in (("46a6", True, "vaapi"), ("a780", True, "qsv"), ("7d55", True, "qsv"), ("56a0", False, "qsv"), ("e20b", False, "qsv")):
+            machine = Machine().intel(device=device, integrated=is_integrated).vaapi(INTEL, 128, "iHD", *H264)
+            answer = self.select(machine, "frigate")
+            self.assertEqual((device, answer.backend), (device, backend))
+            self.assertEqual(answer.codes("vaapi"), ["less-preferred"] if backend == "qsv" else [])
+        # VA-API is still better than nothing.
+        machine = Machine().intel(device="a780").vaapi(INTEL, 128, "i965", *H264)
+        self.assertEqual(self.select(machine, "frigate").backend, "vaapi")
+
+    def test_wsl_has_no_qsv_in_immich(self):
+        machine = intel()
+        machine.host["wsl"] = True
+        answer = self.select(machine, "immich")
+        self.assertEqual(answer.backend, "vaapi")
+        self.assertIn("vaapi-wsl", answer.answers["hint"])
+
+    def test_a_gpu_that_encodes_is_preferred(self):
+        """The H200 has no encoder, and the Intel GPU is integrated."""
+        machine = Machine().nvidia(device="2335", capability="9.0", pci_class="0302").nvcodec(*DECODE)
+        machine.intel().vaapi(INTEL, 128, "iHD", *H264, *HEVC)
+        for application, backend in (("jellyfin", "qsv"), ("ffmpeg", "vaapi"), ("mpv", "nvdec"), ("frigate", "nvidia")):
+            self.assertEqual(self.select(machine, application).backend, backend, application)
+        self.assertEqual(self.select(machine, "jellyfin").codes("nvenc", f"pci:{NVIDIA}"), ["less-preferred"])
+        self.assertEqual(self.select(machine, "jellyfin", f"--gpu={NVIDIA}").backend, "nvenc")
+        # It is unknown whether this GPU encodes, so it is not put behind the integrated GPU.
+        self.assertEqual(self.select(Machine().nvidia().intel().vaapi(INTEL, 128, "iHD", *H264), "jellyfin").backend, "nvenc")
+
+    def test_a_program_that_opens_one_gpu_gets_one(self):
+        two = Machine().nvidia().nvidia(address="0000:02:00.0", number=1)
+        for application, count in (("jellyfin", 1), ("ffmpeg", 1), ("immich", 1), ("frigate", 2)):
+            answer = self.select(two, application)
+            self.assertEqual((application, len(answer.gpus)), (application, count))
+            self.assertEqual(answer.environment["CUDA_VISIBLE_DEVICES"].count("GPU-"), count)
+
+    def test_nouveau_has_va_api_where_the_project_can(self):
+        machine = Machine().nvidia(kernel="nouveau", cuda=False, nvml=False, vulkan=False).vaapi(NVIDIA, 128, "nouveau", "decode h264-high", "decode h264-main")
+        backends = self.backends(machine)
+        self.assertEqual({name for name, backend in backends.items() if backend == "vaapi"}, {"ffmpeg", "mpv"})
+        # NVIDIA's driver comes first, even if a driver for VA-API is installed too.
+        both = Machine().nvidia().vaapi(NVIDIA, 128, "nvidia", "decode h264-high")
+        self.assertEqual([self.select(both, name).backend for name in ("ffmpeg", "mpv")], ["cuda", "nvdec"])
+
+    def test_jpeg_alone_is_not_enough(self):
+        machine = Machine().amd().vaapi(AMD, 128, "radeonsi", "decode jpeg-baseline", "encode jpeg-baseline")
+        self.assertEqual(self.backends(machine), {
+            "ffmpeg": "cpu", "jellyfin": "none", "frigate": "cpu", "go2rtc": "software", "immich": "disabled", "obs": "x264", "handbrake": "cpu",
+            "mpv": "cpu"})
+
+    def test_boards_have_a_hint(self):
+        board = Machine(arch="aarch64")
+        for application in ("ffmpeg", "jellyfin", "frigate", "go2rtc", "immich", "mpv"):
+            self.assertIn("gpuprobe does not judge", self.select(board, application).answers["hint"], application)
+        self.assertNotIn("hint", self.select(Machine(), "go2rtc").answers)
+        arm = self.select(Machine(arch="aarch64").nvidia().nvcodec(*H264), "go2rtc")
+        self.assertEqual(arm.backend, "cuda")
+        self.assertIn("name the engine", arm.answers["hint"])
 
     def test_amd_has_va_api(self):
         machine = Machine().amd().vaapi(AMD, 128, "radeonsi", *H264, *HEVC, *AV1)
@@ -57,8 +123,10 @@ class VideoBackends(ScenarioCase):
         self.assertEqual(answer.detail("vaapi", "no-permission")["node"], "/dev/dri/renderD128")
 
     def test_an_old_driver_has_an_old_nvenc(self):
-        answer = self.select(Machine().nvidia(driver="470.256.02"), "jellyfin")
-        self.assertEqual((answer.backend, answer.detail("nvenc", "driver-too-old")["need"]), ("none", "520"))
+        for application, driver, need in (("jellyfin", "470.256.02", "520.56.06"), ("immich", "470.256.02", "520.56.06"),
+                                          ("obs", "470.256.02", "520.56.06"), ("handbrake", "550.54.14", "570.0")):
+            answer = self.select(Machine().nvidia(driver=driver), application)
+            self.assertEqual((application, answer.detail("nvenc", "driver-too-old")["need"]), (application, need))
 
     def test_qsv_needs_the_driver_ihd(self):
         self.assertEqual(self.select(intel(), "ffmpeg", "--backend=qsv").backend, "qsv")
@@ -69,7 +137,7 @@ class VideoBackends(ScenarioCase):
     def test_a_gpu_without_encoders_decodes_only(self):
         machine = intel("iHD", "decode h264-high")
         self.assertEqual(self.backends(machine), {
-            "ffmpeg": "vaapi", "jellyfin": "vaapi", "frigate": "vaapi", "go2rtc": "software", "immich": "disabled", "obs": "x264", "handbrake": "cpu",
+            "ffmpeg": "vaapi", "jellyfin": "qsv", "frigate": "vaapi", "go2rtc": "software", "immich": "disabled", "obs": "x264", "handbrake": "cpu",
             "mpv": "vaapi"})
         self.assertEqual(self.select(machine, "ffmpeg").answers["encoder_h264"], "libx264")
 
@@ -86,8 +154,7 @@ class VideoSettings(ScenarioCase):
     def test_the_node_is_the_node_of_the_chosen_gpu(self):
         """The first node belongs to a GPU whose VA driver is missing."""
         machine = Machine().nvidia(cuda=False).vaapi(NVIDIA, 128, None, outcome="absent").intel().vaapi(INTEL, 129, "iHD", *H264)
-        self.assertEqual(self.answers(machine, "ffmpeg")["arguments"],
-                         "-hwaccel vaapi -hwaccel_device /dev/dri/renderD129 -hwaccel_output_format vaapi")
+        self.assertEqual(self.answers(machine, "ffmpeg")["arguments"], "-hwaccel vaapi -hwaccel_device /dev/dri/renderD129")
         for application in ("jellyfin", "frigate", "go2rtc", "immich", "obs"):
             self.assertEqual(self.answers(machine, application)["device"], "/dev/dri/renderD129", application)
         self.assertEqual(self.answers(machine, "mpv")["vaapi_device"], "/dev/dri/renderD129")
@@ -98,18 +165,44 @@ class VideoSettings(ScenarioCase):
             self.assertIn(node, self.answers(machine, "ffmpeg", f"--gpu={gpu}")["arguments"])
 
     def test_ffmpeg(self):
+        decode, stay = "-hwaccel vaapi -hwaccel_device /dev/dri/renderD128", " -hwaccel_output_format vaapi"
         self.assertEqual(self.answers(intel(), "ffmpeg"), {
-            "arguments": "-hwaccel vaapi -hwaccel_device /dev/dri/renderD128 -hwaccel_output_format vaapi",
+            "arguments": decode, "arguments_h264": decode + stay, "arguments_hevc": decode + stay, "arguments_av1": decode,
             "encoder_h264": "h264_vaapi", "encoder_hevc": "hevc_vaapi", "encoder_av1": "libsvtav1"})
-        self.assertEqual(self.answers(intel(), "ffmpeg", "--backend=qsv")["arguments"],
-                         "-hwaccel qsv -qsv_device /dev/dri/renderD128 -hwaccel_output_format qsv")
+        # With -hwaccel qsv, the frames would always stay on the GPU.
+        qsv = self.answers(intel(), "ffmpeg", "--backend=qsv")
+        self.assertEqual((qsv["arguments"], qsv["arguments_av1"]), (decode, decode))
+        self.assertEqual(qsv["arguments_h264"], "-hwaccel qsv -qsv_device /dev/dri/renderD128 -hwaccel_output_format qsv")
         nvidia = self.select(Machine().nvidia(), "ffmpeg")
-        self.assertEqual(nvidia.answers["arguments"], "-hwaccel cuda -hwaccel_device 0 -hwaccel_output_format cuda")
+        self.assertEqual(nvidia.answers, {"arguments": "-hwaccel cuda -hwaccel_device 0"})
         self.assertIn("GPU-", nvidia.environment["CUDA_VISIBLE_DEVICES"])
         self.assertNotIn("arguments", self.answers(Machine(), "ffmpeg"))
 
+    def test_frames_stay_on_the_gpu_only_for_an_encoder_there(self):
+        """FFmpeg cannot give frames on the GPU to an encoder on the CPU, and gives an encoder for VA-API no other frames."""
+        formats = ((), H264, HEVC, H264 + HEVC, ("encode av1-main",), H264 + ("encode av1-main",))
+        machines = [lambda more=more: intel("iHD", *DECODE, *more) for more in formats]
+        machines += [lambda more=more: Machine().amd().vaapi(AMD, 128, "radeonsi", *DECODE, *more) for more in formats]
+        machines += [lambda more=more: Machine().nvidia().nvcodec(*DECODE, *more) for more in formats]
+        machines += [lambda: Machine().nvidia(), Machine]
+        for machine in machines:
+            for backend in ("auto", *ENCODERS):
+                answers = self.select(machine(), "ffmpeg", f"--backend={backend}").answers
+                self.assertNotIn("-hwaccel_output_format", answers.get("arguments", ""))
+                for codec in ("h264", "hevc", "av1"):
+                    words = answers.get(f"arguments_{codec}", "").split()
+                    encoder = answers.get(f"encoder_{codec}", "")
+                    form = words[words.index("-hwaccel_output_format") + 1] if "-hwaccel_output_format" in words else None
+                    stays = next((form for form, end in ENCODERS.items() if encoder.endswith(end)), None)
+                    self.assertEqual(form, stays, (backend, answers))
+                    self.assertTrue(encoder or not words, answers)
+
     def test_unknown_encoders_are_left_out(self):
-        self.assertEqual(set(self.answers(Machine().nvidia(), "handbrake")), {"decoder"})
+        self.assertEqual(self.answers(Machine().nvidia(), "handbrake"), {})
+
+    def test_handbrake_decodes_only_formats_that_the_gpu_decodes(self):
+        self.assertEqual(self.answers(Machine().nvidia().nvcodec(*H264), "handbrake")["decoder"], "nvdec")
+        self.assertNotIn("decoder", self.answers(Machine().nvidia().nvcodec("encode h264-high", "encode h264-main"), "handbrake"))
 
     def test_jellyfin_names_the_codecs(self):
         answers = self.answers(intel(), "jellyfin")
@@ -122,13 +215,36 @@ class VideoSettings(ScenarioCase):
         self.assertEqual(self.answers(intel(), "frigate")["hwaccel_args"], "preset-vaapi")
         self.assertEqual(self.answers(Machine().nvidia(), "frigate")["hwaccel_args"], "preset-nvidia")
 
+    def test_frigate_names_the_driver(self):
+        for machine, driver in ((intel(), "iHD"), (intel("i965"), "i965"), (Machine().amd().vaapi(AMD, 128, "radeonsi", *H264), "radeonsi"),
+                                (Machine().nvidia(), None), (intel("../../tmp/x"), None)):
+            self.assertEqual(self.select(machine, "frigate").environment.get("LIBVA_DRIVER_NAME"), driver)
+
     def test_export_ffmpeg(self):
-        for machine, words in ((intel(number=130), "-hwaccel vaapi -hwaccel_device /dev/dri/renderD130 -hwaccel_output_format vaapi\n"), (Machine(), "")):
+        for machine, words in ((intel(number=130), "-hwaccel vaapi -hwaccel_device /dev/dri/renderD130\n"), (Machine(), "")):
             done = self.run_ctl("--replay", str(self.capture(machine)), "export", "ffmpeg")
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, words, ""))
 
     def test_export_ffmpeg_mentions_the_variables_that_a_number_needs(self):
         two = Machine().nvidia().nvidia(address="0000:02:00.0", number=1)
         done = self.run_ctl("--replay", str(self.capture(two)), "export", "ffmpeg")
-        self.assertEqual(done.stdout, "-hwaccel cuda -hwaccel_device 0 -hwaccel_output_format cuda\n")
+        self.assertEqual(done.stdout, "-hwaccel cuda -hwaccel_device 0\n")
         self.assertIn("gpuprobectl env ffmpeg", done.stderr)
+
+    def test_a_container_gets_the_gpu_and_nvidias_video_libraries(self):
+        for machine, application, words in (
+                (Machine().nvidia(), "jellyfin", ["--device=nvidia.com/gpu=GPU-00000000-0000-4000-8000-000000000001",
+                                                  "--env=NVIDIA_DRIVER_CAPABILITIES=compute,utility,video"]),
+                (intel(), "jellyfin", ["--device=/dev/dri/renderD128"]), (Machine(), "immich", [])):
+            done = self.run_ctl("--replay", str(self.capture(machine)), "export", "container", application)
+            self.assertEqual((done.returncode, done.stdout.split(), done.stderr), (0, words, ""))
+
+
+class FrigateDetectors(ScenarioCase):
+    def test_onnx_on_gpus_of_nvidia_and_amd(self):
+        for machine, kind, image in ((Machine().nvidia(), "onnx", "stable-tensorrt"), (Machine().amd(), "onnx", "stable-rocm"),
+                                     (Machine().amd(hip=False), "onnx", "stable-rocm"), (Machine().nvidia(driver="535.54.03"), "cpu", "stable"),
+                                     (Machine().amd(device="67df", gfx="gfx803"), "cpu", "stable"), (Machine(arch="aarch64").nvidia(), "cpu", "stable"),
+                                     (Machine(), "cpu", "stable")):
+            answers = self.select(machine, "frigate-detectors").answers
+            self.assertEqual((answers["type"], answers["image"]), (kind, image))
