@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from cli_case import CTL, DATA, SOURCE, FakeDaemon, WithDaemon, environment, run
+from cli_case import CTL, DATA, SOURCE, FakeDaemon, WithDaemon, environment, run, run_in_terminal
 
 
 class Texts(WithDaemon):
@@ -359,6 +359,11 @@ class NoDaemon(unittest.TestCase):
         done = run("--socket=/nonexistent", "list")
         self.assertEqual((done.returncode, done.stdout), (4, ""))
         self.assertRegex(done.stderr, r"\Agpuprobectl: no daemon can be reached at /nonexistent: .+\n\Z")
+
+    def test_a_pipe_has_no_width(self):
+        words = f"--replay={SOURCE}/tests/data/machines/nvidia-h200-2", "select", "--explain"
+        self.assertEqual(run(*words, COLUMNS="40").stdout, run(*words).stdout)
+        self.assertNotEqual(run_in_terminal(80, *words, COLUMNS="40"), run_in_terminal(80, *words))
 
     def test_full_disk_is_a_failure(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
