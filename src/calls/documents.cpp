@@ -50,18 +50,6 @@ Result<std::vector<const Gpu*>> named_gpus(const std::optional<std::vector<std::
     return gpus;
 }
 
-/// The candidate that needs the fewest changes to work; null if all candidates are for other
-/// machines.
-const Candidate* closest_candidate(const std::vector<Candidate>& candidates) {
-    const auto closest = std::ranges::max_element(candidates, {}, [](const Candidate& candidate) {
-        return closest_miss_of(candidate.reasons);
-    });
-    return closest != candidates.end() &&
-                   closest_miss_of(closest->reasons) != ClosestMiss::ForOthers
-               ? &*closest
-               : nullptr;
-}
-
 /// A PCI id such as "10de" as a number.
 std::optional<std::uint32_t> number_of(const std::optional<std::string>& id) {
     return id ? parse_hex<std::uint32_t>(*id) : std::nullopt;
@@ -163,8 +151,10 @@ Failure failure_of(const Error& error) {
 }
 
 NoMatch no_match_of(const Decision& decision) {
-    auto failure = failure_of(nothing_satisfies(decision.application));
-    if (const auto* closest = closest_candidate(decision.candidates))
+    auto failure =
+        failure_of({ErrorCode::NoMatch, "nothing on this machine satisfies '" +
+                                            scrubbed(decision.application, kMaxName) + "'"});
+    if (const auto* closest = closest_to_fit(decision.candidates))
         failure.message += phrase("; the closest candidate is {backend}[ on {gpu}]: {why}",
                                   {{"backend", scrubbed(closest->backend, kMaxName)},
                                    {"gpu", closest->gpu},
@@ -177,11 +167,6 @@ NoMatch no_match_of(const Decision& decision) {
             .answers = decision.answers,
             .messages = decision.messages,
             .warnings = decision.warnings};
-}
-
-Error nothing_satisfies(const std::string& application) {
-    return {ErrorCode::NoMatch,
-            "nothing on this machine satisfies '" + scrubbed(application, kMaxName) + "'"};
 }
 
 std::vector<OrtHardwareDevice> hardware_devices_of(const Report& report) {

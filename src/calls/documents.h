@@ -149,10 +149,8 @@ void describe(Visitor& visit, NoMatch& no_match) {
     visit("messages", no_match.messages);
     visit("warnings", no_match.warnings);
 }
+/// The message names the closest candidate.
 NoMatch no_match_of(const Decision& decision);
-
-/// The error NoMatch, which reports that no backend satisfies the application's request.
-Error nothing_satisfies(const std::string& application);
 
 /// A device described with the names of ONNX Runtime's OrtHardwareDevice, for programs that assign
 /// execution providers. Sources: microsoft/onnxruntime@04b0758e,

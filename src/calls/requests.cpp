@@ -42,6 +42,14 @@ bool is_meant(const std::vector<std::string>& wanted, const std::string& id) {
            });
 }
 
+/// The error NoMatch, about the candidates on the GPUs that the request includes.
+Error no_match_among(const std::vector<std::string>& wanted, Decision decision) {
+    std::erase_if(decision.candidates, [&wanted](const Candidate& candidate) {
+        return !candidate.gpu || !is_meant(wanted, *candidate.gpu);
+    });
+    return {ErrorCode::NoMatch, no_match_of(decision).failure.message};
+}
+
 /// Whether an application's word for a backend means the backend to which gpuprobe gives the same
 /// name. PyTorch also calls ROCm "cuda", so the word has another meaning if the backend does not
 /// support the GPU's vendor.
@@ -81,7 +89,7 @@ Status keep_accepted(const Decision& decision, const Report& report, PlanRequest
             request.backends[*candidate.gpu].push_back(candidate.backend);
     }
     if (kept.empty())
-        return nothing_satisfies(decision.application);
+        return no_match_among(request.gpus, decision);
     request.gpus = std::move(kept);
     return Done{};
 }

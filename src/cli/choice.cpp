@@ -526,14 +526,15 @@ Result<Decision> choose(Context& context, bool explains) {
 }
 
 ExitCode report_no_match(const Context& context, const Decision& decision) {
+    auto no_match = no_match_of(decision);
     if (context.wants_json()) {
         Value document{Value::Object{}};
-        document["error"] = to_value(context.worded(no_match_of(decision)));
+        document["error"] = to_value(context.worded(std::move(no_match)));
         print_json(context.arguments, document);
         return ExitCode::NoMatch;
     }
     const auto code =
-        report_failure(context.arguments, nothing_satisfies(context.arguments.select.application));
+        report_failure(context.arguments, {ErrorCode::NoMatch, no_match.failure.message});
     if (context.arguments.is_quiet)
         return code;
     // The explanation goes to standard error, because it is not the answer that the user requested.

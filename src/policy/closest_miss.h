@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,6 +25,17 @@ enum class ClosestMiss : std::uint8_t {
 };
 /// How close an alternative with these obstacles is to being usable.
 ClosestMiss closest_miss_of(const std::vector<Reason>& reasons);
+
+/// The candidate with the closest miss, a Candidate or a VariantCandidate; the first one if several
+/// are equally close. Null if all candidates are for other GPUs.
+template <class T>
+const T* closest_to_fit(const std::vector<T>& candidates) {
+    const auto closest = std::ranges::max_element(
+        candidates, {}, [](const T& candidate) { return closest_miss_of(candidate.reasons); });
+    const bool is_close =
+        closest != candidates.end() && closest_miss_of(closest->reasons) != ClosestMiss::ForOthers;
+    return is_close ? &*closest : nullptr;
+}
 
 /// Whether one of the reasons rules the alternative out. Some reasons do not decide whether the
 /// alternative is usable, and others are only remarks.

@@ -63,6 +63,17 @@ TEST(PlanForAnApplication, IsRefusedWhereItMayUseNone) {
     const auto kept = keep_accepted(decision_of_two(), {}, request);
     ASSERT_FALSE(kept);
     EXPECT_EQ(kept.error().code, ErrorCode::NoMatch);
+    EXPECT_EQ(kept.error().text, "nothing on this machine satisfies 'ollama'");
+}
+
+TEST(PlanForAnApplication, NamesTheClosestCandidateOnTheGpusThatAreAskedFor) {
+    auto decision = decision_of_two();
+    decision.candidates[0].reasons = {because("no-permission", {{"node", "/dev/nvidia0"}})};
+    decision.candidates[4].reasons = {because("denied")};
+    PlanRequest request{.gpus = {"pci:a"}};
+    EXPECT_EQ(keep_accepted(decision, {}, request).error().text,
+              "nothing on this machine satisfies 'ollama'; the closest candidate is cuda on pci:a: "
+              "no permission to open /dev/nvidia0");
 }
 
 TEST(PlanCall, TakesAModelOrANeedAndNotBoth) {
