@@ -238,8 +238,10 @@ Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
         return std::optional<Recommendation>{};
     auto answer = TRY(recommended(context));
     if (!answer.variant)
-        return Error{ErrorCode::NoMatch, phrase("no variant of '{application}' works here",
-                                                {{"application", scrubbed(answer.application)}})};
+        return Error{ErrorCode::NoMatch,
+                     phrase("no variant of '{application}' works here[; {closest}]",
+                            {{"application", scrubbed(answer.application)},
+                             {"closest", closest_variant_text(answer)}})};
     const auto unused = std::ranges::find(answer.warnings, "gpu-unused", &Reason::code);
     if (answer.gpus.empty() && unused != answer.warnings.end() &&
         !context.arguments.fleet.allows_cpu)

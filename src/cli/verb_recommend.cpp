@@ -113,12 +113,22 @@ std::string exclusion_text(const Recommendation& answer) {
                                {{"packages", joined(names)}});
 }
 
+std::optional<std::string> closest_variant_text(const Recommendation& answer) {
+    const auto closest = std::ranges::find(answer.warnings, "closest-variant", &Reason::code);
+    return closest == answer.warnings.end() ? std::nullopt
+                                            : std::optional{explained(*closest).text};
+}
+
 namespace {
 
-/// The first line: the variant and its GPUs, or the refusal.
+/// The first line: the variant and its GPUs, or the refusal with the closest variant.
 std::string headline(const Recommendation& answer, const Report* report, const Screen& screen) {
     if (!answer.variant)
-        return hanging(screen, "", 0, refusal_words(answer), Tone::Bad);
+        return hanging(
+            screen, "", 0,
+            phrase("{refusal}[; {closest}]", {{"refusal", std::string{refusal_words(answer)}},
+                                              {"closest", closest_variant_text(answer)}}),
+            Tone::Bad);
     const bool is_default = answer.status == RecommendStatus::DefaultUnverified;
     const bool is_uncertain = answer.verdict == Verdict::Uncertain;
     const auto sentence =
@@ -169,7 +179,10 @@ std::string recommendation_text(const Recommendation& answer,
         text += hanging(screen, "  ", 2, note);
     if (answer.hint)
         text += hanging(screen, "  ", 2, scrubbed(*answer.hint, 400));
-    return text + assumed_text(answer.assumed, screen) + warnings_text(answer.warnings, screen);
+    // The headline contains the closest variant.
+    auto warnings = answer.warnings;
+    std::erase_if(warnings, [](const Reason& warning) { return warning.is("closest-variant"); });
+    return text + assumed_text(answer.assumed, screen) + warnings_text(warnings, screen);
 }
 
 /// A line with a sentence for every variant, then the fixes that work at `place`. Pure.

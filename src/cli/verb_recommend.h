@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "cli/context.h"
 #include "policy/decision.h"
 #include "policy/manifest.h"
@@ -26,5 +29,9 @@ Result<Manifest> wanted_manifest(const RecommendArguments& arguments);
 /// The packages that must be uninstalled before the variant is installed, in a sentence; "" if
 /// there are none.
 std::string exclusion_text(const Recommendation& answer);
+
+/// Which variant is closest if no variant fits: "the closest variant is cu130: …". nullopt if the
+/// answer names none.
+std::optional<std::string> closest_variant_text(const Recommendation& answer);
 
 }  // namespace gpuprobe::inline cli

@@ -244,6 +244,7 @@ inline constexpr Wording kWordings[] = {
     {"platform-not-offered", "builds exist only for {want}[, not for {have}]"},
     {"platform-unknown",
      "the platform of this machine is unknown ({unknown}), and builds exist only for {want}"},
+    {"closest-variant", "the closest variant is {variant}: {reasons:why}", "[{reasons:fix}]"},
     {"gpus-left-out", "some GPUs were not considered[ ({count})]"},
 
     // Reasons about the report itself.

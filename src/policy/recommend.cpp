@@ -284,6 +284,16 @@ void add_candidates(const std::vector<JudgedVariant>& judged,
     answer.warnings.insert(answer.warnings.end(), first.warnings.begin(), first.warnings.end());
 }
 
+/// The warning "closest-variant", if the answer has no variant: which candidate needs the fewest
+/// changes to fit.
+std::optional<Reason> closest_variant(const Recommendation& answer) {
+    const auto* closest = answer.variant ? nullptr : closest_to_fit(answer.candidates);
+    if (!closest)
+        return std::nullopt;
+    return because("closest-variant",
+                   {{"variant", closest->variant}, {"reasons", to_value(closest->reasons)}});
+}
+
 /// The closest miss among the variants of one family on a GPU.
 struct FamilyOnGpu {
     const Gpu* gpu = nullptr;
@@ -441,6 +451,8 @@ Recommendation recommend(const Manifest& manifest,
     // Explanations are only needed from here on, since they don't affect the choice.
     const ExplanationContext context{request, machine, view.report(), failed, selection};
     add_candidates(judged, context, answer);
+    if (auto closest = closest_variant(answer))
+        answer.warnings.push_back(*std::move(closest));
     const auto* taken = answer.variant ? find_variant(*platform, *answer.variant) : nullptr;
     // A variant without GPU was chosen on a machine that may have GPUs.
     if (taken && taken->needs.devices.empty())

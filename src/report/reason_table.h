@@ -160,6 +160,9 @@ inline constexpr ReasonInfo kRows[] = {
     {"busy", Measurement, Remarks, OnTrial,
      "other programs use the GPU for more than 10% of the time",
      "percent: the share of time; source: where gpuprobe read that share"},
+    {"closest-variant", Policy, Remarks, OnRecommendation,
+     "no variant fits, and this variant needs the fewest changes to fit",
+     "variant; reasons: why the variant does not fit"},
     {"compiler-missing", Driver, Remarks, OnTrial,
      "the driver's compiler is not installed. In a container, the usual cause is a driver library "
      "that was not passed into the container. The GPU itself may work",

@@ -68,6 +68,14 @@ class Recommend(unittest.TestCase):
         self.assertEqual(answer.returncode, 3)
         self.assertEqual(json.loads(answer.stdout)["status"], "none")
 
+    def test_names_the_closest_variant_when_nothing_fits(self):
+        words = "recommend", "torch", "--only=family:rocm"
+        self.assertRegex(ask(*words).stderr, r"\Agpuprobectl: no variant fits; the closest variant is cu13\d: the request allows only family:rocm\n")
+        closest, = (warning for warning in json.loads(ask("-j", *words).stdout)["warnings"] if warning["code"] == "closest-variant")
+        self.assertRegex(closest["text"], r"^the closest variant is cu13\d: the request allows only family:rocm$")
+        exported = ask("export", "pip", *words[1:])
+        self.assertRegex(exported.stderr, r"no variant of 'torch' works here; the closest variant is cu13\d: ")
+
     def test_tells_an_unknown_system_from_another(self):
         done = ask("recommend", "torch", machine=SOURCE / "tests/data/machines/lact-amd-rx7900xtx")
         self.assertEqual(done.returncode, 3)

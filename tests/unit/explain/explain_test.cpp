@@ -226,6 +226,15 @@ TEST(Wording, ReportsNestedReasonsWithTheirFixes) {
     EXPECT_EQ(unused(Value{"no list"}).text, without_reasons.text);
 }
 
+
+TEST(Wording, NamesTheClosestVariantWithItsReasons) {
+    const std::vector reasons{because("glibc-too-old", {{"have", "2.31"}, {"need", "2.34"}})};
+    EXPECT_EQ(explained(because("closest-variant",
+                                {{"variant", "cu130"}, {"reasons", to_value(reasons)}}))
+                  .text,
+              "the closest variant is cu130: " + explained(reasons[0]).text);
+}
+
 TEST(Wording, ShowsACodeThatItDoesNotKnow) {
     EXPECT_EQ(explained({.code = "from-the-future", .detail = detail({{"a", 1}, {"b", "x"}})}).text,
               "from-the-future (a=1, b=x)");

@@ -406,6 +406,21 @@ INSTANTIATE_TEST_SUITE_P(
         PlatformRow{"OtherArchitecture", "linux-x86_64", "aarch64", "glibc", std::nullopt}),
     support::case_name);
 
+TEST(Recommend, NamesTheClosestVariantIfNoneFits) {
+    const auto manifest = parse_manifest(
+        R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{
+            "far":{"requires":{"device":{"vendor":"qualcomm"}},"tier":9},
+            "near":{"requires":{"host":{"glibc_min":"99"}}}}}}})");
+    ASSERT_TRUE(manifest) << manifest.error().text;
+    const auto answer = recommend(*manifest, {}, machine("G02"), rules());
+    EXPECT_EQ(answer.status, RecommendStatus::None);
+    const auto found = std::ranges::find(answer.warnings, "closest-variant", &Reason::code);
+    ASSERT_NE(found, answer.warnings.end());
+    EXPECT_EQ(found->detail.at("variant"), Value{"near"});
+    const auto near = std::ranges::find(answer.candidates, "near", &VariantCandidate::variant);
+    EXPECT_EQ(found->detail.at("reasons"), to_value(near->reasons));
+}
+
 TEST(Warnings, NameOutdatedDataBehindTheAnswer) {
     auto report = machine("G02");
     const auto gpu = report.gpus[0];
