@@ -74,9 +74,17 @@ namespace {
 
 /// Whether the command line has options of a choice, such as --built and --build.
 bool has_options(const Arguments& arguments) {
-    const auto& members = *arguments.select.request.as_object();
-    return arguments.select.for_build ||
-           std::ranges::any_of(members, [](const auto& member) { return member.key != "explain"; });
+    return arguments.select.for_build || !arguments.select.request.as_object()->empty();
+}
+
+/// Explains the choice on standard error, because a shell runs what env prints on standard output.
+void explain_choice(const Context& context, Decision decision) {
+    const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
+    OwnPlace own{context.client};
+    const auto place = own.get();
+    decision.environment.clear();  // already on standard output
+    print_error(decision_text(decision, place.machine, screen) +
+                application_text(decision, screen) + candidates_text(decision, place, screen));
 }
 
 /// Replaces the environment variables with the flags to build ggml for that choice.
@@ -91,7 +99,8 @@ Status describe_build(Context& context, Decision& decision) {
 
 /// Prints the environment for the choice.
 Result<ExitCode> print_choice(Context& context) {
-    auto decision = TRY(choose(context));
+    const bool explains = context.arguments.select.explains();
+    auto decision = TRY(choose(context, explains));
     if (!decision.backend && !wants_no_gpu(context.arguments))
         return report_no_match(context, decision);
     if (context.arguments.select.for_build && decision.backend)
@@ -102,7 +111,10 @@ Result<ExitCode> print_choice(Context& context) {
         document["backend"] = to_value(decision.backend);
         document["environment"] = to_value(decision.environment);
         document["assumes"] = to_value(decision.assumes);
-        document["warnings"] = to_value(context.worded(decision).warnings);
+        const auto worded = context.worded(decision);
+        document["warnings"] = to_value(worded.warnings);
+        if (explains)
+            document["candidates"] = to_value(worded.candidates);
         print_json(context.arguments, document);
         return ExitCode::Answered;
     }
@@ -110,7 +122,8 @@ Result<ExitCode> print_choice(Context& context) {
     std::erase_if(decision.warnings, [](const Reason& warning) {
         return warning.detail.at("replaced") == Value{true};
     });
-    warn(context.arguments, decision.warnings);
+    if (!explains)
+        warn(context.arguments, decision.warnings);
     for (const auto& [name, value] : decision.environment) {
         // The output is run by a shell, so an invalid name must not get into it.
         if (is_settable(name, value))
@@ -119,6 +132,8 @@ Result<ExitCode> print_choice(Context& context) {
             remark(context.arguments,
                    "omitted a variable that no shell can set: " + scrubbed(name));
     }
+    if (explains)
+        explain_choice(context, std::move(decision));
     return ExitCode::Answered;
 }
 
@@ -218,7 +233,8 @@ Prints the environment for the chosen backend and GPU as KEY=VALUE lines:
   gpuprobectl env APPLICATION > /run/APPLICATION.env     # EnvironmentFile=
 
 The variables select the chosen GPU and hide every other GPU from the application. If the CPU was
-chosen, or --backend=none was given, the variables hide all GPUs.
+chosen, or --backend=none was given, the variables hide all GPUs. --explain prints the explanation on
+standard error, so that eval gets only the variables.
 
 If you name a GPU instead of an application, env prints variables that restrict any program to this
 GPU. For each API, the variables select the GPU by an identifier that stays the same after a restart,

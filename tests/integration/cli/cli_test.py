@@ -210,6 +210,21 @@ class EnvironmentOfAGpu(WithDaemon):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("--gpu=GPU", done.stderr)
 
+    def test_a_gpu_has_no_choice_to_explain(self):
+        done = self.ask("env", "0", "--explain")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--gpu=GPU", done.stderr)
+
+    def test_a_choice_is_explained_on_standard_error(self):
+        plain, done, selected = self.ask("env", "default"), self.ask("env", "default", "--explain"), self.ask("select", "default", "--explain")
+        self.assertEqual((done.returncode, done.stdout), (0, plain.stdout))
+        self.assertEqual(plain.stderr, "")
+        self.assertIn("Candidates\n", done.stderr)
+        self.assertEqual(done.stderr, "".join(line for line in selected.stdout.splitlines(True) if line.strip() not in plain.stdout.splitlines()
+                                              or not line.strip()))
+        _, document = self.document("env", "default", "--explain")
+        self.assertEqual(document["candidates"], self.document("select", "default")[1]["candidates"])
+        self.assertNotIn("candidates", self.document("env", "default")[1])
     def test_an_application_takes_no_all(self):
         self.assertEqual(self.ask("env", "default", "--all").returncode, 2)
         self.assertEqual(self.ask("env", "--all").returncode, 2)
