@@ -176,6 +176,22 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
                  fmt::format("no API has listed {}, so no variable can select this GPU", gpu.id)};
 }
 
+/// The error for a word that is the name of neither an application nor a GPU. A number, an id and a
+/// path can only be meant as a GPU.
+Error nothing_named(const ComputeView& view,
+                    const std::string& word,
+                    const std::vector<std::string>& applications) {
+    if (parse_number<std::size_t>(word) || word.find_first_of(":/") != std::string::npos)
+        return pick_gpu(view, word).error();
+    const auto question = did_you_mean(word, applications);
+    return {ErrorCode::UnknownApplication,
+            phrase("no application or GPU '{word}'; {hint}",
+                   {{"word", scrubbed(word, 64)},
+                    {"hint", question.empty() ? "'gpuprobectl apps' lists the applications, and "
+                                                "'gpuprobectl list' lists the GPUs"
+                                              : question}})};
+}
+
 /// The operand is an application or a GPU. A name that could be both is an error, unless the
 /// command line has an option that only a choice accepts.
 Result<ExitCode> run_env(Context& context) {
@@ -197,8 +213,7 @@ Result<ExitCode> run_env(Context& context) {
     if (meant.empty() && is_application)
         return print_choice(context);
     if (meant.empty())
-        return unknown_name(ErrorCode::UnknownApplication, "no application or GPU", word,
-                            applications);
+        return nothing_named(view, word, applications);
     if (is_application)
         return Error{
             ErrorCode::InvalidRequest,

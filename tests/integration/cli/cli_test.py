@@ -225,6 +225,15 @@ class EnvironmentOfAGpu(WithDaemon):
         _, document = self.document("env", "default", "--explain")
         self.assertEqual(document["candidates"], self.document("select", "default")[1]["candidates"])
         self.assertNotIn("candidates", self.document("env", "default")[1])
+
+    def test_a_number_is_meant_as_a_gpu(self):
+        for word in ("7", "pci:0000:99:00.0", "/dev/nvidia7"):
+            done = self.ask("env", word)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertTrue(done.stderr.startswith(f"gpuprobectl: no GPU '{word}'; this machine has pci:0000:01:00.0 ("), done.stderr)
+        self.assertEqual(self.ask("env", "nobody").stderr, "gpuprobectl: no application or GPU 'nobody'; 'gpuprobectl apps' lists the applications, "
+                         "and 'gpuprobectl list' lists the GPUs\n")
+
     def test_an_application_takes_no_all(self):
         self.assertEqual(self.ask("env", "default", "--all").returncode, 2)
         self.assertEqual(self.ask("env", "--all").returncode, 2)
