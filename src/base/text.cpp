@@ -244,6 +244,9 @@ std::size_t distance(std::string_view left, std::string_view right) {
     return cost.back().back();
 }
 
+/// A shorter part of an unknown word says too little about what was meant.
+constexpr std::size_t kMinPart = 3;
+
 /// The maximum number of words in a question.
 constexpr std::size_t kMaxNamed = 3;
 
@@ -273,6 +276,10 @@ std::vector<std::string> resembling(std::string_view given, const std::vector<st
     if (found.empty())
         if (auto near = closest(given, known))
             found.push_back(std::move(*near));
+    if (found.empty() && part.size() <= kMaxWord)
+        for (const auto& word : known)
+            if (word.size() >= kMinPart && has_part(part, lower_case(word)))
+                found.push_back(word);
     found.resize(std::min(found.size(), kMaxNamed));
     return found;
 }

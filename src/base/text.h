@@ -102,7 +102,8 @@ std::optional<std::string> closest(std::string_view given, const std::vector<std
 /// The question "did you mean 'llama.cpp' or 'llama.app'?" about an unknown word; empty if no known
 /// word resembles the unknown word. Known words consist of parts, as in "node-llama-cpp": words
 /// that start with the part `given` come first, then words that contain this part, then the
-/// closest() word. The question contains at most three words.
+/// closest() word, then words that are a part of `given`. The question contains at most three
+/// words.
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& known);
 
 /// A hint to append to a message about an unknown word: "; did you mean 'torch'?", or, if no word

@@ -115,10 +115,24 @@ Result<Relation> relation_of(const TermText& text) {
     return sign->relation;
 }
 
+namespace {
+
+/// The error for a fact that no term may name, with the facts that have similar names.
+Error no_such_fact(std::string_view name) {
+    std::vector<std::string> known;
+    for (const auto& row : fact_rows())
+        if (row.is_nameable)
+            known.emplace_back(row.key);
+    const auto meant = did_you_mean(name, known);
+    return refused(scrubbed(name, 64) + ": no such fact" + (meant.empty() ? "" : "; " + meant));
+}
+
+}  // namespace
+
 Result<Term> fact_term(const TermText& text) {
     const auto* row = find_fact(text.name);
     if (!row)
-        return refused(scrubbed(text.name, 64) + ": no such fact");
+        return no_such_fact(text.name);
     Term term{.fact = row->id, .relation = Relation::Equals, .name = std::string{text.text}};
     // A flag without a sign means "=true".
     if (row->type == FactForm::Flag && text.sign.empty()) {

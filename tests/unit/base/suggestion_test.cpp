@@ -43,6 +43,14 @@ TEST(DidYouMean, NamesWordsWithThatPart) {
     EXPECT_EQ(did_you_mean("--memory", {"--gpu", "--min-memory"}), "did you mean '--min-memory'?");
 }
 
+TEST(DidYouMean, NamesWordsThatAreAPart) {
+    EXPECT_EQ(did_you_mean("min_memory", {"host-memory", "memory", "os"}),
+              "did you mean 'memory'?");
+    EXPECT_EQ(did_you_mean("need-mib", {"margin", "need"}), "did you mean 'need'?");
+    EXPECT_EQ(did_you_mean("of-no-os", {"os", "no"}), "") << "too short";
+    EXPECT_EQ(did_you_mean("memoryless", {"memory"}), "") << "not a complete part";
+}
+
 TEST(DidYouMean, IsEmptyIfNoWordIsSimilar) {
     EXPECT_EQ(did_you_mean("frobnicate", {"list"}), "");
     EXPECT_EQ(did_you_mean("", {"list"}), "");

@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"Empty", "", "expected a fact and its value, such as glibc=2.39"},
         BadRow{"NoValue", "glibc=", "expected a fact and its value, such as glibc=2.39"},
         BadRow{"NoEquation", "glibc>=2.39", "expected a fact and its value, such as glibc=2.39"},
-        BadRow{"UnknownFact", "glib=2.39", "glib: no such fact"},
+        BadRow{"UnknownFact", "glib=2.39", "glib: no such fact; did you mean 'glibc'?"},
         BadRow{"NoVersion", "glibc=new", "glibc: expected a version like 1.2"},
         BadRow{"OfABackend", "fp16=true", "fp16: a fact about a backend cannot be assumed"},
         BadRow{"PythonWithAPatch", "python=3.12.4",

@@ -311,7 +311,9 @@ INSTANTIATE_TEST_SUITE_P(
     BadPredicates,
     ::testing::Values(
         BadRow{"Empty", "", ": no such fact"},
-        BadRow{"UnknownFact", "drivers>=1", "drivers: no such fact"},
+        BadRow{"UnknownFact", "drivers>=1", "drivers: no such fact; did you mean 'driver'?"},
+        BadRow{"FactWithAPrefix", "min_memory>=3",
+               "min_memory: no such fact; did you mean 'memory'?"},
         BadRow{"UnknownAlternative", "driver>=1 or foo", "foo: no such fact"},
         BadRow{"DanglingOr", "driver>=1 or ", ": no such fact"},
         BadRow{"DoubtAlone", "unknown", "unknown: no such fact"},
