@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::string_view kServiceInterface = "org.varlink.service";
 constexpr std::size_t kMaxEcho = 256;  // characters of the question that are repeated in an error
+constexpr std::size_t kMaxProblem = 1024;  // characters of the message of such an error
 
 /// Sends the answers to a call in the form that the caller wants. The object may outlive the call.
 struct Sender {
@@ -130,14 +131,16 @@ MethodAnswer Sender::named(const Error& error) {
     return {.error = error_name(error.code), .message = error.text};
 }
 
-/// An error of org.varlink.service. `message` is the text for interfaces that do not have these
-/// errors.
+/// An error of org.varlink.service. The document contains `text` as the member `key`, which Varlink
+/// defines for the error, and `message`, the text of the error for users.
 MethodAnswer service_error(const char* name,
                            const char* key,
                            std::string_view text,
-                           std::string message = {}) {
+                           std::string message) {
     Value document{Value::Object{}};
-    document[key] = scrubbed(text, kMaxEcho);
+    if (key)
+        document[key] = scrubbed(text, kMaxEcho);
+    document["message"] = scrubbed(message, kMaxProblem);
     return {.error = std::string{kServiceInterface} + "." + name,
             .document = json_line(document),
             .message = std::move(message)};
@@ -408,14 +411,24 @@ void subscribe(const Nothing&, const Asking& ask) {
         {.document = subscription_document(ask.machine.engine.report()), .continues = true});
 }
 
+std::vector<std::string> interfaces() {
+    return {std::string{kServiceInterface}, std::string{kInterface}};
+}
+
+MethodAnswer no_interface(std::string_view name) {
+    return service_error(
+        "InterfaceNotFound", "interface", name,
+        "no interface '" + scrubbed(name, kMaxEcho) + "'" + suggestion(name, interfaces()));
+}
+
 void get_info(const Nothing&, const Asking& ask) {
-    ask.send(ServiceInfo{.interfaces = {std::string{kServiceInterface}, std::string{kInterface}}});
+    ask.send(ServiceInfo{.interfaces = interfaces()});
 }
 
 void get_description(const InterfaceParameters& in, const Asking& ask) {
     if (auto text = interface_description(in.interface))
         return ask.send(InterfaceDescription{std::move(*text)});
-    ask.sender.heard(service_error("InterfaceNotFound", "interface", in.interface));
+    ask.sender.heard(no_interface(in.interface));
 }
 
 // The table --------------------------------------------------------------------------------------
@@ -442,15 +455,22 @@ std::string_view parameter_in(std::string_view problem) {
     return problem.substr(0, problem.find_first_of(":.["));
 }
 
+/// The answer to a call whose parameters cannot be read.
+MethodAnswer invalid_parameter(const ReadProblem& problem) {
+    const auto text = problem.text();
+    return service_error(
+        "InvalidParameter", "parameter", parameter_in(text),
+        text + (problem.known.empty() ? "" : suggestion(problem.word, problem.known)));
+}
+
 /// Reads the parameters strictly, then runs the method with them.
 template <class In, void (*Run)(const In&, const Asking&)>
 void read_and_run(const Asking& ask) {
-    const auto in = strict_record_from<In>(ask.call.parameters);
-    if (in)
-        Run(*in, ask);
+    In in{};
+    if (const auto problem = read_strictly(ask.call.parameters, in); problem.empty())
+        Run(in, ask);
     else
-        ask.sender.heard(service_error("InvalidParameter", "parameter",
-                                       parameter_in(in.error().text), in.error().text));
+        ask.sender.heard(invalid_parameter(problem));
 }
 
 /// Makes a row of the table: `In` and `Out` give the types in the interface description.
@@ -680,14 +700,33 @@ const Method* find_method(std::string_view name) {
     return nullptr;
 }
 
-/// The errors of org.varlink.service. Source: varlink.org, "Service".
+/// The answer to a call of a method that does not exist. The Varlink service interface specifies
+/// one error for an unknown method of a known interface, and another error for an unknown
+/// interface.
+MethodAnswer no_method(std::string_view name) {
+    const auto interface = name.substr(0, name.rfind('.'));
+    if (interface != kInterface && interface != kServiceInterface)
+        return no_interface(interface);
+    std::vector<std::string> known;
+    for (const auto& method : methods())
+        if (method.interface == interface)
+            known.emplace_back(method.name);
+    const auto method = name.substr(std::min(interface.size() + 1, name.size()));
+    const auto question = did_you_mean(method, known);
+    return service_error("MethodNotFound", "method", name,
+                         "no method '" + scrubbed(method, kMaxEcho) + "'" +
+                             (question.empty() ? "" : "; " + question));
+}
+
+/// The errors of org.varlink.service, each with a message for users. Source of the other members:
+/// varlink.org, "Service".
 constexpr std::string_view kServiceErrors =
-    "error InterfaceNotFound (interface: string)\n\n"
-    "error MethodNotFound (method: string)\n\n"
-    "error MethodNotImplemented (method: string)\n\n"
-    "error InvalidParameter (parameter: string)\n\n"
+    "error InterfaceNotFound (interface: string, message: string)\n\n"
+    "error MethodNotFound (method: string, message: string)\n\n"
+    "error MethodNotImplemented (method: string, message: string)\n\n"
+    "error InvalidParameter (parameter: string, message: string)\n\n"
     "error PermissionDenied ()\n\n"
-    "error ExpectedMore ()\n";
+    "error ExpectedMore (message: string)\n";
 
 /// The errors of org.gpuprobe, one for each ErrorCode. NoMatch has more members than the others.
 std::string own_errors(TypeTable& types) {
@@ -716,16 +755,12 @@ std::optional<MethodTraits> traits_of(const MethodCall& call, const Report& seen
 
 void answer(const MethodCall& call, const MachineView& machine, const HearAnswer& heard) {
     const auto* method = find_method(call.method);
-    // The Varlink service interface specifies one error for an unknown method of a known interface,
-    // and another error for an unknown interface.
-    if (!method) {
-        const auto interface = call.method.substr(0, call.method.rfind('.'));
-        const bool is_ours = interface == kInterface || interface == kServiceInterface;
-        return heard(is_ours ? service_error("MethodNotFound", "method", call.method)
-                             : service_error("InterfaceNotFound", "interface", interface));
-    }
+    if (!method)
+        return heard(no_method(call.method));
     if (method->traits.subscribes && !call.wants_more)
-        return heard({.error = std::string{kServiceInterface} + ".ExpectedMore"});
+        return heard(
+            service_error("ExpectedMore", nullptr, "",
+                          "this method sends several answers, so the call must set 'more'"));
     method->run({.call = call,
                  .machine = machine,
                  .sender = {.heard = heard, .wants_value = call.wants_value}});

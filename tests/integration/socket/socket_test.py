@@ -78,8 +78,10 @@ class Answers(SocketCase):
                                           ("Select", {"request": []}, "request"), ("GetMemory", {}, "gpu"),
                                           ("Query", {"terms": [1]}, "terms"), ("Plan", {"need": -1}, "need")):
             refused = self.refused(method, parameters)
+            message = refused.parameters.pop("message")
             self.assertEqual((refused.name, refused.parameters),
                              ("org.varlink.service.InvalidParameter", {"parameter": wrong}))
+            self.assertTrue(message.startswith(wrong), message)
         self.assertEqual(self.refused("Subscribe").name, "org.varlink.service.ExpectedMore")
         self.assertEqual(self.refused("GetMemory", {"gpu": "pci:nowhere"}).name, "org.gpuprobe.NoSuchGpu")
 

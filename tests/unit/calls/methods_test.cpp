@@ -285,19 +285,34 @@ TEST_F(AnswerTest, IsADecisionWithoutABackendIfDBusAsksForTheCandidates) {
 TEST_F(AnswerTest, NamesTheParameterAtFault) {
     const auto wrong = answer_to(call_of("Probe", R"({"stage":1})"));
     EXPECT_EQ(wrong.error, "org.varlink.service.InvalidParameter");
-    EXPECT_EQ(wrong.document, R"({"parameter":"stage"})");
+    EXPECT_EQ(wrong.document,
+              R"({"parameter":"stage","message":"stage: expected string, found integer"})");
     EXPECT_EQ(wrong.message, "stage: expected string, found integer");
     const auto unknown = answer_to(call_of("Select", R"({"aplication":"torch"})"));
-    EXPECT_EQ(unknown.document, R"({"parameter":"aplication"})");
+    EXPECT_EQ(unknown.message, "aplication: unknown member; did you mean 'application'?");
+    EXPECT_EQ(unknown.document,
+              R"({"parameter":"aplication","message":")" + unknown.message + R"("})");
+    EXPECT_EQ(answer_to(call_of("Describe", R"({"a":1})")).message, "a: unknown member");
+}
+
+/// The parameter of Plan is in bytes, and the key of its request is in MiB.
+TEST_F(AnswerTest, SuggestsTheNameThatTheSizeOfAPlanHasHere) {
+    EXPECT_EQ(answer_to(call_of("Plan", R"({"request":{"need":8}})")).message,
+              "request: need: unknown key; did you mean 'need-mib'?");
+    EXPECT_EQ(answer_to(call_of("Plan", R"({"need-mib":8})")).message,
+              "need-mib: unknown member; did you mean 'need'?");
 }
 
 TEST_F(AnswerTest, NamesTheMethodOrTheInterfaceThatIsUnknown) {
     const auto method = answer_to(call_of("Selekt"));
     EXPECT_EQ(method.error, "org.varlink.service.MethodNotFound");
-    EXPECT_EQ(method.document, R"({"method":"org.gpuprobe.Selekt"})");
+    EXPECT_EQ(method.message, "no method 'Selekt'; did you mean 'Select'?");
+    EXPECT_EQ(method.document,
+              R"({"method":"org.gpuprobe.Selekt","message":")" + method.message + R"("})");
     const auto other = answer_to({.method = "org.example.Select"});
     EXPECT_EQ(other.error, "org.varlink.service.InterfaceNotFound");
-    EXPECT_EQ(other.document, R"({"interface":"org.example"})");
+    EXPECT_TRUE(other.document.starts_with(R"({"interface":"org.example","message":"no interface)"))
+        << other.document;
 }
 
 TEST_F(AnswerTest, HoldsIdentifiersByTheirNames) {
