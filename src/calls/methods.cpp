@@ -562,7 +562,7 @@ std::vector<Method> questions() {
               .out = "answer:a{sv}",
               .optional = "assumed",
               .explained = "candidates"}},
-            {NotFound, Malformed, TooLarge, InvalidRequest}),
+            {UnknownApplication, NotFound, Malformed, TooLarge, InvalidRequest}),
         method<DiagnoseParameters, Diagnosis, diagnose>(
             "Diagnose",
             "Explains why a program does not use a GPU, and how to fix the problem. 'environment' "

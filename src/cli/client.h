@@ -80,8 +80,8 @@ public:
     /// A report that contains only the GPUs, for looking up their names.
     [[nodiscard]] Result<Report> gpus();
     /// Chooses a variant. An answer without a variant is not an error. `manifest` is the text of a
-    /// manifest; if it is empty, the installed manifest is used. Errors: NotFound, Malformed,
-    /// TooLarge, InvalidRequest.
+    /// manifest; if it is empty, the installed manifest is used. Errors: UnknownApplication,
+    /// NotFound, Malformed, TooLarge, InvalidRequest.
     [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
                                                    const std::string& manifest,
                                                    const Value& request);

@@ -10,8 +10,8 @@
 
 namespace gpuprobe::inline cli {
 
-/// The recommendation that the command line requests. Errors: NotFound with a suggestion; Malformed
-/// with the name of the file; and the errors of Client::recommend().
+/// The recommendation that the command line requests. Errors: as Client::recommend(), with the name
+/// of the file if it is malformed.
 Result<Recommendation> recommended(Context& context);
 /// The recommendation for another installed application.
 Result<Recommendation> recommended(Context& context, const std::string& application);
@@ -22,8 +22,8 @@ Result<Recommendation> recommended(Context& context, const std::string& applicat
 Result<std::string> manifest_text(const std::string& path);
 
 /// The manifest that the command line names, or the installed manifest of its application. Errors:
-/// NotFound with a suggestion; and the errors of parse_manifest() and manifest_text(), with the
-/// path of the file.
+/// as ApplicationSet::no_manifest(); and as parse_manifest() and manifest_text(), with the path of
+/// the file.
 Result<Manifest> wanted_manifest(const RecommendArguments& arguments);
 
 /// The packages that must be uninstalled before the variant is installed, in a sentence; "" if

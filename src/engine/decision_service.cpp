@@ -327,8 +327,7 @@ Status DecisionService::check_name(const std::string& application, bool may_be_f
     if (std::ranges::find(known, application) != known.end() ||
         (may_be_foreign && !closest(application, known)))
         return Done{};
-    return unknown_name(ErrorCode::UnknownApplication, "no application", application,
-                        documents_.applications.applications());
+    return unknown_name("no application", application, documents_.applications.applications());
 }
 
 Status DecisionService::set_override(const std::string& application,

@@ -118,8 +118,9 @@ public:
     /// Recommends a variant of the application. Like select(), applies the application's override
     /// and the failures that the caller reported. If `manifest` is not empty, it is the text of a
     /// manifest, and `application` is used as the name if the text contains no name. If `manifest`
-    /// is empty, `application` is the name of an installed manifest. Errors: NotFound if there is
-    /// no such installed manifest, TooLarge and Malformed for a manifest, InvalidRequest.
+    /// is empty, `application` is the name of an installed manifest. Errors: UnknownApplication;
+    /// NotFound if the application has no variants; TooLarge and Malformed for a manifest;
+    /// InvalidRequest.
     [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
                                                    std::string_view manifest,
                                                    const Value& request,

@@ -231,13 +231,13 @@ Result<Manifest> parse_manifest(std::string_view json) {
     return std::move(*application.manifest);
 }
 
-Error unknown_name(ErrorCode code,
-                   std::string_view what,
+Error unknown_name(std::string_view what,
                    std::string_view name,
                    const std::vector<std::string>& known) {
     const auto question = did_you_mean(name, known);
-    return {code, std::string{what} + " '" + scrubbed(name, kMaxApplicationName) + "'; " +
-                      (!question.empty() ? question : "'gpuprobectl apps' lists them")};
+    return {ErrorCode::UnknownApplication,
+            std::string{what} + " '" + scrubbed(name, kMaxApplicationName) + "'; " +
+                (!question.empty() ? question : "'gpuprobectl apps' lists them")};
 }
 
 ApplicationSet ApplicationSet::with_builtins() {
@@ -369,7 +369,7 @@ std::vector<ApplicationSummary> ApplicationSet::summaries() const {
 
 Error ApplicationSet::no_selection(std::string_view name) const {
     if (!manifest(name))
-        return unknown_name(ErrorCode::UnknownApplication, "no application", name, applications());
+        return unknown_name("no application", name, applications());
     const std::string text{name};
     return {ErrorCode::UnknownApplication,
             text + " has variants, but no rules for choosing a backend; 'gpuprobectl recommend " +
@@ -378,7 +378,7 @@ Error ApplicationSet::no_selection(std::string_view name) const {
 
 Error ApplicationSet::no_manifest(std::string_view name) const {
     if (!selection(name))
-        return unknown_name(ErrorCode::NotFound, "no application", name, manifests());
+        return unknown_name("no application", name, manifests());
     const std::string text{name};
     return {ErrorCode::NotFound,
             text + " has backends, but no variants to install; 'gpuprobectl select " + text +

@@ -76,8 +76,9 @@ public:
     /// kept in memory.
     [[nodiscard]] std::vector<ApplicationSummary> summaries() const;
 
-    /// The error for a name without a selection or without a manifest. If the application has the
-    /// other part, the text mentions this and names the command for that part.
+    /// The error for a name without a selection or without a manifest: UnknownApplication. If the
+    /// application has the other part, the text mentions this and names the command for that part;
+    /// the error of no_manifest() is then NotFound.
     [[nodiscard]] Error no_selection(std::string_view name) const;
     [[nodiscard]] Error no_manifest(std::string_view name) const;
 
@@ -105,10 +106,9 @@ private:
 
 constexpr std::size_t kMaxApplications = 512;
 
-/// UnknownApplication or, for a manifest, NotFound: "WHAT 'NAME'; did you mean 'torch'?", or a hint
-/// to run the command that lists the names.
-Error unknown_name(ErrorCode code,
-                   std::string_view what,
+/// UnknownApplication: "WHAT 'NAME'; did you mean 'torch'?", or a hint to run the command that
+/// lists the names.
+Error unknown_name(std::string_view what,
                    std::string_view name,
                    const std::vector<std::string>& known);
 

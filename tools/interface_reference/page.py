@@ -18,7 +18,7 @@ ERRORS = {
     "InvalidRequest": "a key or value of the request is unknown, has the wrong type, or contradicts another key or value",
     "InvalidParameter": "a parameter is unknown or has the wrong type; on D-Bus this is `InvalidRequest`",
     "UnknownApplication": "no application has this name",
-    "NotFound": "no application with variants has this name",
+    "NotFound": "the application has no variants",
     "NoSuchGpu": "no GPU or partition has this id",
     "MalformedManifest": "the manifest does not have the required format",
     "TooLarge": "a document or a message is larger than allowed",

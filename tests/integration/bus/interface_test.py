@@ -231,7 +231,7 @@ class Interface(BusCase):
         said = self.assert_refused(error + "InvalidRequest", self.select, {"strickt": GLib.Variant("b", True)})
         self.assertTrue(said.endswith(": request: strickt: unknown key; did you mean 'strict'?"), said)
         recommend = GLib.Variant("(ssa{sv})", ("torhc", "", {}))
-        said = self.assert_refused(error + "NotFound", self.manager, "RecommendVariant", recommend)
+        said = self.assert_refused(error + "UnknownApplication", self.manager, "RecommendVariant", recommend)
         self.assertTrue(said.endswith(": no application 'torhc'; did you mean 'torch'?"), said)
 
     def test_probe_answers_with_what_the_drivers_said(self):

@@ -88,7 +88,8 @@ class RecommendOnTheBus(BusCase):
                 self.assertIn(problem, message)
                 self.assert_same_daemon()
         self.assert_refused(ERROR + "TooLarge", self.recommend, "p", " " * (2 << 20))
-        self.assert_refused(ERROR + "NotFound", self.recommend, "no-such-product")
+        self.assert_refused(ERROR + "UnknownApplication", self.recommend, "no-such-product")
+        self.assert_refused(ERROR + "NotFound", self.recommend, "default")
         self.assert_refused(ERROR + "InvalidRequest", self.recommend, "torch", "",
                             {"preferred": GLib.Variant("s", "x")})
         self.assert_same_daemon()

@@ -62,7 +62,7 @@ class Steps:
     def test_name_errors(self):
         self.start()
         found = self.answers("select nobody", "recommend nobody", "select default sycl")
-        self.assertEqual(found[:2], ["refused: UnknownApplication", "refused: NotFound"])
+        self.assertEqual(found[:2], ["refused: UnknownApplication", "refused: UnknownApplication"])
         self.assertRegex(found[2], r"^no match: \w+: the request allows only sycl$")
 
     def test_survive_a_restart_of_the_daemon(self):

@@ -373,7 +373,7 @@ class ClientHeader(SocketCase):
                 f"recommend {found['variant']} accepted {found['version']} {found['platform']} {gpu['id']} {found['fallback'][0]}",
                 f"artifact {found['artifact']['type']} {found['artifact']['urls'][0]}",
                 *(f"variant {each['variant']} {each['verdict']} {each['tier']} {len(each['reasons'])}" for each in found["candidates"]),
-                "none none none", "manifest plain", f"unknown {refused}NotFound",
+                "none none none", "manifest plain", f"unknown {refused}UnknownApplication",
                 f"plan {1 << 30} 0 {planned['gpus'][0]['fit']} {planned['host']['fit']}", f"plan {refused}NoSuchGpu", "terms true",
                 f"memory {gpu['memory']['physical']}", f"report {gpu['id']} {gpu['id']}",
                 *("finding " + "|".join((each["id"], each["severity"], each["gpu"] or "", each["sentence"], each["fix"] or "",

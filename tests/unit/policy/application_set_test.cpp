@@ -264,11 +264,10 @@ TEST(ParseManifest, TakesAnApplicationOrAManifest) {
 }
 
 TEST(UnknownName, IsCalledByTheOneThatWasPerhapsMeant) {
-    const auto near =
-        unknown_name(ErrorCode::NotFound, "no application", "torhc", {"jax", "torch"});
-    EXPECT_EQ(near.code, ErrorCode::NotFound);
+    const auto near = unknown_name("no application", "torhc", {"jax", "torch"});
+    EXPECT_EQ(near.code, ErrorCode::UnknownApplication);
     EXPECT_EQ(near.text, "no application 'torhc'; did you mean 'torch'?");
-    EXPECT_EQ(unknown_name(ErrorCode::UnknownApplication, "no application", "x", {"jax"}).text,
+    EXPECT_EQ(unknown_name("no application", "x", {"jax"}).text,
               "no application 'x'; 'gpuprobectl apps' lists them");
 }
 
