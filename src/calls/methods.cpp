@@ -235,25 +235,31 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
     ask.send(ask.explained(std::move(*decision)));
 }
 
-/// The maximum number of reasons in an answer on D-Bus, counted over all candidates: with details,
-/// and without details. A manifest with 512 variants produces thousands of reasons.
-constexpr std::size_t kMaxDetailed = 1024;
-constexpr std::size_t kMaxBare = 8192;
+/// The maximum number of reasons in an answer on D-Bus, counted over all candidates: about 4 MiB. A
+/// manifest with 512 variants produces more reasons on a machine with many GPUs.
+constexpr std::size_t kMaxBusReasons = 8192;
 
-/// Drops the details of reasons, or the reasons, if there are too many for a message of D-Bus.
-void shorten(Recommendation& recommendation) {
-    std::size_t count = 0;
-    for (const auto& candidate : recommendation.candidates)
-        count += candidate.reasons.size() + candidate.warnings.size();
-    if (count <= kMaxDetailed)
-        return;
-    for (auto& candidate : recommendation.candidates)
-        for (auto* reasons : {&candidate.reasons, &candidate.warnings}) {
-            if (count > kMaxBare)
-                reasons->clear();
-            for (auto& reason : *reasons)
-                reason.detail = Value{Value::Object{}};
+/// Drops the reasons of the last candidates if there are too many for a message of D-Bus. In this
+/// case, adds a warning and returns true. The candidates keep their verdicts and the texts in
+/// `why`.
+bool shorten(Recommendation& recommendation) {
+    std::size_t left = kMaxBusReasons;
+    std::size_t cut = 0;
+    for (auto& candidate : recommendation.candidates) {
+        const auto count = candidate.reasons.size() + candidate.warnings.size();
+        if (count <= left) {
+            left -= count;
+            continue;
         }
+        left = 0;
+        ++cut;
+        candidate.reasons.clear();
+        candidate.warnings.clear();
+    }
+    if (cut > 0)
+        recommendation.warnings.push_back(
+            because("reasons-left-out", {{"count", static_cast<unsigned long>(cut)}}));
+    return cut > 0;
 }
 
 void recommend_variant(const RecommendParameters& in, const Asking& ask) {
@@ -265,8 +271,10 @@ void recommend_variant(const RecommendParameters& in, const Asking& ask) {
     if (!answer)
         return ask.refuse(answer.error());
     auto explained = ask.explained(std::move(*answer));
-    if (!always)
-        shorten(explained);
+    // On D-Bus, the answer has no candidates unless the request asks for them. A new warning has no
+    // text yet.
+    if (!always && wants_candidates(request) && shorten(explained))
+        explained = ask.explained(std::move(explained));
     ask.send(explained);
 }
 

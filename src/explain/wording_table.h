@@ -246,6 +246,8 @@ inline constexpr Wording kWordings[] = {
      "the platform of this machine is unknown ({unknown}), and builds exist only for {want}"},
     {"closest-variant", "the closest variant is {variant}: {reasons:why}", "[{reasons:fix}]"},
     {"gpus-left-out", "some GPUs were not considered[ ({count})]"},
+    {"reasons-left-out", "a message on D-Bus has no space for the reasons against {count} variants",
+     "send the request over the socket instead of D-Bus"},
 
     // Reasons about the report itself.
     {"application-ignored", "the application data file {file} is ignored[: {problem}]"},
