@@ -274,8 +274,8 @@ void describe(Visitor& visit, NoMatchReply& reply) {
 }
 
 /// Throws the failure of a call. `code` is the result of the library's function; `reply` may be
-/// empty.
-[[noreturn]] inline void fail(int code, const std::string& reply) {
+/// empty. If there is no reply, `problem` is the errno that describes the failure; 0 means `-code`.
+[[noreturn]] inline void fail(int code, const std::string& reply, int problem = 0) {
     if (code == -ENODATA)
         throw NoMatch{record_from<NoMatchReply>(reply).error};
     const CText name{::gpuprobe_value(reply.c_str(), "/error/name"), ::gpuprobe_free};
@@ -285,7 +285,7 @@ void describe(Visitor& visit, NoMatchReply& reply) {
     const bool is_absent = code == -ECONNREFUSED || code == -ECONNRESET || code == -ETIMEDOUT;
     throw Failure{
         std::string{"org.gpuprobe.GpuProbe1.Error."} + (is_absent ? "Unavailable" : "Internal"),
-        std::strerror(-code)};
+        std::strerror(problem != 0 ? problem : -code)};
 }
 
 }  // namespace detail
@@ -301,9 +301,11 @@ public:
         ::gpuprobe_client* opened = nullptr;
         const int code =
             ::gpuprobe_open(&opened, where == "system" ? nullptr : where.c_str(), flags);
+        // If the library could not connect, errno contains the reason.
+        const int problem = code == -ECONNREFUSED ? errno : -code;
         client_.reset(opened);
         if (code < 0)
-            detail::fail(code == -EINVAL ? -ECONNREFUSED : code, "");
+            detail::fail(code == -EINVAL ? -ECONNREFUSED : code, "", problem);
     }
 
     /// Selects the backend that the application should use on this machine. The decision always

@@ -71,7 +71,8 @@ typedef struct gpuprobe_client gpuprobe_client;
  * variable GPUPROBE_SOCKET or, if that variable is not set, the macro GPUPROBE_SOCKET. With the
  * flag GPUPROBE_DAEMON_ONLY, the client connects immediately. On success, the caller must close
  * *client; on failure, *client is NULL. Errors: -EINVAL for an empty or too long path and for
- * unknown flags; -ENOMEM; with GPUPROBE_DAEMON_ONLY, -ECONNREFUSED for every failure to connect. */
+ * unknown flags; -ENOMEM; with GPUPROBE_DAEMON_ONLY, -ECONNREFUSED for every failure to connect,
+ * and then errno contains the reason: the error of connect(2), such as ENOENT, or ETIMEDOUT. */
 GPUPROBE_PUBLIC int gpuprobe_open(gpuprobe_client** client, const char* socket, unsigned flags);
 /* Closes a client; NULL is allowed. No other call with this client may be in progress. */
 GPUPROBE_PUBLIC void gpuprobe_close(gpuprobe_client* client);

@@ -80,10 +80,12 @@ Result<std::unique_ptr<Client>> SocketClient::open(const std::optional<std::stri
     ::gpuprobe_client* opened = nullptr;
     const int code = ::gpuprobe_open(&opened, path ? path->c_str() : nullptr, GPUPROBE_DAEMON_ONLY);
     Handle client{opened};
+    // If the library could not connect, errno contains the reason.
+    const int problem = code == -ECONNREFUSED ? errno : -code;
     if (code < 0)
         return Error{ErrorCode::Unavailable,
                      fmt::format("no daemon can be reached at {}: {}",
-                                 path.value_or(GPUPROBE_SOCKET), std::strerror(-code))};
+                                 path.value_or(GPUPROBE_SOCKET), std::strerror(problem))};
     return std::unique_ptr<Client>{new SocketClient{std::move(client)}};
 }
 

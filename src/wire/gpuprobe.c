@@ -857,7 +857,9 @@ int gpuprobe_open(gpuprobe_client** client, const char* socket, unsigned flags) 
     if ((flags & GPUPROBE_DAEMON_ONLY) != 0) {
         made->call = connect_to(made, deadline_of(made));
         if (made->call < 0) {
+            const int problem = -made->call;
             gpuprobe_close(made);
+            errno = problem;
             return -ECONNREFUSED;
         }
     }

@@ -382,7 +382,9 @@ class NoDaemon(unittest.TestCase):
     def test_a_socket_without_a_daemon_is_named(self):
         done = run("--socket=/nonexistent", "list")
         self.assertEqual((done.returncode, done.stdout), (4, ""))
-        self.assertRegex(done.stderr, r"\Agpuprobectl: no daemon can be reached at /nonexistent: .+\n\Z")
+        self.assertEqual(done.stderr, "gpuprobectl: no daemon can be reached at /nonexistent: No such file or directory\n")
+        with tempfile.NamedTemporaryFile() as file:
+            self.assertEqual(run(f"--socket={file.name}", "list").stderr, f"gpuprobectl: no daemon can be reached at {file.name}: Connection refused\n")
 
     def test_a_pipe_has_no_width(self):
         words = f"--replay={SOURCE}/tests/data/machines/nvidia-h200-2", "select", "--explain"

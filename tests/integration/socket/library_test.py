@@ -31,7 +31,7 @@ class Library:
 
     def __init__(self, path, flags=0):
         if not Library.lib:
-            Library.lib = ctypes.CDLL(str(BIN / "libgpuprobe.so.1"))
+            Library.lib = ctypes.CDLL(str(BIN / "libgpuprobe.so.1"), use_errno=True)
             Library.lib.gpuprobe_value.restype = ctypes.c_void_p
         self.handle = ctypes.c_void_p()
         self.opened = self.lib.gpuprobe_open(ctypes.byref(self.handle), path.encode(), flags)
@@ -331,6 +331,7 @@ class ClientLibrary(SocketCase):
     def test_says_that_nobody_is_there(self):
         self.assertEqual(self.in_child(self.folder, "print(library.ask('Select'))"), f"({-errno.ECONNREFUSED}, None)\n")
         self.assertEqual(Library(f"{self.folder}/nothing", DAEMON_ONLY).opened, -errno.ECONNREFUSED)
+        self.assertEqual(ctypes.get_errno(), errno.ENOENT)
 
     def test_reads_json(self):
         library = self.library(f"{self.folder}/nothing")
