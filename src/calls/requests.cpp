@@ -112,7 +112,8 @@ Result<PlanRequest> plan_request_for(const Value& request, const std::string& mo
     // Exactly one of model and need is required.
     if (model.empty() != asked.need.has_value())
         return Error{ErrorCode::InvalidRequest,
-                     "request: give either a model or a memory size, but not both"};
+                     model.empty() ? "request: give a model or a memory size (need-mib)"
+                                   : "request: give a model or a memory size, but not both"};
     if (model.empty())
         return asked;
     auto read = model_from_document(model);

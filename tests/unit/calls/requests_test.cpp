@@ -80,8 +80,12 @@ TEST(PlanCall, TakesAModelOrANeedAndNotBoth) {
     Value need{Value::Object{}};
     need["need-mib"] = 1;
     EXPECT_TRUE(plan_request_for(need, ""));
-    EXPECT_EQ(plan_request_for(Value{}, "").error().code, ErrorCode::InvalidRequest);
-    EXPECT_EQ(plan_request_for(need, "{}").error().code, ErrorCode::InvalidRequest);
+    const auto neither = plan_request_for(Value{}, "").error();
+    EXPECT_EQ(neither.code, ErrorCode::InvalidRequest);
+    EXPECT_EQ(neither.text, "request: give a model or a memory size (need-mib)");
+    const auto both = plan_request_for(need, "{}").error();
+    EXPECT_EQ(both.code, ErrorCode::InvalidRequest);
+    EXPECT_EQ(both.text, "request: give a model or a memory size, but not both");
     EXPECT_EQ(plan_request_for(Value{}, "{}").error().code, ErrorCode::InvalidRequest);
 }
 
