@@ -10,6 +10,7 @@
 #include "engine/capture.h"
 #include "engine/query_rounds.h"
 #include "engine/trials.h"
+#include "report/api_table.h"
 #include "report/compute_view.h"
 #include "report/fact_table.h"
 #include "report/trials.h"
@@ -39,13 +40,31 @@ Status check_stage(const ProbeRequest& request, const Report& report) {
     return Done{};
 }
 
+/// The error for an API that cannot be probed. If no API has this name, the text suggests one.
+Error no_such_api(const std::string& api) {
+    std::vector<std::string> known;
+    if (!find_api(api))
+        for (const auto& row : kApis)
+            known.emplace_back(row.word);
+    const auto meant = did_you_mean(api, known);
+    return {ErrorCode::InvalidRequest,
+            "apis: no such API here: " + scrubbed(api, 32) + (meant.empty() ? "" : "; " + meant)};
+}
+
 /// Checks that each API has a target on this machine. For "verify" and "measure", it is enough that
-/// the API can compute, because the API may only lack a device.
-Status check_apis(const ProbeRequest& request, const std::vector<ProbeTarget>& targets) {
-    for (const auto& api : request.apis)
-        if (std::ranges::find(targets, api, &ProbeTarget::api) == targets.end() &&
-            (request.stage == kQueryStage || !runs_kernels(api)))
-            return Error{ErrorCode::InvalidRequest, "apis: no such API here: " + scrubbed(api, 32)};
+/// the API can compute, because the API may only lack a device. A captured machine has no targets,
+/// so there it is enough that the API exists.
+Status check_apis(const ProbeRequest& request,
+                  const std::vector<ProbeTarget>& targets,
+                  bool is_replayed) {
+    for (const auto& api : request.apis) {
+        const bool is_here =
+            is_replayed ? find_api(api) != nullptr
+                        : std::ranges::find(targets, api, &ProbeTarget::api) != targets.end() ||
+                              (request.stage != kQueryStage && runs_kernels(api));
+        if (!is_here)
+            return no_such_api(api);
+    }
     return Done{};
 }
 
@@ -437,8 +456,7 @@ Status Engine::probe(const ProbeRequest& request,
                      std::function<void(double)> progress,
                      std::function<void()> done) {
     auto& impl = *impl_;
-    if (!is_replayed())
-        TRY(check_apis(request, impl.machine.search.targets));
+    TRY(check_apis(request, impl.machine.search.targets, is_replayed()));
     TRY(check_stage(request, report()));
     ProbeWaiter waiter{.progress = std::move(progress), .done = std::move(done)};
     if (request.stage == kQueryStage || is_replayed())

@@ -391,6 +391,11 @@ class NoDaemon(unittest.TestCase):
         self.assertEqual(run(*words, COLUMNS="40").stdout, run(*words).stdout)
         self.assertNotEqual(run_in_terminal(80, *words, COLUMNS="40"), run_in_terminal(80, *words))
 
+    def test_an_api_that_does_not_exist_is_refused(self):
+        done = run(f"--replay={SOURCE}/tests/data/machines/nvidia-h200-1", "-j", "call", "Probe", '{"apis":["cudda"]}')
+        error = json.loads(done.stdout)["error"]
+        self.assertEqual((done.returncode, error["name"].split(".")[-1]), (2, "InvalidRequest"))
+        self.assertEqual(error["message"], "apis: no such API here: cudda; did you mean 'cuda'?")
     def test_full_disk_is_a_failure(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([CTL, "help"], env=environment(), stdout=full, stderr=subprocess.PIPE, check=False)
