@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "base/sha256.h"
 #include "base/text.h"
@@ -435,6 +437,10 @@ Result<MachineSource> captured_machine(const FileSystem& files,
 }
 
 Result<MachineSource> replayed_machine(const std::string& folder) {
+    std::error_code problem;
+    const auto status = std::filesystem::status(folder, problem);
+    if (std::filesystem::exists(status) && !std::filesystem::is_directory(status))
+        return Error{ErrorCode::Malformed, "capture " + folder + ": not a folder"};
     const RootedFiles capture{folder};
     // If /root is a link, its target is resolved inside the capture and can't lead out of the
     // capture.

@@ -396,6 +396,11 @@ class NoDaemon(unittest.TestCase):
         error = json.loads(done.stdout)["error"]
         self.assertEqual((done.returncode, error["name"].split(".")[-1]), (2, "InvalidRequest"))
         self.assertEqual(error["message"], "apis: no such API here: cudda; did you mean 'cuda'?")
+
+    def test_a_capture_that_is_a_file_is_named(self):
+        done = run(f"--replay={__file__}")
+        self.assertEqual((done.returncode, done.stderr), (1, f"gpuprobectl: capture {__file__}: not a folder\n"))
+
     def test_full_disk_is_a_failure(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([CTL, "help"], env=environment(), stdout=full, stderr=subprocess.PIPE, check=False)
