@@ -73,6 +73,16 @@ Status assign(std::optional<std::uint64_t>& number, const std::string& word) {
     return Done{};
 }
 
+namespace {
+
+/// The unit that was most likely meant for a small number without a unit.
+std::string_view likely_unit(Bytes number) {
+    constexpr Bytes kLeastMebibytes{512};
+    return number < kLeastMebibytes ? "GiB" : "MiB";
+}
+
+}  // namespace
+
 // The second line of the text becomes the hint.
 Status assign(std::optional<Bytes>& size, const std::string& word) {
     size = parse_size(word);
@@ -80,6 +90,10 @@ Status assign(std::optional<Bytes>& size, const std::string& word) {
         return refusal(fmt::format(
             "'{}' is not a size\nWrite a size like 8GiB, 8192MiB or 8GB, or as a number of bytes.",
             scrubbed(word, 32)));
+    const bool has_unit = word.find_first_not_of(" .0123456789") != std::string::npos;
+    if (!has_unit && *size < mib(1))
+        return refusal(fmt::format("'{0}' has no unit and would mean bytes: write {0}{1}",
+                                   scrubbed(trimmed(word), 32), likely_unit(*size)));
     return Done{};
 }
 

@@ -130,6 +130,7 @@ TEST(Arguments, SizesOfAllVerbsAreWrittenAlike) {
     EXPECT_EQ(mebibytes("8GB"), 7630U);  // rounded up
     EXPECT_EQ(mebibytes("1500kB"), 2U);
     EXPECT_EQ(mebibytes("1MB"), 1U);
+    EXPECT_EQ(mebibytes("1048576"), 1U);
     EXPECT_EQ(read({"select", "x", "--memory=8GiB"}).select.request.at("min-memory").as_unsigned(),
               8ULL << 30U);
 }
@@ -175,6 +176,15 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
         {{"select", "--memory=lots"},
          "gpuprobectl: --memory: 'lots' is not a size\n"
          "Write a size like 8GiB, 8192MiB or 8GB, or as a number of bytes.\n"},
+        {{"select", "--memory=8"},
+         "gpuprobectl: --memory: '8' has no unit and would mean bytes: write 8GiB\n"
+         "See 'gpuprobectl help select'.\n"},
+        {{"recommend", "x", "--memory=8192"},
+         "gpuprobectl: --memory: '8192' has no unit and would mean bytes: write 8192MiB\n"
+         "See 'gpuprobectl help recommend'.\n"},
+        {{"plan", "--memory=1GiB", "--margin=0"},
+         "gpuprobectl: --margin: '0' has no unit and would mean bytes: write 0GiB\n"
+         "See 'gpuprobectl help plan'.\n"},
         {{"probe", "--stage=verfy"},
          "gpuprobectl: --stage: unknown value 'verfy'; did you mean 'verify'?\n"
          "See 'gpuprobectl help probe'.\n"},
