@@ -119,7 +119,8 @@ inline constexpr Wording kWordings[] = {
     // Reasons about what an API supports on a device.
     {"compute-prohibited", "the GPU's compute mode prohibits compute programs"},
     {"no-compute-device", "the device cannot be used for compute"},
-    {"not-usable", "the backend does not work on this GPU"},
+    {"not-usable", "[{backend}|the backend] does not work on this GPU[: {reasons:why}]",
+     "[{reasons:fix}]"},
     {"webgpu-unknown", "it is unknown whether Vulkan on this GPU meets the WebGPU requirements"},
     {"webgpu-features", "Vulkan lacks features that WebGPU needs[: {missing}]"},
     {"software-rasterizer", "[{name}|the device] is a software rasterizer, not a GPU"},

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <numeric>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "plan/need.h"
 #include "plan/placement.h"
 #include "plan/size_math.h"
+#include "policy/closest_miss.h"
 #include "policy/fact.h"
 #include "policy/known_bad.h"
 #include "report/api_table.h"
@@ -101,6 +103,17 @@ bool computes_nothing(const Gpu& gpu) {
     return !gpu.backends.empty() && std::ranges::all_of(gpu.backends, [](const auto& entry) {
         return entry.second.usable.has_value() && !*entry.second.usable;
     });
+}
+
+/// The reason that no backend works on the GPU: the backend that needs the fewest changes to work,
+/// and the reasons against it.
+Reason no_usable_backend(const Gpu& gpu) {
+    const auto closest = std::ranges::max_element(
+        gpu.backends, {}, [](const auto& entry) { return closest_miss_of(entry.second.reasons); });
+    Value::Object detail{{"backend", closest->first}};
+    if (!closest->second.reasons.empty())
+        detail.push_back({"reasons", to_value(closest->second.reasons)});
+    return because("not-usable", std::move(detail));
 }
 
 /// The settings with which the model is run on a backend.
@@ -237,7 +250,7 @@ GpuPlan plan_of(const PlanRequest& request, const Candidate& candidate) {
     // Memory does not matter if the GPU cannot be used for compute.
     if (computes_nothing(*candidate.gpu)) {
         plan.fit = Fit::No;
-        plan.reasons.push_back(because("not-usable"));
+        plan.reasons.push_back(no_usable_backend(*candidate.gpu));
         return plan;
     }
     if (candidate.budget.bytes) {

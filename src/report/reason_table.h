@@ -389,7 +389,10 @@ inline constexpr ReasonInfo kRows[] = {
      "application also sees other GPUs",
      "gpu; gpus: the ids of the other GPUs that the application sees"},
     {"not-usable", Device, Ends, OnCandidate | OnPlan,
-     "the report marks the backend as not usable on this GPU but gives no reason"},
+     "the backend does not work on this GPU. For a candidate, the report gives no reason. In a "
+     "plan, no backend works on this GPU",
+     "backend: the backend that needs the fewest changes to work (only in a plan); reasons: why "
+     "that backend does not work (only in a plan)"},
     {"not-verified", Request, Ends, OnCandidate | OnVariant,
      "the request allows only candidates with verified results, and this candidate failed the "
      "check or has not been checked",

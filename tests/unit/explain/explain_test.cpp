@@ -226,6 +226,15 @@ TEST(Wording, ReportsNestedReasonsWithTheirFixes) {
     EXPECT_EQ(unused(Value{"no list"}).text, without_reasons.text);
 }
 
+TEST(Wording, NamesTheBackendThatDoesNotWorkWithItsReasons) {
+    const std::vector reasons{because("mig-without-instance")};
+    EXPECT_EQ(
+        explained(because("not-usable", {{"backend", "cuda"}, {"reasons", to_value(reasons)}}))
+            .text,
+        "cuda does not work on this GPU: MIG mode is enabled, but no MIG instance is visible "
+        "here");
+    EXPECT_EQ(explained(because("not-usable")).text, "the backend does not work on this GPU");
+}
 
 TEST(Wording, NamesTheClosestVariantWithItsReasons) {
     const std::vector reasons{because("glibc-too-old", {{"have", "2.31"}, {"need", "2.34"}})};

@@ -177,7 +177,19 @@ TEST(Plan, LeavesOutGpusThatCannotCompute) {
     ASSERT_EQ(answer.gpus.size(), 1U);
     EXPECT_EQ(answer.gpus[0].gpu, "broken");
     EXPECT_EQ(answer.gpus[0].fit, Fit::No);
-    EXPECT_EQ(answer.gpus[0].reasons[0].code, "not-usable");
+    EXPECT_EQ(answer.gpus[0].reasons, std::vector{because("not-usable", {{"backend", "cuda"}})});
+}
+
+TEST(Plan, SaysWhyNoBackendWorks) {
+    auto broken = gpu("broken", gib(8));
+    broken.backends["cuda"] = {.usable = false, .reasons = {because("vendor-mismatch")}};
+    const std::vector<Reason> reasons{because("driver-missing")};
+    broken.backends["rocm"] = {.usable = false, .reasons = reasons};
+    const auto answer = planned(bytes_needed(gib(1)), machine({broken}));
+    ASSERT_EQ(answer.gpus.size(), 1U);
+    EXPECT_EQ(
+        answer.gpus[0].reasons,
+        std::vector{because("not-usable", {{"backend", "rocm"}, {"reasons", to_value(reasons)}})});
 }
 
 TEST(Plan, NamesKnownFaultsThatConcernMemory) {
