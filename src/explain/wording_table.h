@@ -40,7 +40,7 @@ inline constexpr Wording kWordings[] = {
     {"mig-without-graphics", "graphics APIs do not work while MIG mode is enabled"},
     {"mig-without-instance", "MIG mode is enabled, but no MIG instance is visible here"},
     {"one-instance-listed",
-     "the driver shows each process only one MIG instance, which the process selects by UUID"},
+     "because of MIG, the driver lists this device only to a process that selects it by UUID"},
     {"inconclusive", "the driver should list this GPU but does not"},
     {"ambiguous", "the driver lists a device that could be this GPU or another GPU"},
     {"skipped", "the probe was skipped"},

@@ -404,8 +404,8 @@ inline constexpr ReasonInfo kRows[] = {
      "manifest, library", WorthATrial},
     {"on-battery", Measurement, Remarks, OnTrial, "the machine is running on battery"},
     {"one-instance-listed", Hardware, Remarks, OnView,
-     "the driver shows each process only one MIG instance and no other GPU; a process can select "
-     "this instance by its UUID"},
+     "because a GPU has MIG instances, the driver lists this GPU or MIG instance only to a process "
+     "that selects it by its UUID"},
     {"other-kind", Policy, Ends, OnVariant, "the variant is for another kind of GPU", "", ByBuild},
     {"other-l4t", Machine, Ends, OnVariant,
      "the machine is not a Jetson with the L4T release that the variant needs", "", ByBuild},

@@ -104,6 +104,10 @@ class OfTheCaller(unittest.TestCase):
         self.assertIn("warning: the application cannot distinguish pci:0000:23:00.0 from pci:0000:13:00.0,",
                       run(*machine, "--gpu=1").stdout)
 
+    def test_a_gpu_next_to_mig_instances_is_listed_by_its_uuid_only(self):
+        done = run("--replay", str(MACHINES / "nvidia-h100-mig-mixed"), "select", "--gpu=pci:0000:4a:00.0", "--explain")
+        self.assertRegex(done.stdout, r"✓  cuda +pci:0000:4a:00\.0 +because of MIG, the driver lists this device only to a process that selects it by UUID\n")
+
     def test_an_environment_says_what_it_does_not_hide(self):
         machine = ("--replay", str(MACHINES / "hwloc-epyc-corona"), "env", "--backend=opencl")
         self.assertNotIn("warning", run(*machine).stderr)
