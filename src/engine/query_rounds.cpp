@@ -62,7 +62,8 @@ Report Publisher::assembled() const {
                              decisions_.feedback().override_notes()})
         report.notes.insert(report.notes.end(), more.begin(), more.end());
     for (const auto& document : knowledge::Library::current()->expired(context.now))
-        report.notes.push_back(stale_document(document.name, document.issued, document.expired));
+        report.notes.push_back(
+            stale_document(document.name, document.path, document.issued, document.expired));
     if (report.gpus.size() > 1)
         put_default_first(report, default_choice(report, context.now));
     return report;

@@ -229,8 +229,11 @@ std::vector<Library::Ageing> Library::ageing() const {
             continue;
         const auto head = head_of(document.json).value_or({});
         if (const auto expires = instant_of(head.expires.value_or("")))
-            found.push_back(
-                {*expires, {.name = name, .issued = head.issued, .expired = *head.expires}});
+            found.push_back({*expires,
+                             {.name = name,
+                              .path = document.path,
+                              .issued = head.issued,
+                              .expired = *head.expires}});
     }
     return found;
 }

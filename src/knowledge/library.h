@@ -96,6 +96,7 @@ struct DocumentSet {
 /// A data file that is in use and past its expiry date.
 struct ExpiredDocument {
     std::string name = {};
+    std::string path = {};  ///< path of the file; empty if built in
     std::optional<std::string> issued = {};
     std::string expired = {};
 };

@@ -240,13 +240,27 @@ Error unknown_name(std::string_view what,
                 (!question.empty() ? question : "'gpuprobectl apps' lists them")};
 }
 
+namespace {
+
+/// Notes the path of the data file that contains the application.
+void put_path(std::string_view path, Application& application) {
+    if (application.selection)
+        application.selection->path = path;
+    if (application.manifest)
+        application.manifest->path = path;
+}
+
+}  // namespace
+
 ApplicationSet ApplicationSet::with_builtins() {
     ApplicationSet set;
     set.library_ = knowledge::Library::current();
     // The file is named after its application; tests/unit/policy/application_set_test.cpp
     // checks that.
-    for (const auto& [name, document] : set.library_->below("applications"))
+    for (const auto& [name, document] : set.library_->below("applications")) {
         set.entries_[name].unread = document->json;
+        set.entries_[name].path = document->path;
+    }
     return set;
 }
 
@@ -257,6 +271,7 @@ Status ApplicationSet::add(std::string_view json, std::string_view origin) {
     if (entries_.size() >= kMaxApplications && !entries_.contains(application->name))
         return Error{ErrorCode::TooLarge, std::string{origin} + ": more than " +
                                               std::to_string(kMaxApplications) + " applications"};
+    put_path(origin, *application);
     auto& entry = entries_[application->name];
     for (auto& [name, other] : entries_)
         other.summary.reset();  // it may have the backends of this application
@@ -289,7 +304,9 @@ Application ApplicationSet::whole(std::string_view name, const Entry& entry) {
         return application;
     // Tests check that each file is valid and has the name of its application.
     auto read = parse_application(entry.unread);
-    if (!read)  // the file may come from a package for another version
+    if (read)
+        put_path(entry.path, *read);
+    else  // the file may come from a package for another version
         read = parse_application(knowledge::compiled_in_text("applications/" + std::string{name}));
     auto builtin = std::move(read).value_or({});
     if (!application.selection && !application.selection_of) {

@@ -86,6 +86,7 @@ private:
     /// Parts that were added take precedence over parts in the knowledge base.
     struct Entry {
         std::string_view unread = {};  ///< text from the knowledge base; empty once parsed
+        std::string path = {};         ///< path of the file with that text; empty if built in
         /// Whether has_selection and has_manifest take `unread` into account.
         bool has_been_seen = false;
         bool has_selection = false;

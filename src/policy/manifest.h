@@ -117,6 +117,7 @@ struct Manifest {
     Value source = {};
     std::vector<VariantPlatform> platforms = {};  ///< Linux platforms only, sorted by key
     std::string sha256 = {};                      ///< hash of the manifest's text
+    std::string path = {};  ///< path of its data file; empty if it is built in or part of a request
 };
 
 /// The schemas of an application's data file, and of a manifest without such a file.

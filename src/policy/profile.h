@@ -81,6 +81,7 @@ struct Profile {
     std::optional<Value> source = {};  ///< origin of the profile's facts; no decision depends on it
     std::optional<std::string> issued = {};  ///< like Manifest::issued and Manifest::expires
     std::optional<std::string> expires = {};
+    std::string path = {};  ///< path of its data file; empty if it is built in
     /// in order of preference; if `cpu` is present, it is last
     std::vector<std::string> backends = {};
     /// Maps a vendor to the backends that its GPUs may use, in order of preference. If the map is

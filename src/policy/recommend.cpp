@@ -395,21 +395,24 @@ void warn_of_limits(const Manifest& manifest,
 }
 
 std::optional<Reason> staleness(const std::string& document,
+                                const std::string& path,
                                 const std::optional<std::string>& issued,
                                 const std::optional<std::string>& expires,
                                 WallTime now) {
     const auto end = expires ? instant_from(*expires) : std::nullopt;
     if (!end || now < *end)
         return std::nullopt;
-    return stale_document(document, issued, *expires);
+    return stale_document(document, path, issued, *expires);
 }
 
 std::optional<Reason> supersession(const std::string& document,
+                                   const std::string& path,
                                    const std::optional<std::string>& version,
                                    const UpstreamVersions& upstream) {
     if (!upstream.newer)
         return std::nullopt;
-    return superseded_document(document, version ? version : upstream.version, *upstream.newer);
+    return superseded_document(document, path, version ? version : upstream.version,
+                               *upstream.newer);
 }
 
 std::string document_name(const Manifest& manifest) {
@@ -462,20 +465,21 @@ Recommendation recommend(const Manifest& manifest,
 }
 
 std::optional<Reason> staleness(const Manifest& manifest, WallTime now) {
-    return staleness(document_name(manifest), manifest.issued, manifest.expires, now);
+    return staleness(document_name(manifest), manifest.path, manifest.issued, manifest.expires,
+                     now);
 }
 
 std::optional<Reason> staleness(const Profile& profile, WallTime now) {
-    return staleness(profile.name, profile.issued, profile.expires, now);
+    return staleness(profile.name, profile.path, profile.issued, profile.expires, now);
 }
 
 std::optional<Reason> supersession(const Manifest& manifest) {
-    return supersession(document_name(manifest), manifest.version,
+    return supersession(document_name(manifest), manifest.path, manifest.version,
                         upstream_versions(manifest.source));
 }
 
 std::optional<Reason> supersession(const Profile& profile) {
-    return supersession(profile.name, std::nullopt,
+    return supersession(profile.name, profile.path, std::nullopt,
                         profile.source ? upstream_versions(*profile.source) : UpstreamVersions{});
 }
 

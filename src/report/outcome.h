@@ -139,22 +139,35 @@ constexpr auto forms_of(std::type_identity<Reason>) {
                                       {.key = "detail", .object = "object"}});
 }
 
-/// A `stale-document` reason: the data file `document` has expired. `issued` and `expired` are the
-/// dates in that file.
+/// Adds the path of the data file that the reason is about, unless the file is built in.
+inline Reason with_path(Reason reason, const std::string& path) {
+    if (!path.empty())
+        reason.detail["path"] = path;
+    return reason;
+}
+
+/// A `stale-document` reason: the data file `document` has expired. `path` is empty if the file is
+/// built in; `issued` and `expired` are the dates in that file.
 inline Reason stale_document(const std::string& document,
+                             const std::string& path,
                              const std::optional<std::string>& issued,
                              const std::string& expired) {
-    return because("stale-document",
-                   {{"document", document}, {"issued", to_value(issued)}, {"expired", expired}});
+    return with_path(
+        because("stale-document",
+                {{"document", document}, {"issued", to_value(issued)}, {"expired", expired}}),
+        path);
 }
 
 /// A `superseded-document` reason: the data file `document` describes the version `version` of an
-/// application, but the version `newer` has been released.
+/// application, but the version `newer` has been released. `path` is empty if the file is built in.
 inline Reason superseded_document(const std::string& document,
+                                  const std::string& path,
                                   const std::optional<std::string>& version,
                                   const std::string& newer) {
-    return because("superseded-document",
-                   {{"document", document}, {"version", to_value(version)}, {"newer", newer}});
+    return with_path(
+        because("superseded-document",
+                {{"document", document}, {"version", to_value(version)}, {"newer", newer}}),
+        path);
 }
 
 /// The `stale-document` reasons among a report's notes. Every answer that is based on the report

@@ -476,7 +476,8 @@ inline constexpr ReasonInfo kRows[] = {
      "the API only provides information and runs no computations", "stage"},
     {"stale-document", Report, Remarks, OnReport | OnRecommendation,
      "a data file that this answer depends on has expired; see [Data files](data-files.md)",
-     "document, issued, expired", None, 0, "stale-catalogue"},
+     "document, issued, expired; path: the path of the data file (missing if the file is built in)",
+     None, 0, "stale-catalogue"},
     {"state-ignored", Report, Remarks, OnReport,
      "a state file with overrides, outcomes or quarantines could not be read, so the file was "
      "renamed to `….broken`",
@@ -492,7 +493,7 @@ inline constexpr ReasonInfo kRows[] = {
      "the data file describes an older version of the application than the latest known version; "
      "see "
      "[Data files](data-files.md)",
-     "document, version, newer"},
+     "document, version, newer; path: the path of the data file (missing if the file is built in)"},
     {"switched-off", Request, Ends, OnCandidate, "the request excludes all GPUs", "", Wished},
     {"system-not-ready", Hardware, Ends, OnView,
      "CUDA reports that the system is not ready (error 802). Usual causes: the fabric manager of "

@@ -317,6 +317,10 @@ class Superseded(KnowledgeCase):
             told = self.ctl("--direct", "--no-cache", *words)
             self.assertIn("the data file 'torch' does not cover version 9.9", told.stdout + told.stderr, words)
 
+    def test_the_subject_is_the_file(self):
+        warning, = (each for each in self.answer("recommend", "torch")["warnings"] if each["code"] == "superseded-document")
+        self.assertTrue(pathlib.Path(warning["subject"]["path"]).is_file(), warning)
+
     def test_status_shows_the_versions_the_ages_and_the_looks(self):
         documents = {each["document"]: each for each in self.status()["documents"]}
         torch, bitnet, ollama = (documents[f"applications/{name}"] for name in ("torch", "bitnet", "ollama"))

@@ -273,7 +273,7 @@ TEST_F(MachineKnowledge, ThatHasExpiredIsAWarningOfEveryAnswer) {
         const auto now = *knowledge::instant_of(day);
         report.notes.clear();
         for (const auto& each : knowledge::Library::current()->expired(now))
-            report.notes.push_back(stale_document(each.name, each.issued, each.expired));
+            report.notes.push_back(stale_document(each.name, each.path, each.issued, each.expired));
         const CallerContext caller{.machine = report, .seen = report, .now = now};
         const auto decision = service.select("torch", {}, caller);
         const auto answer = service.recommend("torch", "", {}, caller);

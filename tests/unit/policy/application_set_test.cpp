@@ -118,6 +118,17 @@ TEST(ApplicationSet, SummarizesEachApplication) {
         EXPECT_FALSE(summary.backends.empty() && summary.variants.empty()) << summary.name;
 }
 
+TEST(ApplicationSet, KnowsTheFileOfAPart) {
+    auto set = ApplicationSet::with_builtins();
+    EXPECT_EQ(set.manifest("torch")->path, "");
+    const std::string path = "/etc/gpuprobe/applications/torch.json";
+    ASSERT_TRUE(set.add(R"({"schema":"gpuprobe.application/1","name":"torch",
+        "selection":{"backends":["cpu"]}})",
+                        path));
+    EXPECT_EQ(set.selection("torch")->path, path);
+    EXPECT_EQ(set.manifest("torch")->path, "");
+}
+
 TEST(ApplicationSet, NamesTheCommandForThePartThatAnApplicationHas) {
     const auto set = ApplicationSet::with_builtins();
     const auto no_manifest = set.no_manifest("default");

@@ -462,7 +462,7 @@ TEST(Supersession, NamesTheVersionThatIsDescribedAndTheNewerOne) {
     ASSERT_TRUE(newer);
     const auto reason = supersession(*newer);
     ASSERT_TRUE(reason);
-    EXPECT_EQ(*reason, superseded_document("p", "2.14", "2.15"));
+    EXPECT_EQ(*reason, superseded_document("p", "", "2.14", "2.15"));
     EXPECT_EQ(supersession(*manifest_with(R"({"checked":"2026-11-29"})")), std::nullopt);
     EXPECT_EQ(supersession(Manifest{}), std::nullopt);
     for (const auto* wrong : {R"({"checked":"yesterday"})", R"({"newer":2})",
@@ -475,9 +475,11 @@ TEST(Supersession, IsOfProfilesToo) {
     Profile profile{.name = "p"};
     EXPECT_EQ(supersession(profile), std::nullopt);
     profile.source = parse_json(R"({"version":"1.0","newer":"1.1"})", kMaxManifest).value();
-    EXPECT_EQ(supersession(profile), superseded_document("p", "1.0", "1.1"));
+    EXPECT_EQ(supersession(profile), superseded_document("p", "", "1.0", "1.1"));
     profile.source = parse_json(R"({"newer":"1.1"})", kMaxManifest).value();
-    EXPECT_EQ(supersession(profile), superseded_document("p", std::nullopt, "1.1"));
+    EXPECT_EQ(supersession(profile), superseded_document("p", "", std::nullopt, "1.1"));
+    profile.path = "/etc/gpuprobe/applications/p.json";
+    EXPECT_EQ(supersession(profile)->detail.at("path"), Value{profile.path});
 }
 
 /// The case of a selection without an application.
