@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/word_list.h"
 #include "knowledge/library.h"
 
 namespace gpuprobe::knowledge {
@@ -140,6 +141,7 @@ struct ChipsDocument {
     std::vector<Chip> chips = {};
     std::vector<Chip> compatibles = {};
     std::vector<Chip> drivers = {};
+    std::optional<std::vector<ChipVideo>> video = {};
 };
 
 struct IdRange {
@@ -186,6 +188,8 @@ Status sort_by(std::optional<std::string> Chip::*key, const char* table, std::ve
 
 RECORD_MEMBERS(Vendor, vendor, name, vendor_ids, makes)
 
+RECORD_MEMBERS(ChipVideo, vendor, chips, lacks)
+
 RECORD_MEMBERS(Chip,
                vendor_id,
                ids,
@@ -204,7 +208,7 @@ RECORD_MEMBERS(Chip,
 
 namespace {
 
-RECORD_MEMBERS(ChipsDocument, schema, version, vendors, chips, compatibles, drivers)
+RECORD_MEMBERS(ChipsDocument, schema, version, vendors, chips, compatibles, drivers, video)
 
 /// Reads the table in its usual layout, one row per line; nullopt for any other layout.
 std::optional<ChipsDocument> lines_of(std::string_view json) {
@@ -217,14 +221,17 @@ std::optional<ChipsDocument> lines_of(std::string_view json) {
     auto chips = rows_in<Chip>(*lines, "chips");
     auto compatibles = rows_in<Chip>(*lines, "compatibles");
     auto drivers = rows_in<Chip>(*lines, "drivers");
+    auto video =
+        lines->table("video") ? rows_in<ChipVideo>(*lines, "video") : std::vector<ChipVideo>{};
     if (!schema || *schema != kChipsSchema || !version || !vendors || !chips || !compatibles ||
-        !drivers)
+        !drivers || !video)
         return std::nullopt;
     return ChipsDocument{.version = std::string{*version},
                          .vendors = *std::move(vendors),
                          .chips = *std::move(chips),
                          .compatibles = *std::move(compatibles),
-                         .drivers = *std::move(drivers)};
+                         .drivers = *std::move(drivers),
+                         .video = std::move(video)};
 }
 
 }  // namespace
@@ -249,6 +256,7 @@ Result<Chips> Chips::from(std::string_view json) {
     chips.chips_ = std::move(document.chips);
     chips.compatibles_ = std::move(document.compatibles);
     chips.drivers_ = std::move(document.drivers);
+    chips.video_ = std::move(document.video).value_or(std::vector<ChipVideo>{});
     TRY(chips.index());
     return chips;
 }
@@ -352,6 +360,13 @@ const Chip* Chips::find_compatible(std::span<const std::string> compatible) cons
 
 const Chip* Chips::find_driver(std::string_view driver) const {
     return found(drivers_, &Chip::driver, driver);
+}
+
+std::string_view Chips::video_lacks_of(std::string_view vendor, std::string_view chip) const {
+    const auto row = std::ranges::find_if(video_, [&](const ChipVideo& video) {
+        return video.vendor == vendor && has_word(video.chips, chip);
+    });
+    return row == video_.end() ? std::string_view{} : row->lacks;
 }
 
 }  // namespace gpuprobe::knowledge

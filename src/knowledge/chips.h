@@ -208,6 +208,13 @@ struct Chip {
     bool operator==(const Chip&) const = default;
 };
 
+/// Chips that lack video engines which other chips of the vendor have.
+struct ChipVideo {
+    std::string vendor = {};
+    std::string chips = {};  ///< names of chips, separated by spaces
+    std::string lacks = {};  ///< "decode", "encode" or "decode encode"
+};
+
 /// The table of chips. Look-ups use binary search and take much less than a microsecond.
 class Chips {
 public:
@@ -232,6 +239,10 @@ public:
     /// The row for the first of the device's compatible strings that is in the table.
     [[nodiscard]] const Chip* find_compatible(std::span<const std::string> compatible) const;
     [[nodiscard]] const Chip* find_driver(std::string_view driver) const;
+    /// The directions in which a chip of the vendor has no video engine, "decode encode"; empty if
+    /// none is known. `vendor` is the vendor's id.
+    [[nodiscard]] std::string_view video_lacks_of(std::string_view vendor,
+                                                  std::string_view chip) const;
 
 private:
     struct Range {
@@ -249,6 +260,7 @@ private:
     std::vector<Chip> chips_ = {};
     std::vector<Chip> compatibles_ = {};  ///< sorted by compatible string
     std::vector<Chip> drivers_ = {};      ///< sorted by driver
+    std::vector<ChipVideo> video_ = {};
     /// maps a vendor id to an index into vendors_
     std::map<std::uint16_t, std::size_t> vendor_ids_ = {};
     std::vector<Range> ranges_ = {};  ///< sorted, without overlaps

@@ -20,6 +20,13 @@ from chip_tables.ids import id_list, ids_in  # noqa: E402
 from chip_tables.sources import FolderSource, MissingSource, source_from  # noqa: E402
 
 
+class FakeSource:
+    """A source with made-up files."""
+
+    def __init__(self, files):
+        self.read = files.__getitem__
+
+
 def rows_of(text, *headers):
     return c_tables.pci_rows(text, c_tables.macros_in(*headers, text))
 
@@ -136,6 +143,22 @@ class VendorsTables(unittest.TestCase):
         readme = "| Product Name | PCI ID |\n| --- | --- |\n| RTX A | 1E30 |\n| B | 1E30 1028 129E |\n| C | 26B1 |\n"
         self.assertEqual(nvidia.products(readme), {0x1e30: "RTX A", 0x26b1: "C"})
 
+    def test_nvidia_chips_without_video_engines(self):
+        classes = ("static NvU32\ngpuGetEngClassDescriptorList_GH100(OBJGPU *p)\n{\n  list[] = { { NVB8B0_VIDEO_DECODER, ENG_NVDEC(0) }, };\n}\n"
+                   "gpuGetEngClassDescriptorList_AD102(OBJGPU *p)\n{\n  { NVC9B0_VIDEO_DECODER, 0 }, { NVC9B7_VIDEO_ENCODER, 0 }\n}\n"
+                   "gpuGetEngClassDescriptorList_T234D(OBJGPU *p)\n{\n  { NVC77D_CORE, 0 }\n}\n")
+        base = "".join(f"static const struct nvkm_device_chip\nnv{number}_chipset = {{\n\t.name = \"{name}\",\n{members}}};\n"
+                       for number, name, members in (
+                           ("106", "GK208B", "\t.pci = a,\n"), ("117", "GM107", "\t.pci = a,\n\t.nvdec    = { 1, b },\n\t.nvenc[0] = b,\n"),
+                           ("118", "GM108", "\t.pci = a,\n"), ("12b", "GM20B", "\t.mc = a,\n"), ("138", "GP108", "\t.pci = a,\n\t.nvdec[0] = b,\n"),
+                           ("180", "GH100", "\t.pci = a,\n")))
+        members = kernel.nouveau_members(FakeSource({kernel.NOUVEAU: base}))
+        self.assertEqual(members["GM107"], {"pci", "nvdec", "nvenc"})
+        self.assertEqual(nvidia.video_rows(classes, members), [
+            {"vendor": "nvidia", "chips": "gh100", "lacks": "encode", "source": "nvidia-classes"},
+            {"vendor": "nvidia", "chips": "gm108", "lacks": "decode encode", "source": "nouveau"},
+            {"vendor": "nvidia", "chips": "gp108", "lacks": "encode", "source": "nouveau"}])
+
     def test_amd_names_take_the_longest_prefix(self):
         self.assertEqual(amd.by_name("Strix Halo [Radeon 8060S]"), ("strix-halo", "gfx1151"))
         self.assertEqual(amd.by_name("Strix [Radeon 890M]"), ("strix-point", "gfx1150"))
@@ -230,6 +253,9 @@ class ChipsLint(unittest.TestCase):
                 ("not how data/rules spells", lambda d: row(d).update(architecture="sm_86")),
                 ("does not know 8.8", lambda d: row(d).update(architecture="8.8")),
                 ("unknown vendor", lambda d: d["drivers"][0].update(vendor="acme")),
+                ("lacks is none of", lambda d: d["video"][0].update(lacks="sound")),
+                ("gx100: not in chips", lambda d: d["video"][0].update(chips="gx100")),
+                ("in two rows", lambda d: d["video"].append(d["video"][0])),
                 ("schema: ", lambda d: d.update(schema="gpuprobe.chips/2")),
                 ("bytes, more than", lambda d: d.update(padding="x" * 300000))):
             with self.subTest(problem):

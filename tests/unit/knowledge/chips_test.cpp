@@ -53,6 +53,22 @@ TEST(Chips, AreFoundByRangeAndByClass) {
     EXPECT_EQ(chips->find("", "73a0", "0300"), nullptr);
 }
 
+TEST(Chips, KnowTheVideoEnginesThatChipsLack) {
+    const auto& built_in = Chips::current();
+    EXPECT_EQ(built_in.video_lacks_of("nvidia", "gh100"), "encode");
+    EXPECT_EQ(built_in.video_lacks_of("nvidia", "gm108"), "decode encode");
+    EXPECT_EQ(built_in.video_lacks_of("nvidia", "ad102"), "");
+    EXPECT_EQ(built_in.video_lacks_of("amd", "gh100"), "");
+    auto text = document("");
+    EXPECT_EQ(Chips::from(text)->video_lacks_of("nvidia", "gh100"), "") << "a table without it";
+    text.insert(text.size() - 1,
+                R"(, "video": [{"vendor": "a", "chips": "b c", "lacks": "encode"}])");
+    const auto chips = Chips::from(text);
+    ASSERT_TRUE(chips) << chips.error().text;
+    EXPECT_EQ(chips->video_lacks_of("a", "c"), "encode");
+    EXPECT_EQ(chips->video_lacks_of("a", "b c"), "");
+}
+
 TEST(Chips, FindTheFirstCompatibleStringThatIsKnown) {
     const std::vector<std::string> rk3588{"rockchip,rk3588-mali", "arm,mali-valhall-csf"};
     const auto* chip = Chips::current().find_compatible(rk3588);

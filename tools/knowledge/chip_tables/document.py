@@ -28,9 +28,9 @@ def text_of(head, maps, lists):
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def chips_text(sources, vendors, chips, compatibles, drivers):
+def chips_text(sources, vendors, chips, compatibles, drivers, video):
     head = {"schema": SCHEMA, "version": VERSION, "issued": ISSUED, "expires": EXPIRES}
-    lists = {"vendors": vendors, "chips": chips, "compatibles": compatibles, "drivers": drivers}
+    lists = {"vendors": vendors, "chips": chips, "compatibles": compatibles, "drivers": drivers, "video": video}
     return text_of(head, {"$source": sources}, lists)
 
 

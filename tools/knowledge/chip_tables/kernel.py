@@ -7,6 +7,7 @@ from . import c_tables
 
 PCI_IDS_HEADER = "include/linux/pci_ids.h"
 DRM, ACCEL = "drivers/gpu/drm/", "drivers/accel/"
+NOUVEAU = DRM + "nouveau/nvkm/engine/device/base.c"
 # driver → the file with its table, other files with definitions for the table, and the folder or file with the drm_driver that it registers
 DRIVERS = {
     "amdgpu": (DRM + "amd/amdgpu/amdgpu_drv.c", (), DRM + "amd/amdgpu/amdgpu_drv.c"),
@@ -121,9 +122,16 @@ def unsupported_amd(linux):
     return {int(word, 16) for word in re.findall(r"0x([0-9A-Fa-f]{4})", text[start:text.find("};", start)])}
 
 
+def nouveau_members(linux):
+    """{chip name: members} of the chips that nouveau knows: {"GP108": {"pci", "nvdec", ...}}."""
+    text = linux.read(NOUVEAU)
+    return {name: set(re.findall(r"^\s*\.(\w+)", body, re.M)) for name, body
+            in re.findall(r"^nv\w+_chipset = \{\s*\.name = \"([^\"]+)\",(.*?)^\};", text, re.M | re.S)}
+
+
 def nouveau_chipsets(linux):
     """{chip name: number} of the chips that nouveau knows; a name may contain two chips ("MCP77/MCP78")."""
-    text = linux.read(DRM + "nouveau/nvkm/engine/device/base.c")
+    text = linux.read(NOUVEAU)
     numbers = dict((name, int(number, 16)) for number, name
                    in re.findall(r"case 0x(\w+): device->chip = &(\w+);", text))
     found = {}

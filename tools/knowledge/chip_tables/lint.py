@@ -11,13 +11,14 @@ ROLES = ("gpu", "accelerator", "display", "neither")
 FORMS = ("discrete", "integrated", "virtual-function", "paravirtual")
 MEMORY = ("dedicated", "shared", "unified")
 KINDS = ("npu", "tpu", "training", "inference", "video", "fpga", "vector")
-WORDS = {"role": ROLES, "form": FORMS, "memory": MEMORY, "kind": KINDS, "part": ("core",)}
+WORDS = {"lacks": ("decode", "encode", "decode encode"), "role": ROLES, "form": FORMS, "memory": MEMORY, "kind": KINDS, "part": ("core",)}
 MEMBERS = {
     "vendors": (("vendor", "name", "vendor_ids", "makes", "source"), ()),
     "chips": (("vendor_id", "ids", "role", "source"), ("chip", "kind", "form", "memory", "architecture", "name", "class")),
     "compatibles": (("compatible", "vendor", "role", "drivers", "source"),
                     ("part", "chip", "kind", "form", "memory", "architecture", "name")),
     "drivers": (("driver", "source"), ("vendor", "role", "kind", "form")),
+    "video": (("vendor", "chips", "lacks", "source"), ()),
 }
 IDS = re.compile(r"^(\*|[0-9a-f]{4}(-[0-9a-f]{4})?( [0-9a-f]{4}(-[0-9a-f]{4})?)*)$")
 CHIP = re.compile(r"^[a-z0-9][a-z0-9.-]*$")
@@ -103,6 +104,20 @@ def ids(document):
             yield f"chips: {row['chip']}: not a chip's word"
 
 
+def video(document):
+    """A chip has one row in "video", and a row in "chips"."""
+    ids = {row["vendor"]: row["vendor_ids"].split() for row in document["vendors"]}
+    known = {(row["vendor_id"], row.get("chip")) for row in document["chips"]}
+    seen = set()
+    for row in document["video"]:
+        for chip in row["chips"].split():
+            if not any((vendor, chip) in known for vendor in ids.get(row["vendor"], [])):
+                yield f"video: {row['vendor']} {chip}: not in chips"
+            if (row["vendor"], chip) in seen:
+                yield f"video: {row['vendor']} {chip}: in two rows"
+            seen.add((row["vendor"], chip))
+
+
 def known_architectures(rules):
     """All architectures in data/rules: compute capabilities, gfx targets, IP versions."""
     cuda = json.loads((rules / "cuda_sm.json").read_text(encoding="utf-8"))
@@ -133,7 +148,7 @@ def problems(text, rules):
         found += [problem for row in document[name] for problem in members(name, row)]
     if found:
         return found
-    found += [*sources(document), *overlap(document), *vendors(document), *ids(document)]
+    found += [*sources(document), *overlap(document), *vendors(document), *ids(document), *video(document)]
     found += order("vendors", lambda row: row["vendor"], document)
     found += order("chips", chip_order, document)
     found += order("compatibles", lambda row: row["compatible"], document)

@@ -91,6 +91,11 @@ def grouped(vendor, records):
     return [as_row(hex_id(vendor), id_list(devices), record) for devices, record in groups.values()]
 
 
+def video(sources):
+    """All rows of "video": chips without a video engine."""
+    return nvidia.video_rows(sources["nvidia_open"].read(nvidia.CLASS_LIST), kernel.nouveau_members(sources["linux"]))
+
+
 def chips(sources):
     """All rows of "chips", sorted by vendor and first id, and the disagreements between the sources."""
     found, doubts = gathered(sources)

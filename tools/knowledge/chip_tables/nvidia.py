@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's GPUs: names of chips from pci.ids, chip numbers from nouveau, and compute capabilities by chip number from Mesa."""
+"""NVIDIA's GPUs: names of chips from pci.ids, chip numbers from nouveau, compute capabilities by chip number from Mesa, and
+chips without video engines from NVIDIA's kernel modules and nouveau."""
 
 import re
 
@@ -24,6 +25,10 @@ CAPABILITY = {"gk210": "3.7", "gb100": "10.0", "gb102": "10.0", "gb110": "10.3",
 DISPUTED = {"c77", "c78", "c79", "mcp79"}
 SUPERCHIP = re.compile(r"GH200|GB200|GB300")
 NO_DRIVER = re.compile(r"^NV[1-3]$")
+CLASS_LIST = "src/nvidia/generated/g_gpu_class_list.c"
+CLASSES = re.compile(r"^gpuGetEngClassDescriptorList_(\w+)\(.*?^\}", re.M | re.S)
+# Lists of display engines only; the other engines of these systems on a chip have other drivers.
+DISPLAY_LISTS = {"T234D", "T264D"}
 
 
 def capability_by_chipset(text):
@@ -87,6 +92,38 @@ def memory_of(chip, name):
     if chip == "gb20b" or SUPERCHIP.search(name):
         return "unified"
     return "shared" if is_integrated(chip) else "dedicated"
+
+
+def engines_by_class(text):
+    """{chip: directions} from the classes that the kernel modules offer on each chip: NVDEC and NVENC each have a class."""
+    return {chip.lower(): {word for word, name in (("decode", "_VIDEO_DECODER"), ("encode", "_VIDEO_ENCODER"))
+                           if name in body}
+            for chip, body in ((found.group(1), found.group()) for found in CLASSES.finditer(text))
+            if chip not in DISPLAY_LISTS}
+
+
+def engines_by_nouveau(members):
+    """{chip: directions} from nouveau's members. A family in which no chip has NVDEC is left out, because nouveau then does not
+    know these engines; so are systems on a chip, whose video engines have another driver."""
+    engines = {name.lower(): {word for word, member in (("decode", "nvdec"), ("encode", "nvenc")) if member in found}
+               for name, found in members.items() if "pci" in found}
+    known = {chip[:2] for chip, directions in engines.items() if directions}
+    return {chip: directions for chip, directions in engines.items() if chip[:2] in known}
+
+
+def video_rows(class_list, members):
+    """The chips without an engine for decoding or encoding. NVIDIA's own list decides about the chips that it contains."""
+    listed = engines_by_class(class_list)
+    by_nouveau = engines_by_nouveau(members)
+    rows = []
+    for source, engines in (("nvidia-classes", listed),
+                            ("nouveau", {chip: found for chip, found in by_nouveau.items() if chip not in listed})):
+        lacking = {}
+        for chip, found in sorted(engines.items()):
+            lacking.setdefault(" ".join(word for word in ("decode", "encode") if word not in found), []).append(chip)
+        rows += [{"vendor": "nvidia", "chips": " ".join(chips), "lacks": lacks, "source": source}
+                 for lacks, chips in sorted(lacking.items()) if lacks]
+    return rows
 
 
 def facts(names, readme, chipsets, rules):
