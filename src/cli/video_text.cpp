@@ -122,8 +122,13 @@ std::string why_without(const ApiView& view) {
                                                : std::string{name_of(view.outcome)};
 }
 
-/// What is unknown about the GPU's video engines, and why: "VA-API: the driver crashed …". Empty if
-/// an API reports all formats.
+std::string lack_text(VideoDirection direction) {
+    return direction == VideoDirection::Decode ? "this chip has no video decoder"
+                                               : "this chip has no video encoder";
+}
+
+/// What is unknown or missing about the GPU's video engines, and why: "VA-API: the driver crashed
+/// …". Empty if an API reports all formats.
 std::vector<std::string> gaps_of(const Gpu& gpu, bool has_formats) {
     std::vector<std::string> gaps;
     for (const auto& api : kApis) {
@@ -131,24 +136,31 @@ std::vector<std::string> gaps_of(const Gpu& gpu, bool has_formats) {
         if (!api.reports_video || view == gpu.apis.end() || is_for_others(view->second))
             continue;
         const auto& device = view->second.device;
-        for (const auto& [direction, problem] : video_errors(device))
-            gaps.push_back(phrase("{api}, {direction}: {problem}",
-                                  {{"api", std::string{api.label}},
-                                   {"direction", std::string{name_of(direction)}},
-                                   {"problem", problem}}));
+        for (const auto& [direction, problem] : video_errors(device)) {
+            const auto library = missing_video_library(gpu, direction);
+            gaps.push_back(phrase(
+                "{api}, {direction}: {problem}",
+                {{"api", std::string{api.label}},
+                 {"direction", std::string{name_of(direction)}},
+                 {"problem",
+                  library ? phrase("not installed: {library}", {{"library", std::string{*library}}})
+                          : problem}}));
+        }
         if (!has_formats && video_errors(device).empty())
             gaps.push_back(phrase("{api}: {why}", {{"api", std::string{api.label}},
                                                    {"why", why_without(view->second)}}));
     }
     if (gaps.empty() && !has_formats)
         gaps.emplace_back("no API for video was probed");
+    for (const auto direction : gpu.lacks_video)
+        if (is_without_video(gpu, direction))
+            gaps.push_back(lack_text(direction));
     return gaps;
 }
 
 /// The cell about a direction in which no format is known.
 std::string none_text(const Gpu& gpu, VideoDirection direction, const Screen& screen) {
-    const bool is_known = video_of(gpu) && !may_lack_video(gpu, direction);
-    return std::string{is_known ? screen.dash() : kUnknown};
+    return std::string{is_without_video(gpu, direction) ? screen.dash() : kUnknown};
 }
 
 }  // namespace
@@ -192,6 +204,9 @@ FactList video_facts(const Gpu& gpu) {
     for (const auto& [codec, directions] : groups_of(entries))
         for (const auto& [direction, group] : directions)
             facts.add(std::string{name_of(direction)} + " " + codec, profiles_text(group));
+    for (const auto direction : gpu.lacks_video)
+        if (is_without_video(gpu, direction))
+            facts.add(name_of(direction), lack_text(direction));
     // Capabilities without a codec have only the name that the API gives them.
     std::vector<std::string> names;
     for (const auto& entry : entries)

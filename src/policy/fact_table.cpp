@@ -386,11 +386,14 @@ KnownWords vulkan_extensions(const Gpu& gpu) {
 }
 
 /// The video formats that the GPU supports in that direction, in the words of video_words();
-/// unknown if no API reports them. A word that is not in the set is unknown if an entry lacks
-/// words, because gpuprobe does not know the entry's profile or the driver did not report the bits.
+/// unknown if no API reports them, unless it is known that there are none. A word that is not in
+/// the set is unknown if an entry lacks words, because gpuprobe does not know the entry's profile
+/// or the driver did not report the bits.
 template <VideoDirection direction>
 KnownWords video(const Gpu& gpu) {
     const auto entries = video_of(gpu);
+    if (is_without_video(gpu, direction))
+        return known_words({});
     if (!entries)
         return KnownWords::unknown();
     std::vector<std::string> words;

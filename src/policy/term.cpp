@@ -401,11 +401,15 @@ std::string_view bound_code(const Term& term) {
                                        : std::string_view{};
 }
 
+VideoDirection direction_of(const Term& term) {
+    return term.fact == FactId::VideoDecode ? VideoDirection::Decode : VideoDirection::Encode;
+}
+
 /// The formats of the codecs that the term names, "hevc-main10-10bit"; if the GPU has none of these
-/// codecs, the codecs that it has. A GPU has too many formats to show all of them.
+/// codecs, the codecs that it has; "none" if it has none. A GPU has too many formats to show all of
+/// them.
 Value shown_video(const Term& term, const Gpu& gpu) {
-    const auto direction =
-        term.fact == FactId::VideoDecode ? VideoDirection::Decode : VideoDirection::Encode;
+    const auto direction = direction_of(term);
     std::set<std::string> formats;
     std::set<std::string> codecs;
     for (const auto& entry : video_of(gpu).value_or(std::vector<VideoEntry>{})) {
@@ -420,7 +424,7 @@ Value shown_video(const Term& term, const Gpu& gpu) {
             formats.insert(video_words(entry).back());
     }
     const auto& shown = formats.empty() ? codecs : formats;
-    return shown.empty() ? Value{} : to_value(Words{shown.begin(), shown.end()});
+    return shown.empty() ? Value{"none"} : to_value(Words{shown.begin(), shown.end()});
 }
 
 /// The reason for a false term, as specific as the fact allows.
@@ -432,6 +436,9 @@ Reason failure(const Term& term, const Facts& facts) {
     if (is_floor(term.relation) && !have.is_null() && row.scope == FactScope::Gpu)
         if (const auto* size = std::get_if<Fact<Bytes>>(&fact))
             return memory_reason(term, *size, *facts.gpu());
+    if (is_about_video(term.fact) && facts.gpu())
+        if (const auto library = missing_video_library(*facts.gpu(), direction_of(term)))
+            return because("library-missing", {{"missing", std::string{*library}}});
     if (term.fact == FactId::Library && term.relation == Relation::Is)
         return because("library-missing", {{"missing", need_of(term)}});
     if (!have.is_null() && is_architecture(term.fact))

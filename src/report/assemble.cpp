@@ -234,6 +234,19 @@ bool fill_from_table(const HardwareDevice& hardware, Architecture& architecture)
     return true;
 }
 
+/// The directions in which the chip table says that the GPU's chip has no video engine.
+std::vector<VideoDirection> lacking_video(const Subject& subject) {
+    const auto* chip = subject.hardware ? chip_of(*subject.hardware) : nullptr;
+    if (!chip || !chip->chip)
+        return {};
+    std::vector<VideoDirection> lacking;
+    for (const auto word : words(knowledge::Chips::current().video_lacks_of(
+             vendor_of(*subject.hardware).value_or(""), *chip->chip)))
+        if (const auto direction = enum_from<VideoDirection>(word))
+            lacking.push_back(*direction);
+    return lacking;
+}
+
 struct JudgedArchitecture {
     Architecture architecture = {};
     std::optional<Basis> basis = {};  ///< nullopt if the architecture is unknown
@@ -383,6 +396,7 @@ Gpu gpu_of(const Subject& subject,
             .nodes = nodes_of(subject, machine.host),
             .identity = identity_of(subject),
             .architecture = std::move(architecture.architecture),
+            .lacks_video = lacking_video(subject),
             .apis = api_views(subject, probes, now)};
     if (subject.hardware)
         add_hardware(*subject.hardware, machine.host, gpu);

@@ -301,8 +301,9 @@ inline constexpr ReasonInfo kRows[] = {
      "the application prefers a GPU or a backend for which the requirement holds, and another "
      "candidate meets the requirement",
      "requirement"},
-    {"library-missing", Machine, Ends, OnCandidate | OnVariant,
-     "the host's dynamic linker does not find the library, and no installed build bundles it",
+    {"library-missing", Machine, Ends, OnCandidate | OnVariant | OnView,
+     "the host's dynamic linker does not find the library, and no installed build bundles it; on "
+     "an API, the library through which programs decode or encode videos is missing",
      "missing"},
     {"library-not-listed", Machine, Remarks, OnCandidate,
      "the build needs a library that it does not bundle. gpuprobe does not search for this "

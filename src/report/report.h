@@ -15,6 +15,7 @@
 #include "report/machine.h"
 #include "report/outcome.h"
 #include "report/partition.h"
+#include "report/video.h"
 
 /// The capability report: everything known about one machine's GPUs. The JSON Schema of the report
 /// and the types for Python and TypeScript are generated from these records and their comments.
@@ -253,6 +254,9 @@ struct Gpu {
     GpuMemory memory = {};
     Identity identity = {};
     Architecture architecture = {};
+    /// Directions in which the chip has no video engine, according to the chip table: "encode" for
+    /// an H100. Empty if the chip has all engines, or if the table does not contain the chip.
+    std::vector<VideoDirection> lacks_video = {};
     Power power = {};
     std::map<std::string, ApiView> apis = {};
     std::map<std::string, BackendView> backends = {};
@@ -275,6 +279,7 @@ RECORD_MEMBERS(Gpu,
                memory,
                identity,
                architecture,
+               lacks_video,
                power,
                apis,
                backends,

@@ -7,6 +7,8 @@
 
 #include "report/api_table.h"
 #include "report/fact_key.h"
+#include "report/outcome.h"
+#include "report/reason_table.h"
 #include "report/report.h"
 
 namespace gpuprobe::inline report {
@@ -61,20 +63,84 @@ std::vector<std::pair<VideoDirection, std::string>> video_errors(const Value& de
     return errors;
 }
 
-bool may_lack_video(const Gpu& gpu, VideoDirection direction) {
-    const auto lacks = [&gpu, direction](const ApiInfo& api) {
-        const bool is_for_the_gpu =
-            api.reports_video && !api.vendor.empty() && api.vendor == gpu.vendor &&
-            (!gpu.driver.name || works_with(api.kernel_drivers, *gpu.driver.name));
-        if (!is_for_the_gpu)
-            return false;
-        const auto view = gpu.apis.find(std::string{api.word});
-        return view == gpu.apis.end() || !fact(view->second.device, facts::kVideo) ||
-               std::ranges::any_of(
-                   video_errors(view->second.device),
-                   [direction](const auto& error) { return error.first == direction; });
+namespace {
+
+/// The API for the video engines of the GPU's vendor that works with the bound kernel driver; null
+/// if there is none.
+const ApiInfo* own_video_api(const Gpu& gpu) {
+    const auto* found = std::ranges::find_if(kApis, [&gpu](const ApiInfo& api) {
+        return api.reports_video && !api.vendor.empty() && api.vendor == gpu.vendor &&
+               (!gpu.driver.name || works_with(api.kernel_drivers, *gpu.driver.name));
+    });
+    return found == kApis.end() ? nullptr : found;
+}
+
+/// The GPU's view of that API; null if the API was not probed.
+const ApiView* view_of(const Gpu& gpu, const ApiInfo* api) {
+    const auto found = api ? gpu.apis.find(std::string{api->word}) : gpu.apis.end();
+    return found == gpu.apis.end() ? nullptr : &found->second;
+}
+
+/// Whether an API that does not list the GPU never will: it is not installed, or it answered
+/// without the GPU. A MIG instance is listed only for programs that name it.
+bool is_settled(const ApiView& view) {
+    return view.outcome == Outcome::Absent && !view.reasons.empty() &&
+           std::ranges::none_of(view.reasons, [](const Reason& reason) {
+               const auto* info = find_reason(reason.code);
+               return (info && info->effect == ReasonEffect::LeavesOpen) ||
+                      reason.is("one-instance-listed");
+           });
+}
+
+/// Whether the API of the GPU's vendor can offer formats in that direction that it has not
+/// reported. `view` is null if the API was not probed.
+bool is_open(const Gpu& gpu, const ApiView* view, VideoDirection direction) {
+    if (!view)
+        return true;
+    if (view->device.is_null())
+        return !is_settled(*view);
+    const auto errors = video_errors(view->device);
+    const bool has_failed = std::ranges::any_of(
+        errors, [direction](const auto& error) { return error.first == direction; });
+    return (has_failed || !fact(view->device, facts::kVideo)) &&
+           !missing_video_library(gpu, direction);
+}
+
+bool has_direction(const std::optional<std::vector<VideoEntry>>& entries,
+                   VideoDirection direction) {
+    return entries &&
+           std::ranges::find(*entries, direction, &VideoEntry::direction) != entries->end();
+}
+
+}  // namespace
+
+std::optional<std::string_view> missing_video_library(const Gpu& gpu, VideoDirection direction) {
+    const auto library = nvidia_video_library(direction);
+    const auto* view = view_of(gpu, own_video_api(gpu));
+    const auto is_missing = [library](const Reason& reason) {
+        const auto* named = reason.detail.at("missing").as_string();
+        return reason.is("library-missing") && named && *named == library;
     };
-    return std::ranges::any_of(kApis, lacks);
+    return view && std::ranges::any_of(view->reasons, is_missing) ? std::optional{library}
+                                                                  : std::nullopt;
+}
+
+bool is_without_video(const Gpu& gpu, VideoDirection direction) {
+    const auto entries = video_of(gpu);
+    // An API knows better than the chip table.
+    if (has_direction(entries, direction))
+        return false;
+    if (std::ranges::find(gpu.lacks_video, direction) != gpu.lacks_video.end())
+        return true;
+    if (entries && entries->size() >= kMaxVideoEntries)
+        return false;
+    const auto* api = own_video_api(gpu);
+    return api ? !is_open(gpu, view_of(gpu, api), direction) : entries.has_value();
+}
+
+bool may_lack_video(const Gpu& gpu, VideoDirection direction) {
+    const auto* api = own_video_api(gpu);
+    return api && is_open(gpu, view_of(gpu, api), direction) && !is_without_video(gpu, direction);
 }
 
 std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu) {
@@ -91,6 +157,18 @@ std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu) {
                 found->push_back(*std::move(entry));
     }
     return found;
+}
+
+std::vector<std::string> codecs_of(const Gpu& gpu, VideoDirection direction) {
+    std::vector<std::string> codecs;
+    for (const auto& entry : video_of(gpu).value_or(std::vector<VideoEntry>{}))
+        if (entry.direction == direction && entry.codec)
+            codecs.push_back(*entry.codec);
+    std::ranges::sort(codecs, {}, [](const std::string& codec) {
+        return std::pair{std::ranges::find(kMainCodecs, codec), std::string_view{codec}};
+    });
+    codecs.erase(std::unique(codecs.begin(), codecs.end()), codecs.end());
+    return codecs;
 }
 
 }  // namespace gpuprobe::inline report

@@ -135,6 +135,20 @@ std::vector<std::string> all_video_words();
 /// ApiView::device.
 std::vector<std::pair<VideoDirection, std::string>> video_errors(const Value& device);
 
+/// The library of NVIDIA's driver through which programs decode or encode.
+constexpr std::string_view nvidia_video_library(VideoDirection direction) {
+    return direction == VideoDirection::Decode ? "libnvcuvid.so.1" : "libnvidia-encode.so.1";
+}
+
+/// The library of NVIDIA's driver that is known to be missing, so that programs cannot use the GPU
+/// in that direction; nullopt if no library is known to be missing.
+std::optional<std::string_view> missing_video_library(const Gpu& gpu, VideoDirection direction);
+
+/// Whether it is known that programs on this machine cannot use the GPU in that direction: no API
+/// reports a format, and the chip has no engine, or the APIs for the GPU have answered or are not
+/// installed.
+bool is_without_video(const Gpu& gpu, VideoDirection direction);
+
 /// Whether the GPU may have formats in that direction that no API reports, because the API of its
 /// vendor did not report that direction. VA drivers for NVIDIA GPUs report only a part of the
 /// formats.
@@ -143,5 +157,11 @@ bool may_lack_video(const Gpu& gpu, VideoDirection direction);
 /// The capabilities that the APIs report about a GPU; nullopt if no API reports any. An empty list
 /// means that the GPU has no video engines.
 std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu);
+
+/// The codecs that most programs use, in the order in which texts list them.
+inline constexpr auto kMainCodecs = std::to_array<std::string_view>({"h264", "hevc", "vp9", "av1"});
+/// The codecs that the APIs report about a GPU in that direction: kMainCodecs, then the others by
+/// name.
+std::vector<std::string> codecs_of(const Gpu& gpu, VideoDirection direction);
 
 }  // namespace gpuprobe::inline report

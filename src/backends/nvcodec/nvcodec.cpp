@@ -420,8 +420,6 @@ std::optional<std::string> nvenc_version(const EncodeSymbols& api) {
 namespace {
 
 constexpr const char* kCuda = "libcuda.so.1";
-constexpr const char* kDecoder = "libnvcuvid.so.1";
-constexpr const char* kEncoder = "libnvidia-encode.so.1";
 
 struct ContextSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
@@ -431,9 +429,23 @@ struct ContextSymbols : SymbolTable {
 
 /// The functions of a library; the answer if the library is missing or unusable.
 template <class Table>
-Asked<Table> functions_of(const char* name, Sink& sink) {
-    const auto library = TRY(open_library(name, sink));
+Asked<Table> functions_of(std::string_view name, Sink& sink) {
+    const auto library = TRY(open_library(std::string{name}, sink));
     return query_functions<Table>(library);
+}
+
+/// A reason for each library that is not installed.
+std::vector<Reason> missing_libraries(const Asked<nvcodec::DecodeSymbols>& decode,
+                                      const Asked<nvcodec::EncodeSymbols>& encode) {
+    std::vector<Reason> reasons;
+    const auto add = [&reasons](const auto& asked, VideoDirection direction) {
+        if (!asked && asked.error().outcome == Outcome::Absent)
+            reasons.push_back(because("library-missing",
+                                      {{"missing", std::string{nvidia_video_library(direction)}}}));
+    };
+    add(decode, VideoDirection::Decode);
+    add(encode, VideoDirection::Encode);
+    return reasons;
 }
 
 /// The reason why the probe must not create a context on the GPU: in every mode but 0, at most one
@@ -545,12 +557,20 @@ private:
 
 Answer query_nvcodec(const ProbeTarget& target, Sink& sink) {
     // A driver without these libraries cannot do anything with videos, so CUDA stays unloaded.
-    auto decode = functions_of<nvcodec::DecodeSymbols>(kDecoder, sink);
-    auto encode = functions_of<nvcodec::EncodeSymbols>(kEncoder, sink);
-    if (!decode && !encode)
-        return decode.error();
+    auto decode =
+        functions_of<nvcodec::DecodeSymbols>(nvidia_video_library(VideoDirection::Decode), sink);
+    auto encode =
+        functions_of<nvcodec::EncodeSymbols>(nvidia_video_library(VideoDirection::Encode), sink);
+    auto missing = missing_libraries(decode, encode);
+    if (!decode && !encode) {
+        auto answer = decode.error();
+        answer.reasons = std::move(missing);
+        return answer;
+    }
     const auto context = TRY(functions_of<ContextSymbols>(kCuda, sink));
-    return VideoQuery{std::move(decode), std::move(encode), context, sink}.run(target);
+    auto answer = VideoQuery{std::move(decode), std::move(encode), context, sink}.run(target);
+    std::ranges::move(missing, std::back_inserter(answer.reasons));
+    return answer;
 }
 
 }  // namespace gpuprobe::backends

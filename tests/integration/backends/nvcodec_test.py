@@ -164,6 +164,18 @@ class BadNvCodec(Case):
         self.assertLessEqual(len(device["video"]), 512)
 
 
+class MissingLibraries(Case):
+    def missing(self, *libraries):
+        answer = self.ask(FULL, *libraries)
+        return answer.done["outcome"], [(reason["code"], reason["detail"]["missing"]) for reason in answer.done["reasons"]]
+
+    def test_are_named(self):
+        self.assertEqual(self.missing(DECODER, ENCODER), ("answered", []))
+        self.assertEqual(self.missing(DECODER), ("answered", [("library-missing", ENCODER)]))
+        self.assertEqual(self.missing(ENCODER), ("answered", [("library-missing", DECODER)]))
+        self.assertEqual(self.missing("libother.so"), ("absent", [("library-missing", DECODER), ("library-missing", ENCODER)]))
+
+
 class HardwareCheck(Case):
     """tests/hardware/video.py reads the same from our libraries as from NVIDIA's."""
 

@@ -162,6 +162,25 @@ TEST(PredicatesOfVideos, AreUnknownIfNvidiasVaDriverDoesNotListThem) {
     }
 }
 
+TEST(PredicatesOfVideos, AreFalseWithoutAnEngineOrALibrary) {
+    auto report = machine();
+    auto& nvidia = report.gpus[0];
+    const auto tested = [&report] {
+        return test_predicate(parsed("video.encode=h264 or unknown"),
+                              Facts{{.report = report, .gpu = &report.gpus[0]}});
+    };
+    EXPECT_EQ(tested().truth, Truth::True) << "not probed";
+    nvidia.lacks_video = {VideoDirection::Encode};
+    EXPECT_EQ(tested().truth, Truth::False);
+    EXPECT_EQ(tested().why, because("requirement-unmet",
+                                    {{"requirement", "video.encode=h264"}, {"have", "none"}}));
+    nvidia.lacks_video.clear();
+    const auto missing = because("library-missing", {{"missing", "libnvidia-encode.so.1"}});
+    nvidia.apis["nvcodec"] = {.outcome = Outcome::Absent, .reasons = {missing}};
+    EXPECT_EQ(tested().truth, Truth::False);
+    EXPECT_EQ(tested().why, missing);
+}
+
 /// Whether the second GPU decodes VP9 and encodes HEVC, with these further entries.
 std::pair<Truth, Truth> with_entries(const std::vector<VideoEntry>& entries) {
     auto report = machine();

@@ -88,6 +88,67 @@ TEST(VideoOfAGpu, MayBeMoreThanAVaDriverReports) {
     EXPECT_EQ(video_errors(device).front().second, "no library");
 }
 
+/// Whether it is known that programs can neither decode nor encode with the GPU.
+std::pair<bool, bool> is_without(const Gpu& gpu) {
+    return {is_without_video(gpu, VideoDirection::Decode),
+            is_without_video(gpu, VideoDirection::Encode)};
+}
+
+Gpu nvidia() {
+    return Gpu{.vendor = "nvidia", .driver = {.name = "nvidia"}};
+}
+
+TEST(VideoOfAGpu, IsNoneIfTheChipHasNoEngine) {
+    auto gpu = nvidia();
+    gpu.lacks_video = {VideoDirection::Encode};
+    EXPECT_EQ(is_without(gpu), std::pair(false, true)) << "not probed";
+    EXPECT_FALSE(may_lack_video(gpu, VideoDirection::Encode));
+    gpu.apis["nvcodec"].device["video"].push_back(
+        to_value(VideoEntry{.direction = VideoDirection::Encode, .codec = "av1", .name = "x"}));
+    EXPECT_EQ(is_without(gpu), std::pair(true, false)) << "the API knows better than the table";
+}
+
+TEST(VideoOfAGpu, IsNoneIfItsApiIsMissing) {
+    auto gpu = nvidia();
+    auto& view = gpu.apis["nvcodec"];
+    for (const auto* code : {"loader-missing", "driver-missing", "not-listed"}) {
+        view = {.outcome = Outcome::Absent, .reasons = {because(*find_reason(code))}};
+        EXPECT_EQ(is_without(gpu), std::pair(true, true)) << code;
+        view.reasons.push_back(because("inconclusive"));
+        EXPECT_EQ(is_without(gpu), std::pair(false, false)) << code;
+    }
+    view.reasons = {because("not-listed"), because("one-instance-listed")};
+    EXPECT_EQ(is_without(gpu), std::pair(false, false)) << "a MIG instance";
+    view = {.outcome = Outcome::Crashed, .reasons = {because("driver-crashed")}};
+    EXPECT_EQ(is_without(gpu), std::pair(false, false));
+    gpu.driver.name = "nouveau";
+    EXPECT_EQ(is_without(gpu), std::pair(false, false)) << "its VA driver was not probed";
+}
+
+TEST(VideoOfAGpu, IsNoneIfTheLibraryOfTheDirectionIsMissing) {
+    auto gpu = nvidia();
+    auto& view = gpu.apis["nvcodec"];
+    view = {.outcome = Outcome::Answered};
+    view.device["video"].push_back(entry("av1"));
+    view.device["encode_error"] = "libnvidia-encode.so.1: cannot open shared object file";
+    EXPECT_EQ(is_without(gpu), std::pair(false, false)) << "the reason is unknown";
+    view.reasons = {because("library-missing", {{"missing", "libnvcuvid.so.1"}})};
+    EXPECT_EQ(is_without(gpu), std::pair(false, false));
+    view.reasons = {because("library-missing", {{"missing", "libnvidia-encode.so.1"}})};
+    EXPECT_EQ(is_without(gpu), std::pair(false, true));
+    EXPECT_FALSE(may_lack_video(gpu, VideoDirection::Encode));
+    EXPECT_EQ(missing_video_library(gpu, VideoDirection::Encode), "libnvidia-encode.so.1");
+    EXPECT_EQ(missing_video_library(gpu, VideoDirection::Decode), std::nullopt);
+}
+
+TEST(VideoOfAGpu, ListsTheMainCodecsFirst) {
+    Gpu gpu;
+    for (const auto* codec : {"vp8", "av1", "jpeg", "h264", "av1"})
+        gpu.apis["vaapi"].device["video"].push_back(entry(codec));
+    EXPECT_EQ(codecs_of(gpu, VideoDirection::Decode), (Words{"h264", "av1", "jpeg", "vp8"}));
+    EXPECT_EQ(codecs_of(gpu, VideoDirection::Encode), Words{});
+}
+
 TEST(VideoSide, IsUnknownIfItIsAbsurd) {
     EXPECT_EQ(video_side(0), std::nullopt);
     EXPECT_EQ(video_side(1U << 20U), 1U << 20U);
