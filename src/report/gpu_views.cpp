@@ -276,7 +276,9 @@ void explain(const Subject& subject, const Serving& serving, std::string_view ap
         view.reasons.push_back(because("mig-without-graphics"));
     else if (api != "nvml" && vendor_of(subject) == "nvidia" && shows_one_instance(probe))
         view.reasons.push_back(because("one-instance-listed"));
-    else
+    // An API for videos that lists other GPUs has asked CUDA for all GPUs, so its answer is
+    // certain.
+    else if (!reports_video(api) || probe.devices.empty())
         view.reasons.push_back(because("inconclusive", {{"driver", probe.driver}}));
 }
 

@@ -102,6 +102,35 @@ class VideoBackends(ScenarioCase):
             "ffmpeg": "cuda", "jellyfin": "nvenc", "frigate": "nvidia", "go2rtc": "cuda", "immich": "nvenc", "obs": "nvenc", "handbrake": "nvenc",
             "mpv": "nvdec"})
 
+    def test_a_chip_without_an_encoder_only_decodes(self):
+        """No API reported the formats of the H100, but no GH100 has NVENC."""
+        machine = Machine().nvidia(device="2330", capability="9.0", pci_class="0302")
+        self.assertEqual(self.backends(machine), {
+            "ffmpeg": "cuda", "jellyfin": "nvenc", "frigate": "nvidia", "go2rtc": "cuda", "immich": "disabled", "obs": "x264", "handbrake": "cpu",
+            "mpv": "nvdec"})
+        answer = self.select(machine, "handbrake")
+        self.assertEqual(answer.detail("nvenc", "requirement-unmet"), {"requirement": "video.encode=h264", "have": "none"})
+        # An API that lists formats knows better than the chip table.
+        self.assertEqual(self.select(machine.nvcodec("encode h264-high"), "handbrake").backend, "nvenc")
+
+    def test_a_missing_library_is_not_unknown(self):
+        both = ("libnvcuvid.so.1", "libnvidia-encode.so.1")
+        machine = Machine().nvidia().nvcodec(missing=both)
+        self.assertEqual(self.backends(machine), {
+            "ffmpeg": "cpu", "jellyfin": "none", "frigate": "cpu", "go2rtc": "software", "immich": "disabled", "obs": "x264", "handbrake": "cpu",
+            "mpv": "cpu"})
+        machine = Machine().nvidia().nvcodec("decode h264-high", "decode h264-main", missing=both[1:])
+        self.assertEqual(self.backends(machine), {
+            "ffmpeg": "cuda", "jellyfin": "nvenc", "frigate": "nvidia", "go2rtc": "cuda", "immich": "disabled", "obs": "x264", "handbrake": "cpu",
+            "mpv": "nvdec"})
+        answer = self.select(machine, "handbrake")
+        self.assertEqual(answer.detail("nvenc", "library-missing"), {"missing": "libnvidia-encode.so.1"})
+
+    def test_a_gpu_that_the_api_does_not_list_is_not_chosen(self):
+        machine = Machine().nvidia().nvidia(address="0000:02:00.0", number=1).nvcodec(*H264, *HEVC, address="0000:02:00.0")
+        for name in ("handbrake", "jellyfin", "frigate", "ffmpeg"):
+            self.assertEqual(self.select(machine, name).gpus, ["pci:0000:02:00.0"], name)
+
     def test_nothing_works_without_a_driver(self):
         for machine in (Machine(), intel(outcome="absent", reasons=[{"code": "driver-missing", "detail": {}}])):
             self.assertEqual(self.backends(machine), {

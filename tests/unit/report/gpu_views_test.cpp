@@ -96,6 +96,18 @@ TEST(VideoView, FollowsTheDriverAndTheNode) {
     EXPECT_EQ(view({answer}).reasons.front().code, "no-permission");
 }
 
+TEST(VideoView, IsCertainIfTheApiListsOnlyOtherGpus) {
+    const auto codes = [](std::vector<DeviceFacts> devices) {
+        const auto gpu =
+            gpu_of(bare_nvidia(), {probe("nvcodec", "", Outcome::Answered, std::move(devices))});
+        return codes_of(gpu.apis.at("nvcodec").reasons);
+    };
+    const DeviceFacts other{.index = 0,
+                            .pci = parse_text("0000:77:00.0", std::type_identity<PciAddress>{})};
+    EXPECT_EQ(codes({other}), Codes{"not-listed"});
+    EXPECT_EQ(codes({}), (Codes{"not-listed", "inconclusive"}));
+}
+
 TEST(Slowdowns, AreNvmlsOrTheKernelsWithTheirTime) {
     using Words = std::vector<std::string>;
     const auto power = gpu_of(bare_nvidia(), {slowed_by("thermal", std::chrono::hours{1})}).power;
