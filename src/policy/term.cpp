@@ -56,9 +56,9 @@ Truth word_is(const Term& term, const Fact<std::string>& fact) {
     });
 }
 
-/// Evaluates Is and IsNot on a fact that is a list. Is holds if any word in the list matches. For
-/// an empty list, Is and IsNot are both false. An incomplete list without a match leaves both
-/// unknown.
+/// Evaluates Is and IsNot on a fact that is a list. Is holds if any word in the list matches; IsNot
+/// holds if no word matches, so it holds for an empty list. An incomplete list without a match
+/// leaves both unknown.
 Truth some_word_is(const Term& term, const Fact<WordSet>& fact) {
     const auto& wanted = std::get<Words>(term.need);
     const auto has_any = [&wanted](const WordSet& have) {
@@ -68,7 +68,7 @@ Truth some_word_is(const Term& term, const Fact<WordSet>& fact) {
     if (fact.value && !fact.value->is_complete && !has_any(*fact.value))
         return Truth::Unknown;
     return when_known(fact, [&](const WordSet& have) {
-        return !have.yes.empty() && has_any(have) != (term.relation == Relation::IsNot);
+        return has_any(have) != (term.relation == Relation::IsNot);
     });
 }
 

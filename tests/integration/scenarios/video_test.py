@@ -240,6 +240,11 @@ class VideoSettings(ScenarioCase):
         self.assertEqual(answers["decode_h264_high10"], "no")
         self.assertEqual(answers["decode_av1"], "no")
 
+    def test_jellyfin_names_codecs_that_no_engine_has(self):
+        answers = self.answers(intel("iHD", "decode h264-high"), "jellyfin")
+        self.assertEqual({key: value for key, value in answers.items() if key.startswith("encode_")},
+                         dict.fromkeys(("encode_h264", "encode_hevc", "encode_av1"), "no"))
+
     def test_frigate_names_the_preset(self):
         self.assertEqual(self.answers(intel(), "frigate")["hwaccel_args"], "preset-vaapi")
         self.assertEqual(self.answers(Machine().nvidia(), "frigate")["hwaccel_args"], "preset-nvidia")
