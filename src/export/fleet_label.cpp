@@ -6,6 +6,7 @@
 #include "base/value.h"
 #include "export/formats.h"
 #include "policy/fact.h"
+#include "report/video.h"
 
 namespace gpuprobe::inline exports {
 namespace {
@@ -122,6 +123,22 @@ std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
     return labels;
 }
 
+std::vector<FleetLabel> video_labels(const std::vector<ExportedGpu>& gpus) {
+    std::vector<FleetLabel> labels;
+    for (const auto direction : {VideoDirection::Decode, VideoDirection::Encode})
+        for (const auto codec : kMainCodecs) {
+            const auto count = std::ranges::count_if(gpus, [&](const ExportedGpu& gpu) {
+                const auto codecs = codecs_of(*gpu.gpu, direction);
+                return std::ranges::find(codecs, codec) != codecs.end();
+            });
+            if (count > 0)
+                labels.push_back(
+                    {.name = "video." + std::string{name_of(direction)} + "." + std::string{codec},
+                     .value = std::to_string(count)});
+        }
+    return labels;
+}
+
 std::vector<FleetLabel> verdict_labels(const std::vector<Verdicts>& verdicts) {
     std::vector<FleetLabel> labels;
     for (const auto& application : verdicts)
@@ -172,14 +189,25 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
     return facts;
 }
 
+std::vector<FleetLabel> machine_labels(const ExportSubject& subject,
+                                       const std::vector<ExportedGpu>& gpus,
+                                       std::vector<ExportRemark>& left_out) {
+    auto labels =
+        within_budget(fact_labels(subject, gpus), verdict_labels(verdicts_of(subject, left_out)),
+                      kMaxFleetLabels, left_out);
+    if (!labels.empty())
+        std::ranges::move(video_labels(gpus), std::back_inserter(labels));
+    return labels;
+}
+
 // Exports labels for schedulers that read labels from a configuration file.
 
 namespace {
 
+/// The labels of the subject's GPUs.
 std::vector<FleetLabel> labels_of(const ExportSubject& subject,
                                   std::vector<ExportRemark>& left_out) {
-    return within_budget(fact_labels(subject, exported_gpus(subject, left_out)),
-                         verdict_labels(verdicts_of(subject, left_out)), kMaxFleetLabels, left_out);
+    return machine_labels(subject, exported_gpus(subject, left_out), left_out);
 }
 
 std::string quoted(const std::string& text) {

@@ -34,10 +34,16 @@ struct FleetLabel {
 ///     host.libc, host.glibc.minor, host.cpu.level
 ///                                       the C library and the CPU of the host
 ///
+/// See video_labels() for the labels about videos.
+///
 /// Numbers have separate labels, because orchestrators can compare only integers. The Vulkan
 /// version is the version that programs can use: at most the loader's version.
 std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
                                     const std::vector<ExportedGpu>& gpus);
+
+/// The labels video.decode.<codec> and video.encode.<codec> for each of kMainCodecs: the number of
+/// GPUs on which programs can decode or encode the codec.
+std::vector<FleetLabel> video_labels(const std::vector<ExportedGpu>& gpus);
 
 /// The labels variant.<application>.<variant> = "true" for variants that can run, and
 /// best.<application> with the name of the variant to install.
@@ -57,5 +63,11 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
 /// The limit for labels of a node, because Kubernetes sends all labels to each client that watches
 /// the node.
 constexpr std::size_t kMaxFleetLabels = 24;
+
+/// All labels of a machine: at most kMaxFleetLabels, and those about videos, of which there are at
+/// most eight. Empty if there are too many labels about facts.
+std::vector<FleetLabel> machine_labels(const ExportSubject& subject,
+                                       const std::vector<ExportedGpu>& gpus,
+                                       std::vector<ExportRemark>& left_out);
 
 }  // namespace gpuprobe::inline exports

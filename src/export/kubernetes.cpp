@@ -50,9 +50,7 @@ std::string raw_features(const ExportSubject& subject, const std::vector<Exporte
 Exported write_nfd(const ExportSubject& subject) {
     Exported result;
     const auto gpus = exported_gpus(subject, result.left_out);
-    const auto labels = within_budget(fact_labels(subject, gpus),
-                                      verdict_labels(verdicts_of(subject, result.left_out)),
-                                      kMaxFleetLabels, result.left_out);
+    const auto labels = machine_labels(subject, gpus, result.left_out);
     if (labels.empty())
         return result;
     // A comment must not begin with "# +", which begins a directive: NFD treats an unknown

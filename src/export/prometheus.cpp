@@ -7,6 +7,7 @@
 #include "export/subject.h"
 #include "policy/fact.h"
 #include "report/compute_view.h"
+#include "report/video.h"
 
 /// Exports metrics in Prometheus' text format, with names and units that pass promtool's lint.
 /// Only gpuprobe_gpu_info contains the identity of a GPU. Queries join it with other metrics by the
@@ -16,7 +17,7 @@ namespace gpuprobe::inline exports {
 namespace {
 
 /// The limit for series about variants. The other series are few: four for the machine, and for
-/// each GPU its identity, its memory and at most three APIs.
+/// each GPU its identity, its memory, its codecs and at most three APIs.
 constexpr std::size_t kMaxVerdictSeries = 64;
 
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
@@ -94,6 +95,26 @@ GaugeText info_of(const std::vector<ExportedGpu>& gpus) {
                     {"driver_version", gpu.gpu->driver.version.value_or("")},
                     {"vulkan", vulkan_text(gpu)}},
                    1);
+    return metric;
+}
+
+/// The codecs in that direction, separated by commas; "none" if the GPU is known to have none, and
+/// empty if they are unknown.
+std::string codecs_text(const Gpu& gpu, VideoDirection direction) {
+    const auto codecs = codecs_of(gpu, direction);
+    return codecs.empty() && is_without_video(gpu, direction) ? "none" : joined(codecs, ",");
+}
+
+/// The video codecs of each GPU for which they are known.
+GaugeText video_info_of(const std::vector<ExportedGpu>& gpus) {
+    GaugeText metric{"gpuprobe_gpu_video_info",
+                     "Video codecs that programs can decode and encode on one GPU."};
+    for (const auto& gpu : gpus) {
+        const auto decode = codecs_text(*gpu.gpu, VideoDirection::Decode);
+        const auto encode = codecs_text(*gpu.gpu, VideoDirection::Encode);
+        if (!decode.empty() || !encode.empty())
+            metric.add({{"gpu", gpu.place}, {"decode", decode}, {"encode", encode}}, 1);
+    }
     return metric;
 }
 
@@ -270,7 +291,8 @@ Exported write_prometheus(const ExportSubject& subject) {
     build.add({{"version", subject.version}, {"rules", subject.rules.serial()}}, 1);
     auto text = build.text() + host_gauge(exported_host(subject.report)).text() +
                 info_of(gpus).text() + partitions_of(gpus).text() + memory_of(gpus).text() +
-                usable_of(gpus).text() + accelerators_text(subject.report.accelerators) +
+                usable_of(gpus).text() + video_info_of(gpus).text() +
+                accelerators_text(subject.report.accelerators) +
                 findings_of(subject.findings).text();
     const auto verdicts = verdicts_of(subject, result.left_out);
     const auto variants = variants_of(verdicts);

@@ -63,6 +63,19 @@ inline Gpu raphael() {
     return gpu;
 }
 
+/// The fact `video` with these formats: "decode av1".
+inline Value formats(std::initializer_list<std::string_view> texts) {
+    Value list{Value::Array{}};
+    for (const auto text : texts) {
+        const auto space = text.find(' ');
+        list.push_back(
+            to_value(VideoEntry{.direction = enum_from<VideoDirection>(text.substr(0, space)),
+                                .codec = std::string{text.substr(space + 1)},
+                                .name = "x"}));
+    }
+    return list;
+}
+
 inline Report report_of(std::vector<Gpu> gpus) {
     Report report{.generation = 3,
                   .state = ReportState::Ready,

@@ -75,6 +75,22 @@ TEST(FleetLabel, IsNeverAboutASingleCard) {
             EXPECT_EQ((name + value).find(secret), std::string::npos) << name << "=" << value;
 }
 
+TEST(FleetLabel, CountsTheGpusForEachMainCodec) {
+    auto first = h200();
+    auto second = h200("0000:19:00.0", "1");
+    first.apis["nvcodec"].device["video"] =
+        formats({"decode h264", "decode h264", "decode vp8", "encode av1", "process h264"});
+    second.apis["nvcodec"].device["video"] = formats({"decode h264", "decode hevc"});
+    std::vector<ExportRemark> left_out;
+    const auto report = report_of({first, second});
+    const auto subject = subject_of(report);
+    const auto labels = machine_labels(subject, exported_gpus(subject, left_out), left_out);
+    const std::vector<FleetLabel> videos{
+        {"video.decode.h264", "2"}, {"video.decode.hevc", "1"}, {"video.encode.av1", "1"}};
+    EXPECT_EQ(std::vector(labels.end() - 3, labels.end()), videos);
+    EXPECT_NE(labels.at(labels.size() - 4).name.substr(0, 6), "video.");
+}
+
 TEST(WithinBudget, DropsVerdictsFirst) {
     std::vector<ExportRemark> left_out;
     const std::vector<FleetLabel> facts(20, {"gpu.count", "1"});

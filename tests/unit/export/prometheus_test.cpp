@@ -30,6 +30,21 @@ TEST(Prometheus, LeavesOutUnknownValues) {
     EXPECT_EQ(text.find("api=\"vulkan\""), std::string::npos);
 }
 
+TEST(Prometheus, NamesTheVideoCodecsOfEachGpu) {
+    auto gpu = h200();
+    EXPECT_EQ(write_prometheus(subject_of(report_of({gpu}))).text->find("video"),
+              std::string::npos);
+    gpu.lacks_video = {VideoDirection::Encode};
+    const auto line = [&gpu](const std::string& decode) {
+        return has_line(write_prometheus(subject_of(report_of({gpu}))),
+                        R"(gpuprobe_gpu_video_info{gpu="0000:18:00.0",decode=")" + decode +
+                            R"(",encode="none"} 1)");
+    };
+    EXPECT_TRUE(line(""));
+    gpu.apis["nvcodec"].device["video"] = formats({"decode av1", "decode vp8", "decode h264"});
+    EXPECT_TRUE(line("h264,av1,vp8"));
+}
+
 TEST(Prometheus, DropsVerdictsOverTheBudget) {
     const auto report = mixed();
     auto answer = llama();
