@@ -131,6 +131,22 @@ function apisNode(gpu) {
             table(caption, [_("API"), _("Outcome"), _("Version"), _("Name"), _("Memory"), _("Driver"), _("Because")], rows)));
 }
 
+// The order in which gpuprobectl shows the main codecs (kMainCodecs in report/video.h). Other codecs follow only without these.
+const MAIN_CODECS = ["h264", "hevc", "vp9", "av1"];
+
+/** "decode h264 hevc · encode none": the codecs that the APIs report; null if no API reports any. */
+function videoText(gpu) {
+    const entries = Object.values(gpu.apis).flatMap(view => Array.isArray(view.device?.video) ? view.device.video : []);
+    const codecs = direction => {
+        const all = unique(entries.filter(entry => entry.direction === direction && entry.codec).map(entry => entry.codec)).sort();
+        const main = MAIN_CODECS.filter(codec => all.includes(codec));
+        return (main.length ? main : all).join(" ");
+    };
+    const known = direction => codecs(direction) || (gpu.lacks_video?.includes(direction) ? _("none") : "");
+    const parts = [[_("decode $0"), known("decode")], [_("encode $0"), known("encode")]].filter(([, names]) => names);
+    return entries.length ? parts.map(([sentence, names]) => cockpit.format(sentence, names)).join(" · ") : null;
+}
+
 function partitionNode(partition) {
     const total = partition.memory?.total ?? partition.memory;
     const free = partition.memory?.free ?? null;
@@ -173,7 +189,7 @@ function looks(gpu) {
     const views = Object.entries(gpu.backends).map(([name, { usable, verified, reasons }]) => [name, usable, Boolean(verified), reasons]);
     const { kind, total } = memoryOf(gpu);
     return JSON.stringify([gpu.name ?? gpu.id, gpu.kind, gpu.driver, gpu.architecture, kind, total, gpu.findings, views,
-        gpu.partitions.length || isShared(kind) ? gpu.id : ""]);
+        videoText(gpu), gpu.partitions.length || isShared(kind) ? gpu.id : ""]);
 }
 
 /** Groups of devices that look alike: [[device, …], …]. Partitioned GPUs, and GPUs that share memory, are never grouped. */
@@ -214,6 +230,7 @@ function gpuCard(gpus, objects, now) {
             [_("Compute capability"), gpu.architecture.cuda_compute_capability],
             [_("Gfx target"), gpu.architecture.gfx_target],
             [_("Intel IP"), gpu.architecture.intel_ip],
+            [_("Video"), videoText(gpu)],
             [_("Power"), list(unique(gpus.map(one => powerOf(one, objects, now))))],
         ]),
         findingsNode(gpu),

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/video_text.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
 #include "explain/report_text.h"
@@ -106,12 +107,16 @@ std::string gpu_block(const LikeGpus& group, const Screen& screen) {
     const auto& gpu = *group.gpu;
     const auto title = toned(screen, Tone::Strong, scrubbed(title_of(group)));
     const auto backends = backends_cell(gpu, screen);
+    auto video = video_parts(gpu);
+    for (auto& part : video)
+        part = scrubbed(part);
     return hanging(screen, "", 0, title + " (" + scrubbed(id_of(group, screen)) + ")") +
            hanging_parts(
                screen, std::string(kSummaryIndent, ' '),
                {memory_words(gpu.memory, group.indices.size()),
                 phrase("driver {driver}", {{"driver", scrubbed(driver_title(gpu.driver, screen))}}),
-                "APIs " + toned(screen, backends.tone, scrubbed(backends.text))});
+                "APIs " + toned(screen, backends.tone, scrubbed(backends.text))}) +
+           (video.empty() ? "" : hanging_parts(screen, std::string(kSummaryIndent, ' '), video));
 }
 
 std::string accelerator_block(const Accelerator& accelerator, const Screen& screen) {

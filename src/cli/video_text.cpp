@@ -217,4 +217,26 @@ FactList video_facts(const Gpu& gpu) {
     return facts;
 }
 
+std::vector<std::string> video_parts(const Gpu& gpu) {
+    std::vector<std::string> parts;
+    for (const auto direction : {VideoDirection::Decode, VideoDirection::Encode}) {
+        auto codecs = codecs_of(gpu, direction);
+        const auto is_rare = [](const std::string& codec) {
+            return std::ranges::find(kMainCodecs, codec) == kMainCodecs.end();
+        };
+        // Show other codecs only if there are no main codecs.
+        if (!std::ranges::all_of(codecs, is_rare))
+            std::erase_if(codecs, is_rare);
+        if (codecs.empty() && !is_without_video(gpu, direction))
+            continue;
+        parts.push_back(phrase("{direction} {codecs}",
+                               {{"direction", std::string{name_of(direction)}},
+                                {"codecs", codecs.empty() ? "none" : base::joined(codecs, " ")}}));
+    }
+    if (!video_of(gpu) || parts.empty())
+        return {};
+    parts.front() = phrase("video {what}", {{"what", parts.front()}});
+    return parts;
+}
+
 }  // namespace gpuprobe::inline cli

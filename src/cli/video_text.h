@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/show_text.h"
 #include "explain/screen.h"
@@ -17,8 +18,12 @@ namespace gpuprobe::inline cli {
 std::string video_table(const Report& report, const Screen& screen);
 
 /// The section of `show --all` about a GPU's video facts: each codec and direction with all
-/// profiles, samples and chroma formats. The section is empty if the GPU has no video facts. This
-/// function is pure.
+/// profiles, samples and chroma formats, and the engines that the chip lacks. The section is empty
+/// if the GPU has no video facts. This function is pure.
 FactList video_facts(const Gpu& gpu);
+
+/// The line of `show` about the main codecs that a GPU decodes and encodes: "video decode h264
+/// hevc", "encode h264" or "encode none". Empty if no API reports formats. This function is pure.
+std::vector<std::string> video_parts(const Gpu& gpu);
 
 }  // namespace gpuprobe::inline cli

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the content of the page on recorded machines."""
 import json
+import pathlib
 import shutil
 import unittest
 
@@ -36,6 +37,26 @@ class German(PageCase):
         self.assertEqual(self.ask("run", script="document.documentElement.lang"), "de")
         self.assert_fits()
         self.assert_accessible()
+
+
+class Videos(PageCase):
+    """A copy of a recorded machine on which NVDEC and NVENC answered too."""
+    MACHINE = "nvidia-h200-1"
+
+    def machine(self):
+        folder = pathlib.Path(self.folder) / "machine"
+        shutil.copytree(super().machine(), folder, symlinks=True)
+        video = [{"direction": direction, "codec": codec, "profile": None, "bits": 8, "chroma": "4:2:0", "max_width": None, "max_height": None,
+                  "name": codec} for direction, codec in (("decode", "vp8"), ("decode", "av1"), ("decode", "h264"))]
+        cuda = json.loads((folder / "probes/cuda.json").read_text(encoding="utf-8"))
+        same = {key: cuda["devices"][0].get(key) for key in ("index", "pci", "uuid")}
+        cuda |= {"api": "nvcodec", "devices": [{**same, "video": video}]}
+        (folder / "probes/nvcodec.json").write_text(json.dumps(cuda), encoding="utf-8")
+        return folder
+
+    def test_are_on_the_card(self):
+        self.show()
+        self.assertRegex(self.text("#gpus article"), "Video\\s+decode h264 av1 · encode none")
 
 
 class NoGpu(PageCase):

@@ -91,6 +91,45 @@ TEST(VideoTable, DistinguishesUnknownFromNone) {
         << text();
 }
 
+TEST(VideoTable, NamesEnginesAndLibrariesThatAreMissing) {
+    auto gpu = gpu_with({});
+    gpu.vendor = "nvidia";
+    gpu.lacks_video = {VideoDirection::Encode};
+    gpu.apis.clear();
+    const auto text = [&gpu] { return video_table({.gpus = {gpu}}, Screen{.is_unicode = false}); };
+    EXPECT_NE(text().find("-      ?       -\n\n"
+                          "pci:0000:03:00.0: no API for video was probed\n"
+                          "pci:0000:03:00.0: this chip has no video encoder\n"),
+              std::string::npos)
+        << text();
+    gpu.lacks_video.clear();
+    auto& view = gpu.apis["nvcodec"];
+    view = {.outcome = Outcome::Answered,
+            .reasons = {because("library-missing", {{"missing", "libnvidia-encode.so.1"}})}};
+    view.device["video"] = to_value(std::vector{entry(VideoDirection::Decode, "vp8", "", 8, 0)});
+    view.device["encode_error"] = "libnvidia-encode.so.1: cannot open shared object file";
+    EXPECT_NE(text().find("vp8    8 bit   -\n\n"
+                          "pci:0000:03:00.0: NVDEC and NVENC, encode: not installed: "
+                          "libnvidia-encode.so.1\n"),
+              std::string::npos)
+        << text();
+}
+
+TEST(VideoParts, NameTheMainCodecs) {
+    using Parts = std::vector<std::string>;
+    constexpr auto kDecode = VideoDirection::Decode;
+    const std::vector<VideoEntry> main{entry(kDecode, "av1", "main", 8, 0),
+                                       entry(kDecode, "h264", "high", 8, 0),
+                                       entry(kDecode, "jpeg", "baseline", 8, 0),
+                                       entry(VideoDirection::Encode, "hevc", "main", 8, 0)};
+    EXPECT_EQ(video_parts(gpu_with(main)), (Parts{"video decode h264 av1", "encode hevc"}));
+    EXPECT_EQ(video_parts(gpu_with({main[2]})), (Parts{"video decode jpeg", "encode none"}));
+    auto gpu = gpu_with({main[3]});
+    gpu.vendor = "nvidia";
+    EXPECT_EQ(video_parts(gpu), Parts{"video encode hevc"}) << "NVDEC was not probed";
+    EXPECT_EQ(video_parts(Gpu{}), Parts{});
+}
+
 TEST(VideoFacts, NameEachProfileAndFormatOnce) {
     auto twice = kEntries;
     twice.push_back(kEntries.front());
@@ -110,6 +149,9 @@ TEST(VideoFacts, NameEachProfileAndFormatOnce) {
 TEST(VideoFacts, AreNotShownIfNoApiReportsAny) {
     EXPECT_TRUE(video_facts(Gpu{}).empty());
     EXPECT_TRUE(video_facts(gpu_with({})).empty());
+    Gpu gpu{.lacks_video = {VideoDirection::Encode}};
+    EXPECT_NE(video_facts(gpu).text(Screen{}).find("encode  this chip has no video encoder\n"),
+              std::string::npos);
 }
 
 }  // namespace video_text_test
