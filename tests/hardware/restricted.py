@@ -23,6 +23,13 @@ PROGRAMS = {
     "jax": "import jax\nprint(*('?' for device in jax.devices() if device.platform == 'gpu'))",
     "cupy": "import cupy\ntry:\n    count = cupy.cuda.runtime.getDeviceCount()\nexcept Exception:\n    count = 0\n"
             "print(*('?' for _ in range(count)))",
+    # A session for a device that does not exist uses the CPU instead. MODEL is a graph with one Identity node.
+    "onnxruntime": "import onnxruntime\nmodel = bytes.fromhex('MODEL')\ncount = 0\n"
+                   "while 'CUDAExecutionProvider' in onnxruntime.InferenceSession(\n"
+                   "        model, providers=[('CUDAExecutionProvider', {'device_id': count}), 'CPUExecutionProvider']).get_providers():\n"
+                   "    count += 1\nprint(*('?' for _ in range(count)))".replace(
+                       "MODEL", "08083a370a100a017812017922084964656e746974791201675a0f0a0178120a0a08080112040a020801620f0a0179120a0a080801"
+                       "12040a0208014202100d"),
 }
 OPENCL = """
 import ctypes
