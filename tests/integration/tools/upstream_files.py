@@ -477,10 +477,23 @@ def cudnn(package, toolkits, capabilities):
 UV_WORDS = ("cpu cu132 cu130 cu129 cu128 cu126 cu125 cu124 cu123 cu122 cu121 cu120 cu118 cu117 cu116 cu115 cu114 cu113 cu112 cu111 cu110 cu102 cu101 cu100 cu92 cu91 "
             "cu90 cu80 rocm7.2 rocm7.1 rocm7.0 rocm6.4 rocm6.3 rocm6.2.4 rocm6.2 rocm6.1 rocm6.0 rocm5.7 rocm5.6 rocm5.5 rocm5.4.2 rocm5.4 rocm5.3 rocm5.2 rocm5.1.1 "
             "rocm4.2 rocm4.1 rocm4.0.1 xpu")
-UV_BACKENDS = "impl FromStr for TorchBackend {\n" + "".join(f'            "«{each}»" => Ok(Self::Any),\n' for each in UV_WORDS.split()) + "}\n"
 UV_RDNA = "900 906 908 90a 942 1030 1100 1101 1102 1200 1201"
 UV_GFX = {"Rocm72": f"950 1150 1151 {UV_RDNA}", "Rocm71": f"950 {UV_RDNA}", "Rocm70": f"950 {UV_RDNA}", "Rocm64": UV_RDNA, "Rocm63": UV_RDNA, "Rocm624": UV_RDNA,
           "Rocm62": "900 906 908 90a 1030 1100 942", "Rocm61": "900 906 908 90a 942 1030 1100 1101", "Rocm60": "900 906 908 90a 1030 1100 942"}
+
+
+UV_SINCE = {"0.8.13": "cu129", "0.9.4": "cu130", "0.9.15": "rocm6.4", "0.9.27": "rocm7.1 rocm7.0", "0.11.3": "rocm7.2", "0.11.29": "cu132"}
+
+
+def uv_accepting(words):
+    """The function of uv that reads UV_TORCH_BACKEND, with these words as the only new ones."""
+    return "impl FromStr for TorchBackend {\n" + "".join(f'            "«{each}»" => Ok(Self::Any),\n' for each in words.split()) + "}\n"
+
+
+THEROCK = "900 906 908 90a 942 950 1010 1011 1012 1030 1031 1032 1033 1034 1035 1036 1100 1101 1102 1103 1150 1151 1152 1153 1200 1201"
+THEROCK_GPUS = ("## ROCm on Linux\n" + "".join(f"| CDNA | «gfx{each}» | ✅ | | |\n" for each in "90a 908 906 900 90c".split()) +
+                "| **CDNA4** | **«gfx950»** | ✅ | | |\n| **RDNA3.5** | **«gfx1153»** | ✅ | | |\n| **RDNA3** | **gfx1103** | ✅ | ✅ | ✅ |\n"
+                "## ROCm on Windows\n| RDNA2 | gfx1036 | ✅ | | |\n")
 
 
 def uv_rows(index, targets, unmarked=""):
@@ -490,7 +503,11 @@ def uv_rows(index, targets, unmarked=""):
 
 FILES = [
     ("jax", "the kernels in the CUDA plugins", JAX_BAZEL),
-    ("uv", "the values of UV_TORCH_BACKEND that uv accepts", UV_BACKENDS),
+    ("uv", "the values of UV_TORCH_BACKEND that uv accepts", uv_accepting(UV_WORDS)),
+    ("uv", "0.7.14 is the first version of uv",
+     "".join(f'LazyLock::new(|| IndexUrl::from_str("https://download.pytorch.org/whl/«{each}»").unwrap());\n' for each in UV_WORDS.split()
+             if each not in " ".join(UV_SINCE.values()).split())),
+    *(("uv", f"{version} is the first version of uv", uv_accepting(words)) for version, words in UV_SINCE.items()),
     ("uv", "the AMD GPUs for which uv chooses each index", "".join(uv_rows(*row) for row in UV_GFX.items())),
     ("bitnet", "the version that this file describes", '[workspace.package]\nversion = "«0.2.1-dev»"\n'),
     ("vectorizer", "the version that this file describes", '[package]\nversion = "«3.5.0»"\n'),
