@@ -155,8 +155,8 @@ constexpr auto forms_of(std::type_identity<CompanionFile>) {
 
 /// Known properties of a container image. Every member is optional.
 struct ArtifactImage {
-    /// Parts of a driver that the image bundles, with their versions: "cuda-compat", "mesa",
-    /// "rocm".
+    /// Parts of a driver that the image bundles, with their versions: "compute-runtime",
+    /// "cuda-compat", "mesa", "rocm".
     std::map<std::string, std::optional<std::string>> bundles = {};
     std::vector<std::string> conditions = {};  ///< alternatives of NVIDIA_REQUIRE_CUDA
 };

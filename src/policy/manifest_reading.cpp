@@ -218,7 +218,8 @@ ReadProblem check_signature(const Value& value) {
 }
 
 /// The parts of a driver that an image can include, so that the host does not need them.
-constexpr auto kBundled = std::to_array<std::string_view>({"cuda-compat", "mesa", "rocm"});
+constexpr auto kBundled =
+    std::to_array<std::string_view>({"compute-runtime", "cuda-compat", "mesa", "rocm"});
 
 ReadProblem check_bundles(const Value& value) {
     return read_members(value, [](const std::string& key, const Value& version) -> ReadProblem {
