@@ -228,6 +228,10 @@ struct ToolAnswer {
     Settings variables = {};
     std::vector<std::string> arguments = {};
     std::string problem = {};  ///< reason why the text is unexpectedly empty
+    /// The command that installs the variant, if the variables and arguments do not contain the
+    /// whole answer.
+    std::string command = {};
+    std::string oldest = {};  ///< the oldest version of the tool that accepts the variables
 };
 
 /// The recommendation for APPLICATION; nullopt if no application was named. Errors: NoMatch if no
@@ -285,11 +289,13 @@ Result<ToolAnswer> for_container_of(Context& context, const ApplicationSummary& 
 
 /// Arguments that give a container its GPUs. A variant for the CPU gets no GPU.
 ToolAnswer for_containers(const Report& report, const std::optional<Recommendation>& answer) {
+    ToolAnswer made;
+    if (answer)
+        made.command = install_command(*answer, Installer::Pip);
     if (answer && answer->gpus.empty())
-        return {};
-    ToolAnswer made{.arguments = answer
-                                     ? container_arguments(report, answer->gpus, family_of(*answer))
-                                     : container_arguments(report, {})};
+        return made;
+    made.arguments = answer ? container_arguments(report, answer->gpus, family_of(*answer))
+                            : container_arguments(report, {});
     // Machines with only display GPUs have nothing to pass on, which is not a problem.
     const bool has_gpu = std::ranges::any_of(
         report.gpus, [](const Gpu& gpu) { return gpu.kind != GpuKind::DisplayOnly; });
@@ -298,13 +304,52 @@ ToolAnswer for_containers(const Report& report, const std::optional<Recommendati
     return made;
 }
 
+/// The reason why pip and uv cannot install the variant.
+std::string not_python(const Recommendation& answer) {
+    return phrase("the variant {variant} is not a Python package",
+                  {{"variant", scrubbed(answer.variant.value_or(""), 64)}});
+}
+
 /// Arguments that make pip install the variant.
 ToolAnswer for_pip(const Recommendation& answer) {
     ToolAnswer made{.arguments = pip_arguments(answer)};
     if (made.arguments.empty())
-        made.problem = phrase("the variant {variant} is not a Python package",
-                              {{"variant", scrubbed(answer.variant.value_or(""), 64)}});
+        made.problem = not_python(answer);
     return made;
+}
+
+/// Variables with which uv installs the variant.
+ToolAnswer for_uv(const Report& report, const Recommendation* answer) {
+    const auto& rules = Rules::current();
+    ToolAnswer made{.variables = uv_variables(report, rules, answer)};
+    made.oldest = oldest_uv(made.variables, rules);
+    if (!answer)
+        return made;
+    made.command = install_command(*answer, Installer::Uv);
+    if (pip_arguments(*answer).empty())
+        made.problem = not_python(*answer);
+    else if (!fits_uv_variables(*answer))
+        made.problem = phrase("the variables of uv cannot contain a package; run: {command}",
+                              {{"command", made.command}});
+    return made;
+}
+
+/// The report with only the GPUs that the variant uses.
+Report used_part(const Report& report, const Recommendation& answer) {
+    auto used = report;
+    std::erase_if(used.gpus, [&answer](const Gpu& gpu) {
+        return std::ranges::find(answer.gpus, gpu.id) == answer.gpus.end();
+    });
+    return used;
+}
+
+/// conda's variables for the GPUs that the variant uses. conda chooses its own packages.
+ToolAnswer for_conda(const Report& report, const Recommendation* answer) {
+    const auto& rules = Rules::current();
+    if (!answer)
+        return {.variables = conda_variables(report, rules)};
+    return {.variables = conda_variables(used_part(report, *answer), rules),
+            .command = install_command(*answer, Installer::Pip)};
 }
 
 /// FFmpeg's options for decoding on the chosen GPU; no options for the CPU. The options for CUDA
@@ -334,9 +379,9 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
     const auto& report = view.report();
     const auto& rules = Rules::current();
     if (format == "conda")
-        return ToolAnswer{.variables = conda_variables(report, rules)};
+        return for_conda(report, answer ? &*answer : nullptr);
     if (format == "uv")
-        return ToolAnswer{.variables = uv_variables(report, rules, answer ? &*answer : nullptr)};
+        return for_uv(report, answer ? &*answer : nullptr);
     if (format == "wheel")
         return ToolAnswer{.variables = wheel_variables(report, rules)};
     if (format == "container")
@@ -378,10 +423,19 @@ void print_answer(const Context& context,
             document["variables"][name] = value;
         document["arguments"] = to_value(answer.arguments);
         document["warnings"] = to_value(warnings);
+        document["command"] = answer.command.empty() ? Value{} : Value{answer.command};
+        document["min_version"] = answer.oldest.empty() ? Value{} : Value{answer.oldest};
         print_json(arguments, document);
         return;
     }
     warn(arguments, warnings);
+    if (!answer.oldest.empty())
+        remark(arguments,
+               phrase("these variables need {tool} {version} or newer",
+                      {{"tool", arguments.recommend.format}, {"version", answer.oldest}}));
+    if (!answer.command.empty())
+        remark(arguments,
+               phrase("the package is installed by: {command}", {{"command", answer.command}}));
     for (const auto& [name, value] : answer.variables)
         print(name + "=" + shell_quoted(value) + "\n");
     std::string line;

@@ -86,19 +86,25 @@ std::string_view refusal_words(const Recommendation& answer) {
                : "no variant supports this kind of machine";
 }
 
-/// The command that installs the variant, if it is a Python package; otherwise "".
+/// The line with the command that installs the variant; "" if there is no such command.
 std::string command_line(const Recommendation& answer) {
-    const auto arguments = pip_arguments(answer);
-    // Without the name of a package, an index is not enough for a command.
-    if (arguments.empty() || arguments.front().starts_with('-'))
-        return "";
-    std::string line = "  pip install";
-    for (const auto& argument : arguments)
-        line += " " + scrubbed(shell_quoted(argument), 2048);
-    return line + "\n";
+    const auto command = install_command(answer, Installer::Pip);
+    return command.empty() ? "" : "  " + command + "\n";
 }
 
 }  // namespace
+
+std::string install_command(const Recommendation& answer, Installer installer) {
+    const bool is_uv = installer == Installer::Uv;
+    const auto arguments = is_uv ? uv_arguments(answer, Rules::current()) : pip_arguments(answer);
+    // Without the name of a package, an index is not enough for a command.
+    if (arguments.empty() || arguments.front().starts_with('-'))
+        return "";
+    std::string line = is_uv ? "uv pip install" : "pip install";
+    for (const auto& argument : arguments)
+        line += " " + scrubbed(shell_quoted(argument), 2048);
+    return line;
+}
 
 std::string exclusion_text(const Recommendation& answer) {
     const auto* packages = answer.artifact.at("excludes").as_array();

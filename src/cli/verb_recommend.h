@@ -26,6 +26,11 @@ Result<std::string> manifest_text(const std::string& path);
 /// the file.
 Result<Manifest> wanted_manifest(const RecommendArguments& arguments);
 
+enum class Installer { Pip, Uv };
+
+/// The command that installs the variant, for a shell; "" if the variant is not a Python package.
+std::string install_command(const Recommendation& answer, Installer installer);
+
 /// The packages that must be uninstalled before the variant is installed, in a sentence; "" if
 /// there are none.
 std::string exclusion_text(const Recommendation& answer);

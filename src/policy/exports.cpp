@@ -110,13 +110,37 @@ void add_indexes(const Value& artifact, const Rules& rules, Settings& variables)
     for (const auto& url : texts_in(artifact.at("urls"))) {
         const auto plain = without_slash(url);
         const auto word = plain.starts_with(kTorch) ? plain.substr(kTorch.size()) : "";
-        if (rules.is_uv_torch_backend(word))
+        if (rules.uv_with_torch_backend(word))
             variables.emplace_back("UV_TORCH_BACKEND", word);
         else if (plain != kPypi)
             others.push_back(url);
     }
     if (!others.empty())
         variables.emplace_back("UV_INDEX", joined(others, " "));
+}
+
+/// The requirements of a Python artifact.
+std::vector<std::string> requirements_of(const Value& artifact) {
+    std::vector<std::string> requirements;
+    if (const auto* text = artifact.at("ref").as_string())
+        for (const auto word : split(*text, ' '))
+            requirements.emplace_back(word);
+    return requirements;
+}
+
+/// The name in a requirement, in the form in which names are compared: lower case, with one hyphen
+/// between the words. Source: PyPA, "Names and normalization".
+std::string project_in(std::string_view requirement) {
+    std::string name;
+    for (const char letter :
+         lower_case(requirement.substr(0, requirement.find_first_of("[=<>~!;@")))) {
+        const bool is_separator = std::string_view{"-_."}.find(letter) != std::string_view::npos;
+        if (!is_separator)
+            name += letter;
+        else if (!name.ends_with('-'))
+            name += '-';
+    }
+    return name;
 }
 
 /// The gfx target without features, "gfx90a".
@@ -290,6 +314,34 @@ Settings uv_variables(const Report& report, const Rules& rules, const Recommenda
     return variables;
 }
 
+bool fits_uv_variables(const Recommendation& answer) {
+    const auto requirements = requirements_of(answer.artifact);
+    const auto has_extras = [](const std::string& each) {
+        return each.find('[') != std::string::npos;
+    };
+    const bool is_index = answer.artifact.at("type") == Value{"index"};
+    if (std::ranges::any_of(requirements, has_extras))
+        return false;
+    // Several packages are those that the application uses, and users install them by their names.
+    if (is_index && requirements.size() != 1)
+        return true;
+    const auto name = project_in(answer.application);
+    return requirements.size() == 1 && project_in(requirements.front()) == name &&
+           (is_index || requirements.front().find_first_of("=<>~!;@") == std::string::npos);
+}
+
+std::string oldest_uv(const Settings& variables, const Rules& rules) {
+    Version oldest;
+    for (const auto& [name, value] : variables) {
+        if (name == "UV_INDEX")
+            oldest = std::max(oldest, Version{.parts = {0, 4, 23}});
+        if (name == "UV_TORCH_BACKEND")
+            if (const auto* since = rules.uv_with_torch_backend(value))
+                oldest = std::max(oldest, *since);
+    }
+    return oldest == Version{} ? "" : text_of(oldest);
+}
+
 Settings wheel_variables(const Report& report, const Rules& rules) {
     const auto machine = machine_facts(report, rules);
     const auto gpus = usable_by(machine, Api::Cuda);
@@ -352,15 +404,28 @@ std::vector<std::string> pip_arguments(const Recommendation& answer) {
         return {urls.front() + "#sha256=" + *hash};
     if (!type || (*type != "index" && *type != "wheel"))
         return {};
-    std::vector<std::string> arguments;
-    if (const auto* requirements = artifact.at("ref").as_string())
-        for (const auto word : split(*requirements, ' '))
-            arguments.emplace_back(word);
+    auto arguments = requirements_of(artifact);
     if (*type == "index")
         for (const auto& url : urls) {
             arguments.emplace_back(&url == &urls.back() ? "--index-url" : "--extra-index-url");
             arguments.push_back(url);
         }
+    return arguments;
+}
+
+std::vector<std::string> uv_arguments(const Recommendation& answer, const Rules& rules) {
+    auto arguments = pip_arguments(answer);
+    if (answer.artifact.at("type") != Value{"index"})
+        return arguments;
+    arguments = requirements_of(answer.artifact);
+    Settings indexes;
+    add_indexes(answer.artifact, rules, indexes);
+    for (const auto& [name, value] : indexes)
+        if (name == "UV_TORCH_BACKEND")
+            arguments.push_back("--torch-backend=" + value);
+        else
+            for (const auto url : split(value, ' '))
+                arguments.push_back("--index=" + std::string{url});
     return arguments;
 }
 

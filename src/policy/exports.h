@@ -31,6 +31,14 @@ Settings conda_variables(const Report& report, const Rules& rules);
 /// crates/uv-torch.
 Settings uv_variables(const Report& report, const Rules& rules, const Recommendation* answer);
 
+/// Whether uv installs the variant when it is run with uv_variables() and the application's name:
+/// the variables contain indexes, but no extras and no other names of packages.
+bool fits_uv_variables(const Recommendation& answer);
+
+/// The oldest uv that accepts all of these variables; "" if every uv accepts them. uv 0.4.23 added
+/// UV_INDEX, and an older uv ignores it. Source: uv's changelog, and the rules about uv.
+std::string oldest_uv(const Settings& variables, const Rules& rules);
+
 /// Variables for the providers of wheel variants: the newest CUDA that the driver supports and the
 /// highest capability, AMD's targets and ROCm version, Intel's IP versions. Sources: plugin.py of
 /// nvidia-, amd- and intel-variant-provider.
@@ -68,5 +76,9 @@ std::vector<std::string> container_arguments(const Report& report,
 /// of a wheel with its hash. Empty if the artifact is not for pip. Source: pip, "pip install", and
 /// "Secure installs" for the hash.
 std::vector<std::string> pip_arguments(const Recommendation& answer);
+
+/// The same for "uv pip install", with the indexes as in uv_variables(). Source: uv's reference of
+/// commands.
+std::vector<std::string> uv_arguments(const Recommendation& answer, const Rules& rules);
 
 }  // namespace gpuprobe::inline policy

@@ -322,11 +322,13 @@ struct NvidiaProductTable {
 };
 RECORD_MEMBERS(NvidiaProductTable, products)
 
-/// uv: the values of UV_TORCH_BACKEND.
+/// uv: the values of UV_TORCH_BACKEND in this version, and the first version with each value.
 struct UvTable {
+    Version version = {};
     std::vector<std::string> torch_backends = {};
+    std::map<std::string, std::vector<std::string>> since = {};
 };
-RECORD_MEMBERS(UvTable, torch_backends)
+RECORD_MEMBERS(UvTable, version, torch_backends, since)
 
 /// intel_ip: an Intel IP and the IP whose code it also runs.
 struct IpRow {
@@ -426,8 +428,17 @@ Status Rules::read_cpu_levels(std::string_view json) {
 }
 
 Status Rules::read_uv(std::string_view json) {
-    auto table = TRY(table_from<UvTable>(json));
-    uv_torch_backends_ = {table.torch_backends.begin(), table.torch_backends.end()};
+    const auto table = TRY(table_from<UvTable>(json));
+    for (const auto& word : table.torch_backends)
+        uv_torch_backends_.emplace(word, table.version);
+    for (const auto& [text, words] : table.since) {
+        const auto version = parse_text(text, std::type_identity<Version>{});
+        if (!version)
+            return Error{ErrorCode::Malformed, "since: " + text + ": not a version"};
+        for (const auto& word : words)
+            if (const auto known = uv_torch_backends_.find(word); known != uv_torch_backends_.end())
+                known->second = *version;
+    }
     return Done{};
 }
 

@@ -184,9 +184,11 @@ public:
     }
     /// Linux's spelling of a processor feature.
     [[nodiscard]] std::string cpu_feature(std::string_view word) const;
-    /// Whether uv knows the word as a value of UV_TORCH_BACKEND.
-    [[nodiscard]] bool is_uv_torch_backend(std::string_view word) const {
-        return uv_torch_backends_.contains(word);
+    /// The oldest version of uv that accepts the word as a value of UV_TORCH_BACKEND; null if no
+    /// version accepts it.
+    [[nodiscard]] const Version* uv_with_torch_backend(std::string_view word) const {
+        const auto found = uv_torch_backends_.find(word);
+        return found == uv_torch_backends_.end() ? nullptr : &found->second;
     }
 
 private:
@@ -219,7 +221,7 @@ private:
     std::map<Version, Version> intel_base_ = {};
     GfxFamilies gfx_families_ = {};
     std::map<std::string, std::string, std::less<>> cpu_aliases_ = {};
-    std::set<std::string, std::less<>> uv_torch_backends_ = {};
+    std::map<std::string, Version, std::less<>> uv_torch_backends_ = {};
 };
 
 }  // namespace gpuprobe::inline policy

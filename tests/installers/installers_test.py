@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import tarfile
@@ -77,6 +78,23 @@ def arguments_of(artifact):
     return artifact.get("ref", "").split() + list(itertools.chain(*options))
 
 
+def fits_uv(application, artifact):
+    """Whether variables are enough for uv: they contain indexes, but no names or extras of packages."""
+    words = artifact.get("ref", "").split()
+    is_index = artifact["type"] == "index"
+    if any("[" in word for word in words) or is_wheel_file(artifact):
+        return False
+    if is_index and len(words) != 1:
+        return True
+    name = re.split("[=<>~!;@]", words[0])[0]
+    return index.project(name) == index.project(application) and (is_index or words == [name])
+
+
+def command_in(text):
+    """The words of the command that an error message tells the user to run."""
+    return shlex.split(text.partition("; run: ")[2])
+
+
 class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -84,14 +102,18 @@ class Case(unittest.TestCase):
         cls.indexes = index.Indexes()
         cls.addClassCleanup(cls.indexes.close)
 
-    def exported(self, build, form="pip"):
-        """The output of `export` for the variant, split into words as a shell splits "$(…)"."""
+    def asked(self, build, form):
+        """The result of `export` for the variant."""
         manifest = {"name": build.application, "platforms": {f"linux-{build.arch}": {
             "default": build.name, "variants": {build.name: {"tier": 1, "artifact": build.artifact}}}}}
         path = self.folder / f"{hash((build.application, build.arch, build.name))}.json"
         path.write_text(json.dumps(manifest), encoding="utf-8")
         # The manifest contains no requirements, so gpuprobe assumes that the variant uses no GPU.
-        done = ask(MACHINE[build.arch], "export", form, f"--manifest={path}", "--allow-cpu")
+        return ask(MACHINE[build.arch], "export", form, f"--manifest={path}", "--allow-cpu")
+
+    def exported(self, build, form="pip"):
+        """The output of `export` for the variant, split into words as a shell splits "$(…)"."""
+        done = self.asked(build, form)
         self.assertEqual(done.returncode, 0, (build[:4], done.stderr))
         return done.stdout.split()
 
@@ -199,6 +221,31 @@ class Pip(Case):
 class Uv(Case):
     """uv can resolve the output of `export uv`."""
 
+    def test_an_answer_that_variables_cannot_contain_is_a_command(self):
+        """`export uv` fails for a package with an extra or with another name, and prints a command that names the package."""
+        counts = collections.Counter()
+        for build in (build for build in builds() if is_python(build.artifact)):
+            with self.subTest(build=build[:4]):
+                done = self.asked(build, "uv")
+                fits = fits_uv(build.application, build.artifact)
+                counts[fits] += 1
+                if fits:
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    continue
+                self.assertEqual((done.returncode, done.stdout), (3, NO_ANSWER))
+                wanted = arguments_of(build.artifact)
+                words = build.artifact.get("ref", "").split() or wanted
+                self.assertEqual(command_in(done.stderr)[:3 + len(words)], ["uv", "pip", "install", *words])
+        self.assertGreater(counts[False], 20)
+        self.assertGreater(counts[True], 50)
+
+    def options(self, build):
+        """The variables and the options with which uv installs the variant."""
+        if fits_uv(build.application, build.artifact):
+            return dict(line.split("=", 1) for line in self.exported(build, "uv")), []
+        words = command_in(self.asked(build, "uv").stderr)
+        return {}, [self.indexes.local(word) for word in words if word.startswith("--")]
+
     def test_the_promised_files_are_chosen(self):
         uv = shutil.which("uv")
         if not uv:
@@ -206,10 +253,10 @@ class Uv(Case):
         for build in builds():
             if build.application not in ("torch", "xformers", "paddle") or not promised(build):
                 continue
-            variables = dict(line.split("=", 1) for line in self.exported(build, "uv"))
+            variables, options = self.options(build)
             variables["UV_INDEX"] = " ".join(map(self.indexes.local, variables.get("UV_INDEX", "").strip("'").split()))
             done = subprocess.run(
-                [uv, "pip", "compile", "-", "--python-version=3.12", f"--python-platform={build.arch}-manylinux_2_28", "--no-cache",
+                [uv, "pip", "compile", "-", "--python-version=3.12", f"--python-platform={build.arch}-manylinux_2_28", "--no-cache", *options,
                  f"--default-index={self.indexes.local('https://pypi.org/simple')}"],
                 input="\n".join(build.artifact["ref"].split()), text=True, capture_output=True, check=False,
                 env={**ENVIRONMENT, **variables,
@@ -261,13 +308,21 @@ class Machines(unittest.TestCase):
             option = ["--allow-cpu"]
             pip = ask(MACHINES / machine, "export", "pip", application, *option)
         if wanted is None:
-            return "not for pip" if (pip.returncode, pip.stdout) == (3, NO_ANSWER) else f"no Python package, but {pip}"
+            uv = ask(MACHINES / machine, "export", "uv", application, *option)
+            refused = [(each.returncode, each.stdout) == (3, NO_ANSWER) for each in (pip, uv)]
+            return "not for pip" if all(refused) else f"no Python package, but {pip} and {uv}"
         if (pip.returncode, pip.stdout.split()) != (0, wanted):
             return f"{wanted} wanted, but {pip}"
-        if answer["artifact"]["type"] != "index":
-            return "agree"
         uv = ask(MACHINES / machine, "export", "uv", application, *option)
-        return "agree" if uv.returncode == 0 and Machines.has_indexes(uv.stdout, answer["artifact"]) else f"uv differs: {uv}"
+        return "agree" if Machines.agrees(uv, application, answer["artifact"]) else f"uv differs: {uv}"
+
+    @staticmethod
+    def agrees(uv, application, artifact):
+        """Whether `export uv` contains the whole answer, or fails with a command that contains the whole answer."""
+        if fits_uv(application, artifact):
+            return uv.returncode == 0 and Machines.has_indexes(uv.stdout, artifact)
+        words = artifact["ref"].split() if "ref" in artifact else arguments_of(artifact)
+        return (uv.returncode, uv.stdout) == (3, NO_ANSWER) and command_in(uv.stderr)[:3 + len(words)] == ["uv", "pip", "install", *words]
 
     @staticmethod
     def has_indexes(text, artifact):
@@ -275,7 +330,7 @@ class Machines(unittest.TestCase):
         words = [line.split("=")[1] for line in text.splitlines() if line.startswith("UV_TORCH_BACKEND=")]
         rest = "".join(line.partition("=")[2].strip("'") for line in text.splitlines() if line.startswith("UV_INDEX=")).split()
         torch = "https://download.pytorch.org/whl/"
-        wanted = [url for url in artifact["urls"] if url != "https://pypi.org/simple"]
+        wanted = [url for url in artifact.get("urls", []) if url != "https://pypi.org/simple"]
         return sorted(wanted) == sorted(rest + [torch + word for word in words])
 
     def test_pip_and_uv_agree_with_recommend(self):
@@ -288,7 +343,9 @@ class Machines(unittest.TestCase):
         GPU."""
         for machine in self.names():
             answer = json.loads(ask(MACHINES / machine, "-j", "recommend", "torch").stdout)
-            done = ask(MACHINES / machine, "export", "conda")
+            done = ask(MACHINES / machine, "export", "conda", "torch", "--allow-cpu")
+            if answer["variant"] is None:
+                continue
             variables = dict(line.split("=", 1) for line in done.stdout.splitlines())
             with self.subTest(machine=machine):
                 self.assertEqual(done.returncode, 0)
@@ -296,6 +353,9 @@ class Machines(unittest.TestCase):
                     self.assertRegex(variables["CONDA_OVERRIDE_CUDA"], r"^\d+\.\d+$")
                 if re.match("rocm|device-", answer["variant"] or ""):
                     self.assertEqual(variables["CONDA_OVERRIDE_AMDGPU"], "0")
+                if answer["variant"] == "cpu":
+                    self.assertEqual((variables["CONDA_OVERRIDE_CUDA"], variables["CONDA_OVERRIDE_AMDGPU"]), ("", ""))
+                self.assertIn("pip install torch", done.stderr)
 
 
 class Containers(Case):

@@ -164,6 +164,22 @@ class Export(unittest.TestCase):
         self.assertRegex(uv, r"^UV_TORCH_BACKEND=cu13\d\nUV_CUDA_DRIVER_VERSION=580\.")
         self.assertIn("NV_VARIANT_PROVIDER_FORCE_SM_ARCH=9.0", ask("export", "wheel").stdout)
 
+    def test_uv_is_given_a_command_if_variables_are_not_enough(self):
+        for application, package in (("jax", "'jax[cuda13]~=0.11.1'"), ("tensorflow", "'tensorflow[and-cuda]'")):
+            done = ask("export", "uv", application)
+            self.assertEqual((done.returncode, done.stdout), (3, "--gpuprobe-has-no-answer\n"))
+            self.assertIn(f"export uv: the variables of uv cannot contain a package; run: uv pip install {package}\n", done.stderr)
+
+    def test_names_the_oldest_uv_that_knows_the_value(self):
+        self.assertRegex(ask("export", "uv", "torch").stderr, r"these variables need uv 0\.\d+\.\d+ or newer")
+        answer = json.loads(ask("export", "uv", "torch", "-j").stdout)
+        self.assertRegex(answer["command"], r"^uv pip install torch --torch-backend=cu13\d$")
+        self.assertRegex(answer["min_version"], r"^0\.\d+\.\d+$")
+
+    def test_other_formats_name_the_command_for_a_python_package(self):
+        for format in ("conda", "container"):
+            self.assertIn("the package is installed by: pip install 'jax[cuda13]~=0.11.1'\n", ask("export", format, "jax").stderr)
+
     def test_arguments(self):
         self.assertRegex(ask("export", "pip", "torch").stdout, r"^torch --index-url https://download\S+/cu13\d\n$")
         # The output has no quotes, because in "$(…)" quotes would become part of the argument.

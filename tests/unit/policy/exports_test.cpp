@@ -290,6 +290,48 @@ TEST(UvVariables, GiveAWordOnlyIfUvKnowsIt) {
     EXPECT_TRUE(uv_of(R"({"type":"wheel","ref":"jax[cuda13]"})").empty());
 }
 
+/// A value of UV_TORCH_BACKEND is an error in a uv that does not know it.
+TEST(UvVariables, NeedTheUvThatKnowsTheWord) {
+    using Row = std::pair<Settings, const char*>;
+    for (const auto& [variables, oldest] :
+         {Row{{{"UV_TORCH_BACKEND", "cpu"}}, "0.7.14"},
+          Row{{{"UV_TORCH_BACKEND", "cu130"}}, "0.9.4"},
+          Row{{{"UV_TORCH_BACKEND", "cu130"}, {"UV_INDEX", "https://a.org"}}, "0.9.4"},
+          Row{{{"UV_INDEX", "https://a.org"}}, "0.4.23"},
+          Row{{{"UV_CUDA_DRIVER_VERSION", "580"}}, ""}, Row{{}, ""}})
+        EXPECT_EQ(oldest_uv(variables, rules()), oldest);
+}
+
+TEST(UvVariables, ContainNoNamesOrExtrasOfPackages) {
+    const auto fits = [](const char* artifact) {
+        auto answer = answer_with(artifact);
+        answer.application = "Flash_Attn";
+        return fits_uv_variables(answer);
+    };
+    EXPECT_TRUE(fits(R"({"type":"wheel","ref":"flash-attn"})"));
+    EXPECT_TRUE(fits(R"({"type":"index","ref":"flash.attn==2+cu129","urls":["https://a.org"]})"));
+    EXPECT_TRUE(fits(R"({"type":"index","ref":"torch torchvision","urls":["https://a.org"]})"));
+    EXPECT_TRUE(fits(R"({"type":"index","urls":["https://a.org"]})"));
+    EXPECT_FALSE(fits(R"({"type":"wheel","ref":"flash-attn[cuda13]"})"));
+    EXPECT_FALSE(fits(R"({"type":"wheel","ref":"flash-attn~=2.0"})"));
+    EXPECT_FALSE(fits(R"({"type":"wheel","ref":"flash-attn-gpu"})"));
+    EXPECT_FALSE(fits(R"({"type":"index","ref":"flash-attn[a]","urls":["https://a.org"]})"));
+    EXPECT_FALSE(fits(R"({"type":"index","ref":"amd-flash-attn","urls":["https://a.org"]})"));
+    EXPECT_FALSE(fits(R"({"type":"file","urls":["https://a.org/a.whl"]})"));
+}
+
+TEST(UvArguments, NameTheIndexesAsTheVariablesDo) {
+    EXPECT_EQ(
+        uv_arguments(
+            answer_with(
+                R"({"type":"index","ref":"a b==1","urls":["https://a.org","https://download.pytorch.org/whl/cu129","https://pypi.org/simple"]})"),
+            rules()),
+        (Words{"a", "b==1", "--torch-backend=cu129", "--index=https://a.org"}));
+    EXPECT_EQ(uv_arguments(answer_with(R"({"type":"wheel","ref":"jax[cuda13]"})"), rules()),
+              Words{"jax[cuda13]"});
+    EXPECT_TRUE(uv_arguments(answer_with(R"({"type":"oci","ref":"a.org/b:1"})"), rules()).empty());
+}
+
 TEST(PipArguments, AreThoseOfAnIndex) {
     EXPECT_EQ(pip_arguments(recommend(sample("torch-2.13"), {}, machine("G02"), rules())),
               (std::vector<std::string>{"--index-url", "https://download.pytorch.org/whl/cu130"}));
