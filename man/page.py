@@ -168,6 +168,15 @@ def breakable(table):
     return re.sub(rf"(\\f[BIR]|(?<=\s))({paths}|{words})", name, table[0])
 
 
+def version():
+    return re.search(r"VERSION (\d+(?:\.\d+)+)", (SOURCE / "CMakeLists.txt").read_text(encoding="utf-8").split("project(", 1)[1])[1]
+
+
+def heading(title, section):
+    """The line of a page's header and footer, as in the pages of systemd: GPUPROBECTL(1) on both sides, and the name in the middle."""
+    return f'.TH "{title.upper()}" "{section}" "{date()}" "gpuprobe {version()}" "{title}"'
+
+
 def tidy(roff):
     """Corrects the output of lowdown: lowdown uses a fixed-width font that some formatters lack, begins some paragraphs twice, writes
     lists of terms only for groff, and does not mark on the first line that the page contains tables."""
@@ -194,6 +203,7 @@ def main(source, output, verbs, build):
          "-M", f"title={title}", "-M", f"section={section}", "-M", f"date={date()}", "-M", "source=gpuprobe"],
         input=f"# NAME\n\n{summary}\n{text}", capture_output=True, text=True, check=True, encoding="utf-8",
     ).stdout
+    page = re.sub(r"^\.TH .*$", lambda _: heading(title, section), page, count=1, flags=re.M)
     pathlib.Path(output).write_text(tidy(page), encoding="utf-8")
 
 

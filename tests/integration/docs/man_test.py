@@ -33,6 +33,14 @@ class ManPages(unittest.TestCase):
             title = page.rsplit(".", 1)[0]
             self.assertRegex(read(page), rf"NAME\n +{re.escape(title)} - \S", page)
 
+    def test_have_the_header_and_the_footer_of_systemd(self):
+        for page in ALL:
+            title, section = page.rsplit(".", 1)
+            name = re.escape(f"{title.upper()}({section})")
+            lines = printed("mandoc", "-T", "utf8", "-O", "width=200", PAGES / page).rstrip("\n").split("\n")
+            self.assertRegex(re.sub(r".\x08", "", lines[0]), rf"^{name} +{re.escape(title)} +{name}$")
+            self.assertRegex(re.sub(r".\x08", "", lines[-1]), rf"^gpuprobe \d+\.\d+\.\d+ +\S.* +{name}$")
+
     def test_mandoc_and_groff_have_no_complaint(self):
         for page in ALL:
             lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", PAGES / page], capture_output=True, text=True, check=False)
