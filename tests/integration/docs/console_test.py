@@ -108,6 +108,13 @@ class Console(unittest.TestCase):
         self.assertGreater(ran, 10)
 
 
+class Changelog(unittest.TestCase):
+    def test_has_short_entries_each_on_one_line(self):
+        entries = (SOURCE / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1].split("\n\n")[-1].strip().split("\n")
+        self.assertEqual([line for line in entries if not line.startswith("- ") or len(line) > 150], [])
+        self.assertLessEqual(len(entries), 12)
+
+
 class Tour(unittest.TestCase):
     """Tests the commands of README and of "Getting started", which are typed one after another into tools/tour."""
     maxDiff = None
