@@ -19,11 +19,26 @@ import unittest
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
-# Other tests, which take minutes, run commands that begin with these words. Debian 12 has no varlinkctl, so tests/system/guest runs it
-# on Debian 13.
-ELSEWHERE = ("varlinkctl", "tools/build", "tools/quickstart", "tools/test", "tools/tour", "git clone", "sudo ")
-
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
+# Why commands that begin with these words are not run here.
+NOT_RUN = {
+    "varlinkctl": "Debian 12 has no varlinkctl; tests/system/guest runs it on Debian 13",
+    "tools/build": "takes minutes, and is how this test's programs were built",
+    "tools/quickstart": "the class Quickstart runs it",
+    "tools/test": "takes minutes, and runs this test",
+    "tools/fuzz": "takes minutes; tools/test --all runs it",
+    "tools/torture": "takes minutes; tests/integration/torture runs it for a shorter time",
+    "tools/interface-files": "writes files of the source; lint.dbus compares them",
+    "cmake --preset": "takes minutes; bench/run uses that build",
+    "ctest": "runs the tests, of which this test is one",
+    "go mod": "needs a folder with the Go client; tests/integration/languages builds programs with it",
+    "scp ": "needs another machine",
+    "podman ": "needs images from the network; tests/integration/fleet reads the Containerfile",
+    "systemctl ": "needs a running systemd; tests/system enables these units",
+    "sudo ": "changes the machine",
+    "gpuprobectl export otlp | curl": "needs a collector; tools/test --collector runs one",
+    'cd "$(mktemp -d)" && strace': "needs strace and a vendor's driver",
+}
 
 TOUR = (SOURCE / "README.md", SOURCE / "docs/getting-started.md")
 OTHERS = [page for folder in ("", "docs", "docs/internals") for page in sorted((SOURCE / folder).glob("*.md")) if page not in TOUR]
@@ -33,7 +48,14 @@ def commands(page):
     """Yields (command, expected lines or None) for each command that this test runs."""
     for language, text in FENCE.findall(page.read_text(encoding="utf-8")):
         pairs = {"console": steps, "sh": lambda text: [(text.strip(), None)]}.get(language, lambda _: [])(text)
-        yield from ((command, wanted) for command, wanted in pairs if not command.removeprefix("./").startswith(ELSEWHERE))
+        yield from ((command, wanted) for command, wanted in pairs if not command.removeprefix("./").startswith(tuple(NOT_RUN)))
+
+
+def is_command(line):
+    """Whether a line of a block without a language begins with a program, or with the sign of a shell."""
+    word = re.sub(r"^(?:[A-Z_]+=\S* )*", "", line).split(" ")[0]
+    return line.startswith(("$ ", *NOT_RUN)) or bool(re.match(r"[\w./-]+$", word) and (
+        shutil.which(word, path=f"{BIN}:/usr/bin:/bin") or (SOURCE / word).is_file()))
 
 
 def steps(text):
@@ -93,6 +115,13 @@ class Console(unittest.TestCase):
     def run_command(cls, command):
         return subprocess.run(["/bin/bash", "-c", command], cwd=SOURCE, env=cls.environment, timeout=60,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def test_every_command_is_in_a_block_that_is_run_or_has_a_reason(self):
+        blocks = [(page.name, *block) for page in (*TOUR, *OTHERS) for block in FENCE.findall(page.read_text(encoding="utf-8"))]
+        unmarked = [(page, text.split("\n")[0]) for page, language, text in blocks if not language and is_command(text.split("\n")[0])]
+        self.assertEqual(unmarked, [], "mark these blocks as console or sh")
+        shown = "\n".join(text.replace("./", "") for _, _, text in blocks)
+        self.assertEqual([start for start in NOT_RUN if start not in shown], [], "no page shows these commands")
 
     def test_every_command_prints_what_the_page_shows(self):
         ran = 0
