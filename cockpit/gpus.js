@@ -159,14 +159,21 @@ function partitionNode(partition) {
         partition.uuid ?? partition.node ? h("code", { class: "faint" }, partition.uuid ?? partition.node) : null);
 }
 
+/** The number of partitions that programs use instead of the GPU; if there are none, of partitions that programs cannot use. */
+function partitionsSummary(partitions) {
+    const usable = partitions.filter(partition => !partition.state).length;
+    const number = usable || partitions.length;
+    return cockpit.format(usable ? cockpit.ngettext("Divided into $0 partition", "Divided into $0 partitions", number)
+        : cockpit.ngettext("$0 partition that programs cannot use", "$0 partitions that programs cannot use", number), number);
+}
+
 /** A list of MIG instances, other partitions and virtual functions. */
 function partitionsNode(gpu) {
     const partitions = gpu.partitions;
     if (!partitions.length)
         return null;
     return h("details", { id: `partitions-${safeId(gpu.id)}`, open: partitions.length <= 8 },
-        h("summary", {}, cockpit.format(
-            cockpit.ngettext("Divided into $0 partition", "Divided into $0 partitions", partitions.length), partitions.length)),
+        h("summary", {}, partitionsSummary(partitions)),
         h("ul", { class: "plain" }, partitions.map(partitionNode)));
 }
 

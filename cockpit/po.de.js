@@ -20,6 +20,7 @@ cockpit.locale({
   "$0 on $1, layers $2, max context $3": [null, "$0 auf $1, Schichten $2, größter Kontext $3"],
   "$0 on $1, layers $2, max context $3: $4": [null, "$0 auf $1, Schichten $2, größter Kontext $3: $4"],
   "$0 on $1, perhaps: some facts that this variant depends on are unknown": [null, "$0 auf $1, vielleicht: Nicht alles, was es braucht, ist bekannt"],
+  "$0 partition that programs cannot use": [null, "$0 Partition, die Programme nicht benutzen können", "$0 Partitionen, die Programme nicht benutzen können"],
   "$0 per GPU": [null, "$0 je GPU"],
   "$0 per GPU, at most": [null, "höchstens $0 je GPU"],
   "$0 to $1": [null, "$0 bis $1"],

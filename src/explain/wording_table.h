@@ -38,6 +38,8 @@ inline constexpr Wording kWordings[] = {
     {"no-accelerator", "this machine has no accelerator for this backend"},
     {"no-device", "the driver lists no device"},
     {"mig-without-graphics", "graphics APIs do not work while MIG mode is enabled"},
+    {"mig-without-compute-instance",
+     "MIG mode is enabled, but no GPU instance has a compute instance"},
     {"mig-without-instance", "MIG mode is enabled, but no MIG instance is visible here"},
     {"one-instance-listed",
      "because of MIG, the driver lists this device only to a process that selects it by UUID"},

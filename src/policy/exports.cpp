@@ -256,7 +256,8 @@ bool is_named_by_nvidia(const Gpu& gpu) {
 /// Whether the GPU is in MIG mode without an instance, so that programs can't use it.
 bool lacks_instances(const Gpu& gpu) {
     return std::ranges::any_of(gpu.backends, [](const auto& entry) {
-        return has_reason(entry.second.reasons, "mig-without-instance");
+        return has_reason(entry.second.reasons, "mig-without-instance") ||
+               has_reason(entry.second.reasons, "mig-without-compute-instance");
     });
 }
 

@@ -229,6 +229,18 @@ bool waits_for_an_instance(const Subject& subject) {
     return std::ranges::none_of(partitions_of(subject), is_usable);
 }
 
+/// Why a GPU in MIG mode has no usable instance: programs need a compute instance in a GPU
+/// instance. Source: NVIDIA MIG User Guide, "Creating GPU Instances".
+Reason lack_of_instances(const std::vector<Partition>& partitions) {
+    std::vector<std::string> numbers;
+    for (const auto& partition : partitions)
+        if (partition.gpu_instance && !partition.compute_instance)
+            numbers.push_back(std::to_string(*partition.gpu_instance));
+    return numbers.empty()
+               ? because("mig-without-instance")
+               : because("mig-without-compute-instance", {{"instances", joined(numbers, ",")}});
+}
+
 /// Whether the GPU is in MIG mode and none of its usable partitions can have graphics, which only
 /// works on instances with "+gfx" in the profile ("1g.24gb+gfx"). Source: NVIDIA MIG User Guide,
 /// "Application Considerations" and "Supported MIG Profiles".
@@ -271,7 +283,7 @@ void explain(const Subject& subject, const Serving& serving, std::string_view ap
     if (code != "not-listed" || serving.service != Service::Named || api == "pci")
         return;
     if ((api == "cuda" || api == "opencl") && waits_for_an_instance(subject))
-        view.reasons.push_back(because("mig-without-instance"));
+        view.reasons.push_back(lack_of_instances(partitions_of(subject)));
     else if (api == "vulkan" && lacks_graphics(subject))
         view.reasons.push_back(because("mig-without-graphics"));
     else if (api != "nvml" && vendor_of(subject) == "nvidia" && shows_one_instance(probe))
@@ -506,7 +518,7 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
     if (is_listed)
         return listed(backend, view->device, view->reasons);
     if (waits_for_an_instance(gpu))
-        return verdict(false, {because("mig-without-instance")});
+        return verdict(false, {lack_of_instances(gpu.partitions)});
     if (backend.api == info_of(Api::Vulkan).word && lacks_graphics(gpu))
         return verdict(false, {because("mig-without-graphics")});
     if (auto reasons = blockers(backend, gpu); !reasons.empty())

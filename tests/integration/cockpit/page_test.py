@@ -331,8 +331,9 @@ class HalfAsked(PageCase):
             "Not known: OpenCL, Vulkan and WebGPU": ["OpenCL, Vulkan and WebGPU: not probed yet"]})
         self.assertEqual(self.reasons(3), {
             "Not usable: CUDA, OpenCL, Vulkan and WebGPU":
-                ["CUDA, OpenCL, Vulkan and WebGPU: MIG mode is enabled, but no MIG instance is visible here"]})
-        self.assertEqual(self.text("#helps button"), "")  # switching MIG off is a choice, not a command to copy
+                ["CUDA, OpenCL, Vulkan and WebGPU: MIG mode is enabled, but no GPU instance has a compute instance"]})
+        self.assertIn("1 partition that programs cannot use", self.text("#gpus article:nth-of-type(3)"))
+        self.assertIn("sudo nvidia-smi mig -i 0000:1b:00.0 -gi 7 -cci", self.text("#helps"))
         self.assertEqual(self.text("#gpus article:nth-of-type(2) .chip .mark.bad"), "")
         self.assertIn("Vulkan", self.text("#gpus article:nth-of-type(2) .chip .mark.plain"))
         self.assert_accessible()

@@ -223,8 +223,11 @@ TEST(ContainerArguments, NameAllGpusWhereCudaMayWorkWithoutTheDriverForCards) {
 TEST(ContainerArguments, LeaveOutAGpuInMigModeThatHasNoInstance) {
     auto report = machine_for_containers();
     auto& gpu = gpu_of(report, "nvidia");
-    gpu.backends["cuda"] = {.usable = false, .reasons = {because("mig-without-instance")}};
-    EXPECT_EQ(container_arguments(report, {gpu.id}), Words{});
+    for (const auto& reason :
+         {because("mig-without-instance"), because("mig-without-compute-instance")}) {
+        gpu.backends["cuda"] = {.usable = false, .reasons = {reason}};
+        EXPECT_EQ(container_arguments(report, {gpu.id}), Words{}) << reason.code;
+    }
 }
 
 /// An answer with this artifact.

@@ -311,8 +311,13 @@ TEST(Backends, AreNoneOfAGpuInMigModeWithoutAnInstance) {
     EXPECT_EQ(gpu.backends.at("cuda").usable, false);
     EXPECT_TRUE(has_reason(gpu.backends.at("cuda").reasons, "mig-without-instance"));
     auto partitioned = bare_nvidia();
-    partitioned.partitions = {{.name = "mig-1", .gpu_instance = 1, .state = "no-compute-instance"}};
-    EXPECT_EQ(gpu_of(partitioned, {nvml, cuda}).backends.at("cuda").usable, false);
+    partitioned.partitions = {{.name = "mig-1", .gpu_instance = 1, .state = "no-compute-instance"},
+                              {.name = "mig-2", .gpu_instance = 2, .state = "no-compute-instance"}};
+    const auto waiting = gpu_of(partitioned, {nvml, cuda});
+    EXPECT_EQ(waiting.backends.at("cuda").usable, false);
+    EXPECT_EQ(waiting.backends.at("cuda").reasons.front(),
+              because("mig-without-compute-instance", {{"instances", "1,2"}}));
+    EXPECT_TRUE(has_reason(waiting.apis.at("cuda").reasons, "mig-without-compute-instance"));
     partitioned.partitions = {{.name = "mig-1", .gpu_instance = 1, .compute_instance = 0}};
     EXPECT_EQ(gpu_of(partitioned, {nvml, cuda}).backends.at("cuda").usable, std::nullopt);
 }

@@ -247,7 +247,7 @@ TEST(Partitions, TakeTheirUuidFromCudaWhereNvmlIsNotThere) {
     fixture.probes.at(0).devices.front().pci = address("0000:99:00.0");
     const auto waiting = gpu_at(assembled(fixture), kCard);
     EXPECT_EQ(waiting.backends.at("cuda").usable, false);
-    EXPECT_TRUE(has_reason(waiting.backends.at("cuda").reasons, "mig-without-instance"));
+    EXPECT_TRUE(has_reason(waiting.backends.at("cuda").reasons, "mig-without-compute-instance"));
 }
 
 /// A card in four partitions, as a kernel shows it that has the number of the partition in the
