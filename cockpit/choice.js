@@ -130,9 +130,25 @@ function installHeadline(answer, machine) {
     return mark(sentences === CHOSEN ? "good" : "unsure", onGpus(sentences, answer.Variant, answer.Gpus, machine));
 }
 
+/**
+ * The rows of the table of variants. Consecutive variants with the same family, verdict and texts share a row. The note
+ * of a variant for other hardware is left out, because it helps nobody.
+ */
+function variantRows(candidates) {
+    const rows = [];
+    for (const { Variant, Family, Verdict, Reasons, Warnings, Note } of candidates) {
+        const note = Verdict === "rejected" && doesNotApply(Reasons) ? "" : Note;
+        const why = [texts(Reasons), texts(Warnings), note].filter(Boolean).join("; ");
+        const before = rows[rows.length - 1];
+        if (before?.Family === Family && before.Verdict === Verdict && before.why === why)
+            before.names.push(Variant);
+        else
+            rows.push({ names: [Variant], Family, Verdict, Reasons, why });
+    }
+    return rows.map(({ names, Family, Verdict, Reasons, why }) => [names.join(", "), label(Family), verdictMark(Verdict, Reasons), why]);
+}
+
 function installAnswer(answer, machine) {
-    const rows = answer.Candidates.map(({ Variant, Family, Verdict, Reasons, Warnings, Note }) => [Variant, label(Family),
-        verdictMark(Verdict, Reasons), [texts(Reasons), texts(Warnings), Note].filter(Boolean).join("; ")]);
     return [
         h("p", { class: "answer" }, installHeadline(answer, machine)),
         h("p", { class: "faint" }, [answer.Application, answer.Version, answer.Platform].filter(Boolean).join(" · ")),
@@ -142,7 +158,8 @@ function installAnswer(answer, machine) {
         artifactNode(answer.Artifact),
         environmentNode("install-environment", answer.Environment),
         folded("install-candidates", _("Variants and reasons"),
-            table(_("Every variant, best first"), [_("Variant"), _("Family"), _("Verdict"), _("Because")], rows),
+            table(_("Every variant, best first"), [_("Variant"), _("Family"), _("Verdict"), _("Because")],
+                variantRows(answer.Candidates)),
             fixesNode(answer.Candidates)),
     ];
 }

@@ -166,8 +166,9 @@ class FourAlike(PageCase):
         self.unfold("install-candidates")
         answer = self.text("#install-answer")
         for words in ("✓ cu132 on 4 x NVIDIA H200", "https://download.pytorch.org/whl/cu132", "Then cu130, cu126, cu129, cu128, cu118, cpu, if that fails.",
-                      "rocm7.2\tROCm\tdoes not apply\tdoes not work on NVIDIA GPUs"):
+                      "rocm7.14, rocm7.2\tROCm\tdoes not apply\tdoes not work on NVIDIA GPUs\n"):
             self.assertIn(words, answer)
+        self.assertNotIn("built by AMD", answer)  # the note of a variant that does not apply
         self.take_picture("install", "#install")
         self.ask("choose", selector="#install-application", value="llama.cpp")
         self.see("#install-answer", "ubuntu-x64")
