@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared code of the tests of the Cockpit page: shows the page in Chromium, served by a real cockpit-ws, with a daemon on a private bus.
 
-Pictures are written to the build folder and compared with the pictures in docs/ that pictures.txt lists. If GPUPROBE_PICTURES is
-set, pictures are written to that folder and not compared; tests/integration/cockpit/pictures makes the pictures in docs/ from them."""
+Pictures are written to the build folder and compared with the pictures in docs/ that pictures.txt lists. The words in a picture are
+compared exactly with picture_words.json. If GPUPROBE_PICTURES is set, pictures are written to that folder and the words to that file, and
+neither is compared; tests/integration/cockpit/pictures makes the pictures in docs/ from them."""
 import json
 import os
 import pathlib
+import re
 import select
 import shutil
 import signal
@@ -29,6 +31,23 @@ BIN_OF_BRIDGE = "/usr/sbin:/usr/bin:/sbin:/bin"
 PICTURES = pathlib.Path(os.environ.get("GPUPROBE_PICTURES", BUILT / "pictures"))
 # The share of pixels that may differ, because other versions of Chromium or of a font smooth letters differently.
 TOLERANCE = 0.02
+# {name of a picture in docs/pictures: the words that it shows, from top to bottom}.
+WORDS = HERE / "picture_words.json"
+# The visible words below an element, in the order of the document, down to a height.
+VISIBLE = """((root, height) => {
+    const words = [];
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const { textContent, parentElement } = walker.currentNode;
+        const range = document.createRange();
+        range.selectNodeContents(walker.currentNode);
+        const { width, top } = range.getBoundingClientRect();
+        const isShown = width > 0 && parentElement.checkVisibility() && !parentElement.closest(".off-screen, option");
+        if (isShown && textContent.trim() && (!height || top + scrollY < height))
+            words.push(textContent.trim().replace(/\\s+/g, " "));
+    }
+    return words;
+})"""
 DIRECT = "/cockpit/@localhost/gpuprobe/index.html"
 IN_SHELL = "/gpuprobe"
 
@@ -50,9 +69,15 @@ def modules():
 
 
 def documented():
-    """{name of a picture that a test takes: the picture of docs/ that shows it}."""
+    """{name of a picture that a test takes: (the picture of docs/ that shows it, how many rows it shows or 0)}."""
     rows = [line.split() for line in (HERE / "pictures.txt").read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
-    return {taken: SOURCE / f"docs/pictures/page-{name}.png" for name, taken, *_ in rows}
+    return {taken: (SOURCE / f"docs/pictures/page-{name}.png", int(height)) for name, taken, height, *_ in rows}
+
+
+def store_words(name, words):
+    known = json.loads(WORDS.read_text(encoding="utf-8")) if WORDS.exists() else {}
+    text = json.dumps(dict(sorted({**known, name: words}.items())), indent=1, ensure_ascii=False)
+    WORDS.write_text(text + "\n", encoding="utf-8")
 
 
 def free_port():
@@ -197,18 +222,30 @@ class PageCase(BusCase):
         """Takes a picture of one section of the page, in the light theme."""
         PICTURES.mkdir(parents=True, exist_ok=True)
         self.ask("section", path=str(PICTURES / f"{name}.png"), selector=selector)
-        self.assert_as_documented(name)
+        self.assert_as_documented(name, selector)
 
     def take_picture_of_page(self, name):
         PICTURES.mkdir(parents=True, exist_ok=True)
         self.ask("picture", path=str(PICTURES / f"{name}.png"), whole=True)
-        self.assert_as_documented(name)
+        self.assert_as_documented(name, "body")
 
-    def assert_as_documented(self, name):
-        wanted = documented().get(name)
-        if wanted and "GPUPROBE_PICTURES" not in os.environ:
-            share = self.ask("compare", taken=str(PICTURES / f"{name}.png"), wanted=str(wanted))
-            self.assertLess(share, TOLERANCE, f"{wanted.name} differs from the page: run tests/integration/cockpit/pictures")
+    def words_in(self, selector, height):
+        """The visible words of a section, down to a height unless it is 0. Times are left out, because they change."""
+        words = self.ask("run", script=f"{VISIBLE}(document.querySelector({json.dumps(selector)}), {height})")
+        return [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "TIME", one) for one in words]
+
+    def assert_as_documented(self, name, selector):
+        if name not in documented():
+            return
+        wanted, height = documented()[name]
+        words = self.words_in(selector, height)
+        if "GPUPROBE_PICTURES" in os.environ:
+            store_words(wanted.stem, words)
+            return
+        advice = f"{wanted.name} differs from the page: run tests/integration/cockpit/pictures"
+        self.assertEqual(words, json.loads(WORDS.read_text(encoding="utf-8")).get(wanted.stem), advice)
+        share = self.ask("compare", taken=str(PICTURES / f"{name}.png"), wanted=str(wanted))
+        self.assertLess(share, TOLERANCE, advice)
 
     def take_pictures(self, name):
         """Takes pictures in the light and dark theme, in desktop and phone size. Checks in each that the page is accessible and fits."""
