@@ -326,7 +326,7 @@ std::string decision_text(const Decision& decision, const Report* report, const 
         phrase("{backend}[ on {gpus}]",
                {{"backend",
                  toned(screen, Tone::Good, scrubbed(decision.backend.value_or("nothing matches")))},
-                {"gpus", named_gpu_titles(decision.gpus, report)}}));
+                {"gpus", named_gpu_titles(decision.gpus, report, screen)}}));
     for (const auto& [name, value] : decision.environment)
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
     if (decision.assumes)

@@ -44,21 +44,6 @@ std::string accelerators_text(const Report& report, const Screen& screen) {
     return text.empty() || report.gpus.empty() ? text : "\n" + text;
 }
 
-/// "0-3,6": the indices of the GPUs in a group.
-std::string index_text(const std::vector<std::size_t>& indices) {
-    std::string text;
-    for (std::size_t i = 0; i < indices.size();) {
-        auto end = i + 1;
-        while (end < indices.size() && indices[end] == indices[end - 1] + 1)
-            ++end;
-        text += (i == 0 ? "" : ",") + std::to_string(indices[i]);
-        if (end > i + 1)
-            text += "-" + std::to_string(indices[end - 1]);
-        i = end;
-    }
-    return text;
-}
-
 /// The free memory of a group: "12.0 GiB", or "12.0 GiB to 139.8 GiB" if the GPUs differ.
 std::string free_text(const Report& report, const LikeGpus& group) {
     auto least = group.gpu->memory.free;

@@ -145,7 +145,7 @@ std::string headline(const Recommendation& answer, const Report* report, const S
     const auto tone = is_default || is_uncertain ? Tone::Unsure : Tone::Good;
     return hanging(screen, "", 0,
                    phrase(sentence, {{"variant", toned(screen, tone, scrubbed(*answer.variant))},
-                                     {"gpus", named_gpu_titles(answer.gpus, report)}}));
+                                     {"gpus", named_gpu_titles(answer.gpus, report, screen)}}));
 }
 
 /// The unknown facts that the chosen variant depends on; "" if the verdict is certain.

@@ -164,10 +164,9 @@ bool note_helps(const VariantCandidate& candidate) {
 
 /// The text for an accepted variant.
 std::string where_it_runs(const VariantCandidate& candidate) {
-    std::vector<std::string> gpus;
-    for (const auto& gpu : candidate.gpus)
-        gpus.push_back(scrubbed(gpu));
-    return gpus.empty() ? "can be used" : phrase("runs on {gpus}", {{"gpus", joined(gpus, ", ")}});
+    const auto& gpus = candidate.gpus;
+    return gpus.empty() ? "can be used"
+                        : phrase("runs on {gpus}", {{"gpus", first_and_more(gpus)}});
 }
 
 /// The text of the reasons inside a reason, or the first fix for them.

@@ -61,7 +61,7 @@ std::string named_gpu_title(const std::string& id, const Report* report) {
         return named(*gpu);
     if (const auto one = std::ranges::find(report->accelerators, id, &Accelerator::id);
         one != report->accelerators.end())
-        return scrubbed(one->name.value_or("accelerator")) + " (" + scrubbed(id) + ")";
+        return scrubbed(accelerator_title(*one)) + " (" + scrubbed(id) + ")";
     // The report has partitions only inside their GPU: expand the GPU to find the partition.
     const auto* whole = find_gpu(*report, whole_id(id));
     if (!whole)
@@ -73,12 +73,79 @@ std::string named_gpu_title(const std::string& id, const Report* report) {
     return scrubbed(id);
 }
 
+namespace {
+
+/// GPUs with the same title.
+struct SameTitle {
+    std::string title = {};  ///< empty for an unknown GPU
+    std::vector<std::string> ids = {};
+    std::size_t of_machine = 0;  ///< number of GPUs and partitions with this title
+};
+
+/// The GPUs in groups with the same title. A GPU that is not in the report is a group of its own.
+std::vector<SameTitle> by_title(const std::vector<std::string>& ids, const ComputeView& view) {
+    std::vector<SameTitle> groups;
+    for (const auto& id : ids) {
+        const auto* gpu = find_gpu(view.report(), id);
+        const auto title = gpu ? gpu_title(*gpu) : std::string{};
+        const auto same = std::ranges::find(groups, title, &SameTitle::title);
+        if (gpu && same != groups.end()) {
+            same->ids.push_back(id);
+            continue;
+        }
+        const auto of_machine = std::ranges::count_if(
+            view.report().gpus, [&title](const Gpu& one) { return gpu_title(one) == title; });
+        groups.push_back({title, {id}, static_cast<std::size_t>(of_machine)});
+    }
+    return groups;
+}
+
+}  // namespace
+
 std::optional<std::string> named_gpu_titles(const std::vector<std::string>& ids,
-                                            const Report* report) {
+                                            const Report* report,
+                                            const Screen& screen) {
+    if (ids.empty())
+        return std::nullopt;
+    const Report empty;
+    const ComputeView view{report ? *report : empty};
     std::vector<std::string> titles;
-    for (const auto& id : ids)
-        titles.push_back(named_gpu_title(id, report));
-    return titles.empty() ? std::nullopt : std::optional{joined(titles, ", ")};
+    for (const auto& group : by_title(ids, view)) {
+        const auto number = group.ids.size();
+        const auto named = number == group.of_machine ? first_of(group.ids.front(), number, screen)
+                                                      : joined(group.ids, ", ");
+        titles.push_back(number == 1 ? named_gpu_title(group.ids.front(), report)
+                                     : scrubbed(times_title(number, group.title)) + " (" +
+                                           scrubbed(named, 4096) + ")");
+    }
+    return joined(titles, ", ");
+}
+
+std::string first_and_more(const std::vector<std::string>& ids) {
+    const auto more = ids.size() - 1;
+    return phrase("{id}[ and {more} more]",
+                  {{"id", scrubbed(ids.front())},
+                   {"more", more > 0 ? std::optional{std::to_string(more)} : std::nullopt}});
+}
+
+std::string accelerator_title(const Accelerator& accelerator) {
+    constexpr auto kKinds = std::to_array<std::pair<std::string_view, std::string_view>>(
+        {{"npu", "NPU"},
+         {"tpu", "TPU"},
+         {"training", "training accelerator"},
+         {"inference", "inference accelerator"},
+         {"vector", "vector processor"}});
+    const auto& name = accelerator.name;
+    const auto is_number = [](std::string_view text) {
+        return text.size() == 9 && text.find(':') == 4 &&
+               text.find_first_not_of("0123456789abcdefABCDEF", 5) == std::string_view::npos;
+    };
+    if (name && !name->empty() && !is_number(*name))
+        return *name;
+    const auto* kind = std::ranges::find(kKinds, accelerator.kind.value_or(""),
+                                         &decltype(kKinds)::value_type::first);
+    const std::string noun{kind == kKinds.end() ? "accelerator" : kind->second};
+    return accelerator.vendor ? vendor_title(*accelerator.vendor) + " " + noun : noun;
 }
 
 std::string driver_title(const DriverInfo& driver, const Screen& screen) {
@@ -135,9 +202,12 @@ std::vector<std::string> backend_names(const Report& report) {
 }
 
 std::vector<LikeGpus> like_gpus(const Report& report, const Screen& screen, bool separately) {
-    const auto are_like = [&screen](const Gpu& one, const Gpu& other) {
-        return one.partitions.empty() && other.partitions.empty() &&
-               gpu_title(one) == gpu_title(other) && kind_title(one) == kind_title(other) &&
+    const auto is_whole = [](const Gpu& gpu) {
+        return gpu.partitions.empty() || partition_of(gpu);
+    };
+    const auto are_like = [&](const Gpu& one, const Gpu& other) {
+        return is_whole(one) && is_whole(other) && gpu_title(one) == gpu_title(other) &&
+               kind_title(one) == kind_title(other) &&
                driver_title(one.driver, screen) == driver_title(other.driver, screen) &&
                offered_memory(one.memory) == offered_memory(other.memory) &&
                backends_cell(one, screen) == backends_cell(other, screen);
@@ -157,15 +227,64 @@ std::vector<LikeGpus> like_gpus(const Report& report, const Screen& screen, bool
 }
 
 std::string title_of(const LikeGpus& group) {
-    const auto number = group.indices.size();
-    return phrase("[{number} x ]{gpu}",
-                  {{"number", number > 1 ? std::optional{std::to_string(number)} : std::nullopt},
-                   {"gpu", gpu_title(*group.gpu)}});
+    return times_title(group.indices.size(), gpu_title(*group.gpu));
 }
 
 std::string id_of(const LikeGpus& group, const Screen& screen) {
-    const auto is_single = group.indices.size() < 2;
-    return is_single ? group.gpu->id : group.gpu->id + " " + std::string{screen.ellipsis()};
+    return first_of(group.gpu->id, group.indices.size(), screen);
+}
+
+std::string first_of(std::string_view first, std::size_t number, const Screen& screen) {
+    return std::string{first} + (number > 1 ? " " + std::string{screen.ellipsis()} : "");
+}
+
+std::string times_title(std::size_t number, const std::string& title) {
+    return phrase("[{number} x ]{title}",
+                  {{"number", number > 1 ? std::optional{std::to_string(number)} : std::nullopt},
+                   {"title", title}});
+}
+
+std::string index_text(const std::vector<std::size_t>& indices) {
+    std::string text;
+    for (std::size_t i = 0; i < indices.size();) {
+        auto end = i + 1;
+        while (end < indices.size() && indices[end] == indices[end - 1] + 1)
+            ++end;
+        text += (i == 0 ? "" : ",") + std::to_string(indices[i]);
+        if (end > i + 1)
+            text += "-" + std::to_string(indices[end - 1]);
+        i = end;
+    }
+    return text;
+}
+
+std::vector<LikeAccelerators> like_accelerators(const LikeAccelerators& accelerators,
+                                                const Screen& screen,
+                                                bool separately) {
+    const auto are_like = [&screen](const Accelerator& one, const Accelerator& other) {
+        return accelerator_title(one) == accelerator_title(other) && one.kind == other.kind &&
+               driver_title(one.driver, screen) == driver_title(other.driver, screen) &&
+               one.memory == other.memory && one.health == other.health;
+    };
+    std::vector<LikeAccelerators> groups;
+    for (const auto* accelerator : accelerators) {
+        const auto group = std::ranges::find_if(groups, [&](const LikeAccelerators& known) {
+            return !separately && are_like(*known.front(), *accelerator);
+        });
+        if (group == groups.end())
+            groups.push_back({accelerator});
+        else
+            group->push_back(accelerator);
+    }
+    return groups;
+}
+
+std::string title_of(const LikeAccelerators& group) {
+    return times_title(group.size(), accelerator_title(*group.front()));
+}
+
+std::string id_of(const LikeAccelerators& group, const Screen& screen) {
+    return first_of(group.front()->id, group.size(), screen);
 }
 
 Cell backends_cell(const Gpu& gpu, const Screen& screen) {

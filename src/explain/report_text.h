@@ -18,9 +18,17 @@ std::string gpu_title(const Gpu& gpu);
 /// The name and id of a GPU: "NVIDIA H200 (pci:0000:00:06.0)"; only the id if `report` is null or
 /// does not contain the GPU. The text is scrubbed.
 std::string named_gpu_title(const std::string& id, const Report* report);
-/// The titles of several GPUs, separated by commas; nullopt for an empty list.
+/// The titles of several GPUs, separated by commas; nullopt for an empty list. GPUs with the same
+/// name are named once: "4 x NVIDIA H200 (pci:0000:00:06.0 …)". If the machine has more GPUs with
+/// that name, all ids are named.
 std::optional<std::string> named_gpu_titles(const std::vector<std::string>& ids,
-                                            const Report* report);
+                                            const Report* report,
+                                            const Screen& screen);
+/// "pci:0000:00:06.0", or "pci:0000:00:06.0 and 3 more". The text is scrubbed.
+std::string first_and_more(const std::vector<std::string>& ids);
+/// The accelerator's name. If the name is unknown, or is only a number such as "1022:17f0", the
+/// vendor and the kind: "AMD NPU".
+std::string accelerator_title(const Accelerator& accelerator);
 /// The vendor's name: "NVIDIA" for "nvidia"; an unknown vendor's id is returned unchanged.
 std::string vendor_title(std::string_view vendor);
 /// The bound driver: "nvidia 580.159.04 (open)"; a dash if no driver is bound.
@@ -43,12 +51,30 @@ struct LikeGpus {
     const Gpu* gpu = nullptr;  ///< the first GPU in the group, borrowed from the report
 };
 /// The groups of a report's GPUs, in the order of their first GPUs. A GPU with partitions is always
-/// the only GPU in its group. If `separately` is true, each group contains one GPU.
+/// the only GPU in its group; partitions of a ComputeView are grouped as GPUs. If `separately` is
+/// true, each group contains one GPU.
 std::vector<LikeGpus> like_gpus(const Report& report, const Screen& screen, bool separately);
 /// The group's title, such as "8 x NVIDIA H200", or the title of a single GPU.
 std::string title_of(const LikeGpus& group);
 /// The first id of a group, followed by "…": "pci:0000:00:06.0 …", or the id of a single GPU.
 std::string id_of(const LikeGpus& group, const Screen& screen);
+/// The first of several texts, followed by "…", or the only text.
+std::string first_of(std::string_view first, std::size_t number, const Screen& screen);
+/// "8 x NVIDIA H200", or only the title if `number` is 1.
+std::string times_title(std::size_t number, const std::string& title);
+/// "0-3,6": the indices of the GPUs in a group.
+std::string index_text(const std::vector<std::size_t>& indices);
+
+/// Accelerators that a screen shows in one row, because they differ only in their identity and in
+/// their power draw and temperature. Borrowed.
+using LikeAccelerators = std::vector<const Accelerator*>;
+/// The groups of accelerators, in the order of their first members.
+std::vector<LikeAccelerators> like_accelerators(const LikeAccelerators& accelerators,
+                                                const Screen& screen,
+                                                bool separately);
+/// The group's title and ids, as for GPUs.
+std::string title_of(const LikeAccelerators& group);
+std::string id_of(const LikeAccelerators& group, const Screen& screen);
 
 /// Names of the backends that work on the GPU, in the order of backend_names().
 std::vector<std::string> usable_backends(const Gpu& gpu);

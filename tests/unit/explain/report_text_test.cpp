@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "explain/screen.h"
+#include "report/compute_view.h"
 #include "unit/report/instances.h"
 
 namespace gpuprobe::test {
@@ -36,8 +37,63 @@ TEST(NamedGpuTitle, HasTheIdAndIsOnlyTheIdOfAnUnknownGpu) {
     EXPECT_EQ(named_gpu_title("pci:0000:99:00.0", &report), "pci:0000:99:00.0");
     EXPECT_EQ(named_gpu_title(kCard, nullptr), kCard);
     EXPECT_EQ(named_gpu_title("a\x1b[31m", nullptr).find('\x1b'), std::string::npos);
-    EXPECT_EQ(named_gpu_titles({}, &report), std::nullopt);
-    EXPECT_EQ(named_gpu_titles({"a", "b"}, nullptr), "a, b");
+    EXPECT_EQ(named_gpu_titles({}, &report, kAscii), std::nullopt);
+    EXPECT_EQ(named_gpu_titles({"a", "b"}, nullptr, kAscii), "a, b");
+}
+
+TEST(NamedGpuTitles, NameEqualGpusOnce) {
+    Report report;
+    for (const auto* id : {"pci:1", "pci:2", "pci:3"})
+        report.gpus.push_back({.id = id, .name = "NVIDIA H200"});
+    report.gpus.push_back({.id = "pci:4", .name = "NVIDIA T4"});
+    EXPECT_EQ(named_gpu_titles({"pci:1", "pci:4", "pci:2", "pci:3"}, &report, kAscii),
+              "3 x NVIDIA H200 (pci:1 ...), NVIDIA T4 (pci:4)");
+    EXPECT_EQ(named_gpu_titles({"pci:1", "pci:3"}, &report, kAscii),
+              "2 x NVIDIA H200 (pci:1, pci:3)");
+    EXPECT_EQ(named_gpu_titles({"pci:2"}, &report, kAscii), "NVIDIA H200 (pci:2)");
+    EXPECT_EQ(named_gpu_titles({"a", "b"}, &report, kAscii), "a, b");
+    EXPECT_EQ(first_and_more({"pci:1"}), "pci:1");
+    EXPECT_EQ(first_and_more({"pci:1", "pci:2", "pci:3"}), "pci:1 and 2 more");
+}
+
+TEST(AcceleratorTitle, IsTheNameElseTheVendorAndTheKind) {
+    EXPECT_EQ(accelerator_title({.kind = "training", .name = "GAUDI2"}), "GAUDI2");
+    EXPECT_EQ(accelerator_title({.kind = "npu", .vendor = "amd", .name = "1022:17f0"}), "AMD NPU");
+    EXPECT_EQ(accelerator_title({.kind = "npu", .vendor = "intel"}), "Intel NPU");
+    EXPECT_EQ(accelerator_title({.kind = "training", .vendor = "unheard-of"}),
+              "unheard-of training accelerator");
+    EXPECT_EQ(accelerator_title({}), "accelerator");
+}
+
+TEST(LikeAccelerators, DifferOnlyInIdentityPowerAndTemperature) {
+    const Accelerator first{.id = "pci:1", .kind = "training", .name = "GAUDI2"};
+    auto second = first;
+    second.id = "pci:2";
+    second.power.draw = 92'000'000;
+    auto ill = first;
+    ill.health = "lost";
+    const LikeAccelerators all{&first, &ill, &second};
+    const auto groups = like_accelerators(all, kAscii, false);
+    ASSERT_EQ(groups.size(), 2U);
+    EXPECT_EQ(title_of(groups[0]), "2 x GAUDI2");
+    EXPECT_EQ(id_of(groups[0], kAscii), "pci:1 ...");
+    EXPECT_EQ(id_of(groups[1], kAscii), "pci:1");
+    EXPECT_EQ(like_accelerators(all, kAscii, true).size(), 3U);
+}
+
+TEST(LikeGpus, AreAlsoEqualPartitions) {
+    const auto report = with_cuda_on(kInstance);
+    const ComputeView view{report};
+    ASSERT_EQ(view.report().gpus.size(), 2U);
+    auto parts = view.report();
+    EXPECT_EQ(like_gpus(parts, kAscii, false).size(), 2U) << "the profiles differ";
+    parts.gpus[1] = parts.gpus[0];
+    parts.gpus[1].id += "0";
+    parts.gpus[1].partitions.front().id = parts.gpus[1].id;
+    const auto groups = like_gpus(parts, kAscii, false);
+    ASSERT_EQ(groups.size(), 1U);
+    EXPECT_EQ(index_text(groups[0].indices), "0-1");
+    EXPECT_EQ(title_of(groups[0]), "2 x NVIDIA H200 MIG 3g.71gb");
 }
 
 TEST(Titles, OfVendorDriverSizeAndKindContainKnownFacts) {
