@@ -52,7 +52,7 @@ std::string device_title(std::string_view id, const Report& report) {
     const auto whole = whole_id(id);
     const auto accelerator = std::ranges::find(report.accelerators, whole, &Accelerator::id);
     if (accelerator != report.accelerators.end())
-        return scrubbed(accelerator->name.value_or(accelerator->id), 128);
+        return scrubbed(accelerator_title(*accelerator), 128);
     const auto* gpu = find_gpu(report, whole);
     if (!gpu)
         return scrubbed(id, 128);

@@ -119,16 +119,18 @@ std::string gpu_block(const LikeGpus& group, const Screen& screen) {
            (video.empty() ? "" : hanging_parts(screen, std::string(kSummaryIndent, ' '), video));
 }
 
-std::string accelerator_block(const Accelerator& accelerator, const Screen& screen) {
-    const auto title = scrubbed(accelerator.name.value_or("unnamed"));
+std::string accelerator_block(const LikeAccelerators& group, const Screen& screen) {
+    const auto& accelerator = *group.front();
+    const auto title = scrubbed(title_of(group));
     std::vector<std::string> parts;
     add_part(parts, accelerator.kind);
     add_part(parts,
              phrase("driver {driver}", {{"driver", driver_title(accelerator.driver, screen)}}));
     if (const auto health = accelerator.health.value_or("ok"); health != "ok")
         parts.push_back(toned(screen, Tone::Unsure, scrubbed(health)));
-    return hanging(screen, "", 0,
-                   toned(screen, Tone::Strong, title) + " (" + scrubbed(accelerator.id) + ")") +
+    return hanging(
+               screen, "", 0,
+               toned(screen, Tone::Strong, title) + " (" + scrubbed(id_of(group, screen)) + ")") +
            hanging_parts(screen, std::string(kSummaryIndent, ' '), parts);
 }
 
@@ -140,8 +142,8 @@ std::vector<std::string> device_blocks(const ShownDevices& devices, const Screen
     std::vector<std::string> blocks;
     for (const auto& group : like_gpus(shown, screen, false))
         blocks.push_back(gpu_block(group, screen));
-    for (const auto* accelerator : devices.accelerators)
-        blocks.push_back(accelerator_block(*accelerator, screen));
+    for (const auto& group : like_accelerators(devices.accelerators, screen, false))
+        blocks.push_back(accelerator_block(group, screen));
     return blocks;
 }
 

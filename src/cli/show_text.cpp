@@ -300,6 +300,8 @@ FactList hardware(const Accelerator& accelerator, const Screen& screen) {
     FactList facts{"Hardware"};
     facts.add("id", accelerator.id);
     facts.add_known("kind", accelerator.kind);
+    if (accelerator.name && *accelerator.name != accelerator_title(accelerator))
+        facts.add("model number", *accelerator.name);
     if (accelerator.vendor)
         facts.add("vendor", vendor_title(*accelerator.vendor));
     add_pci(facts, accelerator.pci);
@@ -407,7 +409,7 @@ std::string show_text(const Accelerator& accelerator,
                       const std::vector<Finding>& found,
                       const Screen& screen) {
     return page(
-        accelerator.name.value_or(accelerator.id),
+        accelerator_title(accelerator),
         {hardware(accelerator, screen), driver(accelerator.driver, accelerator.nodes, screen),
          findings(accelerator.findings, {.findings = &found, .gpu = accelerator.id})},
         screen);

@@ -131,7 +131,7 @@ std::vector<Titled> titles(const Report& report) {
     for (const auto& gpu : report.gpus)
         add(gpu.id, gpu_title(gpu));
     for (const auto& accelerator : report.accelerators)
-        add(accelerator.id, accelerator.name);
+        add(accelerator.id, accelerator_title(accelerator));
     return devices;
 }
 

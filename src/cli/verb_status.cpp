@@ -179,17 +179,21 @@ std::string trouble_of(const Accelerator& accelerator) {
     return health == "ok" ? "" : "  ! " + scrubbed(health);
 }
 
-std::string accelerator_section(const Report& report, const Screen& screen) {
+std::string accelerator_section(const Report& report, bool shows_all, const Screen& screen) {
     if (report.accelerators.empty())
         return "";
-    std::string lines = section(screen, "Accelerators");
+    LikeAccelerators all;
     for (const auto& accelerator : report.accelerators)
-        lines +=
-            hanging(screen, "  ", kScreenIndent,
-                    fmt::format("{}  {}  {}{}{}", scrubbed(accelerator.id),
-                                scrubbed(accelerator.name.value_or("unnamed")),
-                                accelerator.kind ? scrubbed(*accelerator.kind) + "  " : "",
-                                driver_title(accelerator.driver, screen), trouble_of(accelerator)));
+        all.push_back(&accelerator);
+    std::string lines = section(screen, "Accelerators");
+    for (const auto& group : like_accelerators(all, screen, shows_all)) {
+        const auto& accelerator = *group.front();
+        lines += hanging(
+            screen, "  ", kScreenIndent,
+            fmt::format("{}  {}  {}{}{}", scrubbed(id_of(group, screen)), scrubbed(title_of(group)),
+                        accelerator.kind ? scrubbed(*accelerator.kind) + "  " : "",
+                        driver_title(accelerator.driver, screen), trouble_of(accelerator)));
+    }
     return lines;
 }
 
@@ -295,7 +299,7 @@ std::string status_text(const Report& report,
     text += measured_section(report, screen);
     text += obstacle_section(in_the_way, report, screen, hints);
     text += software_section(report, screen);
-    text += accelerator_section(report, screen);
+    text += accelerator_section(report, shows_all, screen);
     text += problem_section(report, findings, in_the_way, screen, hints);
     return text + hint_section(report, choice, screen, hints);
 }
@@ -323,9 +327,9 @@ Verb status_verb() {
             .usage = {"[status] [--all] [OPTION…]"},
             .about = R"(
 Shows one screen: the GPUs, the backends that work on them, why other backends do not work, which
-drivers crashed, and how to fix these problems. Equal GPUs share a row.
+drivers crashed, and how to fix these problems. Equal GPUs share a row, and so do equal accelerators.
 )",
-            .options = {all_option("show one row for each GPU")},
+            .options = {all_option("show one row for each GPU and accelerator")},
             .run = run_status};
 }
 

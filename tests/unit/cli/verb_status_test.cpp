@@ -37,6 +37,21 @@ TEST(Status, OfManyLikeGpusHasOneRow) {
     EXPECT_LT(std::ranges::count(text, '\n'), 24) << text;
 }
 
+TEST(Status, HasALineForEqualAcceleratorsAndNamesThem) {
+    auto report = machine_of(1);
+    for (const auto* id : {"pci:0000:19:00.0", "pci:0000:1a:00.0", "pci:0000:43:00.0"})
+        report.accelerators.push_back({.id = id, .kind = "training", .name = "GAUDI2"});
+    report.accelerators.push_back(
+        {.id = "pci:0000:00:0b.0", .kind = "npu", .vendor = "intel", .name = "8086:643e"});
+    const auto text = status_text(report, {}, nullptr, Screen{});
+    EXPECT_NE(text.find("pci:0000:19:00.0 …  3 x GAUDI2  training  –\n"
+                        "  pci:0000:00:0b.0  Intel NPU  npu  –\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(status_text(report, {}, nullptr, Screen{}, true).find("pci:0000:1a:00.0  GAUDI2"),
+              std::string::npos);
+}
+
 TEST(Status, ReportsProblemsOfTheMachine) {
     const std::vector<Finding> findings{
         {.id = "secure-boot",
