@@ -228,26 +228,53 @@ struct Widths {
     std::size_t gpu = 0;
 };
 
-Widths widths_of(const std::vector<Candidate>& candidates) {
+/// Candidates with the same backend, sign and sentence, on one or several GPUs.
+struct CandidateRow {
+    std::string sign = {};
+    std::string backend = {};
+    std::string sentence = {};
+    std::vector<std::string> gpus = {};
+
+    /// "pci:0000:00:06.0 and 3 more"; "" for a candidate without a GPU.
+    [[nodiscard]] std::string place() const { return gpus.empty() ? "" : first_and_more(gpus); }
+};
+
+/// Adds the candidate to the row that shows the same, or as a row of its own.
+void add_row(const Candidate& candidate,
+             const std::string& sentence,
+             const Screen& screen,
+             std::vector<CandidateRow>& rows) {
+    CandidateRow row{.sign = verdict_sign(candidate.verdict, candidate.reasons, screen),
+                     .backend = scrubbed(candidate.backend),
+                     .sentence = sentence};
+    if (candidate.gpu)
+        row.gpus.push_back(*candidate.gpu);
+    const auto same = std::ranges::find_if(rows, [&row](const CandidateRow& known) {
+        return known.sign == row.sign && known.backend == row.backend &&
+               known.sentence == row.sentence && known.gpus.empty() == row.gpus.empty();
+    });
+    if (same == rows.end())
+        rows.push_back(std::move(row));
+    else
+        same->gpus.insert(same->gpus.end(), row.gpus.begin(), row.gpus.end());
+}
+
+Widths widths_of(const std::vector<CandidateRow>& rows) {
     Widths widths;
-    for (const auto& candidate : candidates) {
-        widths.backend = std::max(widths.backend, display_width(candidate.backend));
-        widths.gpu = std::max(widths.gpu, display_width(candidate.gpu.value_or("")));
+    for (const auto& row : rows) {
+        widths.backend = std::max(widths.backend, display_width(row.backend));
+        widths.gpu = std::max(widths.gpu, display_width(row.place()));
     }
     return widths;
 }
 
 /// " ✓ cuda pci:0000:00:06.0 sentence". Further lines are indented to the start of the sentence.
-std::string candidate_lines(const Candidate& candidate,
-                            const Widths& widths,
-                            const std::string& sentence,
-                            const Screen& screen) {
-    auto rest = "  " + padded_right(scrubbed(candidate.backend), widths.backend) + "  ";
+std::string candidate_lines(const CandidateRow& row, const Widths& widths, const Screen& screen) {
+    auto rest = "  " + padded_right(row.backend, widths.backend) + "  ";
     if (widths.gpu > 0)
-        rest += padded_right(scrubbed(candidate.gpu.value_or("")), widths.gpu) + "  ";
+        rest += padded_right(row.place(), widths.gpu) + "  ";
     // Escape sequences have no width, so the width is computed without the sign.
-    const auto lead = "  " + verdict_sign(candidate.verdict, candidate.reasons, screen);
-    return hanging(screen, lead + rest, 3 + display_width(rest), sentence);
+    return hanging(screen, "  " + row.sign + rest, 3 + display_width(rest), row.sentence);
 }
 
 bool is_chosen(const Candidate& candidate, const Decision& decision) {
@@ -360,7 +387,6 @@ std::string application_text(const Decision& decision, const Screen& screen) {
 std::string candidates_text(const Decision& decision,
                             const ReasonPlace& place,
                             const Screen& screen) {
-    const auto widths = widths_of(decision.candidates);
     // A fix may help several candidates, but is listed once.
     auto fixes = explained(decision.warnings, place).fixes;
     std::string text = "\n" + toned(screen, Tone::Strong, "Candidates") + "\n";
@@ -368,14 +394,18 @@ std::string candidates_text(const Decision& decision,
         text += "  none\n";
     // Fixes are shown only for candidates that are better than the chosen one.
     bool is_better = true;
+    std::vector<CandidateRow> rows;
     for (const auto& candidate : decision.candidates) {
         const auto why = explained(candidate, place);
-        text += candidate_lines(candidate, widths, why.text, screen);
+        add_row(candidate, why.text, screen, rows);
         is_better = is_better && !is_chosen(candidate, decision);
         for (const auto& fix : why.fixes)
             if (is_better)
                 add_once(fixes, fix);
     }
+    const auto widths = widths_of(rows);
+    for (const auto& row : rows)
+        text += candidate_lines(row, widths, screen);
     return text + fixes_text(fixes, screen);
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "report/reason_table.h"
+
 namespace gpuprobe {
 namespace choice_test {
 
@@ -75,6 +77,26 @@ TEST(PickGpu, ReportsThatThereIsNoGpu) {
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code, ErrorCode::UnknownDevice);
     EXPECT_EQ(found.error().text, "no GPU '0': this machine has no GPU");
+}
+
+TEST(CandidatesText, HasOneRowForEqualGpus) {
+    Decision decision{.backend = "cuda", .gpus = {"pci:1", "pci:2", "pci:3"}};
+    for (const auto* id : {"pci:1", "pci:2", "pci:3"})
+        decision.candidates.push_back({.backend = "cuda", .gpu = id, .verdict = Verdict::Accepted});
+    for (const auto* id : {"pci:1", "pci:2", "pci:3"})
+        decision.candidates.push_back(
+            {.backend = "vulkan",
+             .gpu = id,
+             .verdict = Verdict::Rejected,
+             .reasons = {because(std::string_view{id} == "pci:2" ? *find_reason("stub-library")
+                                                                 : *find_reason("no-device"))}});
+    decision.candidates.push_back({.backend = "cpu", .verdict = Verdict::Accepted});
+    EXPECT_EQ(candidates_text(decision, {}, Screen{.is_unicode = false}),
+              "\nCandidates\n"
+              "  +  cuda    pci:1 and 2 more  can be used\n"
+              "  -  vulkan  pci:1 and 1 more  the driver lists no device\n"
+              "  -  vulkan  pci:2             only a stub of the driver library is installed\n"
+              "  +  cpu                       can be used\n");
 }
 
 }  // namespace choice_test
