@@ -12,6 +12,7 @@
 #include "cli/verb.h"
 #include "cli/video_text.h"
 #include "engine/live_memory.h"
+#include "explain/explain.h"
 #include "explain/phrase.h"
 #include "explain/report_text.h"
 #include "explain/screen.h"
@@ -21,9 +22,18 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// A text about each accelerator of a group: "92 W", or "92 W, 101 W" if the texts differ.
+template <class Words>
+std::string texts_of(const LikeAccelerators& group, const Words& words) {
+    std::vector<std::string> texts;
+    for (const auto* one : group)
+        add_once(texts, words(one->power).value_or(std::string{kUnknown}));
+    return base::joined(texts, ", ");
+}
+
 /// The table of accelerators; "" if there are none. An empty line separates the table from the
 /// GPUs.
-std::string accelerators_text(const Report& report, const Screen& screen) {
+std::string accelerators_text(const Report& report, bool shows_all, const Screen& screen) {
     Table table{{{.title = "ACCELERATOR"},
                  {.title = "NAME", .may_shrink = true},
                  {.title = "KIND", .may_go = true},
@@ -32,14 +42,22 @@ std::string accelerators_text(const Report& report, const Screen& screen) {
                  {.title = "TEMP", .is_right_aligned = true, .may_go = true},
                  {.title = "DRIVER", .may_shrink = true}}};
     const std::string unknown{kUnknown};
+    LikeAccelerators all;
     for (const auto& one : report.accelerators)
-        table.add({{.text = one.id},
-                   {.text = scrubbed(one.name.value_or(unknown)), .tone = Tone::Strong},
+        all.push_back(&one);
+    for (const auto& group : like_accelerators(all, screen, shows_all)) {
+        const auto& one = *group.front();
+        table.add({{.text = id_of(group, screen)},
+                   {.text = scrubbed(title_of(group)), .tone = Tone::Strong},
                    {.text = scrubbed(one.kind.value_or(unknown))},
                    {.text = size_or_unknown(one.memory)},
-                   {.text = power_words(one.power).value_or(unknown)},
-                   {.text = temperature_words(one.power, screen).value_or(unknown)},
+                   {.text = texts_of(group, power_words)},
+                   {.text = texts_of(group,
+                                     [&screen](const AcceleratorPower& power) {
+                                         return temperature_words(power, screen);
+                                     })},
                    {.text = driver_title(one.driver, screen)}});
+    }
     const auto text = table.empty() ? "" : table.text(screen);
     return text.empty() || report.gpus.empty() ? text : "\n" + text;
 }
@@ -77,20 +95,58 @@ std::vector<Cell> gpu_row(const std::string& number,
             backends_cell(gpu, screen)};
 }
 
-/// The row of a partition that programs can't use. The column for the kind shows the state of the
-/// partition.
+/// The row of partitions that programs can't use. The column for the kind shows the state of the
+/// partitions.
 std::vector<Cell> unusable_row(const std::string& number,
-                               const Partition& partition,
+                               const std::vector<const Partition*>& group,
                                const Screen& screen) {
+    const auto& partition = *group.front();
     const Cell none{.text = std::string{screen.dash()}};
+    const auto count = group.size() > 1
+                           ? plural(group.size(), "{number} partition", "{number} partitions")
+                           : std::string{};
     return {{.text = number, .tone = Tone::Faint},
-            {.text = partition.id.value_or(partition.name)},
-            none,
+            {.text = first_of(partition.id.value_or(partition.name), group.size(), screen)},
+            count.empty() ? none : Cell{.text = count},
             {.text = *partition.state, .tone = Tone::Faint},
             none,
             none,
             none,
             none};
+}
+
+/// Adds the rows of a GPU's partitions: first the usable partitions with all columns, then the
+/// other partitions with their state. Equal partitions share a row, unless `shows_all` is set.
+void add_partitions(const Gpu& gpu,
+                    const std::string& number,
+                    const ComputeView& view,
+                    bool shows_all,
+                    const Screen& screen,
+                    Table& table) {
+    const auto number_of = [&](const std::string& name, std::size_t count) {
+        return first_of(number + "/" + name, count, screen);
+    };
+    Report parts;
+    for (const auto& part : view.report().gpus)
+        if (partition_of(part) && goes_by(part, gpu.id))
+            parts.gpus.push_back(part);
+    for (const auto& group : like_gpus(parts, screen, shows_all))
+        table.add(gpu_row(number_of(partition_of(*group.gpu)->name, group.indices.size()), group,
+                          free_text(parts, group), screen));
+    std::vector<std::vector<const Partition*>> unusable;
+    for (const auto& partition : gpu.partitions) {
+        if (is_usable(partition))
+            continue;
+        const auto same = std::ranges::find_if(unusable, [&](const auto& group) {
+            return !shows_all && group.front()->state == partition.state;
+        });
+        if (same == unusable.end())
+            unusable.push_back({&partition});
+        else
+            same->push_back(&partition);
+    }
+    for (const auto& group : unusable)
+        table.add(unusable_row(number_of(group.front()->name, group.size()), group, screen));
 }
 
 /// The tables of GPUs and accelerators. The first column is the index that verbs accept. Equal GPUs
@@ -104,22 +160,13 @@ std::string list_text(const Report& report, bool shows_all, const Screen& screen
                  {.title = "FREE", .is_right_aligned = true, .may_go = true},
                  {.title = "DRIVER", .may_shrink = true, .may_go = true},
                  {.title = "BACKENDS"}}};
-    // Each GPU is followed by its partitions: first the usable partitions with all columns, then
-    // the other partitions with their state.
     const ComputeView view{report};
     for (const auto& group : like_gpus(report, screen, shows_all)) {
-        const auto& gpu = *group.gpu;
         const auto number = index_text(group.indices);
         table.add(gpu_row(number, group, free_text(report, group), screen));
-        for (const auto& part : view.report().gpus)
-            if (const auto* partition = partition_of(part); partition && goes_by(part, gpu.id))
-                table.add(gpu_row(number + "/" + partition->name, {.indices = {0}, .gpu = &part},
-                                  size_or_unknown(part.memory.free), screen));
-        for (const auto& partition : gpu.partitions)
-            if (!is_usable(partition))
-                table.add(unusable_row(number + "/" + partition.name, partition, screen));
+        add_partitions(*group.gpu, number, view, shows_all, screen, table);
     }
-    return (table.empty() ? "" : table.text(screen)) + accelerators_text(report, screen);
+    return (table.empty() ? "" : table.text(screen)) + accelerators_text(report, shows_all, screen);
 }
 
 Result<ExitCode> run_list(Context& context) {
@@ -136,7 +183,7 @@ Result<ExitCode> run_list(Context& context) {
     }
     const auto report = TRY(context.client.current_report());
     const auto text = context.arguments.shows_video
-                          ? video_table(report, context.screen)
+                          ? video_table(report, context.arguments.shows_all, context.screen)
                           : list_text(report, context.arguments.shows_all, context.screen);
     print(text);
     if (text.empty())
@@ -149,14 +196,14 @@ Result<ExitCode> run_list(Context& context) {
 Verb list_verb() {
     return {.name = "list",
             .overview = {{"list", "show one line for each kind of GPU"}},
-            .usage = {"list [--all | --video] [OPTION…]"},
+            .usage = {"list [--all] [--video] [OPTION…]"},
             .about = R"(
 Prints one line for each kind of GPU, starting with the default GPU, and then the accelerators that
-are not GPUs. Equal GPUs share a line. With --video, prints one line for each video codec of each GPU
-instead, with the bits of a sample and the largest size that the GPU can decode and encode, and the
-reasons why codecs are unknown.
+are not GPUs. Equal GPUs, and equal partitions of a GPU, share a line. With --video, prints one line
+for each video codec of each kind of GPU instead, with the bits of a sample and the largest size that
+the GPU can decode and encode, and the reasons why codecs are unknown.
 )",
-            .options = {all_option("print one line for each GPU"),
+            .options = {all_option("print the lines of each GPU, partition and accelerator"),
                         {.names = "--video",
                          .help = "print the video codecs that each GPU can decode and encode",
                          .take = put<&Arguments::shows_video>}},

@@ -165,33 +165,76 @@ std::string none_text(const Gpu& gpu, VideoDirection direction, const Screen& sc
 
 }  // namespace
 
-std::string video_table(const Report& report, const Screen& screen) {
+namespace {
+
+/// A row of the table: the codec, and the texts about decoding and encoding.
+struct VideoRow {
+    std::string codec = {};
+    std::string decode = {};
+    std::string encode = {};
+    bool operator==(const VideoRow&) const = default;
+};
+
+/// GPUs with the same name and the same texts.
+struct VideoGroup {
+    std::string title = {};
+    std::vector<VideoRow> rows = {};
+    std::vector<std::string> gaps = {};
+    std::vector<std::size_t> indices = {};
+};
+
+/// The texts about one GPU.
+VideoGroup videos_of(const Gpu& gpu, std::size_t index, const Screen& screen) {
+    auto groups = groups_of(video_of(gpu).value_or(Entries{}));
+    VideoGroup videos{
+        .title = gpu_title(gpu), .gaps = gaps_of(gpu, !groups.empty()), .indices = {index}};
+    if (groups.empty())
+        groups[std::string{screen.dash()}];
+    for (const auto& [codec, directions] : groups) {
+        const auto text = [&, &found = directions](VideoDirection direction) {
+            const auto entries = found.find(direction);
+            return entries == found.end() ? none_text(gpu, direction, screen)
+                                          : samples_text(entries->second);
+        };
+        videos.rows.push_back({codec, text(VideoDirection::Decode), text(VideoDirection::Encode)});
+    }
+    return videos;
+}
+
+}  // namespace
+
+std::string video_table(const Report& report, bool shows_all, const Screen& screen) {
+    std::vector<VideoGroup> groups;
+    for (std::size_t i = 0; i < report.gpus.size(); ++i) {
+        auto videos = videos_of(report.gpus[i], i, screen);
+        const auto same = std::ranges::find_if(groups, [&](const VideoGroup& known) {
+            return !shows_all && known.title == videos.title && known.rows == videos.rows &&
+                   known.gaps == videos.gaps;
+        });
+        if (same == groups.end())
+            groups.push_back(std::move(videos));
+        else
+            same->indices.push_back(i);
+    }
     Table table{{{.title = "#", .is_right_aligned = true},
                  {.title = "GPU"},
                  {.title = "CODEC"},
                  {.title = "DECODE", .may_shrink = true},
                  {.title = "ENCODE", .may_shrink = true}}};
     std::string gaps;
-    for (std::size_t i = 0; i < report.gpus.size(); ++i) {
-        const auto& gpu = report.gpus[i];
-        auto groups = groups_of(video_of(gpu).value_or(Entries{}));
-        const auto why = gaps_of(gpu, !groups.empty());
-        if (groups.empty())
-            groups[std::string{screen.dash()}];
-        for (const auto& [codec, directions] : groups) {
-            const auto cell = [&, &found = directions](VideoDirection direction) {
-                const auto entries = found.find(direction);
-                return Cell{.text = entries == found.end() ? none_text(gpu, direction, screen)
-                                                           : samples_text(entries->second)};
-            };
-            table.add({{.text = std::to_string(i), .tone = Tone::Faint},
-                       {.text = gpu.id},
-                       {.text = scrubbed(codec), .tone = Tone::Strong},
-                       cell(VideoDirection::Decode),
-                       cell(VideoDirection::Encode)});
-        }
-        for (const auto& one : why)
-            gaps += hanging(screen, gpu.id + ": ", gpu.id.size() + 2, scrubbed(one));
+    for (const auto& group : groups) {
+        std::vector<std::string> ids;
+        for (const auto index : group.indices)
+            ids.push_back(report.gpus[index].id);
+        for (const auto& row : group.rows)
+            table.add({{.text = index_text(group.indices), .tone = Tone::Faint},
+                       {.text = first_of(ids.front(), ids.size(), screen)},
+                       {.text = scrubbed(row.codec), .tone = Tone::Strong},
+                       {.text = row.decode},
+                       {.text = row.encode}});
+        const auto lead = first_and_more(ids) + ": ";
+        for (const auto& one : group.gaps)
+            gaps += hanging(screen, lead, lead.size(), scrubbed(one));
     }
     if (table.empty())
         return "";

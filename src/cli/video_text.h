@@ -14,8 +14,9 @@ namespace gpuprobe::inline cli {
 
 /// The text of `list --video`: a table with a row for each GPU and codec, with the samples and the
 /// largest size for decoding and encoding, then the reasons why formats are unknown. A GPU without
-/// formats has one row. The result is "" if there are no GPUs. This function is pure.
-std::string video_table(const Report& report, const Screen& screen);
+/// formats has one row. GPUs with the same name and the same texts share rows, unless `shows_all`
+/// is set. The result is "" if there are no GPUs. This function is pure.
+std::string video_table(const Report& report, bool shows_all, const Screen& screen);
 
 /// The section of `show --all` about a GPU's video facts: each codec and direction with all
 /// profiles, samples and chroma formats, and the engines that the chip lacks. The section is empty

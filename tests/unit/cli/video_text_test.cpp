@@ -43,10 +43,30 @@ TEST(VideoTable, HasARowForEachCodec) {
     const Report report{.gpus = {gpu_with(kEntries)}};
     const std::string gpu = "0  pci:0000:03:00.0  ";
     const std::string spaces(46, ' ');
-    EXPECT_EQ(video_table(report, Screen{.is_unicode = false}),
+    EXPECT_EQ(video_table(report, false, Screen{.is_unicode = false}),
               "#  GPU               CODEC  DECODE " + spaces + "ENCODE\n" + gpu + "av1    8 bit  " +
                   spaces + "-\n" + gpu +
                   "hevc   8 bit, up to 4096 x 4096; 10 bit, up to 8192 x 8192  8 bit\n");
+}
+
+TEST(VideoTable, ShowsEqualGpusOnce) {
+    auto first = gpu_with(kEntries);
+    first.name = "AMD Radeon RX 7600";
+    auto second = first;
+    second.id = "pci:0000:04:00.0";
+    const Report report{
+        .gpus = {first, second, {.id = "pci:0000:05:00.0"}, {.id = "pci:0000:06:00.0"}}};
+    const auto text = video_table(report, false, Screen{});
+    EXPECT_NE(text.find("0-1  pci:0000:03:00.0 …  av1"), std::string::npos) << text;
+    EXPECT_EQ(text.find("pci:0000:04:00.0"), std::string::npos) << text;
+    EXPECT_EQ(std::ranges::count(text, '\n'), 8) << "unnamed GPUs are not equal:\n" << text;
+    EXPECT_NE(video_table(report, true, Screen{}).find("1  pci:0000:04:00.0  av1"),
+              std::string::npos);
+    auto named = report;
+    named.gpus[2].name = named.gpus[3].name = "NVIDIA H200";
+    EXPECT_NE(video_table(named, false, Screen{})
+                  .find("\npci:0000:05:00.0 and 1 more: no API for video was probed\n"),
+              std::string::npos);
 }
 
 TEST(VideoTable, JoinsBitsOnlyIfTheyHaveTheSameSize) {
@@ -55,9 +75,9 @@ TEST(VideoTable, JoinsBitsOnlyIfTheyHaveTheSameSize) {
         .gpus = {gpu_with(
             {entry(kDecode, "hevc", "main12", 12, 0), entry(kDecode, "hevc", "main10", 10, 4096),
              entry(kDecode, "hevc", "main", 8, 2048), entry(kDecode, "hevc", "main10", 8, 4096)})}};
-    EXPECT_NE(video_table(report, Screen{}).find("8, 10 bit, up to 4096 x 4096; 12 bit  "),
+    EXPECT_NE(video_table(report, false, Screen{}).find("8, 10 bit, up to 4096 x 4096; 12 bit  "),
               std::string::npos)
-        << video_table(report, Screen{});
+        << video_table(report, false, Screen{});
 }
 
 TEST(VideoTable, NamesTheReasonForAGpuWithoutFormats) {
@@ -66,7 +86,7 @@ TEST(VideoTable, NamesTheReasonForAGpuWithoutFormats) {
     Gpu another{.id = "pci:0000:05:00.0", .vendor = "nvidia"};
     another.apis["vaapi"] = {.outcome = Outcome::Absent, .reasons = {because("vendor-mismatch")}};
     const Report report{.gpus = {gpu_with({}), asleep, another}};
-    EXPECT_EQ(video_table(report, Screen{.is_unicode = false}),
+    EXPECT_EQ(video_table(report, false, Screen{.is_unicode = false}),
               "#  GPU               CODEC  DECODE  ENCODE\n"
               "0  pci:0000:03:00.0  -      -       -\n"
               "1  pci:0000:04:00.0  -      ?       ?\n"
@@ -75,14 +95,16 @@ TEST(VideoTable, NamesTheReasonForAGpuWithoutFormats) {
               "pci:0000:03:00.0: VA-API: the driver reports no video formats\n"
               "pci:0000:04:00.0: VA-API: not probed, because a probe would wake a suspended GPU\n"
               "pci:0000:05:00.0: no API for video was probed\n");
-    EXPECT_EQ(video_table(Report{}, Screen{}), "");
+    EXPECT_EQ(video_table(Report{}, false, Screen{}), "");
 }
 
 TEST(VideoTable, DistinguishesUnknownFromNone) {
     auto gpu = gpu_with({entry(VideoDirection::Decode, "vp8", "", 8, 0)});
     gpu.vendor = "nvidia";
     gpu.apis["nvcodec"] = gpu.apis.extract("vaapi").mapped();
-    const auto text = [&gpu] { return video_table({.gpus = {gpu}}, Screen{.is_unicode = false}); };
+    const auto text = [&gpu] {
+        return video_table({.gpus = {gpu}}, false, Screen{.is_unicode = false});
+    };
     EXPECT_NE(text().find("vp8    8 bit   -\n"), std::string::npos) << text();
     gpu.apis["nvcodec"].device["encode_error"] = "no library";
     EXPECT_NE(text().find("vp8    8 bit   ?\n\n"
