@@ -104,7 +104,8 @@ std::string gpus_text(const PlanRequest& request, const Plan& plan, const Screen
         columns.push_back({.title = "LAYERS", .is_right_aligned = true});
         columns.push_back({.title = "MAX CONTEXT", .is_right_aligned = true});
     }
-    Table table{columns};
+    // GPUs that differ only in their id share a row.
+    std::vector<std::pair<std::vector<Cell>, std::size_t>> rows;
     for (const auto& gpu : plan.gpus) {
         std::vector<Cell> row{{.text = gpu.gpu},
                               {.text = gpu.name.value_or(std::string{kUnknown})},
@@ -116,35 +117,78 @@ std::string gpus_text(const PlanRequest& request, const Plan& plan, const Screen
             row.push_back({.text = layers_text(gpu.layers, screen)});
             row.push_back({.text = context_text(gpu.max_context, screen)});
         }
+        const auto same = std::ranges::find_if(rows, [&row](const auto& known) {
+            return std::equal(known.first.begin() + 1, known.first.end(), row.begin() + 1);
+        });
+        if (same == rows.end())
+            rows.emplace_back(std::move(row), 1);
+        else
+            ++same->second;
+    }
+    Table table{columns};
+    for (auto& [row, number] : rows) {
+        row[0].text = first_of(row[0].text, number, screen);
+        row[1].text = times_title(number, row[1].text);
         table.add(std::move(row));
     }
     return table.text(screen, 2);
 }
 
-/// The notes on the plan, then the reasons for each GPU.
+/// The notes on the plan, then the reasons, each with the GPUs that have it.
 std::string reasons_text(const Plan& plan, const Screen& screen) {
     std::string text;
     for (const auto& note : plan.notes)
         text += hanging(screen, "  ", 2, explained(note).text);
+    std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
     for (const auto& gpu : plan.gpus)
         for (const auto& reason : gpu.reasons) {
-            const auto lead = "  " + gpu.gpu + "  ";
-            text += hanging(screen, lead, lead.size(), explained(reason).text);
+            auto why = explained(reason).text;
+            const auto same = std::ranges::find(
+                reasons, why, [](const auto& known) -> auto& { return known.first; });
+            if (same == reasons.end())
+                reasons.push_back({std::move(why), {gpu.gpu}});
+            else
+                same->second.push_back(gpu.gpu);
         }
+    for (const auto& [why, gpus] : reasons) {
+        const auto lead = "  " + first_and_more(gpus) + "  ";
+        text += hanging(screen, lead, lead.size(), why);
+    }
     return text.empty() ? text : "\n" + text;
 }
 
-/// "5.1 GiB on pci:0000:01:00.0 (20 layers), …". Leaves out GPUs that hold nothing.
+/// "5.1 GiB on pci:0000:01:00.0 (20 layers), …". Leaves out GPUs that hold nothing. GPUs with equal
+/// shares are named together.
 std::string shares_text(const SetPlan& set, bool has_layers) {
+    /// A size and a number of layers, and the GPUs that hold so much.
+    struct Equal {
+        std::string size = {};
+        std::uint64_t layers = 0;
+        std::vector<std::string> gpus = {};
+    };
+    std::vector<Equal> equal;
+    for (const auto& share : set.shares) {
+        if (share.need.count == 0)
+            continue;
+        const auto size = size_text(share.need);
+        const auto same = std::ranges::find_if(equal, [&](const Equal& known) {
+            return known.size == size && known.layers == share.layers;
+        });
+        if (same == equal.end())
+            equal.push_back({size, share.layers, {share.gpu}});
+        else
+            same->gpus.push_back(share.gpu);
+    }
     std::vector<std::string> shares;
-    for (const auto& share : set.shares)
-        if (share.need.count > 0 && has_layers)
-            shares.push_back(plural(share.layers, "{size} on {gpu} ({number} layer)",
-                                    "{size} on {gpu} ({number} layers)",
-                                    {{"size", size_text(share.need)}, {"gpu", share.gpu}}));
-        else if (share.need.count > 0)
-            shares.push_back(
-                phrase("{size} on {gpu}", {{"size", size_text(share.need)}, {"gpu", share.gpu}}));
+    for (const auto& [size, layers, gpus] : equal) {
+        const auto each = gpus.size() > 1 ? std::optional<std::string>{"each"} : std::nullopt;
+        const auto gpu = first_and_more(gpus);
+        shares.push_back(has_layers ? plural(layers, "{size}[ {each}] on {gpu} ({number} layer)",
+                                             "{size}[ {each}] on {gpu} ({number} layers)",
+                                             {{"size", size}, {"each", each}, {"gpu", gpu}})
+                                    : phrase("{size}[ {each}] on {gpu}",
+                                             {{"size", size}, {"each", each}, {"gpu", gpu}}));
+    }
     return base::joined(shares, ", ");
 }
 

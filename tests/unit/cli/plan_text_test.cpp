@@ -239,6 +239,23 @@ TEST(PlanText, ReportsHowManyGpusOfASetHoldLayers) {
     EXPECT_FALSE(has(plan_text(request_of(), plan_of({}), kAscii), "Together"));
 }
 
+TEST(PlanText, HasOneRowAndOneShareForEqualGpus) {
+    auto plan = plan_of({gpu_plan(kFirst, Fit::Fits, 33), gpu_plan(kSecond, Fit::Fits, 33)},
+                        {set_plan(Fit::Fits, 4, 4)});
+    for (auto& gpu : plan.gpus)
+        gpu.reasons = {because("joined-weakly")};
+    const auto text = plan_text(request_of(), plan, kAscii);
+    EXPECT_NE(text.find("  pci:0000:01:00.0 ...  2 x NVIDIA H200  "), std::string::npos) << text;
+    EXPECT_NE(text.find("  pci:0000:01:00.0 and 1 more  the device was matched"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("4.0 GiB each on pci:0000:01:00.0 and 1 more (4 layers)"),
+              std::string::npos)
+        << text;
+    plan.gpus[1].budget.bytes = gib(8);
+    EXPECT_NE(plan_text(request_of(), plan, kAscii).find("\n  pci:0000:02:00.0  NVIDIA H200"),
+              std::string::npos);
+}
+
 TEST(PlanText, ReportsWhetherTheModelFitsInHostMemory) {
     auto plan = plan_of({});
     plan.host = {.fit = Fit::Fits, .available = gib(32), .need = gib(5)};
