@@ -179,10 +179,13 @@ std::vector<const Finding*> problems(const ShownDevices& devices,
 /// The name of the device, followed by the sentence of the finding about this device.
 std::string problem_words(const Finding& finding) {
     const auto others = finding.gpus.size() - std::min<std::size_t>(finding.gpus.size(), 1);
-    return phrase(others > 0 ? "{gpu} and {more} more: {what}" : "[{gpu}: ]{what}",
-                  {{"gpu", finding.gpu ? std::optional{scrubbed(*finding.gpu)} : std::nullopt},
-                   {"more", std::to_string(others)},
-                   {"what", finding.sentence}});
+    const auto gpu = finding.gpu ? std::optional{scrubbed(*finding.gpu)} : std::nullopt;
+    // The sentence is about one device.
+    if (others > 0)
+        return plural(others, "{gpu}: {what} (same for 1 more device)",
+                      "{gpu}: {what} (same for {number} more devices)",
+                      {{"gpu", gpu}, {"what", finding.sentence}});
+    return phrase("[{gpu}: ]{what}", {{"gpu", gpu}, {"what", finding.sentence}});
 }
 
 /// The most severe problem and its fix; "" if there is no problem.

@@ -35,11 +35,6 @@ std::string count_words(std::size_t gpus) {
     return gpus == 0 ? "No GPUs" : plural(gpus, "{number} GPU", "{number} GPUs");
 }
 
-/// The number of other items for "and {more} more"; nullopt for 0.
-std::optional<std::string> number_of(std::size_t others) {
-    return others > 0 ? std::optional{std::to_string(others)} : std::nullopt;
-}
-
 const Gpu* gpu_of(const Report& report, const Decision* choice) {
     return default_gpu(report, choice ? choice->gpus : std::vector<std::string>{});
 }
@@ -111,10 +106,13 @@ std::string obstacle_lines(const std::vector<Obstacle>& all, const Screen& scree
     for (const auto& obstacle : all) {
         const auto tone = obstacle.is_uncertain ? Tone::Unsure : Tone::Plain;
         const auto gpu = obstacle.gpu ? std::optional{scrubbed(*obstacle.gpu)} : std::nullopt;
-        lines += named_lines(
-            screen, scrubbed(obstacle.backend), name_width, tone,
-            phrase(obstacle.others > 0 ? "{gpu} and {more} more: {why}" : "[{gpu}: ]{why}",
-                   {{"gpu", gpu}, {"more", number_of(obstacle.others)}, {"why", obstacle.text}}));
+        // The reason is about one GPU.
+        const auto text = obstacle.others > 0
+                              ? plural(obstacle.others, "{gpu}: {why} (same for 1 more GPU)",
+                                       "{gpu}: {why} (same for {number} more GPUs)",
+                                       {{"gpu", gpu}, {"why", obstacle.text}})
+                              : phrase("[{gpu}: ]{why}", {{"gpu", gpu}, {"why", obstacle.text}});
+        lines += named_lines(screen, scrubbed(obstacle.backend), name_width, tone, text);
     }
     return lines;
 }

@@ -386,7 +386,7 @@ bool is_by_nature(const Reason& reason) {
 std::string software_sentence(const Report& report, std::string_view api) {
     for (const auto& software : report.software)
         if (software.api == api)
-            return phrase("works only in software, on the CPU: {name}",
+            return phrase("only in software, on the CPU: {name}",
                           {{"name", scrubbed(software.name.value_or("unnamed"))}});
     return "";
 }
@@ -398,7 +398,7 @@ std::string runtime_sentence(const Report& report, std::string_view api) {
         return report.gpus.empty() ? "no GPU" : "unknown for every GPU here";
     switch (runtime->second.outcome) {
         case Outcome::Absent:
-            return "the library or driver for this API is not installed";
+            return "the library or driver is not installed";
         case Outcome::Answered:
             return explained(because("no-device")).text;
         case Outcome::Failed:

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "cli/machine_text.h"
+
 namespace gpuprobe {
 namespace verb_status_test {
 
@@ -50,6 +52,32 @@ TEST(Status, HasALineForEqualAcceleratorsAndNamesThem) {
         << text;
     EXPECT_NE(status_text(report, {}, nullptr, Screen{}, true).find("pci:0000:1a:00.0  GAUDI2"),
               std::string::npos);
+}
+
+/// The sentence of a finding or reason is about one GPU, so the other GPUs follow it.
+TEST(Status, SaysForHowManyOtherGpusAReasonHolds) {
+    auto report = machine_of(3);
+    for (auto& gpu : report.gpus)
+        gpu.backends["vulkan"] = {.usable = false, .reasons = {because("inconclusive")}};
+    report.gpus.back().backends["vulkan"] = {.usable = true};
+    const auto text = status_text(report, {}, nullptr, Screen{});
+    EXPECT_NE(
+        text.find("vulkan          pci:0000:00:00.0: the driver should list this GPU but does not "
+                  "(same for 1 more GPU)\n"),
+        std::string::npos)
+        << text;
+    Decision decision;
+    const Finding finding{.id = "not-probed",
+                          .severity = Severity::Error,
+                          .gpu = report.gpus[0].id,
+                          .gpus = {report.gpus[0].id, report.gpus[1].id, report.gpus[2].id},
+                          .sentence = "the drivers for this GPU have not been probed yet"};
+    const auto summary = summary_text({.gpus = {&report.gpus[0], &report.gpus[1]}}, report,
+                                      {finding}, &decision, Screen{});
+    EXPECT_NE(summary.find("pci:0000:00:00.0: the drivers for this GPU have not been probed yet "
+                           "(same for 2 more devices)\n"),
+              std::string::npos)
+        << summary;
 }
 
 TEST(Status, ReportsProblemsOfTheMachine) {

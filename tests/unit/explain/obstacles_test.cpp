@@ -78,7 +78,7 @@ TEST(Obstacles, WithoutGpuNameTheSoftwareThatAnswers) {
               "cuda | - | no NVIDIA GPU\n"
               "rocm | - | no AMD GPU\n"
               "sycl | - | no Intel GPU\n"
-              "vulkan, webgpu | - | works only in software, on the CPU: llvmpipe\n"
+              "vulkan, webgpu | - | only in software, on the CPU: llvmpipe\n"
               "opencl | - | the driver crashed during the probe\n");
 }
 
