@@ -34,9 +34,17 @@ bool is_own_api(std::string_view backend) {
     return find_api_of_backend(backend) != nullptr;
 }
 
+// The units of rates: bytes, floating-point operations and integer operations, each per second.
+constexpr std::string_view kBytes = "B/s";
+constexpr std::string_view kFloats = "FLOPS";
+constexpr std::string_view kIntegers = "OPS";
+
 // A dash stands for an unknown value.
-Cell rate_cell(const std::optional<std::uint64_t>& rate, const Screen& screen) {
-    return {.text = rate ? rate_text(static_cast<double>(*rate)) : std::string{screen.dash()}};
+Cell rate_cell(const std::optional<std::uint64_t>& rate,
+               std::string_view unit,
+               const Screen& screen) {
+    return {.text =
+                rate ? rate_text(static_cast<double>(*rate), unit) : std::string{screen.dash()}};
 }
 
 Cell launch_cell(const Measurement& measured, const Screen& screen) {
@@ -85,18 +93,20 @@ std::string bench_place(const BenchRow& row) {
 
 std::vector<Cell> cells_of(const BenchRow& row, const Screen& screen) {
     const auto measured = row.measurement.value_or(Measurement{});
-    const auto cell = [&](const auto& rate) { return rate_cell(rate, screen); };
+    const auto cell = [&](const auto& rate, std::string_view unit) {
+        return rate_cell(rate, unit, screen);
+    };
     return {{.text = bench_place(row)},
             {.text = row.name.value_or(std::string{screen.dash()})},
             {.text = row.backend, .tone = Tone::Strong},
             verification_cell(row.verification, screen),
-            cell(measured.memory_read),
-            cell(measured.memory_copy),
-            cell(measured.host_to_device),
-            cell(measured.device_to_host),
-            cell(measured.fp32),
-            cell(measured.fp16),
-            cell(measured.int8),
+            cell(measured.memory_read, kBytes),
+            cell(measured.memory_copy, kBytes),
+            cell(measured.host_to_device, kBytes),
+            cell(measured.device_to_host, kBytes),
+            cell(measured.fp32, kFloats),
+            cell(measured.fp16, kFloats),
+            cell(measured.int8, kIntegers),
             launch_cell(measured, screen),
             spread_cell(measured, screen),
             {.text = row.score ? rate_text(*row.score) : std::string{screen.dash()}}};
@@ -167,7 +177,7 @@ std::string bench_text(const std::vector<BenchRow>& rows, const Screen& screen) 
                  {.title = "UP", .is_right_aligned = true, .may_go = true},
                  {.title = "DOWN", .is_right_aligned = true, .may_go = true},
                  {.title = "FP32", .is_right_aligned = true},
-                 {.title = "FP16", .is_right_aligned = true},
+                 {.title = "FP16", .is_right_aligned = true, .may_go = true},
                  {.title = "INT8", .is_right_aligned = true, .may_go = true},
                  {.title = "LAUNCH", .is_right_aligned = true, .may_go = true},
                  {.title = "SPREAD", .is_right_aligned = true, .may_go = true},
@@ -191,7 +201,8 @@ void add_part(std::string& text, const std::string& part, std::string_view betwe
         text += (text.empty() ? "" : std::string{between}) + part;
 }
 
-/// "reads 4.19 TB/s (85 % of 4.92 T)"; "" without a rate. `what` is the text with placeholders.
+/// "reads 4.19 TB/s (85 % of the theoretical 4.92 TB/s)"; "" without a rate. `what` is the text
+/// with placeholders.
 std::string rate_words(std::string_view what,
                        const std::optional<std::uint64_t>& rate,
                        std::string_view unit,
@@ -200,22 +211,23 @@ std::string rate_words(std::string_view what,
         return "";
     const auto share = share_text(rate, peak);
     const bool is_promised = !share.empty();
-    return phrase(what, {{"rate", rate_text(static_cast<double>(*rate), unit)},
-                         {"share", is_promised ? std::optional{share} : std::nullopt},
-                         {"peak", is_promised ? std::optional{rate_text(static_cast<double>(*peak))}
-                                              : std::nullopt}});
+    return phrase(what,
+                  {{"rate", rate_text(static_cast<double>(*rate), unit)},
+                   {"share", is_promised ? std::optional{share} : std::nullopt},
+                   {"peak", is_promised ? std::optional{rate_text(static_cast<double>(*peak), unit)}
+                                        : std::nullopt}});
 }
 
 std::string figures(const Measurement& measured, const PeakRates& peak) {
     std::string text;
-    add_part(text, rate_words("reads {rate}[ ({share} of {peak})]", measured.memory_read, "B/s",
-                              peak.memory));
-    add_part(text, rate_words("copies {rate}[ ({share} of {peak})]", measured.memory_copy, "B/s",
-                              peak.memory));
-    add_part(text,
-             rate_words("fp32 {rate}[ ({share} of {peak})]", measured.fp32, "op/s", peak.fp32));
-    add_part(text, rate_words("fp16 {rate}", measured.fp16, "op/s"));
-    add_part(text, rate_words("int8 {rate}", measured.int8, "op/s"));
+    add_part(text, rate_words("reads {rate}[ ({share} of the theoretical {peak})]",
+                              measured.memory_read, kBytes, peak.memory));
+    add_part(text, rate_words("copies {rate}[ ({share} of the theoretical {peak})]",
+                              measured.memory_copy, kBytes, peak.memory));
+    add_part(text, rate_words("fp32 {rate}[ ({share} of the theoretical {peak})]", measured.fp32,
+                              kFloats, peak.fp32));
+    add_part(text, rate_words("fp16 {rate}", measured.fp16, kFloats));
+    add_part(text, rate_words("int8 {rate}", measured.int8, kIntegers));
     return text;
 }
 

@@ -33,9 +33,9 @@ std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::st
 std::string bench_text(const std::vector<BenchRow>& rows, const Screen& screen);
 
 /// One line about the results of verification and measurement: "verified; reads 4.19 TB/s (85 % of
-/// 4.92 T), copies 3.9 TB/s, fp32 62.3 Top/s (93 % of 66.9 T), fp16 125 Top/s; score 530". Rates
-/// are compared with the peak rates in `promise`; if `promise` has no peak rate, the line contains
-/// "its peak is not known". Returns "" if nothing was verified or measured.
+/// the theoretical 4.92 TB/s), copies 3.9 TB/s, fp32 62.3 TFLOPS, int8 125 TOPS; score 530". Rates
+/// are compared with the theoretical rates in `peak`; if `peak` has no rate, the line contains
+/// "peak unknown". Returns "" if nothing was verified or measured.
 std::string measured_words(const std::optional<Verification>& verification,
                            const std::optional<Measurement>& measurement,
                            const std::optional<double>& score,

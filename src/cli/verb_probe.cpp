@@ -106,8 +106,8 @@ void show(const Context& context, const Report& report, const std::vector<BenchR
     if (context.screen.has_legend)
         print("\n" +
               toned(context.screen, Tone::Faint,
-                    "Units: bytes per second and operations per second; k, M, G, T are powers of "
-                    "1000") +
+                    "Units: FLOPS are floating-point operations per second, OPS are integer "
+                    "operations per second; k, M, G, T are powers of 1000") +
               "\n");
 }
 

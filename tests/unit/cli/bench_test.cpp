@@ -80,14 +80,15 @@ TEST(BenchRows, AreForVerifiedOrMeasuredDevices) {
 TEST(BenchText, HasARowForEachDeviceAndTheReasonForMissingFigures) {
     EXPECT_EQ(
         bench_text(bench_rows(machine(), {}), Screen{}),
-        "DEVICE            NAME            BACKEND  CHECK          READ    COPY      UP    "
-        "DOWN    FP32   FP16  INT8  LAUNCH  SPREAD  SCORE\n"
-        "pci:0000:00:06.0  NVIDIA H200     cuda     verified     4.19 T  3.90 T  55.0 G  "
-        "54.0 G  62.3 T  125 T     –  4.2 µs     1 %    527\n"
-        "software          pocl <\"a\" & b>  opencl   miscomputed       –       –       –       "
-        "–       –      –     –       –       –      –\n"
-        "cpu               A CPU           cpu      –            20.0 G       –       –       "
-        "–     950      –     –       –       –      –\n"
+        "DEVICE            NAME            BACKEND  CHECK             READ       COPY         UP  "
+        "     DOWN         FP32        FP16  INT8  LAUNCH  SPREAD  SCORE\n"
+        "pci:0000:00:06.0  NVIDIA H200     cuda     verified     4.19 TB/s  3.90 TB/s  55.0 GB/s  "
+        "54.0 GB/s  62.3 TFLOPS  125 TFLOPS     –  4.2 µs     1 %    527\n"
+        "software          pocl <\"a\" & b>  opencl   miscomputed          –          –          – "
+        " "
+        "        –            –           –     –       –       –      –\n"
+        "cpu               A CPU           cpu      –            20.0 GB/s          –          –  "
+        "        –    950 FLOPS           –     –       –       –      –\n"
         "\n"
         "opencl on software was not verified (miscomputed)\n"
         "opencl on software was not measured (skipped): the machine is running on battery\n");
@@ -106,12 +107,15 @@ TEST(BenchText, MarksOldFigures) {
 TEST(MeasuredWords, CompareWithThePeakRates) {
     const auto report = machine();
     const auto& cuda = report.gpus[0].backends.at("cuda");
-    EXPECT_EQ(measured_words(cuda.verification, cuda.measurement, cuda.score,
-                             peak_rates_of(report.gpus[0])),
-              "verified; reads 4.19 TB/s (85 % of 4.92 T), copies 3.90 TB/s (79 % of 4.92 T), fp32 "
-              "62.3 Top/s (93 % of 66.9 T), fp16 125 Top/s; score 527");
-    EXPECT_EQ(measured_words(std::nullopt, Measurement{.fp32 = 950}, std::nullopt, {}),
-              "fp32 950 op/s; peak unknown");
+    EXPECT_EQ(
+        measured_words(cuda.verification, cuda.measurement, cuda.score,
+                       peak_rates_of(report.gpus[0])),
+        "verified; reads 4.19 TB/s (85 % of the theoretical 4.92 TB/s), copies 3.90 TB/s (79 % "
+        "of the theoretical 4.92 TB/s), fp32 62.3 TFLOPS (93 % of the theoretical 66.9 "
+        "TFLOPS), fp16 125 TFLOPS; score 527");
+    EXPECT_EQ(
+        measured_words(std::nullopt, Measurement{.fp32 = 950, .int8 = 2000}, std::nullopt, {}),
+        "fp32 950 FLOPS, int8 2.00 kOPS; peak unknown");
     EXPECT_EQ(measured_words(std::nullopt, std::nullopt, std::nullopt, {}), "");
 }
 
