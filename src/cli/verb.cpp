@@ -278,6 +278,18 @@ Status take_gpu(Arguments& arguments, const std::string& word) {
     return Done{};
 }
 
+Option gpus_option(std::string_view help) {
+    return {.names = "--gpu",
+            .value = {.name = "LIST", .names = kGpus, .is_list = true},
+            .help = help,
+            .take = [](Arguments& arguments, const std::string& word) -> Status {
+                for (auto& gpu : comma_list(word))
+                    arguments.gpus.push_back(std::move(gpu));
+                return Done{};
+            },
+            .repeats = true};
+}
+
 Status take_application(Arguments& arguments, const std::string& word) {
     arguments.select.application = word;
     arguments.select.names_application = true;

@@ -163,6 +163,8 @@ Option explain_variants_option();
 
 /// Adds a GPU to Arguments::gpus.
 Status take_gpu(Arguments& arguments, const std::string& word);
+/// The option --gpu for verbs that also take GPUs as operands. `help` must outlive the program.
+Option gpus_option(std::string_view help);
 /// Stores the operand APPLICATION as the application for which the verb makes a choice.
 Status take_application(Arguments& arguments, const std::string& word);
 

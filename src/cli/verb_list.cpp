@@ -311,7 +311,8 @@ each API. To name an accelerator that is not a GPU, use its id, its PCI address 
 its nodes; the answer includes its power draw and temperature.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
-        .options = {all_option("print everything that is known about each GPU")},
+        .options = {all_option("print everything that is known about each GPU"),
+                    gpus_option("show only these GPUs")},
         .run = run_show};
 }
 
@@ -355,6 +356,12 @@ Verb describe_verb() {
 Prints the report as JSON, or only the part about one GPU.
 )",
             .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu}},
+            .options = {gpus_option("print only the part about this GPU")},
+            .check = [](Arguments& arguments) -> Status {
+                if (arguments.gpus.size() > 1)
+                    return refusal("describe: name only one GPU");
+                return Done{};
+            },
             .run = run_describe};
 }
 

@@ -152,6 +152,9 @@ TEST(Arguments, OnlyCheckTakesSeveralCaptures) {
 
 TEST(Arguments, TakesSeveralGpus) {
     EXPECT_EQ(read({"show", "0", "1"}).gpus, (Words{"0", "1"}));
+    for (const auto* verb : {"show", "probe", "bench"})
+        EXPECT_EQ(read({verb, "0", "--gpu=1,2", "--gpu=3"}).gpus, (Words{"0", "1", "2", "3"}))
+            << verb;
     EXPECT_EQ(read({"probe", "0", "--api=vulkan,opencl", "--allow-wake"}).apis,
               (Words{"vulkan", "opencl"}));
 }
