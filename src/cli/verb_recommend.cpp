@@ -148,13 +148,20 @@ std::string headline(const Recommendation& answer, const Report* report, const S
                                      {"gpus", named_gpu_titles(answer.gpus, report, screen)}}));
 }
 
-/// The unknown facts that the chosen variant depends on; "" if the verdict is certain.
-std::string doubts(const Recommendation& answer, const Screen& screen) {
+/// The unknown facts that the chosen variant depends on; empty if the verdict is certain.
+ExplainedList doubts(const Recommendation& answer, const ReasonPlace& place) {
     for (const auto& candidate : answer.candidates)
         if (answer.verdict == Verdict::Uncertain && candidate.variant == answer.variant)
-            return hanging(screen, "  " + toned(screen, Tone::Unsure, "?") + " ", 4,
-                           explained(candidate).text);
-    return "";
+            return explained(candidate, place);
+    return {};
+}
+
+/// The fixes for these doubts and for the warnings.
+std::vector<std::string> fixes_of(const Recommendation& answer, const ReasonPlace& place) {
+    auto fixes = doubts(answer, place).fixes;
+    for (const auto& fix : explained(answer.warnings, place).fixes)
+        add_once(fixes, fix);
+    return fixes;
 }
 
 /// The manifest's note on the chosen variant.
@@ -180,7 +187,8 @@ std::string recommendation_text(const Recommendation& answer,
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
     if (!answer.fallback.empty())
         text += hanging(screen, "  then ", 7, joined(answer.fallback));
-    text += doubts(answer, screen);
+    if (const auto open = doubts(answer, {}).text; !open.empty())
+        text += hanging(screen, "  " + toned(screen, Tone::Unsure, "?") + " ", 4, open);
     if (const auto note = note_on(answer); !note.empty())
         text += hanging(screen, "  ", 2, note);
     if (answer.hint)
@@ -366,12 +374,12 @@ Result<ExitCode> run_recommend(Context& context) {
     // a report, ids and general fixes are printed.
     const auto report = context.client.report();
     print(recommendation_text(answer, report ? &*report : nullptr, context.screen));
-    if (!explains && answer.warnings.empty())
+    if (!explains && answer.warnings.empty() && doubts(answer, {}).fixes.empty())
         return ExitCode::Answered;
     const auto findings = report ? own_findings(*report) : std::vector<Finding>{};
     const auto place = report ? own_place(*report, findings) : ReasonPlace{};
     print(explains ? variants_text(answer, place, context.screen)
-                   : fixes_text(explained(answer.warnings, place).fixes, context.screen));
+                   : fixes_text(fixes_of(answer, place), context.screen));
     return ExitCode::Answered;
 }
 

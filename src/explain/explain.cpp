@@ -13,6 +13,8 @@
 #include "explain/phrase.h"
 #include "explain/report_text.h"
 #include "explain/wording_table.h"
+#include "policy/fact.h"
+#include "policy/term.h"
 #include "policy/text_template.h"
 #include "report/api_table.h"
 
@@ -58,6 +60,39 @@ const Wording* find_wording(std::string_view code) {
         if (wording.code == code)
             return &wording;
     return nullptr;
+}
+
+/// The unknown fact that a reason is about.
+struct OpenFact {
+    const UnknownFact* words = nullptr;
+    Value want = {};
+    bool is_of_host = false;
+};
+
+/// nullopt for other reasons, for alternatives of several facts, and for facts without a text.
+std::optional<OpenFact> open_fact(const Reason& reason) {
+    OpenFact open{.want = reason.detail.at("want")};
+    const auto* key = reason.is("fact-unknown") ? reason.detail.at("fact").as_string() : nullptr;
+    std::string name = key ? *key : "";
+    if (const auto* text = reason.detail.at("requirement").as_string();
+        text && reason.is("requirement-unknown")) {
+        const auto [terms, takes_doubt] = alternatives_of(*text);
+        const bool is_one = terms.size() == 1 && !takes_doubt;
+        if (!is_one || (terms.front().sign != "=" && terms.front().sign != ">="))
+            return std::nullopt;
+        name = terms.front().name;
+        open.want = to_value(std::vector<std::string>{});
+        for (const auto value : split(terms.front().value, '|'))
+            open.want.push_back(Value{std::string{value}});
+    }
+    const auto* words = std::ranges::find(kUnknownFacts, name, &UnknownFact::fact);
+    if (words == std::end(kUnknownFacts))
+        return std::nullopt;
+    open.words = words;
+    open.is_of_host = std::ranges::any_of(fact_rows(), [&name](const FactRow& row) {
+        return row.key == name && row.scope == FactScope::Host;
+    });
+    return open;
 }
 
 /// The place that a reason names, such as a GPU's id or a node; "" if the reason names no place.
@@ -109,29 +144,6 @@ bool is_about_the_same(const Reason& other, const Reason& unknown) {
            (route.is_null() || route == unknown.detail.at("alternative"));
 }
 
-/// True if the reason follows from another reason. Facts are unknown if the API gave no answer, and
-/// unknown facts do not matter if the GPU is ruled out anyway.
-bool follows(const Reason& reason, const std::vector<Reason>& reasons) {
-    if (reason.is("unknown-not-chosen"))
-        return std::ranges::any_of(reasons, is_silence);
-    return is_unknown_of_gpu(reason) &&
-           std::ranges::any_of(reasons, [&reason](const Reason& other) {
-               return (is_silence(other) || ends(other)) && is_about_the_same(other, reason);
-           });
-}
-
-/// The reasons without redundant reasons: one reason for each GPU from another vendor, and no
-/// reason that follows from another reason. If no reason would be left, all reasons.
-std::vector<Reason> worth_showing(const std::vector<Reason>& reasons) {
-    const auto of_others = gpus_of_others(reasons);
-    std::vector<Reason> kept;
-    for (const auto& reason : reasons)
-        if ((!of_others.contains(where_of(reason)) || is_vendor_mismatch_of_variant(reason)) &&
-            !follows(reason, reasons))
-            kept.push_back(reason);
-    return kept.empty() ? reasons : kept;
-}
-
 /// True for a reason that no fix on this machine removes: the build or the request excludes the GPU
 /// or the host.
 bool is_final(const Reason& reason) {
@@ -151,6 +163,38 @@ bool is_final_for_all_gpus(const std::vector<Reason>& reasons) {
     for (const auto& gpu : closed)
         open.erase(gpu);
     return open.empty() && !closed.empty();
+}
+
+/// True if the reason follows from another reason. Facts are unknown if the API gave no answer, and
+/// unknown facts do not matter if the GPU, or every GPU, is ruled out anyway.
+bool follows(const Reason& reason, const std::vector<Reason>& reasons) {
+    if (reason.is("unknown-not-chosen"))
+        return std::ranges::any_of(reasons, is_silence);
+    const auto is_open = [](const Reason& one, const char* fact) {
+        return one.is("fact-unknown") && one.detail.at("fact") == Value{fact};
+    };
+    // A version of glibc implies the C library.
+    if (is_open(reason, "libc") &&
+        std::ranges::any_of(reasons, [&](const Reason& other) { return is_open(other, "glibc"); }))
+        return true;
+    if (reason.is("fact-unknown") && where_of(reason) == "host")
+        return is_final_for_all_gpus(reasons);
+    return is_unknown_of_gpu(reason) &&
+           std::ranges::any_of(reasons, [&reason](const Reason& other) {
+               return (is_silence(other) || ends(other)) && is_about_the_same(other, reason);
+           });
+}
+
+/// The reasons without redundant reasons: one reason for each GPU from another vendor, and no
+/// reason that follows from another reason. If no reason would be left, all reasons.
+std::vector<Reason> worth_showing(const std::vector<Reason>& reasons) {
+    const auto of_others = gpus_of_others(reasons);
+    std::vector<Reason> kept;
+    for (const auto& reason : reasons)
+        if ((!of_others.contains(where_of(reason)) || is_vendor_mismatch_of_variant(reason)) &&
+            !follows(reason, reasons))
+            kept.push_back(reason);
+    return kept.empty() ? reasons : kept;
 }
 
 /// True if the manifest's note should be shown, because a note is better advice on missing
@@ -286,19 +330,27 @@ Explained explained(const Reason& reason, const ReasonPlace& place) {
     // Codes of newer data files and daemons have no wording in this version.
     if (!wording)
         return {.text = unworded(reason)};
+    const auto open = open_fact(reason);
+    auto detail = open ? reason.detail : Value{};
+    if (open)
+        detail["want"] = open->want;
     const auto words = [&](std::string_view pattern, ValueForm form) {
         return filled_sentence(pattern, [&](std::string_view placeholder) {
-            return detail_word(reason.detail, placeholder, place, form);
+            return detail_word(open ? detail : reason.detail, placeholder, place, form);
         });
     };
     // The most specific fix comes first: the fix for this machine, then the fix for this code, then
     // the usual fix.
     std::optional<Fix> fix = place.findings ? found_fix(reason, place) : std::nullopt;
-    if (!fix)
+    // A probe does not find facts about the host.
+    if (open && open->is_of_host && !open->words->fix.empty())
+        fix = Fix{.text = std::string{open->words->fix}};
+    else if (!fix && !(open && open->is_of_host))
         fix = worded_fix(*wording, words(wording->fix, ValueForm::CommandWord), reason, place);
     if (!fix)
         fix = usual_fix(reason, place);
-    Explained explained{.text = words(wording->sentence, ValueForm::Prose)};
+    Explained explained{
+        .text = words(open ? open->words->sentence : wording->sentence, ValueForm::Prose)};
     if (fix) {
         explained.fix = std::move(fix->text);
         explained.commands = std::move(fix->commands);

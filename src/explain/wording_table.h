@@ -191,7 +191,7 @@ inline constexpr Wording kWordings[] = {
     {"reported-failed", "the application reported a failure[: {detail}]"},
 
     // Reasons about the requirements of a variant.
-    {"fact-unknown", "a required fact is unknown[: {predicate}][ (need {want})]"},
+    {"fact-unknown", "a required fact is unknown[: {predicate}][ (needs {want})]"},
     {"unsupported-predicate",
      "this version of gpuprobe does not support a requirement of the variant[: {predicate}]",
      "update gpuprobe"},
@@ -246,7 +246,8 @@ inline constexpr Wording kWordings[] = {
     {"no-such-variant", "{word} is neither a variant nor a family"},
     {"platform-not-offered", "builds exist only for {want}[, not for {have}]"},
     {"platform-unknown",
-     "the platform of this machine is unknown ({unknown}), and builds exist only for {want}"},
+     "the platform of this machine is unknown ({unknown}), and builds exist only for {want}",
+     "add the platform if you know it, such as --assume=platform=linux-x86_64,glibc=2.39"},
     {"closest-variant", "the closest variant is {variant}: {reasons:why}", "[{reasons:fix}]"},
     {"gpus-left-out", "some GPUs were not considered[ ({count})]"},
     {"reasons-left-out", "a message on D-Bus has no space for the reasons against {count} variants",
@@ -260,6 +261,54 @@ inline constexpr Wording kWordings[] = {
     {"state-not-kept", "the {what} cannot be saved to disk[: {problem}]",
      "free some disk space, or allow the daemon to write to its state folder"},
     {"state-ignored", "the {what} could not be read and are ignored[: {problem}]"},
+};
+
+/// The text about an unknown fact, in reasons with the codes fact-unknown and requirement-unknown.
+struct UnknownFact {
+    std::string_view fact;  ///< key of the fact (policy/fact_table.cpp)
+    std::string_view sentence;
+    /// The fix for a fact about the host, which no probe finds. Facts about GPUs have the fix of
+    /// the code.
+    std::string_view fix = {};
+};
+
+inline constexpr UnknownFact kUnknownFacts[] = {
+    {"libc", "the C library is unknown[ (needs {want})]",
+     "add the version of glibc if you know it: --assume=glibc=VERSION"},
+    {"glibc", "the version of glibc is unknown[ (needs {want})]",
+     "add the version of glibc if you know it: --assume=glibc=VERSION"},
+    {"kernel", "the version of the kernel is unknown[ (needs {want})]",
+     "add the version of the kernel if you know it: --assume=kernel=VERSION"},
+    {"python", "the version of Python is unknown[ (needs {want})]",
+     "add the version of Python if you know it: --assume=python=VERSION"},
+    {"cpu-level", "the level of the CPU is unknown[ (needs {want})]",
+     "add the level of the CPU if you know it: --assume=cpu-level=LEVEL"},
+    {"cpu-feature", "the features of the CPU are unknown[ (needs {want})]"},
+    {"library", "the installed libraries are unknown[ (needs {want})]"},
+    {"l4t", "the version of L4T is unknown[ (needs {want})]"},
+    {"host-memory", "the size of the machine's memory is unknown[ (needs {want:size})]"},
+    {"platform", "the platform is unknown[ (needs {want})]",
+     "add the platform if you know it, such as --assume=platform=linux-x86_64"},
+    {"arch", "the architecture of the CPU is unknown[ (needs {want})]",
+     "add the architecture of the CPU if you know it, such as --assume=arch=x86_64"},
+    {"os", "the operating system is unknown[ (needs {want})]",
+     "add the operating system if you know it, such as --assume=os=linux"},
+    {"usable", "it is unknown whether {want} works on this GPU"},
+    {"vendor", "the GPU's vendor is unknown[ (needs {want})]"},
+    {"form", "the kind of this GPU is unknown[ (needs {want})]"},
+    {"kind", "the kind of the GPU is unknown[ (needs {want})]"},
+    {"driver", "the version of the GPU's driver is unknown[ (needs {want})]"},
+    {"kernel-driver", "the GPU's kernel driver is unknown[ (needs {want})]"},
+    {"compute-capability", "the GPU's compute capability is unknown[ (needs {want})]"},
+    {"cuda", "the driver's CUDA version is unknown[ (needs {want})]"},
+    {"gfx", "the GPU's gfx target is unknown[ (needs {want})]"},
+    {"gfx-target", "the features of the GPU's gfx target are unknown[ (needs {want})]"},
+    {"rocm", "the version of ROCm is unknown[ (needs {want})]"},
+    {"vulkan", "the GPU's Vulkan version is unknown[ (needs {want})]"},
+    {"vulkan-loader", "the version of the Vulkan loader is unknown[ (needs {want})]"},
+    {"vulkan-feature", "the GPU's Vulkan features are unknown[ (needs {want})]"},
+    {"vulkan-extension", "the GPU's Vulkan extensions are unknown[ (needs {want})]"},
+    {"intel-ip", "the GPU's Intel IP version is unknown[ (needs {want})]"},
 };
 
 }  // namespace gpuprobe::inline explain

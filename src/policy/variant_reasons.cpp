@@ -76,6 +76,8 @@ Reason reason_for(const Term& term, const Place& place, ReasonCode code, Truth r
     reason.detail["want"] = Value{};
     if (reason.is("requirement-unmet"))
         reason.detail["requirement"] = term.name;
+    if (reason.is("fact-unknown"))
+        reason.detail["fact"] = row_of(term.fact).key;
     if (place.alternative)
         reason.detail["alternative"] = static_cast<unsigned long>(*place.alternative);
     return reason;

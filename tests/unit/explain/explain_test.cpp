@@ -13,6 +13,7 @@
 #include "explain/wording_table.h"
 #include "knowledge/library.h"
 #include "policy/causes.h"
+#include "policy/fact.h"
 
 namespace gpuprobe {
 namespace explain_test {
@@ -340,6 +341,42 @@ TEST(Explain, ReportsAnUnknownFactOfAnotherAlternative) {
               "cuda does not work on this GPU; a required fact is unknown: vulkan.version");
     open.detail["alternative"] = 0;
     EXPECT_EQ(rejected_text({ended, open}), "cuda does not work on this GPU");
+}
+
+/// An unknown fact is named in words, with a fix only if somebody can find the fact.
+TEST(Explain, NamesUnknownFacts) {
+    const auto open = [](const char* fact, const char* want) {
+        return at("host", because("fact-unknown",
+                                  {{"predicate", "a_key"}, {"fact", fact}, {"want", want}}));
+    };
+    const auto libc = open("libc", "glibc");
+    EXPECT_EQ(rejected_text({libc}), "the C library is unknown (needs glibc)");
+    EXPECT_EQ(rejected_text({libc, open("glibc", "2.39")}),
+              "the version of glibc is unknown (needs 2.39)");
+    EXPECT_EQ(rejected_text({libc, at("pci:1", because("vendor-mismatch", {{"have", "nvidia"}}))}),
+              "does not work on NVIDIA GPUs");
+    EXPECT_EQ(explained(libc).fix,
+              "add the version of glibc if you know it: --assume=glibc=VERSION");
+    EXPECT_EQ(explained(open("l4t", "36")).fix, std::nullopt);
+    EXPECT_EQ(explained(open("a-newer-one", "36")).text,
+              "a required fact is unknown: a_key (needs 36)");
+    const auto required = [](const char* text) {
+        return explained(because("requirement-unknown", {{"requirement", text}}));
+    };
+    EXPECT_EQ(required("glibc>=2.28").text, "the version of glibc is unknown (needs 2.28)");
+    EXPECT_EQ(required("glibc>=2.28").fix, explained(libc).fix);
+    EXPECT_EQ(required("gfx=gfx900|gfx906").text,
+              "the GPU's gfx target is unknown (needs gfx900, gfx906)");
+    EXPECT_EQ(required("driver>=550").fix, "probe the drivers: gpuprobectl probe");
+    for (const auto* text : {"driver>=550 or cuda>=13", "driver<550", "max-buffer>=1"})
+        EXPECT_EQ(required(text).text,
+                  "it is unknown whether the requirement " + std::string{text} + " is met");
+}
+
+TEST(Wording, HasATextForAnUnknownFactOnlyIfTheFactExists) {
+    for (const auto& open : kUnknownFacts)
+        EXPECT_NE(std::ranges::find(fact_rows(), open.fact, &FactRow::key), fact_rows().end())
+            << open.fact;
 }
 
 TEST(Explain, ReportsOnlyThatADriverWasNotProbed) {
