@@ -238,7 +238,7 @@ inline constexpr Wording kWordings[] = {
     {"vulkan-extension-missing", "the Vulkan driver lacks these extensions: {missing}"},
     {"stale-document", "the data file '{document}' expired[ on {expired}]"},
     {"superseded-document",
-     "the data file '{document}' does not cover version {newer}[, only {version}]"},
+     "version {newer} of {document} exists[, but this answer is for version {version}]"},
     {"rules-too-old",
      "the manifest needs newer rules than this version of gpuprobe supports[ (have {have}, need "
      "{need})]",

@@ -315,7 +315,7 @@ class Superseded(KnowledgeCase):
             self.assertEqual(self.superseded(self.answer(*words)["warnings"]), [], words)
         for words in (("select", "torch"), ("recommend", "torch"), ("env", "torch"), ("run", "torch", "--", "true")):
             told = self.ctl("--direct", "--no-cache", *words)
-            self.assertIn("the data file 'torch' does not cover version 9.9", told.stdout + told.stderr, words)
+            self.assertIn("version 9.9 of torch exists", told.stdout + told.stderr, words)
 
     def test_the_subject_is_the_file(self):
         warning, = (each for each in self.answer("recommend", "torch")["warnings"] if each["code"] == "superseded-document")
