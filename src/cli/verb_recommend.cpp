@@ -199,14 +199,37 @@ std::string recommendation_text(const Recommendation& answer,
     return text + assumed_text(answer.assumed, screen) + warnings_text(warnings, screen);
 }
 
+/// Consecutive variants with the same sign and the same sentence.
+struct VariantRow {
+    std::string sign = {};
+    std::string sentence = {};
+    std::vector<std::string> names = {};
+};
+
+/// The rows as lines: a single variant in a column, several as a list in front of the sentence.
+std::string variant_lines(const std::vector<VariantRow>& rows, const Screen& screen) {
+    std::size_t width = 0;
+    for (const auto& row : rows)
+        if (row.names.size() == 1)
+            width = std::max(width, display_width(row.names.front()));
+    std::string text;
+    for (const auto& row : rows) {
+        const auto is_single = row.names.size() == 1;
+        const auto lead = "  " + row.sign + "  ";
+        const auto rest = is_single ? padded_right(row.names.front(), width) + "  " : "";
+        text += hanging(screen, lead + rest, 5 + display_width(rest),
+                        is_single ? row.sentence
+                                  : phrase("{variants}: {why}", {{"variants", joined(row.names)},
+                                                                 {"why", row.sentence}}));
+    }
+    return text;
+}
+
 /// A line with a sentence for every variant, then the fixes that work at `place`. Pure.
 std::string variants_text(const Recommendation& answer,
                           const ReasonPlace& place,
                           const Screen& screen) {
-    std::size_t width = 0;
-    for (const auto& candidate : answer.candidates)
-        width = std::max(width, display_width(candidate.variant));
-    auto fixes = explained(answer.warnings, place).fixes;
+    auto fixes = fixes_of(answer, place);
     std::string text = "\n" + toned(screen, Tone::Strong, "Variants") + "\n";
     if (answer.candidates.empty())
         text += "  none\n";
@@ -218,16 +241,18 @@ std::string variants_text(const Recommendation& answer,
         return chosen == answer.candidates.end() || std::pair{candidate.tier, candidate.priority} >
                                                         std::pair{chosen->tier, chosen->priority};
     };
+    std::vector<VariantRow> rows;
     for (const auto& candidate : answer.candidates) {
-        const auto rest = "  " + padded_right(scrubbed(candidate.variant), width) + "  ";
-        const auto lead = "  " + verdict_sign(candidate.verdict, candidate.reasons, screen);
         const auto why = explained(candidate, place);
-        text += hanging(screen, lead + rest, 3 + display_width(rest), why.text);
+        const auto sign = verdict_sign(candidate.verdict, candidate.reasons, screen);
+        if (rows.empty() || rows.back().sign != sign || rows.back().sentence != why.text)
+            rows.push_back({.sign = sign, .sentence = why.text});
+        rows.back().names.push_back(scrubbed(candidate.variant));
         if (is_preferred(candidate))
             for (const auto& fix : why.fixes)
                 add_once(fixes, fix);
     }
-    return text + fixes_text(fixes, screen);
+    return text + variant_lines(rows, screen) + fixes_text(fixes, screen);
 }
 
 /// Warns about variables that hide GPUs from this shell, because the answer is about all GPUs.

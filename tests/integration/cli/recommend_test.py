@@ -47,7 +47,32 @@ class Recommend(unittest.TestCase):
 
     def test_explains_in_sentences(self):
         done = ask("recommend", "torch", "--explain")
-        self.assertRegex(done.stdout, r"✗  rocm\S+ +does not work on NVIDIA GPUs\n")
+        self.assertRegex(done.stdout, r"\n  ✗  device-gfx1010, [^\n]*, rocm7\.2, xpu: does not work on NVIDIA GPUs\n")
+        self.assertEqual(done.stdout.count("does not work on NVIDIA GPUs"), 1)
+        self.assertRegex(done.stdout, r"\n  ✓  cpu +can be used\n")
+
+    def test_names_unknown_facts_in_words_and_the_option_that_supplies_them(self):
+        done = ask("recommend", "torch", machine=SOURCE / "tests/data/machines/wsl2-nvidia")
+        self.assertIn("\n  ? the version of glibc is unknown (needs 2.28)\n", done.stdout)
+        self.assertIn("\n  • add the version of glibc if you know it: --assume=glibc=VERSION\n", done.stdout)
+        done = ask("recommend", "llama.cpp", machine=SOURCE / "tests/data/machines/wsl2-nvidia")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("the version of glibc is unknown (needs 2.39); not probed yet\n", done.stderr)
+        for words in ("\n  • add the version of glibc if you know it: --assume=glibc=VERSION\n", "gpuprobectl probe"):
+            self.assertIn(words, done.stderr)
+        self.assertNotRegex(done.stderr, "glibc_min|libc \\(")
+
+    def test_names_equal_gpus_once(self):
+        four = SOURCE / "tests/data/machines/nvidia-h200-4"
+        self.assertRegex(ask("recommend", "torch", machine=four).stdout, r"^cu13\d on 4 x NVIDIA H200 \(pci:0000:00:06\.0 …\)\n")
+        self.assertTrue(ask("select", machine=four).stdout.startswith("cuda on 4 x NVIDIA H200 (pci:0000:00:06.0 …)\n"))
+        two = ask("select", "--gpu=0,2", machine=four).stdout
+        self.assertTrue(two.startswith("cuda on 2 x NVIDIA H200 (pci:0000:00:06.0, pci:0000:00:08.0)\n"), two)
+        cpx = SOURCE / "tests/data/machines/rocm-mi300x-cpx"
+        table = ask("list", "--no-legend", machine=cpx).stdout
+        self.assertIn("0/xcp-0 …  pci:0000:05:00.0/xcp-0 …  8 x AMD Instinct MI300X", table)
+        self.assertEqual(table.count("\n"), 4)
+        self.assertEqual(ask("list", "--no-legend", "--all", machine=cpx).stdout.count("\n"), 18)
 
     def test_prints_names_alone(self):
         chain = ask("recommend", "torch", "--chain").stdout.splitlines()
@@ -81,6 +106,7 @@ class Recommend(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertIn("the platform of this machine is unknown, and builds differ between platforms", done.stderr)
         self.assertIn("builds exist only for linux-aarch64, linux-x86_64\n", done.stderr)
+        self.assertIn("--assume=platform=linux-x86_64,glibc=2.39\n", done.stderr)
         with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as manifest:
             manifest.write((MANIFESTS / "tsuku-llm.json").read_text(encoding="utf-8").replace('"linux-amd64-glibc', '"linux-riscv64-glibc'))
             manifest.flush()
