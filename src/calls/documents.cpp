@@ -154,7 +154,9 @@ NoMatch no_match_of(const Decision& decision) {
     auto failure =
         failure_of({ErrorCode::NoMatch, "nothing on this machine satisfies '" +
                                             scrubbed(decision.application, kMaxName) + "'"});
-    if (const auto* closest = closest_to_fit(decision.candidates))
+    // Candidates are in the order of preference.
+    if (const auto* closest =
+            closest_to_fit(decision.candidates, [](const Candidate&) { return 0; }))
         failure.message += phrase("; the closest candidate is {backend}[ on {gpu}]: {why}",
                                   {{"backend", scrubbed(closest->backend, kMaxName)},
                                    {"gpu", closest->gpu},

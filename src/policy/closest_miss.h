@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "policy/truth.h"
@@ -26,12 +27,15 @@ enum class ClosestMiss : std::uint8_t {
 /// How close an alternative with these obstacles is to being usable.
 ClosestMiss closest_miss_of(const std::vector<Reason>& reasons);
 
-/// The candidate with the closest miss, a Candidate or a VariantCandidate; the first one if several
-/// are equally close. Null if all candidates are for other GPUs.
-template <class T>
-const T* closest_to_fit(const std::vector<T>& candidates) {
-    const auto closest = std::ranges::max_element(
-        candidates, {}, [](const T& candidate) { return closest_miss_of(candidate.reasons); });
+/// The candidate with the closest miss, a Candidate or a VariantCandidate. If several are equally
+/// close, the one with the highest `preference`, then the first one. Null if all candidates are for
+/// other GPUs.
+template <class T, class Preference>
+const T* closest_to_fit(const std::vector<T>& candidates, Preference preference) {
+    const auto closest =
+        std::ranges::max_element(candidates, {}, [&preference](const T& candidate) {
+            return std::pair{closest_miss_of(candidate.reasons), preference(candidate)};
+        });
     const bool is_close =
         closest != candidates.end() && closest_miss_of(closest->reasons) != ClosestMiss::ForOthers;
     return is_close ? &*closest : nullptr;

@@ -287,7 +287,11 @@ void add_candidates(const std::vector<JudgedVariant>& judged,
 /// The warning "closest-variant", if the answer has no variant: which candidate needs the fewest
 /// changes to fit.
 std::optional<Reason> closest_variant(const Recommendation& answer) {
-    const auto* closest = answer.variant ? nullptr : closest_to_fit(answer.candidates);
+    if (answer.variant)
+        return std::nullopt;
+    const auto* closest = closest_to_fit(answer.candidates, [](const VariantCandidate& candidate) {
+        return std::pair{candidate.tier, candidate.priority};
+    });
     if (!closest)
         return std::nullopt;
     return because("closest-variant",

@@ -409,8 +409,9 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Recommend, NamesTheClosestVariantIfNoneFits) {
     const auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{
-            "far":{"requires":{"device":{"vendor":"qualcomm"}},"tier":9},
-            "near":{"requires":{"host":{"glibc_min":"99"}}}}}}})");
+            "far":{"requires":{"device":{"vendor":["qualcomm"]}},"tier":9},
+            "as-near":{"requires":{"host":{"glibc_min":"99"}}},
+            "near":{"requires":{"host":{"glibc_min":"99"}},"tier":5}}}}})");
     ASSERT_TRUE(manifest) << manifest.error().text;
     const auto answer = recommend(*manifest, {}, machine("G02"), rules());
     EXPECT_EQ(answer.status, RecommendStatus::None);
