@@ -226,7 +226,7 @@ Status check(const SelectorsDocument& document) {
 
 RECORD_MEMBERS(Reader, name, api, reads, hide, hide_if_set, lists, reaches)
 
-RECORD_MEMBERS(Since, mesa, vulkan_loader)
+RECORD_MEMBERS(Since, mesa, vulkan_loader, opencl_loader)
 
 RECORD_MEMBERS(UseRow, api, kind, variables, argument, environment, since)
 

@@ -96,11 +96,12 @@ struct Reader {
     std::vector<std::string> reaches = {};
 };
 
-/// The oldest versions of Mesa and the Vulkan loader with which a row works; nullopt means any
-/// version.
+/// The oldest versions of Mesa and the Vulkan loader with which a row works, and the OpenCL loader
+/// with which a row works; nullopt means any.
 struct Since {
     std::optional<Version> mesa = {};  ///< version of the driver and of its device-select layer
-    std::optional<Version> vulkan_loader = {};  ///< version of the machine's libvulkan.so.1
+    std::optional<Version> vulkan_loader = {};      ///< version of the machine's libvulkan.so.1
+    std::optional<std::string> opencl_loader = {};  ///< name that the machine's loader reports
 };
 
 /// One way to restrict programs to certain GPUs.

@@ -202,13 +202,17 @@ bool by_ggml(const std::string& value, const CallerScene& scene) {
 /// GPU's driver.
 bool is_driver_left_out(const std::string& paths, const CallerScene& scene) {
     const auto& driver = scene.view.driver;
-    if (paths.empty() || !driver || !driver->starts_with('/'))
+    const auto loader =
+        scene.api == "opencl" ? opencl_loader(scene.selection.report) : std::nullopt;
+    // OpenCL's loader by Khronos opens OCL_ICD_VENDORS as a folder, even if the variable is empty.
+    const bool is_folder = loader && *loader != kOclIcd;
+    if ((paths.empty() && !is_folder) || !driver || !driver->starts_with('/'))
         return false;
-    return std::ranges::none_of(items_of(paths, ':'), [&driver](std::string path) {
+    return std::ranges::none_of(items_of(paths, ':'), [&driver, is_folder](std::string path) {
         // Slashes at the end of a path do not matter.
         while (path.size() > 1 && path.ends_with('/'))
             path.pop_back();
-        return *driver == path || driver->substr(0, driver->rfind('/')) == path;
+        return (*driver == path && !is_folder) || driver->substr(0, driver->rfind('/')) == path;
     });
 }
 

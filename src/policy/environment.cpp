@@ -82,6 +82,8 @@ bool is_supported(const knowledge::UseRow& row, const Selection& selection) {
     const auto since = row.since.value_or(knowledge::Since{});
     if (since.mesa && lacks_device_select(selection.report))
         return false;
+    if (since.opencl_loader && opencl_loader(selection.report) != since.opencl_loader)
+        return false;
     return reaches(vulkan_loader_version(selection.report), since.vulkan_loader) &&
            std::ranges::all_of(selection.gpus, [&](const Gpu* gpu) {
                return reaches(mesa_version(*gpu), since.mesa);

@@ -655,6 +655,11 @@ std::optional<Version> mesa_version(const Gpu& gpu) {
                : std::nullopt;
 }
 
+std::optional<std::string> opencl_loader(const Report& report) {
+    const auto runtime = report.runtimes.find("opencl");
+    return runtime == report.runtimes.end() ? std::nullopt : runtime->second.loader_name;
+}
+
 bool lacks_device_select(const Report& report) {
     const auto& libraries = report.host.libraries;
     return libraries &&

@@ -44,6 +44,11 @@ std::optional<Version> mesa_version(const Gpu& gpu);
 /// ignore MESA_VK_DEVICE_SELECT and DRI_PRIME.
 bool lacks_device_select(const Report& report);
 
+/// The name that the machine's OpenCL loader reports: "ocl-icd" or "khronos";
+/// nullopt if unknown.
+std::optional<std::string> opencl_loader(const Report& report);
+constexpr std::string_view kOclIcd = "ocl-icd";
+
 /// Whether environment templates may name this fact (listed in docs/data-files.md).
 bool is_selector_fact(std::string_view name);
 

@@ -64,6 +64,10 @@ void add_driver(const ProbeResult& probe, RuntimeInfo& runtime) {
 void add_facts(const ProbeResult& probe, RuntimeInfo& runtime) {
     if (!runtime.loader)
         runtime.loader = fact(probe, runtime_facts::kLoader);
+    if (!runtime.loader_name)
+        runtime.loader_name = fact(probe, runtime_facts::kLoaderName);
+    if (!runtime.loader_version)
+        runtime.loader_version = fact(probe, runtime_facts::kLoaderVersion);
     if (!runtime.version)
         runtime.version = fact(probe, runtime_facts::kVersion);
     if (!runtime.release)

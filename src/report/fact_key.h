@@ -163,6 +163,8 @@ inline constexpr FactKey<Value> kWebgpuMissing{"webgpu_missing"};
 namespace runtime_facts {
 inline constexpr FactKey<std::string, FactOf::Runtime> kDriverVersion{"driver_version"};
 inline constexpr FactKey<std::string, FactOf::Runtime> kLoader{"loader"};
+inline constexpr FactKey<std::string, FactOf::Runtime> kLoaderName{"loader_name"};
+inline constexpr FactKey<std::string, FactOf::Runtime> kLoaderVersion{"loader_version"};
 inline constexpr FactKey<std::string, FactOf::Runtime> kRocmVersion{"rocm_version"};
 inline constexpr FactKey<std::string, FactOf::Runtime> kVersion{"version"};
 }  // namespace runtime_facts

@@ -436,7 +436,9 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "first OpenCL platform, the NVML library, the HSA interface (`1.14`) or the HIP runtime "
      "(`6.1.40092`), or the Level Zero loader. For CUDA, the newest CUDA version that the "
      "driver supports"},
+    {"loader_name", Runtime, "opencl", Text, Model, "the loader's name: `ocl-icd` or `khronos`"},
     {"loader_path", Runtime, "vulkan opencl", Text, Model, "path of the library that was loaded"},
+    {"loader_version", Runtime, "opencl", Text, Model, "the loader's own version"},
     {"instance_version", Runtime, "vulkan", Version, Model,
      "Vulkan version that the probe requested for its instance, at most 1.3"},
     {"icd", Runtime, "vulkan", Text, Model, "same as the device fact `icd`"},

@@ -369,21 +369,27 @@ struct RuntimeDriver {
     std::optional<std::string> library = {};
     Outcome outcome = Outcome::Absent;
     std::optional<std::string> note = {};
+    /// The environment variable of gpuprobe's process that names the driver; null if loaders find
+    /// the driver without a variable.
+    std::optional<std::string> variable = {};
     bool operator==(const RuntimeDriver&) const = default;
 };
-RECORD_MEMBERS(RuntimeDriver, manifest, library, outcome, note)
+RECORD_MEMBERS(RuntimeDriver, manifest, library, outcome, note, variable)
 
 /// An API on this machine, independent of the API's devices.
 struct RuntimeInfo {
     Outcome outcome = Outcome::Absent;
     std::optional<std::string> loader = {};  ///< soname or path of the loaded library
+    /// OpenCL's loader: "ocl-icd" or "khronos"; null for loaders that do not report their vendor.
+    std::optional<std::string> loader_name = {};
+    std::optional<std::string> loader_version = {};  ///< the version of OpenCL's loader
     std::optional<std::string> version = {};
     /// Release of the software stack that the API belongs to, such as "7.2.1" for ROCm.
     std::optional<std::string> release = {};
     std::vector<RuntimeDriver> drivers = {};
     bool operator==(const RuntimeInfo&) const = default;
 };
-RECORD_MEMBERS(RuntimeInfo, outcome, loader, version, release, drivers)
+RECORD_MEMBERS(RuntimeInfo, outcome, loader, loader_name, loader_version, version, release, drivers)
 
 /// How one probe ended, for diagnosis. The devices that the driver listed are in `gpus`, under
 /// `apis`.

@@ -34,6 +34,7 @@ struct OpenClSymbols : SymbolTable {
     Symbol<decltype(clGetDeviceIDs)> devices{*this, "clGetDeviceIDs"};
     Symbol<decltype(clGetPlatformInfo)> platform_info{*this, "clGetPlatformInfo"};
     Symbol<decltype(clGetDeviceInfo)> device_info{*this, "clGetDeviceInfo"};
+    OptionalSymbol<void*(const char* name)> extension{*this, "clGetExtensionFunctionAddress"};
 };
 
 /// The functions that run kernels on a device. OpenCL 1.2 contains all of them.

@@ -14,6 +14,7 @@
 #include "backends/opencl/facts.h"
 #include "backends/texts.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "report/facts.h"
 
 namespace gpuprobe::backends {
@@ -269,6 +270,34 @@ void report_platforms(const std::vector<Value>& platforms, Sink& sink) {
     sink.runtime(facts);
 }
 
+/// Reports the name and version of the loader. The name that ocl-icd returns does not identify
+/// ocl-icd, so the vendor determines the name. Old loaders, such as the loader in CUDA,
+/// report nothing. Sources: ocl_icd_loader.c of OCL-dev/ocl-icd@2faf7063; loader/icd_dispatch.c of
+/// KhronosGroup/OpenCL-ICD-Loader@45cdbda4; extension cl_loader_info.
+void report_loader(const OpenClSymbols& opencl, Sink& sink) {
+    using LoaderInfo = cl_int(cl_uint parameter, std::size_t size, void* value, std::size_t* used);
+    constexpr cl_uint kLoaderVersion = 2;
+    constexpr cl_uint kLoaderVendor = 4;
+    auto* const info =
+        opencl.extension
+            ? reinterpret_cast<LoaderInfo*>(opencl.extension("clGetICDLoaderInfoOCLICD"))
+            : nullptr;
+    if (!info)
+        return;
+    const auto text = [info](cl_uint parameter) {
+        std::array<char, 256> value{};
+        const auto error = info(parameter, value.size() - 1, value.data(), nullptr);
+        return error == CL_SUCCESS ? scrubbed(value.data()) : std::string{};
+    };
+    const auto vendor = text(kLoaderVendor);
+    const auto* name = vendor.starts_with("OCL Icd")   ? "ocl-icd"
+                       : vendor.starts_with("Khronos") ? "khronos"
+                                                       : "";
+    if (*name)
+        sink.runtime(Value{Value::Object{{"loader_name", Value{name}},
+                                         {"loader_version", Value{text(kLoaderVersion)}}}});
+}
+
 /// The devices of a platform, possibly none, and the driver's error code.
 struct DeviceList {
     std::vector<cl_device_id> devices = {};
@@ -340,6 +369,7 @@ Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& vi
     if (error != CL_SUCCESS && error != CL_PLATFORM_NOT_FOUND_KHR)
         return failed(opencl.platforms.name, error);
     platforms.resize(error == CL_SUCCESS ? std::min(count, kMaxOpenClPlatforms) : 0);
+    report_loader(opencl, sink);
     if (platforms.empty())
         return without_library(target).value_or(without_devices("the driver lists no platform"));
     return visit_platforms(opencl, library, platforms, sink, visit);

@@ -351,6 +351,9 @@ TEST_F(OpenClDriver, MayBeACpu) {
         ASSERT_EQ(sink.devices.size(), 1U);
         EXPECT_EQ(sink.devices.front().type, DeviceType::Cpu);
         EXPECT_TRUE(sink.devices.front().memory->total);
+        // Debian's loader is ocl-icd.
+        EXPECT_EQ(sink.runtime_facts.at("loader_name"), Value{"ocl-icd"});
+        EXPECT_FALSE(sink.runtime_facts.at("loader_version").is_null());
     });
     EXPECT_EQ(status, 0);
 }

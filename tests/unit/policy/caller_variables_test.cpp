@@ -74,6 +74,27 @@ INSTANTIATE_TEST_SUITE_P(
                       HiddenRow{"OCL_ICD_VENDORS", "/nowhere", "opencl", true},
                       HiddenRow{"OCL_ICD_VENDORS", "/etc/OpenCL/vendors", "opencl", false}));
 
+/// ocl-icd accepts a file in OCL_ICD_VENDORS and ignores an empty value; Khronos' loader opens the
+/// value as a folder.
+TEST(HiddenByTheCaller, DependsOnTheOpenClLoader) {
+    auto report = two_identical_cards();
+    report.gpus[1].apis["opencl"].driver = "/etc/OpenCL/vendors/nvidia.icd";
+    report.gpus[1].apis["opencl"].outcome = Outcome::Answered;
+    const auto access = access_of(reading({"opencl"}, {"opencl"}));
+    const auto hides = [&](const char* loader, const char* value) {
+        report.runtimes["opencl"].loader_name = loader;
+        return !hidden_by({{"OCL_ICD_VENDORS", value}}, access, "opencl", report.gpus[1],
+                          {.report = report, .gpus = {&report.gpus[1]}}, {})
+                    .empty();
+    };
+    constexpr const char* kKhronos = "khronos";
+    EXPECT_FALSE(hides("ocl-icd", "/etc/OpenCL/vendors/nvidia.icd"));
+    EXPECT_TRUE(hides(kKhronos, "/etc/OpenCL/vendors/nvidia.icd"));
+    EXPECT_FALSE(hides("ocl-icd", ""));
+    EXPECT_TRUE(hides(kKhronos, ""));
+    EXPECT_FALSE(hides(kKhronos, "/etc/OpenCL/vendors"));
+}
+
 TEST(HiddenByTheCaller, OfOtherVendors) {
     auto report = report_of({amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0), intel_graphics()});
     report.gpus[1].apis["level_zero"] = seen(0);

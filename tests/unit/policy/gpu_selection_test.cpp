@@ -297,10 +297,16 @@ TEST(GpuSelectors, NameOpenclPlatformAndDevice) {
         gpu.apis["opencl"].device["platform_name"] = "NVIDIA CUDA";
         gpu.apis["opencl"].device["name"] = "Card " + gpu.id;
     }
-    EXPECT_EQ(lines_of(report, 1, "opencl"),
-              (Lines{"opencl stable GGML_OPENCL_DEVICE=Card pci:0000:41:00.0"
-                     " GGML_OPENCL_PLATFORM=NVIDIA CUDA",
-                     "opencl index 0:1 | OCL_ICD_VENDORS=/etc/OpenCL/vendors/nvidia.icd"}));
+    const std::string by_name =
+        "opencl stable GGML_OPENCL_DEVICE=Card pci:0000:41:00.0 GGML_OPENCL_PLATFORM=NVIDIA CUDA";
+    // Only ocl-icd accepts a file in OCL_ICD_VENDORS.
+    EXPECT_EQ(lines_of(report, 1, "opencl"), Lines{by_name});
+    report.runtimes["opencl"].loader_name = "khronos";
+    EXPECT_EQ(lines_of(report, 1, "opencl"), Lines{by_name});
+    report.runtimes["opencl"].loader_name = kOclIcd;
+    EXPECT_EQ(
+        lines_of(report, 1, "opencl"),
+        (Lines{by_name, "opencl index 0:1 | OCL_ICD_VENDORS=/etc/OpenCL/vendors/nvidia.icd"}));
     report.gpus[0].apis["opencl"].device["platform_name"] = "Another";
     // It is unknown which platform is number 0
     EXPECT_EQ(lines_of(report, 1, "opencl").size(), 1U);
