@@ -53,6 +53,11 @@ Report Publisher::assembled() const {
     const auto& machine = context_.machine;
     const auto context = report_context();
     auto report = assemble(machine.hardware, machine.results.all(), context);
+    for (auto& [api, runtime] : report.runtimes)
+        for (auto& driver : runtime.drivers)
+            if (const auto named = machine.search.variables.find(driver.manifest);
+                named != machine.search.variables.end())
+                driver.variable = named->second;
     if (machine.is_replay())
         report = as_recorded(std::move(report));
     if (machine.is_replay() && !machine.source.recorded_at)

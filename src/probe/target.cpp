@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <ranges>
 #include <set>
 
@@ -36,19 +37,28 @@ public:
 
     /// Adds a driver without a manifest, unless a manifest also names the driver's library,
     /// possibly with a folder or a longer version. A loader loads a library once.
-    void add_library(const std::string& library) {
-        const auto is_same = [name = plain_name(library)](const ProbeTarget& target) {
+    void add_library(const NamedDriver& named) {
+        const auto is_same = [name = plain_name(named.path)](const ProbeTarget& target) {
             return target.library && plain_name(*target.library) == name;
         };
         if (seen_.size() == kMaxDrivers || std::ranges::any_of(targets_, is_same))
             return;
-        seen_.push_back(library);
-        targets_.push_back(ProbeTarget{.api = api_, .driver = library, .library = library});
+        seen_.emplace(named.path, named.path);
+        variables_[named.path] = named.variable;
+        targets_.push_back(ProbeTarget{.api = api_, .driver = named.path, .library = named.path});
     }
 
-    /// Adds a manifest, or all manifests in a folder.
-    void visit_path(const std::string& path) {
-        path.ends_with(suffix_) ? consider(path) : visit(path);
+    /// Adds a manifest, or all manifests in a folder. A path that does not exist is reported,
+    /// because programs find no driver there.
+    void visit_named(const NamedDriver& named) {
+        variable_ = named.variable;
+        if (named.path.ends_with(suffix_))
+            consider(named.path);
+        else if (!files_.list(named.path))
+            refuse(named.path, "unreadable-manifest", named.path + ": not a folder");
+        else
+            visit(named.path);
+        variable_.clear();
     }
 
     void visit(const std::string& folder) {
@@ -70,6 +80,7 @@ public:
             targets_.push_back(ProbeTarget{.api = api_});
         std::ranges::move(targets_, std::back_inserter(search.targets));
         std::ranges::move(unusable_, std::back_inserter(search.unusable));
+        search.variables.merge(variables_);
     }
 
 private:
@@ -77,10 +88,15 @@ private:
         if (seen_.size() == kMaxDrivers)
             return;
         // There may be links to the same manifest in several folders; only the first is used.
-        auto real = files_.real_path(path).value_or(path);
-        if (std::ranges::find(seen_, real) != seen_.end())
+        const auto [entry, is_new] = seen_.emplace(files_.real_path(path).value_or(path), path);
+        if (!is_new) {
+            // Loaders also find this driver without the variable.
+            if (variable_.empty())
+                variables_.erase(entry->second);
             return;
-        seen_.push_back(std::move(real));
+        }
+        if (!variable_.empty())
+            variables_[path] = variable_;
         const auto text = files_.read(path, kMaxDriverManifest);
         if (!text)
             return refuse(path, "unreadable-manifest", text.error().text);
@@ -93,6 +109,8 @@ private:
     }
 
     void refuse(const std::string& path, ReasonCode code, const std::string& problem) {
+        if (!variable_.empty())
+            variables_[path] = variable_;
         unusable_.push_back(ProbeResult{.api = api_,
                                         .driver = path,
                                         .outcome = Outcome::Failed,
@@ -104,7 +122,10 @@ private:
     std::string api_ = {};
     std::string suffix_ = {};
     Reader reader_ = nullptr;
-    std::vector<std::string> seen_ = {};  ///< resolved paths
+    std::string variable_ = {};  ///< the variable that names the visited path
+    /// Maps resolved paths to the paths under which they were found first.
+    std::map<std::string, std::string> seen_ = {};
+    std::map<std::string, std::string> variables_ = {};  ///< as TargetSearch::variables
     std::vector<ProbeTarget> targets_ = {};
     std::vector<ProbeResult> unusable_ = {};
 };
@@ -178,14 +199,18 @@ std::string library_problem(std::string_view name) {
 }  // namespace
 
 void add_from_environment(TargetFolders& folders, const char* (*get)(const char* name)) {
-    const auto add = [get](const char* name, bool is_path, std::vector<std::string>& out) {
+    const auto add = [get](const char* name, bool is_path, std::vector<NamedDriver>& out) {
         const char* value = get(name);
         for (const auto item : split(value ? value : "", ':'))
             if (library_problem(item).empty() && (!is_path || item.starts_with('/')) &&
                 out.size() < kMaxDrivers)
-                out.emplace_back(item);
+                out.push_back({.path = std::string{item}, .variable = name});
+        return value && *value;
     };
-    add("VK_ADD_DRIVER_FILES", true, folders.vulkan_added);
+    for (const auto* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES"})
+        if (add(name, true, folders.vulkan_named))
+            break;
+    add("OCL_ICD_VENDORS", true, folders.opencl_named);
     add("OCL_ICD_FILENAMES", false, folders.opencl_added);
 }
 
@@ -203,12 +228,14 @@ TargetSearch find_targets(const FileSystem& files,
         if (!api.has_manifests && !api.has_render_nodes && api.id != Api::Cpu)
             search.targets.push_back(ProbeTarget{.api = std::string{api.word}});
     DriverSearch vulkan{files, "vulkan", ".json", vulkan_library};
-    for (const auto& path : folders.vulkan_added)
-        vulkan.visit_path(path);
+    for (const auto& named : folders.vulkan_named)
+        vulkan.visit_named(named);
     for (const auto& folder : folders.vulkan)
         vulkan.visit(folder);
     std::move(vulkan).add_to(search);
     DriverSearch opencl{files, "opencl", ".icd", opencl_library};
+    for (const auto& named : folders.opencl_named)
+        opencl.visit_named(named);
     for (const auto& folder : folders.opencl)
         opencl.visit(folder);
     for (const auto& library : folders.opencl_added)

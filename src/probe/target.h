@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,13 @@ struct ProbeTarget {
     auto operator<=>(const ProbeTarget&) const = default;
 };
 
+/// A driver, or a folder with drivers, that an environment variable names.
+struct NamedDriver {
+    std::string path = {};  ///< a manifest, a folder or a library
+    std::string variable = {};
+    bool operator==(const NamedDriver&) const = default;
+};
+
 /// Folders with driver manifests, in search order. If two entries are the same file, only the first
 /// is used.
 struct TargetFolders {
@@ -47,15 +55,20 @@ struct TargetFolders {
     /// Source: OpenCL extension specification, cl_khr_icd, "Source of the ICD on Linux".
     std::vector<std::string> opencl = {"/etc/OpenCL/vendors"};
     /// Vulkan manifests, and folders with such manifests, that are searched first.
-    std::vector<std::string> vulkan_added = {};
+    std::vector<NamedDriver> vulkan_named = {};
+    /// OpenCL's .icd files, and folders with such files, that are searched first.
+    std::vector<NamedDriver> opencl_named = {};
     /// Libraries of OpenCL drivers that have no .icd file.
-    std::vector<std::string> opencl_added = {};
+    std::vector<NamedDriver> opencl_added = {};
 };
 
-/// Adds the drivers that environment variables add for all programs: VK_ADD_DRIVER_FILES and
-/// OCL_ICD_FILENAMES, whose items are separated by colons. `get` returns a variable or null.
-/// Sources: Vulkan loader, LoaderInterfaceArchitecture.md, "Table of Debug Environment Variables";
-/// KhronosGroup/OpenCL-ICD-Loader@00be9713, loader/icd.c (ocl-icd does not read OCL_ICD_FILENAMES).
+/// Adds the drivers that environment variables name; items are separated by colons. VK_DRIVER_FILES
+/// and OCL_ICD_VENDORS make the loaders ignore the default folders. These folders are searched all
+/// the same, so that the report shows which GPUs the default drivers support. The Vulkan loader
+/// reads only the first of VK_DRIVER_FILES, VK_ICD_FILENAMES and VK_ADD_DRIVER_FILES that is set.
+/// `get` returns a variable or null. Sources: KhronosGroup/Vulkan-Loader@14406049, loader/loader.c,
+/// read_data_files_in_search_paths(); KhronosGroup/OpenCL-ICD-Loader@00be9713, loader/icd.c
+/// (ocl-icd does not read OCL_ICD_FILENAMES).
 void add_from_environment(TargetFolders& folders, const char* (*get)(const char* name));
 /// Adds the drivers that this process's environment variables add.
 void add_from_environment(TargetFolders& folders);
@@ -67,6 +80,8 @@ struct TargetSearch {
     /// The results for manifests that can't be used. Each has the outcome Failed, the reason
     /// "unreadable-manifest" or "malformed-manifest", and a note that names the file.
     std::vector<ProbeResult> unusable = {};
+    /// Maps a driver to the variable without which loaders do not load this driver.
+    std::map<std::string, std::string> variables = {};
 };
 
 /// Every probe that can run on this machine: one for each API with a single driver (`pci`, `nvml`,

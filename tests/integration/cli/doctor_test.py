@@ -123,6 +123,31 @@ class Here(unittest.TestCase):
         self.assertEqual(found["architecture-overridden"]["evidence"]["value"], "11.0.0")
         self.assertNotIn("\x1b", found["drivers-overridden"]["sentence"])
 
+    def test_a_driver_that_a_variable_names_is_a_driver(self):
+        """Uses a copy of the manifest of Mesa's software driver, so the only difference is the place of the manifest."""
+        with tempfile.TemporaryDirectory(dir=SOURCE / "tests") as folder:
+            manifest = pathlib.Path(folder, "own.json")
+            manifest.write_bytes(pathlib.Path("/usr/share/vulkan/icd.d/lvp_icd.x86_64.json").read_bytes())
+            for variable in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES"):
+                with self.subTest(variable):
+                    report = json.loads(run("--direct", "describe", "-j", **{variable: str(manifest)}).stdout)
+                    named = {driver["manifest"]: driver["variable"] for driver in report["runtimes"]["vulkan"]["drivers"]}
+                    self.assertEqual(named[str(manifest)], variable)
+                    self.assertIn(None, named.values(), "the default drivers are probed too")
+
+    def test_no_fix_removes_a_driver_that_may_be_needed(self):
+        found = self.found(VK_DRIVER_FILES="/nonexistent/a.json")["drivers-overridden"]
+        self.assertEqual(found["commands"], ["unset VK_DRIVER_FILES"], "there is no driver at this path")
+        done = run(f"--replay={SOURCE}/tests/data/machines/nvidia-h200-1", "doctor", "-j", VK_DRIVER_FILES="/opt/own.json")
+        for finding in json.loads(done.stdout)["findings"]:
+            self.assertNotIn("unset VK_DRIVER_FILES", finding["commands"])
+
+    def test_variables_that_add_drivers_are_named(self):
+        found = self.found(VK_ADD_DRIVER_FILES="/x.json", OCL_ICD_FILENAMES="libnvidia-opencl.so.1")
+        self.assertIn("drivers-added", found)
+        self.assertEqual(found["drivers-added"]["severity"], "info")
+        self.assertEqual(found["drivers-added"]["commands"], [])
+
 
 class Captured(unittest.TestCase):
     """Tests that a capture contains the surroundings of the process that made it, so that a replay has the same findings as the machine."""

@@ -110,6 +110,17 @@ TEST(FindTargets, TakesOtherFoldersWhenTold) {
     EXPECT_EQ(std::ranges::count(search.targets, "vulkan", &ProbeTarget::api), 1);
 }
 
+using Variables = std::map<std::string, std::string>;
+
+/// The drivers of the targets for that API.
+Paths drivers_of(const TargetSearch& search, std::string_view api) {
+    Paths drivers;
+    for (const auto& target : search.targets)
+        if (target.api == api)
+            drivers.push_back(target.driver);
+    return drivers;
+}
+
 TEST(FindTargets, AddsTheDriversOfTheEnvironment) {
     const Tree tree;
     tree.manifest("/usr/share/vulkan/icd.d/a.json");
@@ -117,22 +128,60 @@ TEST(FindTargets, AddsTheDriversOfTheEnvironment) {
     tree.manifest("/opt/more/c.json");
     tree.file("/etc/OpenCL/vendors/pocl.icd", "/usr/lib/libpocl.so.2.10.0\n");
     TargetFolders folders;
-    add_from_environment(folders, [](const char* name) {
-        return std::string_view{name} == "OCL_ICD_FILENAMES"
-                   ? "libpocl.so.2:libnvidia-opencl.so.1"
-                   : "/opt/own/b.json:/opt/more:relative.json:";
+    add_from_environment(folders, [](const char* name) -> const char* {
+        const std::string_view variable{name};
+        return variable == "OCL_ICD_FILENAMES"     ? "libpocl.so.2:libnvidia-opencl.so.1"
+               : variable == "VK_ADD_DRIVER_FILES" ? "/opt/own/b.json:/opt/more:relative.json:"
+                                                   : nullptr;
     });
-    Paths vulkan;
-    Paths opencl;
-    for (const auto& target : find_targets(tree.files(), {}, folders).targets)
-        if (target.api == "vulkan" || target.api == "opencl")
-            (target.api == "vulkan" ? vulkan : opencl).push_back(target.driver);
-    EXPECT_EQ(vulkan,
+    const auto search = find_targets(tree.files(), {}, folders);
+    EXPECT_EQ(drivers_of(search, "vulkan"),
               (Paths{"/opt/own/b.json", "/opt/more/c.json", "/usr/share/vulkan/icd.d/a.json"}));
-    EXPECT_EQ(opencl, (Paths{"/etc/OpenCL/vendors/pocl.icd", "libnvidia-opencl.so.1"}));
+    EXPECT_EQ(drivers_of(search, "opencl"),
+              (Paths{"/etc/OpenCL/vendors/pocl.icd", "libnvidia-opencl.so.1"}));
+    EXPECT_EQ(search.variables, (Variables{{"/opt/own/b.json", "VK_ADD_DRIVER_FILES"},
+                                           {"/opt/more/c.json", "VK_ADD_DRIVER_FILES"},
+                                           {"libnvidia-opencl.so.1", "OCL_ICD_FILENAMES"}}));
     TargetFolders none;
     add_from_environment(none, [](const char*) -> const char* { return nullptr; });
-    EXPECT_TRUE(none.vulkan_added.empty() && none.opencl_added.empty());
+    EXPECT_TRUE(none.vulkan_named.empty() && none.opencl_named.empty() &&
+                none.opencl_added.empty());
+}
+
+/// Of these variables, the Vulkan loader reads only the first that is set.
+TEST(FindTargets, ReadsOneOfVulkansVariables) {
+    const auto named = [](const char* (*get)(const char*)) {
+        TargetFolders folders;
+        add_from_environment(folders, get);
+        return folders.vulkan_named;
+    };
+    EXPECT_EQ(named([](const char*) -> const char* { return "/a.json"; }),
+              (std::vector<NamedDriver>{{"/a.json", "VK_DRIVER_FILES"}}));
+    EXPECT_EQ(named([](const char* name) -> const char* {
+                  return std::string_view{name} == "VK_DRIVER_FILES" ? "" : "/a.json";
+              }),
+              (std::vector<NamedDriver>{{"/a.json", "VK_ICD_FILENAMES"}}));
+}
+
+/// A driver that loaders also find without the variable does not come from the variable.
+TEST(FindTargets, NamesTheVariablesOfDrivers) {
+    const Tree tree;
+    tree.manifest("/usr/share/vulkan/icd.d/a.json");
+    tree.manifest("/opt/own/b.json");
+    tree.file("/opt/own/c.icd", "libc.so\n");
+    const TargetFolders folders{
+        .vulkan_named = {{"/usr/share/vulkan/icd.d/a.json", "VK_DRIVER_FILES"},
+                         {"/opt/own/b.json", "VK_DRIVER_FILES"},
+                         {"/gone", "VK_DRIVER_FILES"}},
+        .opencl_named = {{"/opt/own", "OCL_ICD_VENDORS"}}};
+    const auto search = find_targets(tree.files(), {}, folders);
+    EXPECT_EQ(drivers_of(search, "vulkan"),
+              (Paths{"/usr/share/vulkan/icd.d/a.json", "/opt/own/b.json"}));
+    EXPECT_EQ(search.variables, (Variables{{"/opt/own/b.json", "VK_DRIVER_FILES"},
+                                           {"/gone", "VK_DRIVER_FILES"},
+                                           {"/opt/own/c.icd", "OCL_ICD_VENDORS"}}));
+    ASSERT_EQ(search.unusable.size(), 1U);
+    EXPECT_EQ(search.unusable.front().driver, "/gone");
 }
 
 TEST(FindTargets, CountsTwoNamesOfOneFileOnce) {
