@@ -295,13 +295,13 @@ TEST(UvVariables, GiveAWordOnlyIfUvKnowsIt) {
 
 /// A value of UV_TORCH_BACKEND is an error in a uv that does not know it.
 TEST(UvVariables, NeedTheUvThatKnowsTheWord) {
-    using Row = std::pair<Settings, const char*>;
+    using Floor = std::pair<Settings, const char*>;
     for (const auto& [variables, oldest] :
-         {Row{{{"UV_TORCH_BACKEND", "cpu"}}, "0.7.14"},
-          Row{{{"UV_TORCH_BACKEND", "cu130"}}, "0.9.4"},
-          Row{{{"UV_TORCH_BACKEND", "cu130"}, {"UV_INDEX", "https://a.org"}}, "0.9.4"},
-          Row{{{"UV_INDEX", "https://a.org"}}, "0.4.23"},
-          Row{{{"UV_CUDA_DRIVER_VERSION", "580"}}, ""}, Row{{}, ""}})
+         {Floor{{{"UV_TORCH_BACKEND", "cpu"}}, "0.7.14"},
+          Floor{{{"UV_TORCH_BACKEND", "cu130"}}, "0.9.4"},
+          Floor{{{"UV_TORCH_BACKEND", "cu130"}, {"UV_INDEX", "https://a.org"}}, "0.9.4"},
+          Floor{{{"UV_INDEX", "https://a.org"}}, "0.4.23"},
+          Floor{{{"UV_CUDA_DRIVER_VERSION", "580"}}, ""}, Floor{{}, ""}})
         EXPECT_EQ(oldest_uv(variables, rules()), oldest);
 }
 
