@@ -160,6 +160,9 @@ inline constexpr Wording kWordings[] = {
     {"free-unknown",
      "the amount of free memory is unknown, so the plan uses the {used} memory size"},
     {"buffer-limit", "a single buffer is limited to {have:size} with {backend}"},
+    {"buffer-too-large",
+     "the model needs a buffer of {need:size}, but a buffer is limited to {have:size} with "
+     "{backend}"},
     {"window-ignored",
      "it is unknown which layers of a[ {architecture}] model have a sliding window, so the plan "
      "uses full attention for all layers"},

@@ -104,6 +104,13 @@ void GraphMemory::read(const std::vector<Tensor>& sources) {
     (void)step({.has_result = false}, sources);
 }
 
+Bytes GraphMemory::largest() const {
+    Bytes largest;
+    for (const auto& step : steps_)
+        largest = std::max(largest, Bytes{step.bytes});
+    return largest;
+}
+
 Bytes GraphMemory::peak(std::uint64_t alignment) const {
     constexpr auto kMaxTensor = 1ULL << 44U;  // no memory is that large; keeps sums far below 2^64
     if (std::ranges::any_of(steps_, [](const Step& step) { return step.bytes > kMaxTensor; }))
@@ -420,6 +427,18 @@ Bytes compute_of(const Model& model, const RunShape& run, const Part& part) {
     if (part.first == part.last && !part.has_output)
         return {};
     return ComputeGraph{model, run}.bytes(part);
+}
+
+Bytes largest_of(const Model& model, const RunShape& run, const Part& part) {
+    if (part.first == part.last && !part.has_output)
+        return {};
+    auto largest = part.has_output ? model.output : Bytes{};
+    for (auto i = part.first; i < part.last; ++i)
+        largest = std::max(
+            {largest, model.layers[i].largest, largest_cache_of(model.layers[i], model, run)});
+    ComputeGraph graph{model, run};
+    (void)graph.bytes(part);
+    return std::max(largest, graph.largest());
 }
 
 }  // namespace gpuprobe::inline plan

@@ -39,6 +39,8 @@ public:
     /// The largest amount of memory that is in use at any time. All sizes are rounded up to a
     /// multiple of `alignment`.
     [[nodiscard]] Bytes peak(std::uint64_t alignment) const;
+    /// The size of the largest tensor.
+    [[nodiscard]] Bytes largest() const;
 
 private:
     struct Step {
@@ -78,6 +80,13 @@ Part whole(const Model& model);
 /// name, the tensors of the layers determine the computation.
 Bytes compute_of(const Model& model, const RunShape& run, const Part& part);
 
+/// The largest tensor on a device that computes this part: a weight, the keys or values of a layer,
+/// or a result of the graph. llama.cpp divides weights, cache and compute buffer into several
+/// buffers if the backend limits the size of a buffer, but a tensor is always in one buffer.
+/// Sources: ggml/src/ggml-alloc.c of llama.cpp at 0450e2f9
+/// (ggml_backend_alloc_ctx_tensors_from_buft, ggml_dyn_tallocr_new_chunk); src/llama-kv-cache.cpp.
+Bytes largest_of(const Model& model, const RunShape& run, const Part& part);
+
 // The following declarations are internal to compute.cpp, attention_graph.cpp and
 // recurrence_graph.cpp.
 
@@ -110,6 +119,8 @@ public:
 
     /// Builds the graph and returns the memory that it needs.
     Bytes bytes(const Part& part);
+    /// The largest tensor of the built graph.
+    [[nodiscard]] Bytes largest() const { return memory_.largest(); }
 
 private:
     /// Size of a tensor with a row of `numbers` floats per token.

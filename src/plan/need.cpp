@@ -49,18 +49,38 @@ std::uint64_t compressed_cells(std::uint64_t compression, const RunShape& run) {
     return rounded_cells(sum(rounded_cells(run.context), compression - 1) / compression);
 }
 
+namespace {
+
+/// One row of keys.
+Bytes keys_of(const LayerShape& layer, const RunShape& run) {
+    return row_bytes(run.keys, product(layer.key_heads, layer.key_length));
+}
+
+/// One row of values. Values are stored transposed without flash attention, which requires the same
+/// width in all layers.
+Bytes values_of(const LayerShape& layer, const Model& model, const RunShape& run) {
+    return row_bytes(run.values, !run.flash_attention
+                                     ? model.widest_values
+                                     : product(layer.key_heads, layer.value_length));
+}
+
+}  // namespace
+
+Bytes largest_cache_of(const LayerShape& layer, const Model& model, const RunShape& run) {
+    const auto row =
+        layer.is_cached ? std::max(keys_of(layer, run), values_of(layer, model, run)) : Bytes{};
+    const auto rows = product(row.count, cells_of(layer.is_windowed, model, run));
+    return Bytes{product(std::max(rows, layer.state.count), run.streams)};
+}
+
 Bytes cache_of(const LayerShape& layer, const Model& model, const RunShape& run) {
     // A recurrent layer has a state instead of a cache.
     if (!layer.is_cached)
         return Bytes{product(layer.state.count, run.streams)};
     const auto cells =
         sum(cells_of(layer.is_windowed, model, run), compressed_cells(layer.compression, run));
-    const auto keys = row_bytes(run.keys, product(layer.key_heads, layer.key_length));
-    const auto values =
-        // Values are stored transposed without flash attention, which requires the same width in
-        // all layers.
-        row_bytes(run.values, !run.flash_attention ? model.widest_values
-                                                   : product(layer.key_heads, layer.value_length));
+    const auto keys = keys_of(layer, run);
+    const auto values = values_of(layer, model, run);
     const auto rows = sum(Bytes{product(sum(keys, values).count, cells)}, index_of(layer, run));
     return Bytes{product(sum(rows, layer.state).count, run.streams)};
 }

@@ -54,6 +54,10 @@ std::uint64_t compressed_cells(std::uint64_t compression, const RunShape& run);
 /// llama_memory_recurrent of llama.cpp.
 Bytes cache_of(const LayerShape& layer, const Model& model, const RunShape& run);
 
+/// The larger of the layer's tensors of keys and values, or its state, for all streams. A tensor
+/// contains either the keys or the values of one layer. Source: as above.
+Bytes largest_cache_of(const LayerShape& layer, const Model& model, const RunShape& run);
+
 /// The size of the cache of all layers.
 Bytes cache_of(const Model& model, const RunShape& run);
 

@@ -85,10 +85,12 @@ Bytes copied_matrix(const Load& load, std::uint64_t offloaded) {
     return tokens_of(load.run) >= kLongBatch && offloaded > 0 ? largest : Bytes{};
 }
 
-/// Whether each slot's budget is large enough for its part.
+/// Whether each slot's budget is large enough for its part, and no tensor is larger than a buffer
+/// may be. A tensor's size is not an estimate, so it needs no spare memory.
 bool holds(const Placement& placement, const std::vector<Slot>& slots, bool spare) {
     for (std::size_t i = 0; i < slots.size(); ++i)
-        if (counted(placement.used[i], spare) > slots[i].budget)
+        if (counted(placement.used[i], spare) > slots[i].budget ||
+            placement.largest[i] > slots[i].buffer_limit.value_or(placement.largest[i]))
             return false;
     return true;
 }
@@ -103,7 +105,8 @@ std::uint64_t Load::pieces() const {
 // expressions.
 Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::uint64_t offloaded) {
     Placement placement{.used = std::vector<Bytes>(slots.size()),
-                        .pieces = std::vector<std::uint64_t>(slots.size())};
+                        .pieces = std::vector<std::uint64_t>(slots.size()),
+                        .largest = std::vector<Bytes>(slots.size())};
     const auto borders = borders_of(slots);
     // Assign each piece to the slot in whose range its position falls.
     const auto start = load.pieces() - offloaded;
@@ -124,6 +127,8 @@ Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::ui
                         .has_output = end == load.pieces(),
                         .copies = is_pipeline ? load.pipeline_copies : 1};
         placement.used[i] = sum(part_bytes(load, part), slots[i].overhead);
+        if (slots[i].buffer_limit)
+            placement.largest[i] = largest_of(*load.model, load.run, part);
         if (load.is_reordered && slots.size() > 1)
             placement.used[i] = sum(placement.used[i], row_of(load));
         if (next == start)
@@ -155,6 +160,10 @@ Placement place(const Load& load, const std::vector<Slot>& slots, bool spare) {
         }
     }
     return best;
+}
+
+Bytes largest_of(const Load& load, const Slot& slot) {
+    return load.model ? split_layers(load, {slot}, load.pieces()).largest.front() : Bytes{};
 }
 
 Bytes whole_of(const Load& load, const Slot& slot) {

@@ -19,6 +19,8 @@ struct Slot {
     /// share of the layers, relative to the weights of the other slots; if all weights are 0, all
     /// slots get the same share
     float weight = 0;
+    /// The size of the largest buffer that the driver supports; nullopt if no limit is known.
+    std::optional<Bytes> buffer_limit = {};
 };
 
 /// The load to place: a model and its run settings, or a number of bytes that may be split
@@ -38,6 +40,8 @@ struct Load {
 struct Placement {
     std::vector<Bytes> used = {};
     std::vector<std::uint64_t> pieces = {};
+    /// The largest tensor in each slot that has a limit for buffers; 0 in the other slots.
+    std::vector<Bytes> largest = {};
     bool is_complete = false;
 };
 
@@ -54,6 +58,9 @@ Placement place(const Load& load, const std::vector<Slot>& slots, bool spare);
 /// weights or, if more layers fit that way, weights in proportion to the memory that each slot has
 /// left after its compute buffer. A user would pass the latter weights with --tensor-split.
 std::vector<Slot> best_split(const Load& load, const std::vector<Slot>& slots);
+
+/// The largest tensor of the complete load, if the slot has a limit for buffers; otherwise 0.
+Bytes largest_of(const Load& load, const Slot& slot);
 
 /// The memory that the complete load needs in one slot.
 Bytes whole_of(const Load& load, const Slot& slot);

@@ -133,6 +133,14 @@ Bytes overhead_of(const PlanRequest& request, const Gpu& gpu, std::string_view b
                          : Bytes{};
 }
 
+/// The largest buffer that the backend's driver supports on the GPU; nullopt if unknown.
+std::optional<Bytes> buffer_limit_of(const Gpu& gpu, std::string_view backend) {
+    const Report none;
+    return Facts{{.report = none, .gpu = &gpu, .backend = backend}}
+        .get<Bytes>(FactId::MaxBuffer)
+        .value;
+}
+
 Slot slot_of(const PlanRequest& request,
              const Candidate& candidate,
              std::string_view backend,
@@ -140,7 +148,8 @@ Slot slot_of(const PlanRequest& request,
     const auto overhead = overhead_of(request, *candidate.gpu, backend);
     return {.budget = candidate.budget.bytes.value_or(Bytes{}),
             .overhead = has_projector ? sum(overhead, request.projector) : overhead,
-            .weight = static_cast<float>(candidate.budget.available.value_or(Bytes{}).count)};
+            .weight = static_cast<float>(candidate.budget.available.value_or(Bytes{}).count),
+            .buffer_limit = buffer_limit_of(*candidate.gpu, backend)};
 }
 
 bool is_named(const PlanRequest& request, const Gpu& gpu) {
@@ -196,7 +205,7 @@ void explain(const Candidate& candidate, GpuPlan& plan) {
     if (candidate.budget.source != BudgetSource::Free)
         plan.reasons.push_back(
             because("free-unknown", {{"used", name_of(*candidate.budget.source)}}));
-    if (plan.fit == Fit::No)
+    if (plan.fit == Fit::No && plan.need > candidate.slot.budget)
         plan.reasons.push_back(
             because("too-little-memory",
                     {{"have", to_value(candidate.slot.budget)}, {"need", to_value(plan.need)}}));
@@ -228,14 +237,17 @@ void add_known_faults(const PlanRequest& request,
         }
 }
 
-/// Adds a reason with the limit for a single buffer, if the plan needs more memory than this limit.
-void add_buffer_limit(const Candidate& candidate, const Report& report, GpuPlan& plan) {
-    const Facts facts{{.report = report, .gpu = candidate.gpu, .backend = candidate.backend}};
-    const auto& limit = facts.get<Bytes>(FactId::MaxBuffer).value;
-    if (limit && plan.need > *limit)
-        plan.reasons.push_back(because("buffer-limit", {{"backend", candidate.backend},
-                                                        {"have", to_value(*limit)},
-                                                        {"need", to_value(plan.need)}}));
+/// Adds a reason with the limit for a single buffer, if the model has a tensor that is larger.
+/// Without a model, it is unknown how a program divides the memory, so the limit is only a remark.
+void add_buffer_limit(const Load& load, const Candidate& candidate, GpuPlan& plan) {
+    const auto& limit = candidate.slot.buffer_limit;
+    const auto need = load.model ? largest_of(load, candidate.slot) : plan.need;
+    if (!limit || need <= *limit)
+        return;
+    const Value::Object detail{
+        {"backend", candidate.backend}, {"have", to_value(*limit)}, {"need", to_value(need)}};
+    plan.reasons.push_back(load.model ? because("buffer-too-large", detail)
+                                      : because("buffer-limit", detail));
 }
 
 GpuPlan plan_of(const PlanRequest& request, const Candidate& candidate) {
@@ -425,7 +437,7 @@ Plan planned(const PlanRequest& request, const Report& report) {
     for (const auto& candidate : candidates) {
         result.gpus.push_back(plan_of(request, candidate));
         add_known_faults(request, candidate, known_bad, result.gpus.back());
-        add_buffer_limit(candidate, view.report(), result.gpus.back());
+        add_buffer_limit(load_of(request, candidate.backend), candidate, result.gpus.back());
     }
     result.together = sets_of(request, candidates, report);
     result.host = host_plan_of(request, report.host.memory);

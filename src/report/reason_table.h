@@ -146,7 +146,12 @@ inline constexpr ReasonInfo kRows[] = {
      "this machine",
      "backend, gpu, reasons"},
     {"buffer-limit", Device, Remarks, OnPlan,
-     "a single allocation is limited to less memory than the plan needs in total",
+     "the driver limits a single buffer to less memory than the plan needs in total, so the "
+     "program "
+     "must use several buffers",
+     "backend; have, need: bytes"},
+    {"buffer-too-large", Device, Ends, OnPlan,
+     "the largest tensor of the model is larger than the driver's limit for a buffer",
      "backend; have, need: bytes"},
     {"build-failed", Measurement, Remarks, OnTrial,
      "the driver's compiler rejected the test computation", "call, code"},

@@ -213,6 +213,33 @@ TEST(Plan, NamesTheLargestBufferIfMoreIsNeeded) {
     EXPECT_EQ(answer.gpus[0].reasons.back().detail.at("have"), to_value(gib(4)));
 }
 
+/// llama.cpp divides a model into several buffers, but a tensor must fit into one buffer.
+TEST(Plan, ComparesTheLargestTensorOfAModelWithTheLargestBuffer) {
+    auto limited = gpu("a", gib(64), "vulkan");
+    limited.apis["vulkan"] = {.outcome = Outcome::Answered, .index = 0};
+    const auto plan_with = [&](Bytes limit, std::uint64_t context) {
+        limited.apis["vulkan"].device["max_buffer_size"] = to_value(limit);
+        return planned(for_model("llama-3.1-8b", context), machine({limited})).gpus[0];
+    };
+    // The model needs more than 4 GiB in total, but no tensor does.
+    const auto split = plan_with(gib(4), 4096);
+    EXPECT_EQ(split.fit, Fit::Fits);
+    EXPECT_GT(split.need, gib(4));
+    EXPECT_FALSE(has_reason(split.reasons, "buffer-limit"));
+    EXPECT_FALSE(has_reason(split.reasons, "buffer-too-large"));
+    // The output matrix is larger than 256 MiB, so the output stays on the CPU.
+    const auto small = plan_with(mib(256), 4096);
+    EXPECT_EQ(small.fit, Fit::No);
+    EXPECT_LT(small.layers->offloaded, small.layers->total);
+    ASSERT_TRUE(has_reason(small.reasons, "buffer-too-large"));
+    EXPECT_FALSE(has_reason(small.reasons, "too-little-memory"));
+    EXPECT_GT(small.reasons.back().detail.at("need").as_int().value_or(0), 256 << 20);
+    EXPECT_FALSE(small.max_context);
+    // The keys of a layer take 2 KiB per token, so a longer context needs a larger buffer.
+    EXPECT_EQ(plan_with(gib(1), 131072).fit, Fit::Fits);
+    EXPECT_TRUE(has_reason(plan_with(gib(1), 1048576).reasons, "buffer-too-large"));
+}
+
 // Layers ---------------------------------------------------------------------------------------
 
 /// With one byte less than these layers need, one layer fewer fits.
