@@ -335,10 +335,11 @@ Result<ExitCode> run_ways(Run& run) {
 /// program also sees GPUs that were not chosen.
 std::vector<Reason> warnings_before(const Decision& decision) {
     auto warnings = stale_among(decision.warnings);
-    std::ranges::copy_if(
-        decision.warnings, std::back_inserter(warnings), [](const Reason& warning) {
-            return warning.is("not-told-apart") || warning.is("superseded-document");
-        });
+    std::ranges::copy_if(decision.warnings, std::back_inserter(warnings),
+                         [](const Reason& warning) {
+                             return warning.is("not-told-apart") || warning.is("not-hidden") ||
+                                    warning.is("superseded-document");
+                         });
     return warnings;
 }
 

@@ -217,6 +217,64 @@ Variables environment_of(const Profile& profile,
 
 namespace {
 
+/// Whether the API lists the GPU.
+bool is_shown(const Gpu& gpu, const std::string& api) {
+    const auto view = gpu.apis.find(api);
+    return view != gpu.apis.end() && view->second.device.is_object();
+}
+
+/// Whether the profile uses the API on GPUs of that vendor.
+bool is_used_on(const Profile& profile, const std::string& api, const Gpu& gpu) {
+    auto allowed = profile.vendors.find(gpu.vendor.value_or(std::string{kAnyVendor}));
+    if (allowed == profile.vendors.end())
+        allowed = profile.vendors.find(std::string{kAnyVendor});
+    const auto& backends = allowed == profile.vendors.end() ? profile.backends : allowed->second;
+    return std::ranges::any_of(
+        backends, [&api](const std::string& backend) { return api_below(backend) == api; });
+}
+
+/// The GPUs outside the selection that the application may open through the API. A GPU that was not
+/// probed through the API may be listed.
+Value::Array others_in(const std::string& api, const Profile& profile, const Selection& selection) {
+    Value::Array gpus;
+    for (const auto& gpu : selection.report.gpus) {
+        const bool is_listed =
+            is_shown(gpu, api) || (!gpu.apis.contains(api) && gpu.kind != GpuKind::DisplayOnly);
+        if (is_listed && is_used_on(profile, api, gpu) &&
+            std::ranges::find(selection.gpus, &gpu) == selection.gpus.end())
+            gpus.emplace_back(gpu.id);
+    }
+    return gpus;
+}
+
+}  // namespace
+
+std::vector<Reason> not_hidden(const Profile& profile,
+                               std::string_view backend,
+                               const Selection& selection) {
+    const auto access = access_of(profile);
+    // An installer reads no variable of a library, and the profile's own variables can switch
+    // backends off.
+    if (access.readers.empty() || profile.environment.contains(std::string{backend}))
+        return {};
+    std::set<std::string> told{std::string{api_below(backend)}, ""};
+    for (const auto* reader : access.readers)
+        if (!reader->hide.empty())
+            told.insert(reader->api);
+    std::vector<Reason> reasons;
+    for (const auto& other : profile.backends) {
+        const std::string api{api_below(other)};
+        if (!told.insert(api).second)
+            continue;
+        if (auto gpus = others_in(api, profile, selection); !gpus.empty())
+            reasons.push_back(
+                because("not-hidden", {{"api", api}, {"gpus", Value{std::move(gpus)}}}));
+    }
+    return reasons;
+}
+
+namespace {
+
 /// The selector of a row. nullopt if a fact is unknown, or if the row needs a single device name
 /// but several partitions are selected.
 std::optional<GpuSelector> made(const knowledge::UseRow& row, const Selection& selection) {
@@ -258,12 +316,6 @@ bool is_variable_name(std::string_view text) {
 bool can_be_set(const Variables& variables) {
     return std::ranges::all_of(
         variables, [](const auto& entry) { return is_settable(entry.first, entry.second); });
-}
-
-/// Whether the API lists the GPU.
-bool is_shown(const Gpu& gpu, const std::string& api) {
-    const auto view = gpu.apis.find(api);
-    return view != gpu.apis.end() && view->second.device.is_object();
 }
 
 /// Whether the API may list the GPU although the last probe did not list it, for example because

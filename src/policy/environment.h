@@ -53,6 +53,13 @@ Variables environment_of(const Profile& profile,
                          const Variables& answers,
                          Preferences preferences = Preferences::Included);
 
+/// A `not-hidden` reason for each API through which the application can use a GPU outside the
+/// selection, because the application reads no variable that hides the GPUs of this API. `backend`
+/// is the chosen backend; its API is left out.
+std::vector<Reason> not_hidden(const Profile& profile,
+                               std::string_view backend,
+                               const Selection& selection);
+
 /// Hides the devices that a caller's own variables would add to the APIs that the environment
 /// hides.
 void hide_additions(const Access& access, const Variables& callers, Variables& environment);

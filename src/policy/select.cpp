@@ -421,6 +421,11 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
         decision.warnings.push_back(*std::move(unused));
     decision.summary = summary_of(question, made.detected, decision.backend);
     decision.answers = answers_of(question.profile, Facts{subject}, selection);
+    // Answers such as FFmpeg's options name the GPU, so the program uses no other GPU.
+    if (selection.gpus.empty() || decision.answers.empty())
+        std::ranges::move(
+            not_hidden(question.profile, best ? best->candidate.backend : kCpu, selection),
+            std::back_inserter(decision.warnings));
     return decision;
 }
 

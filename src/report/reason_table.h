@@ -382,6 +382,10 @@ inline constexpr ReasonInfo kRows[] = {
     {"not-enough-memory", Measurement, Remarks, OnTrial,
      "too little memory is free for a buffer that does not fit into any cache",
      "free, need: bytes"},
+    {"not-hidden", Machine, Remarks, OnRecommendation,
+     "no variable hides these GPUs from the application in this API, so the application can use "
+     "GPUs that were not chosen",
+     "api; gpus: the ids of these GPUs"},
     {"not-in-profile-for-vendor", Policy, Ends, OnCandidate,
      "the application does not use this backend on GPUs of this vendor", "vendor", ByNature},
     {"not-listed", Driver, Ends, OnView, "the API answered but did not list this GPU",

@@ -98,6 +98,28 @@ TEST(Environment, HidesAllForTheCpu) {
                            {"ZE_AFFINITY_MASK", "99"}}));
 }
 
+/// VA-API has no variable that hides a GPU.
+TEST(Environment, NamesGpusThatNoVariableHides) {
+    auto report = two_identical_cards();
+    for (auto& gpu : report.gpus)
+        gpu.apis["vaapi"].device["render_node"] = "/dev/dri/renderD128";
+    const auto profile = reading({"cuda", "vaapi", "qsv", "cpu"}, {"cuda"});
+    const auto reasons = not_hidden(profile, "cpu", chosen(report, {}));
+    ASSERT_EQ(reasons.size(), 1U);
+    EXPECT_TRUE(reasons[0].is("not-hidden"));
+    EXPECT_EQ(json_line(reasons[0].detail),
+              R"({"api":"vaapi","gpus":["pci:0000:06:00.0","pci:0000:41:00.0"]})");
+    EXPECT_EQ(
+        not_hidden(profile, "cuda", chosen(report, {0}))[0].detail.at("gpus").as_array()->size(),
+        1U);
+    EXPECT_TRUE(not_hidden(profile, "cuda", chosen(report, {0, 1})).empty());
+    EXPECT_TRUE(not_hidden(profile, "vaapi", chosen(report, {0})).empty())
+        << "the options name the GPU";
+    EXPECT_TRUE(not_hidden(reading({"vaapi", "cpu"}, {}), "cpu", chosen(report, {})).empty())
+        << "an installer opens no GPU";
+    EXPECT_TRUE(not_hidden(reading({"cuda", "cpu"}, {"cuda"}), "cpu", chosen(report, {})).empty());
+}
+
 TEST(Environment, HidesLibrariesThatACallerAdds) {
     const auto access = access_of(reading({"cuda", "opencl", "cpu"}, {"cuda", "opencl"}));
     const Variables callers{{"OCL_ICD_FILENAMES", "libnvidia-opencl.so.1"}};
