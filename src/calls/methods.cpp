@@ -235,9 +235,10 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
     ask.send(ask.explained(std::move(*decision)));
 }
 
-/// The maximum number of reasons in an answer on D-Bus, counted over all candidates: about 4 MiB. A
-/// manifest with 512 variants produces more reasons on a machine with many GPUs.
-constexpr std::size_t kMaxBusReasons = 8192;
+/// The maximum number of reasons in an answer on D-Bus, counted over all candidates. It takes
+/// milliseconds to write a reason to a message on a busy machine, and callers wait for 25 seconds.
+/// A manifest with 512 variants produces more reasons on a machine with many GPUs.
+constexpr std::size_t kMaxBusReasons = 2048;
 
 /// Drops the reasons of the last candidates if there are too many for a message of D-Bus. In this
 /// case, adds a warning and returns true. The candidates keep their verdicts and the texts in

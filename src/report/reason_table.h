@@ -460,7 +460,7 @@ inline constexpr ReasonInfo kRows[] = {
      "probed; see [Quarantine](security.md#quarantine)",
      "driver, why, times, since_usec, until_usec, note", Unreliable},
     {"reasons-left-out", Report, Remarks, OnRecommendation,
-     "an answer over D-Bus has space for 8,192 reasons, and the last variants have none",
+     "an answer over D-Bus has space for 2,048 reasons, and the last variants have none",
      "count: the number of variants without reasons"},
     {"reported-failed", Request, Ends, OnCandidate | OnVariant,
      "the application reported that it tried this backend or variant and failed",

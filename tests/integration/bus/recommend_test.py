@@ -116,17 +116,17 @@ class RecommendOnTheBus(BusCase):
 
 class RecommendForManyGpus(BusCase):
     def test_says_how_many_variants_have_no_reasons(self):
-        """Tests with 19 reasons for each variant. A message has space for 8,192 reasons, and so for 431 of these variants."""
+        """Tests with 19 reasons for each variant. A message has space for 2,048 reasons, and so for 107 of these variants."""
         self.start("--replay", str(H200.parent / "hwloc-g4dnmetal"))
         requires = {"host": {"glibc_min": "99", "kernel_min": "99", "cpu_features": ["none-such"]},
                     "device": {"backend": "cuda", "driver_min": "9999", "vram_min_mib": 99_999_999}}
-        for count in (64, 431, 432, 512):
+        for count in (64, 107, 108, 128):
             with self.subTest(count):
                 text = json.dumps({"schema": "gpuprobe.variants/1", "name": "p", "platforms": {
                     "linux-x86_64": {"variants": {f"v{i}": {"requires": requires} for i in range(count)}}}})
                 answer = self.call(ROOT, MANAGER, "RecommendVariant", GLib.Variant("(ssa{sv})", ("p", text, {"explain": GLib.Variant("b", True)})))
                 sizes = [len(candidate["Reasons"]) for candidate in answer["Candidates"]]
-                left_out = max(0, count - 431)
+                left_out = max(0, count - 107)
                 self.assertEqual(sizes, [19] * (count - left_out) + [0] * left_out)
                 self.assertTrue(all(reason.get("Detail") for candidate in answer["Candidates"] for reason in candidate["Reasons"]))
                 self.assertEqual({candidate["Why"] for candidate in answer["Candidates"]}, {answer["Candidates"][0]["Why"]})
