@@ -380,9 +380,9 @@ class NoDaemon(unittest.TestCase):
         self.assertEqual(done.stderr, "gpuprobectl: capture /nonexistent/capture: folder does not exist\n")
 
     def test_a_socket_without_a_daemon_is_named(self):
-        done = run("--socket=/nonexistent", "list")
+        done = run("--socket=/nonexistent/no/socket", "list")
         self.assertEqual((done.returncode, done.stdout), (4, ""))
-        self.assertEqual(done.stderr, "gpuprobectl: no daemon can be reached at /nonexistent: No such file or directory\n")
+        self.assertEqual(done.stderr, "gpuprobectl: no daemon can be reached at /nonexistent/no/socket: No such file or directory\n")
         with tempfile.NamedTemporaryFile() as file:
             self.assertEqual(run(f"--socket={file.name}", "list").stderr, f"gpuprobectl: no daemon can be reached at {file.name}: Connection refused\n")
 
