@@ -118,7 +118,9 @@ TEST(VideoTable, NamesEnginesAndLibrariesThatAreMissing) {
     gpu.vendor = "nvidia";
     gpu.lacks_video = {VideoDirection::Encode};
     gpu.apis.clear();
-    const auto text = [&gpu] { return video_table({.gpus = {gpu}}, Screen{.is_unicode = false}); };
+    const auto text = [&gpu] {
+        return video_table({.gpus = {gpu}}, false, Screen{.is_unicode = false});
+    };
     EXPECT_NE(text().find("-      ?       -\n\n"
                           "pci:0000:03:00.0: no API for video was probed\n"
                           "pci:0000:03:00.0: this chip has no video encoder\n"),
