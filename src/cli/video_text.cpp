@@ -158,9 +158,10 @@ std::vector<std::string> gaps_of(const Gpu& gpu, bool has_formats) {
     return gaps;
 }
 
-/// The cell about a direction in which no format is known.
+/// The cell about a direction in which no format of a codec is known.
 std::string none_text(const Gpu& gpu, VideoDirection direction, const Screen& screen) {
-    return std::string{is_without_video(gpu, direction) ? screen.dash() : kUnknown};
+    const bool is_complete = video_of(gpu) && !may_lack_video(gpu, direction);
+    return std::string{is_complete || is_without_video(gpu, direction) ? screen.dash() : kUnknown};
 }
 
 }  // namespace

@@ -233,16 +233,18 @@ bool is_used_on(const Profile& profile, const std::string& api, const Gpu& gpu) 
         backends, [&api](const std::string& backend) { return api_below(backend) == api; });
 }
 
-/// The GPUs outside the selection that the application may open through the API. A GPU that was not
-/// probed through the API may be listed.
-Value::Array others_in(const std::string& api, const Profile& profile, const Selection& selection) {
-    Value::Array gpus;
+/// The ids of the GPUs outside the selection that the application may open through the API. A GPU
+/// that was not probed through the API may be listed.
+std::set<std::string> others_in(const std::string& api,
+                                const Profile& profile,
+                                const Selection& selection) {
+    std::set<std::string> gpus;
     for (const auto& gpu : selection.report.gpus) {
         const bool is_listed =
             is_shown(gpu, api) || (!gpu.apis.contains(api) && gpu.kind != GpuKind::DisplayOnly);
         if (is_listed && is_used_on(profile, api, gpu) &&
             std::ranges::find(selection.gpus, &gpu) == selection.gpus.end())
-            gpus.emplace_back(gpu.id);
+            gpus.insert(gpu.id);
     }
     return gpus;
 }
@@ -266,9 +268,11 @@ std::vector<Reason> not_hidden(const Profile& profile,
         const std::string api{api_below(other)};
         if (!told.insert(api).second)
             continue;
-        if (auto gpus = others_in(api, profile, selection); !gpus.empty())
+        if (const auto gpus = others_in(api, profile, selection); !gpus.empty())
             reasons.push_back(
-                because("not-hidden", {{"api", api}, {"gpus", Value{std::move(gpus)}}}));
+                because("not-hidden",
+                        {{"api", api},
+                         {"gpus", to_value(std::vector<std::string>{gpus.begin(), gpus.end()})}}));
     }
     return reasons;
 }

@@ -64,8 +64,8 @@ TEST(Assign, ReadsSizesAndGivesAHint) {
     EXPECT_EQ(size, gib(8));
     EXPECT_TRUE(assign(size, "1GB"));
     EXPECT_EQ(size, Bytes{1'000'000'000});
-    EXPECT_TRUE(assign(size, "4096"));
-    EXPECT_EQ(size, kib(4));
+    EXPECT_TRUE(assign(size, "1048576"));
+    EXPECT_EQ(size, mib(1));
     for (const auto* bad : {"", "GiB", "-1", "8 potatoes"}) {
         const auto refused = assign(size, bad);
         ASSERT_FALSE(refused) << bad;

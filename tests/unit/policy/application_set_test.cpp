@@ -122,8 +122,8 @@ TEST(ApplicationSet, KnowsTheFileOfAPart) {
     auto set = ApplicationSet::with_builtins();
     EXPECT_EQ(set.manifest("torch")->path, "");
     const std::string path = "/etc/gpuprobe/applications/torch.json";
-    ASSERT_TRUE(set.add(R"({"schema":"gpuprobe.application/1","name":"torch",
-        "selection":{"backends":["cpu"]}})",
+    ASSERT_TRUE(set.add(R"({"schema":"gpuprobe.application/1","name":"torch","description":"x",
+        "selection":{"backends":["cpu"],"cpu":"last","integrated":"never","strict":false}})",
                         path));
     EXPECT_EQ(set.selection("torch")->path, path);
     EXPECT_EQ(set.manifest("torch")->path, "");

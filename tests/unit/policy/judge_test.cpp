@@ -128,7 +128,7 @@ TEST(AsDiscrete, LiftsAPartOfThemOverNever) {
 
 // Preferences -------------------------------------------------------------------------------------
 
-/// The codes against the backend and the chosen backend.
+/// The codes are about the integrated GPU, then about the discrete one.
 TEST(Prefers, PutsAnIntegratedGpuBeforeADiscreteOne) {
     auto profile = default_profile();
     const auto laptop = hybrid_laptop();
@@ -136,8 +136,8 @@ TEST(Prefers, PutsAnIntegratedGpuBeforeADiscreteOne) {
     profile.prefers = {{"*", {parsed("vendor=intel")}}};
     const auto decision = decide(profile, {}, laptop);
     EXPECT_EQ(decision.backend, "vulkan");
-    EXPECT_EQ(codes(decision, "cuda"), "less-preferred");
-    EXPECT_EQ(codes(decision, "vulkan"), "");
+    EXPECT_EQ(codes(decision, "cuda"), "vendor-mismatch,less-preferred");
+    EXPECT_EQ(codes(decision, "vulkan"), "less-preferred");
     EXPECT_EQ(decide(profile, {.prefer = {"cuda"}}, laptop).backend, "cuda");
 }
 

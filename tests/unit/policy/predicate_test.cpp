@@ -128,7 +128,7 @@ TEST(PredicatesOfVideos, NameTheFormatsThatAreThere) {
     EXPECT_EQ(have("video.decode=av1-main-12bit"),
               (Value{Value::Array{Value{"av1-main-10bit"}, Value{"av1-main-8bit"}}}));
     EXPECT_EQ(have("video.decode=vp9"), Value{Value::Array{Value{"av1"}}});
-    EXPECT_TRUE(have("video.encode=av1").is_null());
+    EXPECT_EQ(have("video.encode=av1"), Value{"none"});
 }
 
 TEST(PredicatesOfVideos, KnowTheNamesOfTheStandards) {
