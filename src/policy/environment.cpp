@@ -260,9 +260,9 @@ std::vector<Reason> not_hidden(const Profile& profile,
     if (access.readers.empty() || profile.environment.contains(std::string{backend}))
         return {};
     std::set<std::string> told{std::string{api_below(backend)}, ""};
-    for (const auto* reader : access.readers)
-        if (!reader->hide.empty())
-            told.insert(reader->api);
+    for (const auto& reader : knowledge::Selectors::current().readers())
+        if (!reader.hide.empty())
+            told.insert(reader.api);
     std::vector<Reason> reasons;
     for (const auto& other : profile.backends) {
         const std::string api{api_below(other)};

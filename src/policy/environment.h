@@ -54,8 +54,8 @@ Variables environment_of(const Profile& profile,
                          Preferences preferences = Preferences::Included);
 
 /// A `not-hidden` reason for each API through which the application can use a GPU outside the
-/// selection, because the application reads no variable that hides the GPUs of this API. `backend`
-/// is the chosen backend; its API is left out.
+/// selection, because no environment variable hides the GPUs of this API. `backend` is the chosen
+/// backend; its API is left out.
 std::vector<Reason> not_hidden(const Profile& profile,
                                std::string_view backend,
                                const Selection& selection);
