@@ -37,6 +37,7 @@ NOT_RUN = {
     "systemctl ": "needs a running systemd; tests/system enables these units",
     "sudo ": "changes the machine",
     "gpuprobectl export otlp | curl": "needs a collector; tools/test --collector runs one",
+    "ffmpeg -hwaccel vaapi": "needs a GPU; tests/integration/backends/ffmpeg_test.py runs such commands with our own VA driver",
     'cd "$(mktemp -d)" && strace': "needs strace and a vendor's driver",
 }
 
