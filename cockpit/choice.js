@@ -116,8 +116,9 @@ function artifactNode(artifact) {
 
 /** Explains why no variant is recommended. */
 function refusal(answer) {
+    const closest = (answer.Warnings ?? []).find(warning => warning.Code === "closest-variant");
     if (answer.Status !== "no-platform")
-        return mark("bad", _("No variant fits."));
+        return mark("bad", closest ? cockpit.format(_("No variant fits; $0."), closest.Text) : _("No variant fits."));
     const isUnknown = (answer.Warnings ?? []).some(warning => warning.Code === "platform-unknown");
     return isUnknown ? mark("unsure", _("The platform of this machine is unknown, and builds differ between platforms."))
         : mark("bad", _("No variant supports this kind of machine."));

@@ -109,6 +109,7 @@ cockpit.locale({
   "No GPUs": [null, "Keine GPUs"],
   "No backend is known to work on it.": [null, "Von nichts ist bekannt, dass es darauf läuft."],
   "No variant fits.": [null, "Nichts passt."],
+  "No variant fits; $0.": [null, "Nichts passt; $0."],
   "No variant supports this kind of machine.": [null, "Nichts für einen Rechner wie diesen."],
   "Not known: $0": [null, "Nicht bekannt: $0"],
   "Not usable: $0": [null, "Nicht nutzbar: $0"],

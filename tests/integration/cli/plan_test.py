@@ -148,7 +148,7 @@ class PlanAnswers(unittest.TestCase):
         self.assertEqual([gpu["gpu"] for gpu in answer["gpus"]], [part])
 
     def test_a_gpu_on_which_no_backend_works(self):
-        self.assertIn("  pci:0000:1b:00.0  cuda does not work on this GPU: MIG mode is enabled, but no MIG instance is visible here\n",
+        self.assertIn("  pci:0000:1b:00.0  cuda does not work on this GPU: MIG mode is enabled, but no GPU instance has a compute instance\n",
                       replay("nvidia-h100-mig-mixed", "--memory=8GiB").stdout)
 
     def test_a_gpu_that_is_not_there(self):

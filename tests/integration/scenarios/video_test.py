@@ -106,7 +106,7 @@ class VideoBackends(ScenarioCase):
         """No API reported the formats of the H100, but no GH100 has NVENC."""
         machine = Machine().nvidia(device="2330", capability="9.0", pci_class="0302")
         self.assertEqual(self.backends(machine), {
-            "ffmpeg": "cuda", "jellyfin": "nvenc", "frigate": "nvidia", "go2rtc": "cuda", "immich": "disabled", "obs": "x264", "handbrake": "cpu",
+            "ffmpeg": "cuda", "jellyfin": "nvenc", "frigate": "nvidia", "go2rtc": "software", "immich": "disabled", "obs": "x264", "handbrake": "cpu",
             "mpv": "nvdec"})
         answer = self.select(machine, "handbrake")
         self.assertEqual(answer.detail("nvenc", "requirement-unmet"), {"requirement": "video.encode=h264", "have": "none"})
@@ -121,7 +121,7 @@ class VideoBackends(ScenarioCase):
             "mpv": "cpu"})
         machine = Machine().nvidia().nvcodec("decode h264-high", "decode h264-main", missing=both[1:])
         self.assertEqual(self.backends(machine), {
-            "ffmpeg": "cuda", "jellyfin": "nvenc", "frigate": "nvidia", "go2rtc": "cuda", "immich": "disabled", "obs": "x264", "handbrake": "cpu",
+            "ffmpeg": "cuda", "jellyfin": "nvenc", "frigate": "nvidia", "go2rtc": "software", "immich": "disabled", "obs": "x264", "handbrake": "cpu",
             "mpv": "nvdec"})
         answer = self.select(machine, "handbrake")
         self.assertEqual(answer.detail("nvenc", "library-missing"), {"missing": "libnvidia-encode.so.1"})
