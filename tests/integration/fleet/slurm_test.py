@@ -40,8 +40,9 @@ class Slurm(fleet_case.FleetCase):
         path.symlink_to("/dev/null")  # a link to a device, because Slurm reads the device number
         return path
 
-    def job(self, *options):
-        return self.cluster.run("srun", "--immediate=2", *options, "/usr/bin/env")
+    def job(self, *options, patience=30):
+        """Runs a job. `patience` is how many seconds Slurm may take to free the node after the job before."""
+        return self.cluster.run("srun", f"--immediate={patience}", *options, "/usr/bin/env")
 
     def test_gives_a_job_the_card(self):
         self.assertRegex(self.job("--gres=gpu:1").stdout, r"(?m)^CUDA_VISIBLE_DEVICES=0$")
@@ -53,7 +54,7 @@ class Slurm(fleet_case.FleetCase):
         self.assertNotIn("VISIBLE_DEVICES", done.stdout)
 
     def test_has_no_second_card(self):
-        self.assertNotEqual(self.job("--gres=gpu:2").returncode, 0)
+        self.assertNotEqual(self.job("--gres=gpu:2", patience=2).returncode, 0)
 
     def test_runs_a_job_where_a_variant_runs(self):
         self.assertEqual(self.job("--constraint=var_llamacpp_cuda13").returncode, 0)
