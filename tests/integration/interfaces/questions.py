@@ -21,7 +21,7 @@ def words_of(verb, name, request):
     for key, value in request.items():
         if value in (-1, "wrong", [], [NO_GPU]):
             return None
-        option = "--" + {"gpus": "gpu", "variant": "installed"}.get(key, key.replace("_", "-"))
+        option = "--" + {"deny": "exclude", "gpus": "gpu", "variant": "installed"}.get(key, key.replace("_", "-"))
         if value is False or isinstance(value, dict) or key == "onyl":
             return None
         if isinstance(value, list) and any("," in each for each in value):
