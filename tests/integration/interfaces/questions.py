@@ -13,6 +13,16 @@ TERMS = ["driver>=550", "cuda>=12.8", "compute-capability>=8.0", "gfx=gfx11*", "
 
 NO_GPU = "pci:0000:00:00.0"
 
+# The options of gpuprobectl for the keys of a request whose names differ.
+OPTIONS = {"deny": "exclude", "gpus": "gpu", "variant": "installed", "min_memory": "memory", "need_mib": "memory"}
+
+
+def value_words(key, value):
+    """The value of an option, with "=" before it. Sizes without a unit are in bytes."""
+    if value is True:
+        return ""
+    return f"={','.join(value) if isinstance(value, list) else value}{'MiB' if key.endswith('_mib') else ''}"
+
 
 def words_of(verb, name, request):
     """The arguments of gpuprobectl for a request. None if gpuprobectl cannot express the request (an empty list, for example), or refuses
@@ -21,12 +31,12 @@ def words_of(verb, name, request):
     for key, value in request.items():
         if value in (-1, "wrong", [], [NO_GPU]):
             return None
-        option = "--" + {"deny": "exclude", "gpus": "gpu", "variant": "installed"}.get(key, key.replace("_", "-"))
+        option = "--" + OPTIONS.get(key, key.replace("_", "-"))
         if value is False or isinstance(value, dict) or key == "onyl":
             return None
         if isinstance(value, list) and any("," in each for each in value):
             return None
-        words.append(option if value is True else f"{option}={','.join(value) if isinstance(value, list) else value}")
+        words.append(option + value_words(key, value))
     return words
 
 
@@ -49,15 +59,16 @@ def model(name):
     return done.stdout
 
 
-PLAN_OPTIONS = {"gpus": ("gpu",), "kv": ("cache-type-k", "cache-type-v"), "streams": ("parallel",)}
+PLAN_OPTIONS = {"gpus": ("gpu",), "kv": ("cache-type-k", "cache-type-v"), "streams": ("parallel",), "need_mib": ("memory",),
+                "margin_mib": ("margin",), "context_mib": ("context-memory",)}
 
 
 def plan_words(key, value):
     """The options of `plan` for a key of its request. Each of the two caches has an option; a single type is used for both."""
     options = PLAN_OPTIONS.get(key, (key.replace("_", "-"),))
     if key == "kv":
-        return [f"--{option}={each}" for option, each in zip(options, value * 2)]
-    return [f"--{option}" + ("" if value is True else f"={','.join(value) if isinstance(value, list) else value}") for option in options]
+        return [f"--{option}={each}" for option, each in zip(options, 2 * ([value] if isinstance(value, str) else value))]
+    return [f"--{option}{value_words(key, value)}" for option in options]
 
 
 def plan(name, **request):
