@@ -181,12 +181,27 @@ std::optional<Result<std::string>> kernels_real_path(std::string_view path) {
     return std::string{text};
 }
 
+/// The real path of a device's link in /sys/bus, with one system call: the kernel makes these
+/// links, and their targets contain no other links. nullopt for other paths.
+std::optional<std::string> real_path_of_device(std::string_view path) {
+    constexpr std::string_view kDevices = "../../../devices/";
+    if (!path.starts_with("/sys/bus/"))
+        return std::nullopt;
+    const auto target = read_link(std::string{path});
+    if (!target || !target->starts_with(kDevices))
+        return std::nullopt;
+    return "/sys/devices/" + target->substr(kDevices.size());
+}
+
 }  // namespace
 
 Result<std::string> RootedFiles::real_path(std::string_view path) const {
-    if (root_.empty() && path.starts_with('/'))
+    if (root_.empty() && path.starts_with('/')) {
+        if (auto device = real_path_of_device(path))
+            return *std::move(device);
         if (auto resolved = kernels_real_path(path))
             return *std::move(resolved);
+    }
     // Resolve the path component by component, as path_resolution(7) describes. `done` is the
     // resolved part; `rest` is the unresolved part, to which the target of each link is added.
     std::deque<std::string> rest;
@@ -238,7 +253,10 @@ Result<std::string> RootedFiles::outside(std::string_view path) const {
     return root_ + TRY(real_path(path));
 }
 
-Result<std::string> read_to_end(const UniqueFd& fd, std::string_view path, Bytes limit) {
+Result<std::string> read_to_end(const UniqueFd& fd,
+                                std::string_view path,
+                                Bytes limit,
+                                off_t stated_size) {
     std::string text;
     char buffer[16384];
     for (;;) {
@@ -247,13 +265,15 @@ Result<std::string> read_to_end(const UniqueFd& fd, std::string_view path, Bytes
             continue;
         if (count < 0)
             return errno_error(path, errno);
-        if (count == 0)
-            return text;
         text.append(buffer, static_cast<std::size_t>(count));
         // The size from fstat() is not reliable: files in /proc and /sys report 0 or one page.
         if (text.size() > limit.count)
             return Error{ErrorCode::TooLarge,
                          std::string{path} + ": over " + std::to_string(limit.count) + " bytes"};
+        // In files that state a size, only the end of the file makes a read short.
+        const bool is_short = static_cast<std::size_t>(count) < sizeof buffer;
+        if (count == 0 || (is_short && stated_size > 0))
+            return text;
     }
 }
 
@@ -268,7 +288,7 @@ Result<std::string> RootedFiles::read(std::string_view path, Bytes limit) const 
         return errno_error(path, errno);
     if (!S_ISREG(info.st_mode))
         return Error{ErrorCode::Io, std::string{path} + ": not a regular file"};
-    return read_to_end(fd, path, limit);
+    return read_to_end(fd, path, limit, info.st_size);
 }
 
 Result<std::vector<std::string>> RootedFiles::list(std::string_view path) const {

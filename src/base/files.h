@@ -174,9 +174,14 @@ private:
     std::string root_;  ///< the root without a final slash; empty for "/"
 };
 
-/// The rest of a file, from the current position to the end. Errors: TooLarge if the rest is larger
-/// than `limit`, Io. The error texts contain `path`.
-Result<std::string> read_to_end(const UniqueFd& fd, std::string_view path, Bytes limit);
+/// The rest of a file, from the current position to the end. `stated_size`: the size of a regular
+/// file according to fstat(), which saves the read that finds its end; 0 for pipes and for files
+/// that state none. Errors: TooLarge if the rest is larger than `limit`, Io. The error texts
+/// contain `path`.
+Result<std::string> read_to_end(const UniqueFd& fd,
+                                std::string_view path,
+                                Bytes limit,
+                                off_t stated_size = 0);
 
 /// Replaces a file atomically, even if the machine crashes: readers get either the old or the new
 /// content. Writes a temporary file next to it, then calls fsync, rename, and fsync on the folder.

@@ -94,18 +94,18 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
     // An interrupt ends the loop, so that the workers are stopped properly.
     TRY(loop->stop_on_signals());
     std::unique_ptr<DirectClient> client{new DirectClient{std::move(loop), std::move(launcher)}};
+    auto chosen = engine_options(options);
     // Without a cache, every command probes every driver again. Warn root about this.
-    if (const auto why =
-            !options.has_cache || options.replay ? std::nullopt : why_nothing_is_kept();
-        why && options.slow)
-        options.slow(
-            phrase("results cannot be cached for the next command: {why}", {{"why", *why}}));
+    if (options.has_cache && !options.replay && !chosen.cache_file && options.slow)
+        if (const auto why = why_nothing_is_kept())
+            options.slow(
+                phrase("results cannot be cached for the next command: {why}", {{"why", *why}}));
     // Methods called by the verb `call` read the files of the same machine as the engine.
     client->files_ = source.files;
     if (options.replay)
         client->captured_ = TRY(captured_surroundings(*options.replay));
     client->engine_ = engine::Engine::create(std::move(source), *client->loop_, *client->launcher_,
-                                             client->clock_, engine_options(options));
+                                             client->clock_, std::move(chosen));
     // Names of applications, and answers that are the same on every machine, do not depend on this
     // machine.
     if (!options.looks)
