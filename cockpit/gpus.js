@@ -209,7 +209,7 @@ function groups(devices, look) {
 
 const powerOf = (gpu, objects, now) => now[gpu.id]?.power || objects[gpu.id]?.PowerState || gpu.power.runtime_status || "";
 
-/** The details of one of several equal GPUs. */
+/** The details of one of several identical GPUs. */
 function memberNode(gpu, objects, now) {
     return h("li", { class: "gpu" },
         h("div", { class: "line" }, h("strong", {}, gpu.id), h("span", { class: "faint" }, powerOf(gpu, objects, now))),

@@ -179,7 +179,7 @@ def heading(title, section):
 
 def tidy(roff):
     """Corrects the output of lowdown: lowdown uses a fixed-width font that some formatters lack, begins some paragraphs twice, writes
-    lists of terms only for groff, and does not mark on the first line that the page contains tables."""
+    lists of terms only for groff, and does not say on the first line that the page contains tables."""
     roff = roff.replace("\\fC", "\\fB").replace(ITALIC, "\\fI").replace(ROMAN, "\\fR")
     # In a table with four columns, the first two columns are as wide as their contents, and the other two share the remaining width.
     roff = roff.replace("expand allbox;\nlb lb lb lb\nl l l l.", "allbox;\nlb lb lb lb\nl l lx lx.")

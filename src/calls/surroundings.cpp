@@ -40,7 +40,8 @@ constexpr std::array kProgramFolders{"/usr/bin", "/usr/local/bin", "/usr/sbin",
 constexpr std::array kLayerFolders{"/etc/vulkan/implicit_layer.d",
                                    "/usr/local/share/vulkan/implicit_layer.d",
                                    "/usr/share/vulkan/implicit_layer.d"};
-/// The file of a capture with the surroundings of the process that made it (docs/capture.md).
+/// The file in a capture that describes the surroundings of the process that made the capture (its
+/// container, sandbox and variables; docs/capture.md).
 constexpr std::string_view kCapturedSurroundings = "/surroundings.json";
 /// Folders of CDI specifications. Source: CDI specification, "OCI runtime discovery".
 constexpr std::array kCdiFolders{"/etc/cdi", "/var/run/cdi"};

@@ -33,8 +33,8 @@ std::vector<Finding> findings_for(const Caller& caller,
 /// while.
 Surroundings own_surroundings(const FileSystem& files);
 
-/// The surroundings of the process that made a capture; nullopt if the capture has none. Errors:
-/// Malformed, TooLarge.
+/// The container, sandbox and variables of the process that made a capture; nullopt if the capture
+/// does not contain them. Errors: Malformed, TooLarge.
 Result<std::optional<Surroundings>> captured_surroundings(const std::string& folder);
 
 /// Writes the surroundings into the folder of a capture, redacted if `mask` is not null. Errors:

@@ -202,7 +202,7 @@ Result<Surroundings> surroundings_of(const Report& report, const Arguments& argu
     return TRY(own_or_captured_surroundings(arguments)).value_or(Surroundings{});
 }
 
-/// Writes a capture that includes the surroundings of the requesting process.
+/// Writes a capture that includes the container, sandbox and variables of the requesting process.
 Status write_capture(Context& context, const std::string& folder, engine::Redaction* mask) {
     TRY(context.client.capture(folder, mask));
     const auto here = TRY(own_or_captured_surroundings(context.arguments));

@@ -116,7 +116,7 @@ std::vector<Cell> unusable_row(const std::string& number,
 }
 
 /// Adds the rows of a GPU's partitions: first the usable partitions with all columns, then the
-/// other partitions with their state. Equal partitions share a row, unless `shows_all` is set.
+/// other partitions with their state. Identical partitions share a row, unless `shows_all` is set.
 void add_partitions(const Gpu& gpu,
                     const std::string& number,
                     const ComputeView& view,
@@ -149,8 +149,8 @@ void add_partitions(const Gpu& gpu,
         table.add(unusable_row(number_of(group.front()->name, group.size()), group, screen));
 }
 
-/// The tables of GPUs and accelerators. The first column is the index that verbs accept. Equal GPUs
-/// share a row, unless `shows_all` is set. Returns "" if there are no devices. Pure.
+/// The tables of GPUs and accelerators. The first column is the index that verbs accept. Identical
+/// GPUs share a row, unless `shows_all` is set. Returns "" if there are no devices. Pure.
 std::string list_text(const Report& report, bool shows_all, const Screen& screen) {
     Table table{{{.title = "#", .is_right_aligned = true},
                  {.title = "GPU"},
@@ -199,7 +199,7 @@ Verb list_verb() {
             .usage = {"list [--all] [--video] [OPTION…]"},
             .about = R"(
 Prints one line for each kind of GPU, starting with the default GPU, and then the accelerators that
-are not GPUs. Equal GPUs, and equal partitions of a GPU, share a line. With --video, prints one line
+are not GPUs. Identical GPUs, and identical partitions of a GPU, share a line. With --video, prints one line
 for each video codec of each kind of GPU instead, with the bits of a sample and the largest size that
 the GPU can decode and encode, and the reasons why codecs are unknown.
 )",

@@ -56,7 +56,7 @@ std::string headline(const Report& report, const Decision* choice, const Screen&
     return hanging_parts(screen, "", parts);
 }
 
-/// The table of GPUs. Equal GPUs share a row, unless `shows_all` is set.
+/// The table of GPUs. Identical GPUs share a row, unless `shows_all` is set.
 std::string gpu_table(const Report& report, bool shows_all, const Screen& screen) {
     Table table{{{.title = "GPU"},
                  {.title = "NAME", .may_shrink = true},
@@ -321,11 +321,11 @@ Result<ExitCode> run_status(Context& context) {
 
 Verb status_verb() {
     return {.name = "status",
-            .overview = {{"status", "show one screen about this machine (default)"}},
+            .overview = {{"status", "show a one-screen summary of this machine (default)"}},
             .usage = {"[status] [--all] [OPTION…]"},
             .about = R"(
 Shows one screen: the GPUs, the backends that work on them, why other backends do not work, which
-drivers crashed, and how to fix these problems. Equal GPUs share a row, and so do equal accelerators.
+drivers crashed, and how to fix these problems. Identical GPUs share a row, and so do identical accelerators.
 )",
             .options = {all_option("show one row for each GPU and accelerator")},
             .run = run_status};

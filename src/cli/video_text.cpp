@@ -51,8 +51,8 @@ std::optional<std::string> largest_size(const Entries& entries) {
     return most == entries.end() ? std::nullopt : size_of(*most);
 }
 
-/// "8, 10 bit, up to 8192 x 4320; 12 bit, up to 4096 x 4096": the largest size for each number of
-/// bits; "yes" if neither is known.
+/// "8, 10 bit, up to 8192 x 4320; 12 bit, up to 4096 x 4096": the largest size for each bit
+/// depth; "yes" if neither sizes nor bit depths are known.
 std::string samples_text(const Entries& entries) {
     // By number of bits. Entries with unknown bits are shown only if there are no others.
     std::map<std::uint32_t, Entries> by_bits;

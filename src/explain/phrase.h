@@ -48,8 +48,8 @@ std::string size_text(Bytes size);
 std::string duration_text(Duration duration, std::string_view micro);
 
 /// The time since `at`: "just now", "2 s ago", "5 min ago", "3 h ago"; after two days, the date in
-/// UTC: "on 2023-11-14". A time in the future, which occurs after a clock was set back, is shown as
-/// "just now".
+/// UTC: "on 2023-11-14". A time in the future, as can happen after the clock is set back, is shown
+/// as "just now".
 std::string age_text(WallTime at, WallTime now);
 
 /// A time to the minute: "2026-11-21 19:30 UTC".

@@ -37,7 +37,7 @@ std::string library_name(const AcceleratorBackend& backend) {
     return std::string{words(backend.libraries).front()} + ".so";
 }
 
-/// The accelerator in the form of a GPU without backends.
+/// The accelerator, represented as a GPU without backends.
 Gpu gpu_of(const Accelerator& accelerator) {
     Gpu gpu{.id = accelerator.id,
             .vendor = accelerator.vendor,

@@ -301,7 +301,8 @@ ReadProblem needs_member(const Value& artifact, const char* key) {
     return artifact.find(key) ? ReadProblem{} : ReadProblem{"missing"}.in(key);
 }
 
-/// Whether a member has content, because members of a record that was read earlier may be empty.
+/// Whether a member has content. That it is present is not enough: members of a record that was
+/// read earlier can be present but empty.
 bool describes_image(const Value& image) {
     const auto* bundles = image.at("bundles").as_object();
     const auto* conditions = image.at("requires").as_array();

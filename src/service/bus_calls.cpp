@@ -50,7 +50,7 @@ void must(int code) {
         throw std::system_error{-code, std::generic_category(), "a message for the bus"};
 }
 
-/// A large text makes a slow bus slower.
+/// Long strings make a slow bus even slower.
 constexpr std::size_t kLargeText = kib(32).count;
 
 }  // namespace

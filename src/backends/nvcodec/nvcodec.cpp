@@ -76,7 +76,8 @@ constexpr auto kSamples = std::to_array<Samples>({
     {11, "4:4:4", "8 10", "high"},
 });
 
-/// Adds an entry for each profile of these samples, or one without a profile.
+/// Adds an entry for each profile of these samples, or a single entry without a profile if there
+/// are none.
 void add_samples(const Codec& codec, VideoEntry entry, std::vector<VideoEntry>& entries) {
     const auto bits = std::to_string(*entry.bits);
     const auto* const known = std::ranges::find_if(kSamples, [&](const Samples& row) {
