@@ -292,7 +292,7 @@ class Cage(unittest.TestCase):
         self.assertTrue(self.results, "no such attack")
 
     def attack(self, row):
-        """Runs an attack, and returns everything that changed except the results of the driver that attacks."""
+        """Runs an attack, and returns everything that changed except the results of the hostile driver."""
         world = self.world
         self.prepare(row)
         world.choose(row.name, "slow" if row.beside else "-")

@@ -59,7 +59,7 @@ class Gpu:
 
 
 def decoded():
-    """The entries of NVDEC on the current GPU; None without the library."""
+    """NVDEC's capabilities on the current GPU, one entry for each; None without the library."""
     try:
         library = ctypes.CDLL("libnvcuvid.so.1")
     except OSError as problem:

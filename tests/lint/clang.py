@@ -42,7 +42,7 @@ def units_of(build):
         file = pathlib.Path(entry["directory"], entry["file"]).resolve()
         if file.suffix != ".cpp" or "src" not in file.parts or "Unity" in file.parts:
             continue
-        # These files are checked alone: each main() is a separate program, and a portable source replaces another file in its folder.
+        # These files are checked one by one: each main() is a separate program, and a portable source replaces another file in its folder.
         is_own = file.stem.endswith(("_main", "_portable")) or "COMPILE_OPTIONS" in entry["command"]
         groups[file.parent, tuple(options_of(entry["command"])), file.name if is_own else ""].append(file)
     for (_, options, _), files in sorted(groups.items(), key=str):

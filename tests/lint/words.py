@@ -119,7 +119,7 @@ def glued_in(code):
         before, after = code[:found.start()].rstrip()[-12:], code[found.end():].lstrip()[:2]
         is_joined = before.endswith(("+", "+=")) or after.startswith("+") and after != "++" or before.endswith(".append(")
         inside = said.strip("\n")
-        # A text before or after a colon or at the end of a line is complete, and so is an option before its value.
+        # A string before or after a colon, or at the end of a line, is complete; so is an option that precedes its value.
         is_whole = inside.startswith(": ") or inside.endswith(": ") or said != inside and said.endswith("\n")
         if is_joined and not is_whole and re.search(WORDY, inside) and not re.match(r"^(: |, |\n| )?--?[a-z-]+[ =]?[a-z]*$", inside):
             yield code[:found.start()].count("\n") + 1, f"a half: {said!r}"

@@ -19,7 +19,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 PATIENCE = {"container": 1800, "vm": 3600}
-# The folder in the tested machine with the driver that attacks and the file that describes its victims; see tests/escape.
+# The folder in the tested machine with the hostile driver and the file that describes its victims; see tests/escape.
 ATTACKED = "/srv/gpuprobe-escape"
 GPU = {"driver": "bochs-display", "id": "gpu", "bus": "port0"}
 
@@ -61,7 +61,7 @@ def fill(share, package):
 
 
 def fill_attacks(folder):
-    """Compiles the driver that attacks and copies its tests, because the tested machine has no compiler."""
+    """Compiles the hostile driver and copies its tests, because the tested machine has no compiler."""
     attacks = HERE.parent / "escape"
     folder.mkdir()
     for file in [*attacks.glob("*.py"), HERE.parent / "integration/bus/bus_case.py"]:

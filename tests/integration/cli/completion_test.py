@@ -105,7 +105,7 @@ class FishCompletion(Shell):
         )
 
     def test_offers_verbs_names_options_and_values(self):
-        self.assertEqual(self.complete("gpuprobectl stat"), {"status": "show one screen about this machine (default)"})
+        self.assertEqual(self.complete("gpuprobectl stat"), {"status": "show a one-screen summary of this machine (default)"})
         self.assertEqual(list(self.complete("gpuprobectl show ")), sorted(GPUS))
         self.assertIn("--explain", self.complete("gpuprobectl select --ex"))
         self.assertEqual(list(self.complete("gpuprobectl select --only=cuda,vul")), ["--only=cuda,vulkan"])
@@ -126,7 +126,7 @@ class ZshCompletion(Shell):
         return self.run_shell(["zsh", "-f", "-c"], script).splitlines()
 
     def test_offers_verbs_names_options_and_values(self):
-        self.assertEqual(self.complete("stat"), ["status:show one screen about this machine (default)"])
+        self.assertEqual(self.complete("stat"), ["status:show a one-screen summary of this machine (default)"])
         self.assertEqual([line.split(":Intel")[0].replace("\\:", ":")[:16] for line in self.complete("show", "")], GPUS)
         self.assertIn("--explain", "\n".join(self.complete("select", "--ex")))
         self.assertEqual(self.complete("select", "--only=cuda,vul"), ["--only=cuda,vulkan:"])

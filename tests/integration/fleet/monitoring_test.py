@@ -106,7 +106,7 @@ class Monitoring(fleet_case.FleetCase):
         self.assertEqual({rule["alert"] for rule in rules()}, {alert for _, wanted in SITUATIONS.values() for alert in wanted})
 
     def test_an_alert_that_is_not_expected_is_told(self):
-        """Tests that promtool fails if an alert is not expected."""
+        """Tests that promtool fails if an unexpected alert fires."""
         changes, _ = SITUATIONS["a driver crashes"]
         done = self.promtool({"rule_files": [str(DATA / "alerts.yml")], "evaluation_interval": "1m", "tests": [test_of(changes, {})]})
         self.assertNotEqual(done.returncode, 0)

@@ -103,7 +103,7 @@ TEST(UsableApi, IsTheVerdictOfItsBackendOnTheGpu) {
     EXPECT_FALSE(on_host.verified(Api::Cuda));
 }
 
-/// Each row changes one of two equal GPUs.
+/// Each row changes one of two identical GPUs.
 struct DifferenceRow {
     const char* name;
     void (*change)(Gpu& gpu);
