@@ -200,11 +200,15 @@ Status write_machine(const std::string& folder,
 /// of drivers' manifests.
 Status write_probes(const std::string& folder,
                     const std::vector<ProbeResult>& probes,
+                    const DriverVariables& variables,
                     Redaction* mask) {
     (void)TRY(made_folder(folder));
     std::set<std::string> taken;
     for (const auto& probe : probes) {
         auto document = value_of(probe);
+        // A replay has other variables than the machine had.
+        if (const auto named = variables.find(probe.driver); named != variables.end())
+            document["variable"] = named->second;
         auto name = probe_file_name(probe, taken);
         if (mask) {
             document = mask->masked_probe(std::move(document));
@@ -292,6 +296,7 @@ Value RecordingNodes::document() const {
 Status write_capture(const std::string& folder,
                      const MachineSource& source,
                      const std::vector<ProbeResult>& probes,
+                     const DriverVariables& variables,
                      WallTime now,
                      Redaction* mask) {
     TRY(check_folder(folder));
@@ -303,7 +308,7 @@ Status write_capture(const std::string& folder,
     capture["recorded_usec"] = to_value(now);
     capture["host"] = mask ? mask->masked_document(to_value(host)) : to_value(host);
     TRY(write_atomically(folder + "/capture.json", json_pretty(capture)));
-    return write_probes(folder + "/probes", probes, mask);
+    return write_probes(folder + "/probes", probes, variables, mask);
 }
 
 }  // namespace gpuprobe::engine

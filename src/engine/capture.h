@@ -27,6 +27,7 @@ class Redaction;
 Status write_capture(const std::string& folder,
                      const MachineSource& source,
                      const std::vector<ProbeResult>& probes,
+                     const DriverVariables& variables,
                      WallTime now,
                      Redaction* mask);
 

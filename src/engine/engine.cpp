@@ -514,7 +514,8 @@ Status Engine::read_memory(const std::string& id, bool allow_wake, LiveMemoryRea
 
 Status Engine::capture(const std::string& folder, Redaction* mask) const {
     const auto& machine = impl_->machine;
-    return write_capture(folder, machine.source, machine.results.all(), impl_->clock.wall(), mask);
+    return write_capture(folder, machine.source, machine.results.all(), machine.search.variables,
+                         impl_->clock.wall(), mask);
 }
 
 void Engine::on_slow(std::function<void(const std::string&)> notify) {

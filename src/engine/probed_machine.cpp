@@ -311,6 +311,7 @@ namespace {
 
 constexpr Bytes kMaxCaptureFile = mib(4);
 constexpr std::size_t kMaxProbeFiles = 128;
+constexpr std::size_t kMaxVariable = 64;
 
 /// Reads a JSON file. The text of each error contains the path.
 Result<Value> read_document(const FileSystem& files, const std::string& path) {
@@ -323,7 +324,9 @@ Result<Value> read_document(const FileSystem& files, const std::string& path) {
 
 /// Reads one probe result. API and driver are taken from the file's name if the document lacks
 /// them: "vulkan.radeon_icd.json" is API vulkan, driver radeon_icd.
-Result<ProbeResult> read_probe(const FileSystem& files, const std::string& name) {
+Result<ProbeResult> read_probe(const FileSystem& files,
+                               const std::string& name,
+                               DriverVariables& variables) {
     const auto path = "/probes/" + name;
     const auto document = TRY(read_document(files, path));
     auto probe = probe_result_from(document);
@@ -336,12 +339,14 @@ Result<ProbeResult> read_probe(const FileSystem& files, const std::string& name)
         probe->api = stem.substr(0, dot);
     if (probe->driver.empty() && dot != std::string::npos)
         probe->driver = stem.substr(dot + 1);
+    if (const auto* variable = document.at("variable").as_string())
+        variables[probe->driver] = scrubbed(*variable, kMaxVariable);
     return probe;
 }
 
 /// If the folder is missing, the capture has no probes. The number of files is limited, because a
 /// capture may come from an untrusted source.
-Result<std::vector<ProbeResult>> read_probes(const FileSystem& files) {
+Result<std::vector<ProbeResult>> read_probes(const FileSystem& files, DriverVariables& variables) {
     std::vector<ProbeResult> probes;
     const auto names = files.list("/probes");
     if (!names && names.error().code == ErrorCode::NotFound)
@@ -354,7 +359,7 @@ Result<std::vector<ProbeResult>> read_probes(const FileSystem& files) {
         if (probes.size() == kMaxProbeFiles)
             return Error{ErrorCode::TooLarge,
                          "/probes: over " + std::to_string(kMaxProbeFiles) + " files"};
-        probes.push_back(TRY(read_probe(files, name)));
+        probes.push_back(TRY(read_probe(files, name, variables)));
     }
     return probes;
 }
@@ -431,7 +436,7 @@ Result<MachineSource> captured_machine(const FileSystem& files,
     if (const auto at = capture.at("recorded_usec").as_int())
         source.recorded_at = WallTime{Duration{*at}};
     source.nodes = TRY(read_nodes(files));
-    source.recorded = TRY(read_probes(files));
+    source.recorded = TRY(read_probes(files, source.variables));
     source.files = std::move(root);
     return source;
 }
@@ -470,6 +475,7 @@ void ProbedMachine::scan(const TargetFolders& folders) {
     if (is_replay()) {
         for (const auto& probe : *source.recorded)
             results.put(probe);
+        search.variables = source.variables;
         return;
     }
     search = find_targets(files(), hardware, folders);

@@ -114,6 +114,7 @@ struct MachineSource {
     std::optional<Host> host = {};  ///< the host in a capture; detected if absent
     /// The results of probes in a capture; if absent, drivers are probed.
     std::optional<std::vector<ProbeResult>> recorded = {};
+    DriverVariables variables = {};  ///< of the drivers in a capture
     std::optional<WallTime> recorded_at = {};
 };
 

@@ -125,7 +125,7 @@ private:
     std::string variable_ = {};  ///< the variable that names the visited path
     /// Maps resolved paths to the paths under which they were found first.
     std::map<std::string, std::string> seen_ = {};
-    std::map<std::string, std::string> variables_ = {};  ///< as TargetSearch::variables
+    DriverVariables variables_ = {};
     std::vector<ProbeTarget> targets_ = {};
     std::vector<ProbeResult> unusable_ = {};
 };

@@ -73,6 +73,9 @@ void add_from_environment(TargetFolders& folders, const char* (*get)(const char*
 /// Adds the drivers that this process's environment variables add.
 void add_from_environment(TargetFolders& folders);
 
+/// Maps a driver to the variable without which loaders do not load this driver.
+using DriverVariables = std::map<std::string, std::string>;
+
 struct TargetSearch {
     /// The targets: first the APIs without manifests, then the manifests of each API in search
     /// order. Within a folder, names are sorted.
@@ -80,8 +83,7 @@ struct TargetSearch {
     /// The results for manifests that can't be used. Each has the outcome Failed, the reason
     /// "unreadable-manifest" or "malformed-manifest", and a note that names the file.
     std::vector<ProbeResult> unusable = {};
-    /// Maps a driver to the variable without which loaders do not load this driver.
-    std::map<std::string, std::string> variables = {};
+    DriverVariables variables = {};
 };
 
 /// Every probe that can run on this machine: one for each API with a single driver (`pci`, `nvml`,

@@ -43,10 +43,13 @@ TEST(Capture, ReplaysToTheSameReport) {
     for (const bool redact : {false, true}) {
         const auto folder = target.path() + (redact ? "/redacted" : "/plain");
         Redaction mask;
-        ASSERT_TRUE(write_capture(folder, live, {kProbe}, WallTime{}, redact ? &mask : nullptr));
+        const DriverVariables variables{{kProbe.driver, "VK_DRIVER_FILES"}};
+        ASSERT_TRUE(
+            write_capture(folder, live, {kProbe}, variables, WallTime{}, redact ? &mask : nullptr));
         const auto replayed = replayed_machine(folder);
         ASSERT_TRUE(replayed) << replayed.error().text;
         EXPECT_EQ(report_of(*replayed), report_of(live));
+        EXPECT_EQ(replayed->variables, variables);
     }
     EXPECT_EQ(report_of(live).gpus.size(), 1u);
 }
@@ -55,7 +58,7 @@ TEST(Capture, ContainsOnlyFilesThatTheScanReads) {
     const TemporaryFolder root;
     const TemporaryFolder target;
     const auto folder = target.path() + "/capture";
-    ASSERT_TRUE(write_capture(folder, a_machine(root), {}, WallTime{}, nullptr));
+    ASSERT_TRUE(write_capture(folder, a_machine(root), {}, {}, WallTime{}, nullptr));
     const std::string device = folder + "/root/sys/devices/pci0000:00/0000:00:06.0/";
     EXPECT_TRUE(std::filesystem::exists(device + "vendor"));
     EXPECT_FALSE(std::filesystem::exists(device + "config"));
@@ -73,7 +76,7 @@ TEST(Capture, WritesNothingOutsideItsFolder) {
     root.link("outside/x86_64-linux-gnu/libcuda.so.1", "/evil.so");
     root.write("usr/lib/empty", "");
     const auto folder = target.path() + "/deep/capture";
-    ASSERT_TRUE(write_capture(folder, hostile, {}, WallTime{}, nullptr));
+    ASSERT_TRUE(write_capture(folder, hostile, {}, {}, WallTime{}, nullptr));
     EXPECT_FALSE(std::filesystem::exists(target.path() + "/deep/outside"));
     EXPECT_FALSE(std::filesystem::exists(target.path() + "/outside"));
     EXPECT_TRUE(std::filesystem::exists(folder + "/root/outside/x86_64-linux-gnu"));
@@ -83,7 +86,7 @@ TEST(Capture, RefusesAFolderThatHoldsSomething) {
     const TemporaryFolder root;
     const TemporaryFolder target;
     target.write("precious", "data");
-    const auto status = write_capture(target.path(), a_machine(root), {}, WallTime{}, nullptr);
+    const auto status = write_capture(target.path(), a_machine(root), {}, {}, WallTime{}, nullptr);
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().code, ErrorCode::InvalidRequest);
     EXPECT_TRUE(std::filesystem::exists(target.path() + "/precious"));
