@@ -24,6 +24,7 @@ sys.path.insert(0, str(HERE.parent / "integration"))
 FIGURES = (("memory_read", "read GB/s", 1e9), ("memory_copy", "copy GB/s", 1e9), ("host_to_device", "to GPU GB/s", 1e9),
            ("device_to_host", "to host GB/s", 1e9), ("fp32", "fp32 TFLOPS", 1e12), ("fp16", "fp16 TFLOPS", 1e12),
            ("int8", "int8 TOPS", 1e12), ("launch_usec", "launch µs", 1))
+LIBRARY = "libnvidia-opencl.so.1"
 COPY_TOLERANCE, RATE_TOLERANCE, MOST_SECONDS, MOST_MIB = 0.10, 0.15, 5, 8
 failures = []
 
@@ -66,6 +67,8 @@ def targets(scratch):
         vendors.mkdir()
         (vendors / "nvidia.icd").write_text(pathlib.Path(opencl).read_text())
         yield "opencl", ["--driver", opencl], {"OCL_ICD_VENDORS": f"{vendors}/"}
+    elif LIBRARY in os.environ.get("OCL_ICD_FILENAMES", "").split(":"):
+        yield "opencl", ["--driver", LIBRARY], {"OCL_ICD_VENDORS": "/nonexistent/", "OCL_ICD_FILENAMES": LIBRARY}
 
 
 def read_all(reader):

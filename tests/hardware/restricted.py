@@ -5,9 +5,9 @@
 Usage: tests/hardware/restricted.py --bin FOLDER [--python PROGRAM]
 
 FOLDER contains gpuprobectl and gpuprobe-worker. The test uses those of PyTorch, JAX, CuPy and ONNX Runtime that PROGRAM (python3) can
-import. Each is started with the environment for each GPU, for all GPUs in reverse order, and for no GPU, and prints its GPUs: their UUIDs
-if the library reports them, otherwise their number. OpenCL is tested with its driver in OCL_ICD_FILENAMES, which `env` has to hide.
-Prints a table, and ends with "N of M as chosen".
+import, and that use a GPU without these variables. Each is started with the environment for each GPU, for all GPUs in reverse order, and
+for no GPU, and prints its GPUs: their UUIDs if the library reports them, otherwise their number. OpenCL is tested with its driver in
+OCL_ICD_FILENAMES, which `env` has to hide. Prints a table, and ends with "N of M as chosen".
 """
 import argparse
 import json
@@ -72,6 +72,9 @@ def main():
     for name, text in PROGRAMS.items():
         if subprocess.run([options.python, "-c", f"import {name}"], capture_output=True, check=False).returncode:
             print(f"{name}: cannot be imported here")
+            continue
+        if not printed(options.python, text, {}):
+            print(f"{name}: this build uses no GPU, with or without variables")
             continue
         for words, wanted in choices:
             have = printed(options.python, text, variables_of(ctl, home, name, "--own-build", *words))

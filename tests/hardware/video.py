@@ -17,6 +17,7 @@ import pathlib
 import struct
 import subprocess
 import sys
+import time
 import uuid
 
 CODECS = {0: "mpeg1", 1: "mpeg2", 2: "mpeg4", 3: "vc1", 4: "h264", 5: "jpeg", 7: "h264", 8: "hevc", 9: "vp8", 10: "vp9", 11: "av1"}
@@ -160,6 +161,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--bin", required=True)
     views = reported(parser.parse_args().bin)
+    began = time.monotonic()
     cuda = ctypes.CDLL("libcuda.so.1")
     Gpu.check(cuda.cuInit(0))
     count = ctypes.c_int()
@@ -167,18 +169,24 @@ def main():
     equal = unequal = 0
     for index in range(count.value):
         gpu = Gpu(cuda, index)
+        times = {"context": time.monotonic() - began}
         view = views[gpu.address]
         device = view["device"] or {}
         video = device.get("video") or []
         print(f"{gpu.address}: {view['outcome']}, NVENC {device.get('nvenc_version')}, "
               f"errors: {device.get('decode_error')}, {device.get('encode_error')}")
-        for what, key, wanted in (("decode", "chroma", decoded()), ("encode", "profile", encoded(gpu))):
+        for what, key, ask in (("decode", "chroma", decoded), ("encode", "profile", lambda: encoded(gpu))):
+            began = time.monotonic()
+            wanted = ask()
+            times[what] = time.monotonic() - began
             got = {tuple(item[name] for name in ("codec", key, "bits", "max_width", "max_height"))
                    for item in video if item["direction"] == what}
             same, different = compare(f"{gpu.address} {what}", got, wanted)
             print(f"{what}: {same} equal, {different} unequal")
             equal, unequal = equal + same, unequal + different
         gpu.close()
+        print("milliseconds of this script's own calls:", ", ".join(f"{what} {taken * 1000:.0f}" for what, taken in times.items()))
+        began = time.monotonic()
     print(f"{equal} equal, {unequal} unequal")
     return 0 if equal and not unequal else 1
 
