@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
+#include "base/record.h"
 #include "base/result.h"
+#include "base/value.h"
 #include "calls/methods.h"
 #include "policy/decision.h"
 #include "report/report.h"
-#include "report/trials.h"
 
 namespace gpuprobe::engine {
 class Redaction;
@@ -26,15 +26,23 @@ struct ClientInfo {
     std::optional<std::string> version = {};
 };
 
+/// The result of reading an answer. Context is added to an error: only a daemon can send an answer
+/// that can't be read.
+template <class T>
+Result<T> of_answer(Result<T> read) {
+    if (!read)
+        return std::move(read).error().in("the answer on the daemon's socket");
+    return read;
+}
+
 /// The source of answers about the machine: the daemon on its socket, or the engine in this
-/// process. Verbs work the same with both sources. Both implement the methods of org.gpuprobe
-/// (calls/methods.h) in call(), so each typed function below is implemented only once and uses
-/// call(). Each function returns the errors of call() in addition to the errors that the comment on
-/// the function lists. An error reply that this program does not know becomes the error Internal.
+/// process. Verbs work the same with both sources, and call the methods of org.gpuprobe
+/// (calls/methods.h) by name. Both sources implement these methods in call(), which the other
+/// functions use. Each function returns the errors of call() in addition to the errors that the
+/// comment on the function lists. An error reply that this program does not know becomes the error
+/// Internal.
 class Client {
 public:
-    using Progress = std::function<void(double)>;
-
     virtual ~Client() = default;
 
     /// Calls a method of org.gpuprobe or org.varlink.service and returns its last answer. An error
@@ -74,47 +82,19 @@ public:
     /// Cancelled.
     virtual Status refresh_memory(Gpu& gpu);
 
-    /// The report with memory figures that are at most two seconds old. The figures of sleeping
-    /// GPUs may be older. Errors: the same as for document().
-    [[nodiscard]] Result<Report> current_report();
-    /// A report that contains only the GPUs, for looking up their names.
-    [[nodiscard]] Result<Report> gpus();
-    /// Chooses a variant. An answer without a variant is not an error. `manifest` is the text of a
-    /// manifest; if it is empty, the installed manifest is used. Errors: UnknownApplication,
-    /// NotFound, Malformed, TooLarge, InvalidRequest.
-    [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
-                                                   const std::string& manifest,
-                                                   const Value& request);
-    /// The applications that select() and recommend() know, sorted by name.
-    [[nodiscard]] Result<std::vector<ApplicationSummary>> applications();
-    /// Probes the drivers again and returns when the report contains the results. `progress` is
-    /// called with a share from 0 to 1. Errors: InvalidRequest, UnknownDevice, WouldWake,
-    /// NotAuthorized, TooManyRequests.
-    Status probe(const ProbeRequest& order, const Progress& progress);
-    /// Sets an administrator's rule for an application (policy/override_rule.h). Errors:
-    /// NotAuthorized, InvalidRequest, UnknownApplication, TooManyRequests, Io.
-    Status set_override(const std::string& application, const Value& rule);
-    /// Removes an override. Returns false if the application had no override. Errors: the same as
-    /// for set_override().
-    Result<bool> clear_override(const std::string& application);
-    /// All overrides, as an object that contains an object with `rule`, `set_at_usec` and
-    /// `set_by_uid` for each application.
-    Result<Value> overrides();
-    /// Reports to the engine whether a choice worked (engine/decision_service.h). Errors:
-    /// InvalidRequest, UnknownApplication, UnknownDevice, TooManyRequests, Io.
-    Status report_outcome(const Value& outcome);
-    /// Releases drivers from quarantine, so that they are probed again. `filter` is parsed by
-    /// quarantine_filter_from(). Returns the number of drivers that were released. Errors:
-    /// NotAuthorized, InvalidRequest, TooManyRequests, Io.
-    Result<std::uint32_t> clear_quarantine(const Value& filter);
-
-protected:
     /// Calls a method and returns its document; an error reply becomes an Error. A name without an
     /// interface belongs to org.gpuprobe. Errors: the same as for call(); Malformed for a document
     /// that is not JSON.
     Result<Value> ask(std::string_view method,
                       Value parameters = Value{Value::Object{}},
                       const HearAnswer& heard_before = {});
+    /// Calls a method and reads its document as the record T, without the members that this program
+    /// does not know. Errors: the same as above, and Malformed with the name of the invalid member.
+    template <class T>
+    Result<T> ask_for(std::string_view method, Value parameters = Value{Value::Object{}}) {
+        const auto document = ask(method, std::move(parameters));
+        return document ? of_answer(record_from<T>(*document)) : Result<T>{document.error()};
+    }
 };
 
 }  // namespace gpuprobe::inline cli

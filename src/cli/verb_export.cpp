@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "calls/documents.h"
 #include "cli/context.h"
 #include "cli/export_file.h"
 #include "cli/verb.h"
@@ -268,7 +269,8 @@ Result<std::optional<ApplicationSummary>> application_without_variants(Context& 
     const auto& wanted = context.arguments.recommend;
     if (wanted.format != "container" || wanted.application.empty() || wanted.manifest)
         return std::optional<ApplicationSummary>{};
-    for (auto& known : TRY(context.client.applications()))
+    auto list = TRY(context.client.ask_for<ApplicationList>("ListApplications"));
+    for (auto& known : list.applications)
         if (known.name == wanted.application && known.variants.empty())
             return std::optional{std::move(known)};
     return std::optional<ApplicationSummary>{};

@@ -169,6 +169,28 @@ std::string list_text(const Report& report, bool shows_all, const Screen& screen
     return (table.empty() ? "" : table.text(screen)) + accelerators_text(report, shows_all, screen);
 }
 
+/// Whether the figure of free memory is so old that it must be shown with its age.
+bool has_old_memory(const Gpu& gpu) {
+    constexpr Duration kIsOfNow = std::chrono::seconds{2};
+    return gpu.memory.free_at && SystemClock{}.wall() - *gpu.memory.free_at > kIsOfNow;
+}
+
+/// The report with memory figures that are at most two seconds old. The figures of sleeping GPUs
+/// may be older.
+Result<Report> current_report(Client& client) {
+    auto found = TRY(client.report());
+    if (found.source == ReportSource::Replay || std::ranges::none_of(found.gpus, has_old_memory))
+        return found;
+    // One query updates all GPUs that NVIDIA's driver serves. The other old figures are updated by
+    // one query for each GPU.
+    TRY(client.renew());
+    found = TRY(client.report());
+    for (auto& gpu : found.gpus)
+        if (has_old_memory(gpu))
+            TRY(client.refresh_memory(gpu));
+    return found;
+}
+
 Result<ExitCode> run_list(Context& context) {
     if (context.wants_json()) {
         // Use the document and not the Report, so that members that this program does not know are
@@ -181,7 +203,7 @@ Result<ExitCode> run_list(Context& context) {
         print_json(context.arguments, list);
         return ExitCode::Answered;
     }
-    const auto report = TRY(context.client.current_report());
+    const auto report = TRY(current_report(context.client));
     const auto text = context.arguments.shows_video
                           ? video_table(report, context.arguments.shows_all, context.screen)
                           : list_text(report, context.arguments.shows_all, context.screen);

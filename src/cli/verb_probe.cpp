@@ -31,6 +31,23 @@ Result<ProbeRequest> order_of(Context& context) {
     return order;
 }
 
+/// Probes the drivers again, and returns when the report contains the results.
+Status probe(Context& context, const ProbeRequest& order, ProgressLine& line, const char* words) {
+    const auto hear = [&](const MethodAnswer& answer) {
+        const auto document = parse_json(answer.document, Bytes{answer.document.size()});
+        if (const auto share = document ? document->at("progress").as_double() : std::nullopt)
+            line.show(words, *share);
+    };
+    TRY(context.client.ask("Probe",
+                           Value::Object{{"gpus", to_value(order.gpus)},
+                                         {"apis", to_value(order.apis)},
+                                         {"stage", order.stage},
+                                         {"allow_wake", order.allow_wake},
+                                         {"force", order.force}},
+                           hear));
+    return Done{};
+}
+
 /// The text of the progress line for a stage.
 const char* words_for(const std::string& stage) {
     if (stage == "verify")
@@ -43,7 +60,7 @@ Result<ExitCode> run_probe(Context& context) {
     const auto* words = words_for(order.stage);
     ProgressLine line{context.arguments};
     line.show(words);
-    const auto probed = context.client.probe(order, [&](double share) { line.show(words, share); });
+    const auto probed = probe(context, order, line, words);
     // Erase the progress line before anything else is printed on the same terminal.
     line.clear();
     if (!probed)
@@ -92,7 +109,7 @@ Status run_stage(Context& context, ProbeRequest order, std::string_view stage, c
     order.stage = stage;
     ProgressLine line{context.arguments};
     line.show(words, 0);
-    return context.client.probe(order, [&](double share) { line.show(words, share); });
+    return probe(context, order, line, words);
 }
 
 void show(const Context& context, const Report& report, const std::vector<BenchRow>& rows) {
@@ -176,7 +193,7 @@ Result<ExitCode> list_quarantines(Context& context) {
     return ExitCode::Answered;
 }
 
-/// The filter for Client::clear_quarantine().
+/// The filter for the method ClearQuarantine.
 Value filter_of(const QuarantineArguments& arguments) {
     Value filter{Value::Object{}};
     if (arguments.api)
@@ -192,7 +209,8 @@ Result<ExitCode> run_quarantine(Context& context) {
     const auto& arguments = context.arguments;
     if (arguments.quarantine.action == "list")
         return list_quarantines(context);
-    const auto cleared = TRY(context.client.clear_quarantine(filter_of(arguments.quarantine)));
+    const auto answer = TRY(context.client.ask("ClearQuarantine", filter_of(arguments.quarantine)));
+    const std::uint64_t cleared = answer.at("cleared").as_unsigned().value_or(0);
     if (context.wants_json()) {
         Value document;
         document["cleared"] = to_value(cleared);

@@ -281,7 +281,10 @@ Result<Recommendation> recommended_by(Context& context,
                                       const std::string& text,
                                       const Value& request) {
     const auto& arguments = context.arguments.recommend;
-    auto answer = context.client.recommend(arguments.application, text, request);
+    Value parameters{Value::Object{{"application", arguments.application}, {"request", request}}};
+    if (!text.empty())
+        parameters["manifest"] = text;
+    auto answer = context.client.ask_for<Recommendation>("Recommend", std::move(parameters));
     if (!answer && arguments.manifest && answer.error().code == ErrorCode::Malformed)
         return std::move(answer).error().in(*arguments.manifest);
     return answer;
@@ -361,7 +364,9 @@ Result<Manifest> wanted_manifest(const RecommendArguments& arguments) {
 }
 
 Result<Recommendation> recommended(Context& context, const std::string& application) {
-    return context.client.recommend(application, "", context.arguments.recommend.request);
+    return context.client.ask_for<Recommendation>(
+        "Recommend", Value::Object{{"application", application},
+                                   {"request", context.arguments.recommend.request}});
 }
 
 Result<Recommendation> recommended(Context& context) {

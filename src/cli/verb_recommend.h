@@ -10,8 +10,8 @@
 
 namespace gpuprobe::inline cli {
 
-/// The recommendation that the command line requests. Errors: as Client::recommend(), with the name
-/// of the file if it is malformed.
+/// The recommendation that the command line requests. Errors: as the method Recommend, with the
+/// name of the file if it is malformed.
 Result<Recommendation> recommended(Context& context);
 /// The recommendation for another installed application.
 Result<Recommendation> recommended(Context& context, const std::string& application);

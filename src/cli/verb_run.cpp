@@ -264,7 +264,7 @@ void report(Run& run, Attempt& attempt) {
     if (*outcome == "failed")
         document["detail"] = end_text(attempt, std::nullopt, std::nullopt,
                                       outcome_text(attempt.seen, attempt.chosen, run.report));
-    if (const auto done = run.context.client.report_outcome(document); done)
+    if (const auto done = run.context.client.ask("ReportOutcome", document); done)
         attempt.reported = outcome;
     else
         run.not_reported = scrubbed(done.error().text);

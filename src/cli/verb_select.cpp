@@ -7,6 +7,7 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "base/value.h"
+#include "calls/documents.h"
 #include "calls/surroundings.h"
 #include "cli/choice.h"
 #include "cli/verb.h"
@@ -19,6 +20,13 @@
 
 namespace gpuprobe::inline cli {
 namespace {
+
+/// A report that contains only the GPUs, for looking up their names. The answer to ListGpus is much
+/// smaller than the whole report.
+Result<Report> report_of_gpus(Client& client) {
+    auto list = TRY(client.ask_for<GpuList>("ListGpus"));
+    return Report{.generation = list.generation, .gpus = std::move(list.gpus)};
+}
 
 Result<ExitCode> run_select(Context& context) {
     // JSON always contains the candidates.
@@ -38,7 +46,7 @@ Result<ExitCode> run_select(Context& context) {
     const bool is_short = !explains && decision.warnings.empty();
     // The report is needed only for the names of GPUs and for fixes that fit this machine. Without
     // a report, ids and general fixes are printed.
-    const auto report = is_short ? context.client.gpus() : context.client.report();
+    const auto report = is_short ? report_of_gpus(context.client) : context.client.report();
     print(decision_text(decision, report ? &*report : nullptr, context.screen));
     if (is_short)
         return ExitCode::Answered;
@@ -199,7 +207,8 @@ Result<ExitCode> run_env(Context& context) {
     if (!context.arguments.select.names_application)
         return print_choice(context);
     std::vector<std::string> applications;
-    for (const auto& application : TRY(context.client.applications()))
+    const auto known = TRY(context.client.ask_for<ApplicationList>("ListApplications"));
+    for (const auto& application : known.applications)
         applications.push_back(application.name);
     const bool is_application = contains(applications, word);
     if (is_application && has_options(context.arguments))
@@ -304,7 +313,8 @@ std::string rule_words(const Value& rule) {
 }
 
 Result<ExitCode> list_overrides(Context& context) {
-    const auto overrides = TRY(context.client.overrides());
+    const auto answer = TRY(context.client.ask("ListOverrides"));
+    const auto& overrides = answer.at("overrides");
     if (context.wants_json()) {
         Value document;
         document["overrides"] = overrides;
@@ -343,12 +353,16 @@ Result<ExitCode> run_override(Context& context) {
     if (arguments.overriding.action == "list")
         return list_overrides(context);
     const auto& application = *arguments.overriding.application;
-    if (arguments.overriding.action == "clear")
-        return done(context, "cleared", TRY(context.client.clear_override(application)));
+    if (arguments.overriding.action == "clear") {
+        const auto answer =
+            TRY(context.client.ask("ClearOverride", Value::Object{{"application", application}}));
+        return done(context, "cleared", answer.at("cleared").as_bool() == true);
+    }
     // Rules are stored with the ids of GPUs, which stay valid when the order of GPUs changes.
     auto wanted = arguments;
     TRY(name_gpus_by_id(context, wanted.select.request));
-    TRY(context.client.set_override(application, override_rule_of(wanted)));
+    TRY(context.client.ask("SetOverride", Value::Object{{"application", application},
+                                                        {"rule", override_rule_of(wanted)}}));
     return done(context, "set", true);
 }
 
@@ -402,7 +416,7 @@ Result<ExitCode> run_report_outcome(Context& context) {
     // There is at most one GPU, because take_gpu_used() refuses more.
     for (const auto& id : TRY(gpu_ids(context, arguments.outcome.gpus)))
         outcome["gpu"] = id;
-    TRY(context.client.report_outcome(outcome));
+    TRY(context.client.ask("ReportOutcome", outcome));
     if (context.wants_json())
         print_json(arguments, outcome);
     else if (!arguments.is_quiet)
@@ -466,9 +480,10 @@ week, unless its driver changes or you report that it works. Reports from root a
 namespace {
 
 Result<ExitCode> list_applications(Context& context) {
-    const auto applications = TRY(context.client.applications());
+    const auto list = TRY(context.client.ask_for<ApplicationList>("ListApplications"));
+    const auto& applications = list.applications;
     if (context.wants_json()) {
-        print_json(context.arguments, to_value(ApplicationList{applications}));
+        print_json(context.arguments, to_value(list));
         return ExitCode::Answered;
     }
     Table table{{{.title = "APPLICATION"},

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/value.h"
+#include "calls/documents.h"
 
 namespace gpuprobe {
 namespace client_test {
@@ -42,29 +43,27 @@ MethodAnswer refusal(const char* name, const char* message) {
 
 TEST(Client, CallsMethodsWithTheirParameters) {
     FakeTransport client{MethodAnswer{.document = R"({"cleared":true})"}};
-    EXPECT_EQ(client.clear_override("torch").value(), true);
+    EXPECT_EQ(client.ask("ClearOverride", Value::Object{{"application", "torch"}})->at("cleared"),
+              Value{true});
     EXPECT_EQ(client.asked, R"(org.gpuprobe.ClearOverride {"application":"torch"})");
-    Value rule;
-    rule["strict"] = true;
-    EXPECT_TRUE(client.set_override("torch", rule));
-    EXPECT_EQ(client.asked,
-              R"(org.gpuprobe.SetOverride {"application":"torch","rule":{"strict":true}})");
+    EXPECT_TRUE(client.ask("org.varlink.service.GetInfo"));
+    EXPECT_EQ(client.asked, "org.varlink.service.GetInfo {}");
 }
 
 TEST(Client, TurnsErrorRepliesIntoErrors) {
     FakeTransport client{refusal("NotAuthorized", "not for you")};
-    const auto refused = client.set_override("torch", Value{Value::Object{}});
+    const auto refused = client.ask("SetOverride");
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::NotAuthorized);
     EXPECT_EQ(refused.error().text, "not for you");
     FakeTransport other{MethodAnswer{.error = "org.varlink.service.MethodNotFound",
                                      .document = R"({"method":"org.gpuprobe.ListApplications"})"}};
-    EXPECT_EQ(other.applications().error().code, ErrorCode::Internal);
+    EXPECT_EQ(other.ask("ListApplications").error().code, ErrorCode::Internal);
 }
 
 TEST(Client, NamesTheMemberThatIsMalformed) {
     FakeTransport client{MethodAnswer{.document = R"({"applications":1})"}};
-    EXPECT_EQ(client.applications().error().text,
+    EXPECT_EQ(client.ask_for<ApplicationList>("ListApplications").error().text,
               "the answer on the daemon's socket: applications: expected array, found integer");
 }
 
@@ -82,11 +81,14 @@ TEST(Client, ReturnsNoMatchAsADecision) {
     EXPECT_EQ(decision->candidates[0].backend, "cuda");
 }
 
-TEST(Client, PassesOnTheProgressOfAProbe) {
+TEST(Client, PassesOnTheAnswersBeforeTheLast) {
     FakeTransport client{MethodAnswer{.document = R"({"generation":2,"probes":[]})"}};
-    std::vector<double> shares;
-    EXPECT_TRUE(client.probe({}, [&shares](double share) { shares.push_back(share); }));
-    EXPECT_EQ(shares, (std::vector<double>{0.5, 1}));
+    std::vector<std::string> documents;
+    const auto hear = [&documents](const MethodAnswer& answer) {
+        documents.push_back(answer.document);
+    };
+    EXPECT_TRUE(client.ask("Probe", Value{Value::Object{}}, hear));
+    EXPECT_EQ(documents, (std::vector<std::string>{R"({"progress":0.5})", R"({"progress":1})"}));
 }
 
 TEST(Client, KeepsTheMemoryThatCannotBeReadAgain) {
