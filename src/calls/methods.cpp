@@ -128,7 +128,7 @@ std::string error_name(ErrorCode code) {
 }
 
 MethodAnswer Sender::named(const Error& error) {
-    return {.error = error_name(error.code), .message = error.text};
+    return {.error = error_name(error.code), .message = error.text, .code = error.code};
 }
 
 /// An error of org.varlink.service. The document contains `text` as the member `key`, which Varlink

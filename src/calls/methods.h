@@ -78,6 +78,7 @@ struct MethodAnswer {
     bool continues = false;       ///< whether another answer follows
     Value value = {};             ///< the answer's object, if the call wants a value
     std::string message = {};     ///< text of the error for users
+    std::optional<ErrorCode> code = {};  ///< the error; nullopt for errors of org.varlink.service
 };
 /// Called with each answer of a method.
 using HearAnswer = std::function<void(const MethodAnswer&)>;

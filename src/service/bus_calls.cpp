@@ -9,7 +9,6 @@
 #include "base/value.h"
 #include "service/daemon_process.h"
 #include "wire/reply.h"
-#include "wire/varlink.h"
 
 namespace gpuprobe::inline service {
 namespace {
@@ -34,15 +33,6 @@ bool is_empty(const Value& value) {
     const auto* items = value.as_array();
     const auto* members = value.as_object();
     return value.is_null() || (items && items->empty()) || (members && members->empty());
-}
-
-/// The error of an answer with its D-Bus name. Errors of the Varlink service are about parameters.
-Error error_of(const MethodAnswer& answer) {
-    const auto name = answer.error.substr(answer.error.rfind('.') + 1);
-    const auto prefix = bus::error_name(ErrorCode::Internal);
-    const auto code = bus::error_code(prefix.substr(0, prefix.rfind('.') + 1) + name);
-    return {code.value_or(ErrorCode::InvalidRequest),
-            answer.message.empty() ? name : answer.message};
 }
 
 void must(int code) {
@@ -278,8 +268,9 @@ void BusCalls::send(const Asked& asked, const bus::MessageBody& body, std::size_
 void BusCalls::heard(const Asked& asked, const MethodAnswer& answer, const std::string& key) {
     if (answer.continues)
         return send_progress(asked, answer);
+    // Errors of the Varlink service are about parameters.
     if (!answer.error.empty())
-        return asked.reply->fail(error_of(answer));
+        return asked.reply->fail({answer.code.value_or(ErrorCode::InvalidRequest), answer.message});
     const auto& out = asked.row->out;
     if (!out.empty() && out.front().signature == "h")
         return send_file(asked, answer.document);
