@@ -264,7 +264,7 @@ void BusCalls::send(const Asked& asked, const bus::MessageBody& body, std::size_
     asked.reply->send(body);
 }
 
-/// Sends an answer. Exceptions end here, because the engine's callbacks must not throw.
+/// Encodes and sends an answer, and caches it if possible.
 void BusCalls::heard(const Asked& asked, const MethodAnswer& answer, const std::string& key) {
     if (answer.continues)
         return send_progress(asked, answer);
@@ -274,15 +274,11 @@ void BusCalls::heard(const Asked& asked, const MethodAnswer& answer, const std::
     const auto& out = asked.row->out;
     if (!out.empty() && out.front().signature == "h")
         return send_file(asked, answer.document);
-    try {
-        const auto body = std::make_shared<const bus::MessageBody>(body_of(asked, answer));
-        const bool is_whole = answer.document.size() <= InlineBudget::kMaxReply.count;
-        if (!key.empty() && is_whole)
-            server_.keep(key, body, body->bytes());
-        send(asked, *body, std::max(body->bytes(), answer.document.size()));
-    } catch (const std::exception& problem) {
-        asked.reply->fail(Error{ErrorCode::Internal, problem.what()});
-    }
+    const auto body = std::make_shared<const bus::MessageBody>(body_of(asked, answer));
+    const bool is_whole = answer.document.size() <= InlineBudget::kMaxReply.count;
+    if (!key.empty() && is_whole)
+        server_.keep(key, body, body->bytes());
+    send(asked, *body, std::max(body->bytes(), answer.document.size()));
 }
 
 /// Sends a text in a sealed memory file.

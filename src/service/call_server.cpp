@@ -275,7 +275,11 @@ void CallServer::answer_now(const std::shared_ptr<ServedCall>& served) {
     const auto heard = [served, key](const MethodAnswer& answer) {
         if (!answer.continues)
             served->share.reset();
-        served->heard(answer, *key);
+        try {
+            served->heard(answer, *key);
+        } catch (const std::exception& problem) {
+            served->heard(refusal_of({ErrorCode::Internal, problem.what()}), {});
+        }
     };
     try {
         answer(served->call, machine, heard);

@@ -131,7 +131,8 @@ struct ServedCall {
     /// Whether the caller is still waiting for the answer.
     std::function<bool()> is_wanted = {};
     /// Sends an answer. If `key` is not empty, the encoded answer may be cached with
-    /// CallServer::keep().
+    /// CallServer::keep(). If this function throws an exception, for example because the answer
+    /// cannot be encoded, it is called again with the error Internal.
     std::function<void(const MethodAnswer& answer, const std::string& key)> heard = {};
 
     MethodTraits traits = {};

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -343,6 +344,21 @@ TEST_F(CallServerTest, AsksForPermissionBeforeACallRuns) {
     ASSERT_EQ(call->answers.size(), 1U);
     EXPECT_EQ(call->answers[0].error, "org.gpuprobe.NotAuthorized");
     EXPECT_EQ(call->answers[0].message, "no");
+    EXPECT_EQ(call->key, "");
+}
+
+TEST_F(CallServerTest, ReportsAnAnswerThatCannotBeEncoded) {
+    const auto call = call_of("ListGpus", "{}", kAnna);
+    auto& heard = call->served->heard;
+    heard = [record = heard](const MethodAnswer& answer, const std::string& key) {
+        if (answer.error.empty())
+            throw std::runtime_error{"too large"};
+        record(answer, key);
+    };
+    server->serve(call->served);
+    ASSERT_EQ(call->answers.size(), 1U);
+    EXPECT_EQ(call->answers[0].error, "org.gpuprobe.Internal");
+    EXPECT_EQ(call->answers[0].message, "too large");
     EXPECT_EQ(call->key, "");
 }
 
