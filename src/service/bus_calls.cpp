@@ -89,19 +89,11 @@ const BusCalls::Row& BusCalls::row_of(const std::string& member, bool is_of_gpu)
     for (auto& method : bus_methods())
         if (is_meant(method.form))
             row->method = std::move(method);
-    const auto& form = row->method.form;
     row->parameters = row->method.parameters(row->types);
-    for (auto& [name, signature] : arguments_of(form.in)) {
-        const bool is_parameter =
-            std::ranges::find(row->parameters, name, &TypedMember::key) != row->parameters.end();
-        row->in.push_back({.name = std::move(name),
-                           .signature = std::move(signature),
-                           .is_parameter = is_parameter});
-    }
-    for (auto& [name, signature] : arguments_of(form.out))
-        row->out.push_back({.name = std::move(name), .signature = std::move(signature)});
+    row->in = arguments_of(row->method.form.in);
+    row->out = arguments_of(row->method.form.out);
     // JSON is sent unchanged, and needs no types.
-    if (std::ranges::find(row->out, "json", &Argument::name) == row->out.end())
+    if (std::ranges::find(row->out, "json", &bus::BusArgument::name) == row->out.end())
         row->answer = row->types.defined(MemberType::Kind::Record, "=" + member,
                                          [&](TypeDefinition& definition) {
                                              definition.members = row->method.result(row->types);
@@ -128,7 +120,7 @@ Result<Value> BusCalls::parameters_of(const Row& row,
                               : std::function<bool(std::string_view)>{});
         if (!value)
             return value.error();
-        if (argument.is_parameter) {
+        if (named(argument.name)) {
             parameters[argument.name] = std::move(*value);
             continue;
         }
@@ -296,7 +288,7 @@ bus::MessageBody BusCalls::body_of(const Asked& asked, const MethodAnswer& answe
     const auto& row = *asked.row;
     bus::MessageBody body;
     bus::MessageWriter writer{body, row.types, names_.path_of};
-    for (const auto& [name, signature, is_parameter] : row.out) {
+    for (const auto& [name, signature] : row.out) {
         if (name == "json") {
             writer.append(signature, Value{answer.document}, {});
         } else if (name == "answer") {

@@ -48,16 +48,11 @@ public:
     void serve(sd_bus_message* call, std::string gpu);
 
 private:
-    struct Argument {
-        std::string name = {};
-        std::string signature = {};
-        bool is_parameter = false;
-    };
     /// A method, and the types of its answer.
     struct Row {
         BusMethodRow method = {};
-        std::vector<Argument> in = {};
-        std::vector<Argument> out = {};
+        std::vector<bus::BusArgument> in = {};
+        std::vector<bus::BusArgument> out = {};
         TypeTable types = {};
         MemberType answer = {};
         std::vector<TypedMember> parameters = {};
