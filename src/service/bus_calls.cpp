@@ -179,7 +179,7 @@ void BusCalls::serve(sd_bus_message* call, std::string gpu) {
     }
 }
 
-/// Reads the parameters, and identifies the caller.
+/// Reads the parameters, identifies the caller, and passes the call on to be answered.
 void BusCalls::serve(const Row& row,
                      const std::string& gpu,
                      const Reply& reply,
@@ -191,55 +191,42 @@ void BusCalls::serve(const Row& row,
     const Asked asked{.row = &row,
                       .reply = reply,
                       .sender = sender,
-                      .explains = parameters->at("request").at("explain").as_bool() == true,
-                      .is_small = connection_.call_size() <= AnswerCache::kMaxQuestion.count};
-    // Callbacks are copied, and the parameters may be large.
-    access_.identify(sender, reply,
-                     [weak = std::weak_ptr{self_}, asked,
-                      shared = std::make_shared<Value>(std::move(*parameters))](
-                         const bus::Credentials& caller, const SharedPool::Claim& share) {
-                         auto held = asked;
-                         held.share = share;
-                         if (const auto self = weak.lock())
-                             (*self)->serve_caller(caller, std::move(*shared), std::move(held));
-                     });
-}
-
-void BusCalls::serve_caller(const bus::Credentials& credentials, Value parameters, Asked asked) {
-    const auto caller = caller_from(credentials);
-    const auto& row = *asked.row;
-    std::string question;
-    if (row.method.keeping != Keeping::Never && asked.is_small &&
-        row.out.front().signature != "h") {
-        question.append(row.method.form.member).append(1, '\0').append(json_line(parameters));
-        const auto access = server_.views().report_for(caller).access;
-        if (const auto* known = server_.known(access, caller, question)) {
-            const auto& body = *std::get<std::shared_ptr<const bus::MessageBody>>(*known);
-            return send(asked, body, body.bytes());
-        }
-    }
+                      .explains = parameters->at("request").at("explain").as_bool() == true};
     const auto served = std::make_shared<ServedCall>();
-    served->question = std::move(question);
+    if (row.method.keeping != Keeping::Never && row.out.front().signature != "h" &&
+        connection_.call_size() <= AnswerCache::kMaxQuestion.count)
+        served->question = std::string{row.method.form.member} + '\0' + json_line(*parameters);
     served->call = {.method = row.method.method,
-                    .parameters = std::move(parameters),
+                    .parameters = std::move(*parameters),
                     .wants_more = row.method.reports_progress,
                     .always_explains = false,
-                    .wants_value = row.answer.kind == MemberType::Kind::Record,
-                    .uid = caller.uid,
-                    .groups = caller.groups};
-    const Requester who{.sender = asked.sender,
-                        .may_be_asked = bus::allows_questions(asked.reply->call())};
-    served->ask = [&authority = authority_, who](const std::vector<Action>& needs,
-                                                 std::function<void(const Status&)> done) {
-        authority.ask_for_all(who, needs, std::move(done));
+                    .wants_value = row.answer.kind == MemberType::Kind::Record};
+    served->is_wanted = [reply] { return reply->is_open(); };
+    served->ask =
+        [&authority = authority_,
+         who = Requester{.sender = sender, .may_be_asked = bus::allows_questions(reply->call())}](
+            const std::vector<Action>& needs, std::function<void(const Status&)> done) {
+            authority.ask_for_all(who, needs, std::move(done));
+        };
+    const std::weak_ptr weak{self_};
+    served->send_kept = [weak, asked](const AnswerCache::Answer& kept) {
+        const auto& body = *std::get<std::shared_ptr<const bus::MessageBody>>(kept);
+        if (const auto self = weak.lock())
+            (*self)->send(asked, body, body.bytes());
     };
-    served->is_wanted = [reply = asked.reply] { return reply->is_open(); };
-    served->heard = [weak = std::weak_ptr{self_}, asked](const MethodAnswer& answer,
-                                                         const std::string& key) {
+    served->heard = [weak, asked](const MethodAnswer& answer, const std::string& key) {
         if (const auto self = weak.lock())
             (*self)->heard(asked, answer, key);
     };
-    server_.serve(served);
+    access_.identify(
+        sender, reply,
+        [weak, served](const bus::Credentials& caller, const SharedPool::Claim& share) {
+            served->memory = share;
+            served->call.uid = caller.uid;
+            served->call.groups = caller.groups;
+            if (const auto self = weak.lock())
+                (*self)->server_.serve(served);
+        });
 }
 
 /// Sends an answer. A text of that size is charged to the receiver.

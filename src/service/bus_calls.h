@@ -63,9 +63,7 @@ private:
         const Row* row = nullptr;
         Reply reply = {};
         std::string sender = {};
-        bool explains = false;         ///< whether the request sets "explain"
-        bool is_small = false;         ///< whether the call may be a key of the cache
-        SharedPool::Claim share = {};  ///< share of Admission::memory until the last answer
+        bool explains = false;  ///< whether the request sets "explain"
     };
 
     [[nodiscard]] const Row& row_of(const std::string& member, bool is_of_gpu);
@@ -73,7 +71,6 @@ private:
                                               sd_bus_message* call,
                                               const std::string& gpu) const;
     void name_by_id(Value& parameters) const;
-    void serve_caller(const bus::Credentials& caller, Value parameters, Asked asked);
     void serve(const Row& row,
                const std::string& gpu,
                const Reply& reply,

@@ -215,8 +215,13 @@ void CallServer::keep(const std::string& key, AnswerCache::Answer answer, std::s
 
 void CallServer::serve(const std::shared_ptr<ServedCall>& served) {
     const Caller caller{.uid = served->call.uid, .groups = served->call.groups};
-    served->traits =
-        traits_of(served->call, *views_.report_for(caller).report).value_or(MethodTraits{});
+    const auto view = views_.report_for(caller);
+    const auto* kept = served->send_kept && !served->question.empty()
+                           ? known(view.access, caller, served->question)
+                           : nullptr;
+    if (kept)
+        return served->send_kept(*kept);
+    served->traits = traits_of(served->call, *view.report).value_or(MethodTraits{});
     if (served->traits.needs.empty() || !served->ask)
         return run(served);
     served->ask(served->traits.needs, [weak = std::weak_ptr{self_}, served](const Status& may) {

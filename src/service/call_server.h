@@ -130,13 +130,16 @@ struct ServedCall {
         ask = {};
     /// Whether the caller is still waiting for the answer.
     std::function<bool()> is_wanted = {};
+    /// Sends an answer that was cached for an equal call. If unset, no cached answer is used.
+    std::function<void(const AnswerCache::Answer& kept)> send_kept = {};
     /// Sends an answer. If `key` is not empty, the encoded answer may be cached with
     /// CallServer::keep(). If this function throws an exception, for example because the answer
     /// cannot be encoded, it is called again with the error Internal.
     std::function<void(const MethodAnswer& answer, const std::string& key)> heard = {};
 
     MethodTraits traits = {};
-    SharedPool::Claim share = {};  ///< a share of Admission::memory, held until the last answer
+    SharedPool::Claim memory = {};  ///< the call's share of Admission::memory
+    SharedPool::Claim share = {};   ///< a share of the running probes or readings of memory
 };
 
 /// Runs the calls of all interfaces: checks permission, charges the cost, refreshes facts, and
@@ -167,7 +170,8 @@ public:
                                                    std::string_view question);
     /// Keeps an encoded answer under the key that ServedCall::heard was called with.
     void keep(const std::string& key, AnswerCache::Answer answer, std::size_t bytes);
-    /// Runs a call. The answers are sent during this function or later.
+    /// Sends the cached answer to an equal call, or runs the call. The answers are sent during this
+    /// function or later.
     void serve(const std::shared_ptr<ServedCall>& served);
     /// Must be called when the report or the data on which decisions are based has changed.
     void update();

@@ -445,6 +445,11 @@ void SocketServer::serve(const Waiting& waiting) {
         const auto still = weak.lock();
         return still && still->is_open();
     };
+    // An equal call may have been answered while this call was waiting.
+    served->send_kept = [weak = waiting.connection](const AnswerCache::Answer& kept) {
+        if (const auto still = weak.lock())
+            still->send(std::get<SharedText>(kept), true);
+    };
     const Asked asked{.connection = connection, .served = served, .wants_answer = !call->oneway};
     served->heard = [weak = std::weak_ptr{self_}, asked](const MethodAnswer& answer,
                                                          const std::string& key) {

@@ -347,6 +347,18 @@ TEST_F(CallServerTest, AsksForPermissionBeforeACallRuns) {
     EXPECT_EQ(call->key, "");
 }
 
+TEST_F(CallServerTest, SendsTheAnswerToAnEarlierEqualCall) {
+    serve_and_keep("ListGpus", kAnna);
+    const auto call = call_of("ListGpus", "{}", kAnna);
+    std::string kept;
+    call->served->send_kept = [&kept](const AnswerCache::Answer& answer) {
+        kept = std::get<SharedText>(answer)->bytes;
+    };
+    server->serve(call->served);
+    EXPECT_TRUE(call->answers.empty());
+    EXPECT_NE(kept.find("gpus"), std::string::npos) << kept;
+}
+
 TEST_F(CallServerTest, ReportsAnAnswerThatCannotBeEncoded) {
     const auto call = call_of("ListGpus", "{}", kAnna);
     auto& heard = call->served->heard;
