@@ -76,6 +76,9 @@ Status Client::renew() {
 
 /// If the daemon does not answer, the value from its report stays.
 Status Client::refresh_memory(Gpu& gpu) {
+    constexpr Duration kIsOfNow = std::chrono::seconds{1};
+    if (gpu.memory.free_at && SystemClock{}.wall() - *gpu.memory.free_at < kIsOfNow)
+        return Done{};
     const auto memory = ask_for<engine::LiveMemory>("GetMemory", Value::Object{{"gpu", gpu.id}});
     if (memory)
         engine::take_free(*memory, gpu.memory);

@@ -77,10 +77,11 @@ public:
     /// Refreshes the facts that change from moment to moment (Engine::renew). Facts that cannot be
     /// read again keep their old value. The only error is Cancelled.
     virtual Status renew();
-    /// Reads the free memory of `gpu` again without waking the GPU. If the value cannot be read,
-    /// `gpu` keeps the old value and the age of this value. The only errors are Malformed and
-    /// Cancelled.
-    virtual Status refresh_memory(Gpu& gpu);
+
+    /// Reads the free memory of `gpu` again without waking the GPU, unless it was read less than a
+    /// second ago. If the value cannot be read, `gpu` keeps the old value and the age of this
+    /// value. The only errors are Malformed and Cancelled.
+    Status refresh_memory(Gpu& gpu);
 
     /// Calls a method and returns its document; an error reply becomes an Error. A name without an
     /// interface belongs to org.gpuprobe. Errors: the same as for call(); Malformed for a document

@@ -23,9 +23,6 @@ constexpr Duration kTrustsCacheFor = std::chrono::minutes{10};
 /// After this time, gpuprobectl shows the user which driver it is waiting for.
 constexpr Duration kShowsAfter = std::chrono::seconds{1};
 
-/// Free memory that was read less than this long ago is shown without reading it again.
-constexpr Duration kIsOfNow = std::chrono::seconds{1};
-
 /// Options for an engine that lives as long as one command.
 engine::EngineOptions engine_options(const DirectOptions& options) {
     engine::EngineOptions engine{
@@ -150,12 +147,6 @@ Status DirectClient::renew() {
     bool is_done = false;
     engine_->renew([&is_done] { is_done = true; });
     return turn_until([&is_done] { return is_done; });
-}
-
-Status DirectClient::refresh_memory(Gpu& gpu) {
-    if (gpu.memory.free_at && clock_.wall() - *gpu.memory.free_at < kIsOfNow)
-        return Done{};
-    return Client::refresh_memory(gpu);
 }
 
 Status DirectClient::watch(const std::function<void()>& changed) {

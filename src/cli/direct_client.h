@@ -56,7 +56,6 @@ public:
     [[nodiscard]] Result<Decision> select(const std::string& application,
                                           const Value& request) override;
     Status renew() override;
-    Status refresh_memory(Gpu& gpu) override;
 
 private:
     DirectClient(std::unique_ptr<SystemLoop> loop, std::unique_ptr<Launcher> launcher);
