@@ -25,7 +25,6 @@ constexpr std::chrono::milliseconds kProbePatience = std::chrono::minutes{5};
 /// This time must be longer than the time limit that the daemon sets for polkit to get a password
 /// from the user.
 constexpr std::chrono::milliseconds kPatienceWithPeople = std::chrono::minutes{3};
-constexpr std::string_view kProbe = "org.gpuprobe.Probe";
 constexpr std::string_view kAnswer = "the answer on the daemon's socket";
 
 using Text = CHandle<char, ::gpuprobe_free>;
@@ -47,24 +46,13 @@ Error failure_of_code(int code) {
     return {ErrorCode::Internal, std::string{"the daemon's socket: "} + std::strerror(-code)};
 }
 
-/// Whether the daemon may have to ask polkit before it executes the method. traits_of() can't be
-/// used, because the small gpuprobectl does not link the table of methods.
-bool may_need_permission(const MethodCall& call) {
-    const auto has = [&call](const char* key) { return call.parameters.at(key).as_bool() == true; };
-    if (call.method == kProbe)
-        return has("allow_wake") || has("force");
-    return call.method == "org.gpuprobe.SetOverride" ||
-           call.method == "org.gpuprobe.ClearOverride" ||
-           call.method == "org.gpuprobe.ClearQuarantine";
-}
-
-/// How long to wait for the answer. `may_be_asked`: polkit may ask the user for a password first.
-std::chrono::milliseconds patience_for(const MethodCall& call, bool may_be_asked) {
+/// How long to wait for the answer.
+std::chrono::milliseconds patience_for(const MethodCall& call) {
     if (call.method == "org.gpuprobe.Subscribe")
         return std::chrono::milliseconds{-1};  // no limit
-    if (call.method == kProbe)
+    if (call.method == "org.gpuprobe.Probe")
         return kProbePatience;
-    return may_be_asked ? kPatienceWithPeople : kCallPatience;
+    return call.parameters.find(varlink::kInteractive) ? kPatienceWithPeople : kCallPatience;
 }
 
 /// Passes an answer on to the HearAnswer at `context`. The client library, which is written in C,
@@ -90,20 +78,23 @@ Result<std::unique_ptr<Client>> SocketClient::open(const std::optional<std::stri
 }
 
 Result<MethodAnswer> SocketClient::call(const MethodCall& call, const HearAnswer& heard_before) {
-    auto parameters = call.parameters;
-    std::optional<PolkitAgent> agent;  // runs until the answer arrives
-    const bool may_be_asked = may_need_permission(call) && PolkitAgent::somebody_is_there();
-    if (may_be_asked) {
-        parameters[varlink::kInteractive] = true;
-        agent.emplace();
-    }
-    const auto patience = patience_for(call, may_be_asked);
-    ::gpuprobe_set_timeout(client_.get(), static_cast<int>(patience.count()));
+    auto answer = TRY(answer_to(call, heard_before));
+    if (bus::error_code(answer.error) != ErrorCode::NotAuthorized ||
+        !PolkitAgent::somebody_is_there())
+        return answer;
+    auto again = call;
+    again.parameters[varlink::kInteractive] = true;
+    const PolkitAgent agent;  // runs until the answer arrives
+    return answer_to(again, heard_before);
+}
+
+/// Sends a call and waits for the last answer.
+Result<MethodAnswer> SocketClient::answer_to(const MethodCall& call, HearAnswer heard_before) {
+    ::gpuprobe_set_timeout(client_.get(), static_cast<int>(patience_for(call).count()));
     char* json = nullptr;
-    auto heard = heard_before;
     const int code =
-        ::gpuprobe_call_more(client_.get(), call.method.c_str(), json_line(parameters).c_str(),
-                             heard ? pass_on : nullptr, &heard, &json);
+        ::gpuprobe_call_more(client_.get(), call.method.c_str(), json_line(call.parameters).c_str(),
+                             heard_before ? pass_on : nullptr, &heard_before, &json);
     const Text text{json};
     if (!text)
         return failure_of_code(code);

@@ -17,7 +17,8 @@ public:
     /// was installed with this program. Errors: Unavailable.
     static Result<std::unique_ptr<Client>> open(const std::optional<std::string>& path);
 
-    /// If polkit requires a password, and the user is at a terminal, asks for the password.
+    /// If the call is refused for lack of a permission, and the user is at a terminal, repeats the
+    /// call and lets polkit ask for a password.
     [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call,
                                             const HearAnswer& heard_before) override;
     Status watch(const std::function<void()>& changed) override;
@@ -25,6 +26,8 @@ public:
     [[nodiscard]] ClientInfo info() override;
 
 private:
+    Result<MethodAnswer> answer_to(const MethodCall& call, HearAnswer heard_before);
+
     using Handle = CHandle<::gpuprobe_client, ::gpuprobe_close>;
     explicit SocketClient(Handle client) : client_{std::move(client)} {}
 

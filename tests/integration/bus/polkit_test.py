@@ -25,7 +25,8 @@ INTERFACE = """
 
 
 class FakePolkit:
-    """Answers every question with `answer`, or with an error of that name if it is a text. Does not answer if it is None."""
+    """Answers every question with `answer`, which may be a function of the question, or with an error of that name if it is a
+    text. Does not answer if it is None."""
 
     def __init__(self, bus, answer, signature=VERDICT):
         self.answer = answer
@@ -41,10 +42,11 @@ class FakePolkit:
 
     def asked(self, _bus, _sender, _path, _interface, _method, parameters, invocation):
         self.questions.append(parameters.unpack())
-        if isinstance(self.answer, str):
-            invocation.return_dbus_error(self.answer, "no")
-        elif self.answer is not None:
-            invocation.return_value(GLib.Variant(self.signature, self.answer))
+        answer = self.answer(self.questions[-1]) if callable(self.answer) else self.answer
+        if isinstance(answer, str):
+            invocation.return_dbus_error(answer, "no")
+        elif answer is not None:
+            invocation.return_value(GLib.Variant(self.signature, answer))
 
 
 @unittest.skipUnless(os.geteuid() == 0, "only root can make calls as another user")
@@ -121,12 +123,14 @@ class Polkit(BusCase):
         return self.end_of(done)
 
     def test_gpuprobectl_lets_people_be_asked_on_a_terminal_only(self):
-        polkit = FakePolkit(self.bus, ((True, False, {}),))
-        for terminal in (True, False):
+        # This polkit requires a password: it gives permission only if it may ask for the password.
+        polkit = FakePolkit(self.bus, lambda question: ((question[3] == 1, question[3] == 0, {}),))
+        for terminal, flags in ((True, [0, 1]), (False, [0])):
             code, text = self.override_as_nobody(terminal)
-            self.assertEqual(code, 0, text)
-            _subject, action, _details, flags, _cancellation = polkit.questions.pop()
-            self.assertEqual((action, flags), ("org.gpuprobe.set-override", int(terminal)))
+            self.assertEqual(code, 0 if terminal else 5, text)
+            self.assertEqual([(question[1], question[3]) for question in polkit.questions],
+                             [("org.gpuprobe.set-override", flag) for flag in flags])
+            polkit.questions.clear()
 
     def override_on_the_socket(self):
         """The process id, exit code and output of gpuprobectl."""
