@@ -27,7 +27,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backends/filter_programs.h"
+#include "backends/sandbox.h"
 #include "base/files.h"
 #include "base/text.h"
 
@@ -334,7 +334,7 @@ bool write_known(std::string_view name, std::uint32_t unknown) {
 
 constexpr std::string_view kHead = R"(// Made by backends/filter_programs_main.cpp.
 
-#include "backends/filter_programs.h"
+#include "backends/sandbox.h"
 
 #include <array>
 

@@ -36,7 +36,6 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "backends/filter_programs.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "base/units.h"

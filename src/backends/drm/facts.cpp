@@ -7,7 +7,6 @@
 #include <cstring>
 #include <string>
 
-#include "backends/drm/abi.h"
 #include "backends/texts.h"
 #include "base/files.h"
 

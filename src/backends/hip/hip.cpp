@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "backends/driver_library.h"
-#include "backends/hip/abi.h"
 #include "backends/opencl/opencl.h"
 #include "backends/texts.h"
 #include "base/text.h"

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "backends/driver_library.h"
-#include "backends/hip/abi.h"
 #include "backends/hip/hip.h"
 #include "backends/texts.h"
 #include "base/files.h"

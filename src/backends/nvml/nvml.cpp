@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "backends/driver_library.h"
-#include "backends/nvml/abi.h"
 #include "backends/texts.h"
 #include "base/record.h"
 #include "base/text.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/opencl/facts.h"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "backends/opencl/opencl.h"
 #include "backends/texts.h"
 #include "base/record.h"
 #include "base/text.h"

@@ -11,7 +11,6 @@
 #include "backends/compute/device.h"
 #include "backends/driver_library.h"
 #include "backends/nvml/nvml.h"
-#include "backends/opencl/facts.h"
 #include "backends/texts.h"
 #include "base/record.h"
 #include "base/text.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/vulkan/compute.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include "backends/driver_library.h"
 #include "backends/nvml/nvml.h"
 #include "backends/vulkan/api.h"
+#include "backends/vulkan/vulkan.h"
 #include "check.spv.h"
 #include "copy.spv.h"
 #include "fill.spv.h"

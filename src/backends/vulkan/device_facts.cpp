@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/vulkan/device_facts.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +9,7 @@
 
 #include "backends/texts.h"
 #include "backends/vulkan/api.h"
+#include "backends/vulkan/vulkan.h"
 #include "base/record.h"
 #include "base/text.h"
 

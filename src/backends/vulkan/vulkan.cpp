@@ -10,8 +10,6 @@
 
 #include "backends/driver_library.h"
 #include "backends/vulkan/api.h"
-#include "backends/vulkan/compute.h"
-#include "backends/vulkan/device_facts.h"
 #include "base/files.h"
 #include "base/record.h"
 #include "base/value.h"

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/drm/abi.h"
+#include "backends/drm/facts.h"
 
 #if __has_include(<libdrm/xe_drm.h>)
 #include <libdrm/xe_drm.h>

@@ -8,7 +8,6 @@
 #include <map>
 #include <string>
 
-#include "backends/drm/abi.h"
 #include "backends/drm/facts.h"
 
 namespace gpuprobe::backends {

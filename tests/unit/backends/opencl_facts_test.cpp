@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/opencl/facts.h"
+#include "backends/opencl/opencl.h"
 
 namespace gpuprobe::backends {
 namespace opencl_facts_test {

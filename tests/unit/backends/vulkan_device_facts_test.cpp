@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/vulkan/device_facts.h"
+#include "backends/vulkan/vulkan.h"
 
 namespace gpuprobe::backends {
 namespace vulkan_device_facts_test {

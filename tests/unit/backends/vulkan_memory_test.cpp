@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/vulkan/api.h"
-#include "backends/vulkan/device_facts.h"
+#include "backends/vulkan/vulkan.h"
 
 namespace gpuprobe::backends {
 namespace vulkan_memory_test {
