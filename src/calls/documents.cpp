@@ -9,7 +9,7 @@
 #include "explain/phrase.h"
 #include "plan/model.h"
 #include "plan/need.h"
-#include "plan/plan_request.h"
+#include "plan/plan.h"
 #include "policy/closest_miss.h"
 #include "policy/fact.h"
 #include "policy/term.h"

@@ -15,7 +15,7 @@
 #include "base/record_type.h"
 #include "base/version.h"
 #include "calls/documents.h"
-#include "plan/plan_request.h"
+#include "plan/plan.h"
 #include "policy/request_table.h"
 #include "report/outcome.h"
 #include "report/report.h"

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "plan/model.h"
 #include "plan/need.h"
-#include "plan/plan_request.h"
+#include "plan/plan.h"
 #include "policy/term.h"
 #include "report/compute_view.h"
 #include "wire/varlink.h"

@@ -23,7 +23,7 @@
 #include "plan/gguf.h"
 #include "plan/model.h"
 #include "plan/need.h"
-#include "plan/plan_request.h"
+#include "plan/plan.h"
 #include "plan/size_math.h"
 
 namespace gpuprobe::inline cli {

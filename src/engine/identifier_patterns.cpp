@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/identifier_patterns.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include "base/text.h"
+#include "engine/redaction.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::engine {

@@ -6,7 +6,6 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/value.h"
-#include "knowledge/amd_names.h"
 #include "knowledge/bundle.h"
 #include "knowledge/chips.h"
 #include "knowledge/drivers.h"

@@ -12,7 +12,6 @@
 
 #include "base/accounts.h"
 #include "base/text.h"
-#include "engine/identifier_patterns.h"
 #include "report/fact_table.h"
 
 namespace gpuprobe::engine {

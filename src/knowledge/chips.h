@@ -22,7 +22,6 @@
 /// Each program reads about a thousand such rows when it starts. This reader takes only a fifth of
 /// the time that the JSON parser takes. The reader rejects any other layout without an error
 /// message; the caller then uses the JSON parser, which reports errors.
-
 namespace gpuprobe::knowledge {
 
 /// The members of a row or document, all of them strings without escapes.
@@ -265,6 +264,32 @@ private:
     std::map<std::uint16_t, std::size_t> vendor_ids_ = {};
     std::vector<Range> ranges_ = {};  ///< sorted, without overlaps
     std::map<std::pair<std::uint16_t, std::string>, std::uint32_t, std::less<>> classes_ = {};
+};
+
+// AMD's marketing names: data/knowledge/amd_names.json.
+
+/// The name of one revision of a PCI device. AMD sells one device id under several names.
+struct AmdName {
+    std::string device = {};    ///< PCI device id, four hexadecimal digits
+    std::string revision = {};  ///< PCI revision, two hexadecimal digits
+    std::string name = {};      ///< marketing name: "AMD Radeon RX 7900 XTX"
+};
+
+class AmdNames {
+public:
+    /// The table of the knowledge base in use. The reference is valid until another knowledge base
+    /// is put into use.
+    static const AmdNames& current();
+    /// Reads amd_names.json. Errors: TooLarge; Malformed, also if a revision has two names.
+    static Result<AmdNames> from(std::string_view json);
+
+    /// The name of that revision of a device; nullopt if the name is unknown. Both arguments are
+    /// lower-case hexadecimal digits.
+    [[nodiscard]] std::optional<std::string> find(std::string_view device,
+                                                  std::string_view revision) const;
+
+private:
+    std::vector<AmdName> rows_ = {};  ///< sorted by device and revision
 };
 
 }  // namespace gpuprobe::knowledge

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/placement.h"
-
 #include <algorithm>
 #include <numeric>
 
 #include "plan/compute_graph.h"
+#include "plan/plan.h"
 #include "plan/size_math.h"
 
 namespace gpuprobe::inline plan {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "plan/need.h"
-#include "plan/placement.h"
 #include "plan/size_math.h"
 #include "policy/closest_miss.h"
 #include "policy/fact.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/plan_request.h"
-
 #include <algorithm>
 #include <cmath>
 #include <locale>
@@ -9,6 +7,7 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "plan/need.h"
+#include "plan/plan.h"
 
 namespace gpuprobe::inline plan {
 namespace {

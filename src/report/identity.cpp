@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "knowledge/amd_names.h"
 #include "knowledge/chips.h"
 #include "report/api_device.h"
 #include "report/api_table.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "plan/gguf.h"
-#include "plan/placement.h"
+#include "plan/plan.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "base/value.h"
 #include "cli/help.h"
 #include "cli/verb.h"
-#include "plan/plan_request.h"
+#include "plan/plan.h"
 
 namespace gpuprobe {
 namespace arguments_test {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/identifier_patterns.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
+#include "engine/redaction.h"
 #include "support/case_name.h"
 
 namespace gpuprobe::engine {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "knowledge/amd_names.h"
-
 #include <gtest/gtest.h>
+
+#include "knowledge/chips.h"
 
 namespace gpuprobe::knowledge {
 namespace amd_names_test {

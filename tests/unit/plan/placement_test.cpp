@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/placement.h"
-
 #include <gtest/gtest.h>
 
 #include "models.h"
+#include "plan/plan.h"
 
 namespace gpuprobe {
 namespace placement_test {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/plan_request.h"
-
 #include <fstream>
 #include <iterator>
 #include <regex>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/value.h"
+#include "plan/plan.h"
 #include "support/case_name.h"
 #include "support/places.h"
 

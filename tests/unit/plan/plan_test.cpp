@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "models.h"
-#include "plan/placement.h"
 #include "support/case_name.h"
 
 namespace gpuprobe {
