@@ -6,7 +6,7 @@
 #include "unit/export/fleet.h"
 
 namespace gpuprobe {
-namespace prometheus_test {
+namespace metrics_test {
 
 using namespace testing_fleet;
 
@@ -118,5 +118,5 @@ TEST(Partitions, HaveTheNamesOfKubernetesPlugins) {
               std::string::npos);
 }
 
-}  // namespace prometheus_test
+}  // namespace metrics_test
 }  // namespace gpuprobe
