@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "service/daemon_process.h"
-#include "wire/reply.h"
+#include "wire/sdbus.h"
 
 namespace gpuprobe::inline service {
 namespace {

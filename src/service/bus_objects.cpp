@@ -15,7 +15,7 @@
 #include "report/api_table.h"
 #include "report/compute_view.h"
 #include "wire/bus_message.h"
-#include "wire/reply.h"
+#include "wire/sdbus.h"
 
 namespace gpuprobe::inline service {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/process.h"
 #include "wire/connection.h"
-#include "wire/reply.h"
+#include "wire/sdbus.h"
 
 namespace gpuprobe::inline service {
 namespace {

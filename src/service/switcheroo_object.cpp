@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "policy/environment.h"
-#include "wire/reply.h"
+#include "wire/sdbus.h"
 
 namespace gpuprobe::inline service {
 namespace {

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "wire/reply.h"
+#include "wire/sdbus.h"
 
 namespace gpuprobe::bus {
 namespace {

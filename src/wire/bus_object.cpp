@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "wire/reply.h"
+#include "wire/sdbus.h"
 #include "wire/varlink.h"
 
 namespace gpuprobe::bus {

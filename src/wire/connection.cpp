@@ -13,7 +13,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
-#include "wire/reply.h"
+#include "wire/sdbus.h"
 
 namespace gpuprobe::bus {
 namespace {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "support/case_name.h"
-#include "wire/reply.h"
 #include "wire/sdbus.h"
 
 namespace gpuprobe::bus {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/reply.h"
+#include "wire/sdbus.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/reply.h"
+#include "wire/sdbus.h"
 
 #include <new>
 #include <stdexcept>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe::bus {
-namespace reply_test {
+namespace sdbus_test {
 
 TEST(ErrorNames, LeadBackToTheirCode) {
     for (int code = 0; code <= static_cast<int>(ErrorCode::Internal); ++code)
@@ -65,5 +65,5 @@ TEST(SdbusError, HasItsNameAndNoBadBytes) {
     EXPECT_EQ(error.getMessage(), "x\xEF\xBF\xBD");
 }
 
-}  // namespace reply_test
+}  // namespace sdbus_test
 }  // namespace gpuprobe::bus
