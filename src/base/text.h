@@ -4,6 +4,7 @@
 #include <charconv>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -109,5 +110,34 @@ std::string did_you_mean(std::string_view given, const std::vector<std::string>&
 /// A hint to append to a message about an unknown word: "; did you mean 'torch'?", or, if no word
 /// resembles it, the list of all known words: "; there are jax, torch".
 std::string suggestion(std::string_view given, const std::vector<std::string>& known);
+
+// Templates ---------------------------------------------------------------------------------------
+//
+// Texts with placeholders in braces: "{requested} is not available". An unpaired brace is ordinary
+// text, and so are the braces around another placeholder.
+//
+// A sentence also has optional parts. Text in "[" and "]" is left out if a placeholder in it is
+// unknown; "[A|B]" uses the first alternative whose placeholders are all known. Outside brackets,
+// an unknown placeholder is replaced by kNothingKnown. An optional part whose bracket is not
+// closed ends at the end of the sentence.
+
+/// Returns the text for a placeholder, which is passed without its braces; nullopt if the text is
+/// unknown.
+using WordLookup = std::function<std::optional<std::string>(std::string_view placeholder)>;
+
+/// The text for a placeholder whose value is unknown.
+constexpr std::string_view kNothingKnown = "?";
+
+/// The error in a template: an unpaired brace or a placeholder for which `exists` is false; nullopt
+/// if the template is valid.
+std::optional<std::string> template_problem(std::string_view text,
+                                            const std::function<bool(std::string_view)>& exists);
+
+/// The template, which has no optional parts, with all placeholders filled in; nullopt if a
+/// placeholder's value is unknown, or if a brace is unpaired.
+std::optional<std::string> filled_template(std::string_view text, const WordLookup& lookup);
+
+/// The sentence with its placeholders and optional parts filled in.
+std::string filled_sentence(std::string_view sentence, const WordLookup& lookup);
 
 }  // namespace gpuprobe::inline base

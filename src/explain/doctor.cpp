@@ -8,13 +8,13 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "explain/driver_choice.h"
 #include "explain/explain.h"
 #include "explain/place.h"
 #include "policy/causes.h"
 #include "policy/fact.h"
 #include "policy/known_bad.h"
-#include "policy/text_template.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
 #include "report/outcome.h"

@@ -15,7 +15,6 @@
 #include "explain/wording_table.h"
 #include "policy/fact.h"
 #include "policy/term.h"
-#include "policy/text_template.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::inline explain {

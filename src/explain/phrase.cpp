@@ -6,7 +6,6 @@
 #include <charconv>
 
 #include "base/text.h"
-#include "policy/text_template.h"
 
 namespace gpuprobe::inline explain {
 namespace {

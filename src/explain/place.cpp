@@ -7,7 +7,6 @@
 #include "explain/explain.h"
 #include "explain/phrase.h"
 #include "policy/causes.h"
-#include "policy/text_template.h"
 
 namespace gpuprobe::inline explain {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "policy/gpu_selection.h"
-#include "policy/text_template.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
 

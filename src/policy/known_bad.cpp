@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "knowledge/chips.h"
 #include "policy/fact.h"
-#include "policy/text_template.h"
 #include "report/api_table.h"
 #include "report/outcome.h"
 

@@ -16,7 +16,6 @@
 #include "policy/manifest_reading.h"
 #include "policy/profile_texts.h"
 #include "policy/term.h"
-#include "policy/text_template.h"
 
 namespace gpuprobe::inline policy {
 namespace {

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "policy/candidates.h"
 #include "policy/decision.h"
 #include "policy/gpu_selection.h"
 #include "policy/profile.h"
-#include "policy/text_template.h"
 
 namespace gpuprobe::inline policy {
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "base/value.h"
 #include "base/version.h"
@@ -12,7 +13,6 @@
 #include "policy/fact.h"
 #include "policy/profile.h"
 #include "policy/term.h"
-#include "policy/text_template.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/text_template.h"
-
 #include <gtest/gtest.h>
+
+#include "base/text.h"
 
 namespace gpuprobe {
 namespace text_template_test {
