@@ -14,11 +14,13 @@
 #include <unistd.h>
 
 #define SD_JOURNAL_SUPPRESS_LOCATION  // otherwise the location would always be this file
+#include <malloc.h>
 #include <systemd/sd-journal.h>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "engine/knowledge_base.h"
 #include "explain/doctor.h"
 #include "export/formats.h"
 
@@ -154,6 +156,35 @@ Result<UniqueFd> sealed_file(const char* name, std::string_view content) {
     if (::lseek(file.get(), 0, SEEK_SET) != 0 || ::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0)
         return errno_error(name, errno);
     return file;
+}
+
+// IdleMemory --------------------------------------------------------------------------------------
+
+namespace {
+
+void trim_heap() {
+    constexpr std::size_t kWorthTrimming = std::size_t{256} << 10U;
+    if (::mallinfo2().fordblks > kWorthTrimming)
+        (void)::malloc_trim(0);
+}
+
+}  // namespace
+
+void IdleMemory::was_used() {
+    trim_heap();
+    after_use_ = loop_.after(kAfterUse, [this] { release(); });
+}
+
+void IdleMemory::has_changed() {
+    trim_heap();
+    after_change_ = loop_.after(kAfterChange, [this] { release(); });
+}
+
+void IdleMemory::release() {
+    after_use_.reset();
+    after_change_.reset();
+    engine::forget_tables();
+    (void)::malloc_trim(0);
 }
 
 }  // namespace gpuprobe::inline service

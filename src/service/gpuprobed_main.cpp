@@ -16,7 +16,6 @@
 
 #include "base/event_loop.h"
 #include "base/files.h"
-#include "base/folder_watch.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -27,7 +26,6 @@
 #include "service/admission.h"
 #include "service/bus_session.h"
 #include "service/daemon_process.h"
-#include "service/idle_memory.h"
 #include "service/socket_server.h"
 #include "wire/connection.h"
 

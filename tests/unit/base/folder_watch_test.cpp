@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/folder_watch.h"
-
 #include <cstdio>
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
+#include "base/event_loop.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {
