@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/bus_calls.h"
-
 #include <algorithm>
 #include <system_error>
 #include <utility>
 
 #include "base/text.h"
 #include "base/value.h"
+#include "service/bus_objects.h"
 #include "service/daemon_process.h"
 #include "wire/sdbus.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/socket_connection.h"
-
 #include <array>
 #include <utility>
 
@@ -8,6 +6,8 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+
+#include "service/socket_server.h"
 
 namespace gpuprobe::inline service {
 
