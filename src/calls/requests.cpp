@@ -187,11 +187,16 @@ std::vector<Action> needs_of(const ProbeRequest& request) {
     return actions;
 }
 
+namespace {
+
+/// Checks the number of names in one call. Errors: InvalidRequest if there are too many.
 Status few_enough(std::size_t gpus, std::size_t apis) {
     if (gpus > kMaxNames || apis > kMaxNames)
         return Error{ErrorCode::InvalidRequest, "too many names"};
     return Done{};
 }
+
+}  // namespace
 
 Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const FileSystem& files) {
     TRY(few_enough(request.gpus.size(), request.apis.size()));

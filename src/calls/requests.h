@@ -58,9 +58,6 @@ bool is_asleep(const FileSystem& files, const Gpu& gpu);
 /// The privileged actions that a probe request performs.
 std::vector<Action> needs_of(const ProbeRequest& request);
 
-/// Checks the number of names in one call. Errors: InvalidRequest if there are too many.
-Status few_enough(std::size_t gpus, std::size_t apis);
-
 /// The request, in which the ids of GPUs are spelled as in the report. Errors: InvalidRequest for
 /// too many names; UnknownDevice; WouldWake if a GPU is asleep and must not be woken.
 Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const FileSystem& files);

@@ -123,6 +123,10 @@ std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
     return labels;
 }
 
+namespace {
+
+/// The labels video.decode.<codec> and video.encode.<codec> for each of kMainCodecs: the number of
+/// GPUs on which programs can decode or encode the codec.
 std::vector<FleetLabel> video_labels(const std::vector<ExportedGpu>& gpus) {
     std::vector<FleetLabel> labels;
     for (const auto direction : {VideoDirection::Decode, VideoDirection::Encode})
@@ -139,6 +143,8 @@ std::vector<FleetLabel> video_labels(const std::vector<ExportedGpu>& gpus) {
     return labels;
 }
 
+/// The labels variant.<application>.<variant> = "true" for variants that can run, and
+/// best.<application> with the name of the variant to install.
 std::vector<FleetLabel> verdict_labels(const std::vector<Verdicts>& verdicts) {
     std::vector<FleetLabel> labels;
     for (const auto& application : verdicts)
@@ -151,6 +157,8 @@ std::vector<FleetLabel> verdict_labels(const std::vector<Verdicts>& verdicts) {
                 {.name = "variant." + application.application + "." + variant, .value = "true"});
     return labels;
 }
+
+}  // namespace
 
 bool is_label_value(std::string_view text) {
     constexpr std::size_t kMaxLabel = 63;

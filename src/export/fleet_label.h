@@ -34,20 +34,12 @@ struct FleetLabel {
 ///     host.libc, host.glibc.minor, host.cpu.level
 ///                                       the C library and the CPU of the host
 ///
-/// See video_labels() for the labels about videos.
+/// machine_labels() adds the labels about videos.
 ///
 /// Numbers have separate labels, because orchestrators can compare only integers. The Vulkan
 /// version is the version that programs can use: at most the loader's version.
 std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
                                     const std::vector<ExportedGpu>& gpus);
-
-/// The labels video.decode.<codec> and video.encode.<codec> for each of kMainCodecs: the number of
-/// GPUs on which programs can decode or encode the codec.
-std::vector<FleetLabel> video_labels(const std::vector<ExportedGpu>& gpus);
-
-/// The labels variant.<application>.<variant> = "true" for variants that can run, and
-/// best.<application> with the name of the variant to install.
-std::vector<FleetLabel> verdict_labels(const std::vector<Verdicts>& verdicts);
 
 /// True if Kubernetes accepts the text as a label's value, or as the part of a key after the slash.
 /// Source: Kubernetes, "Labels and Selectors", Syntax and character set.

@@ -93,8 +93,9 @@ ComputeLimits limits_of(const DeviceFacts& facts) {
     return limits;
 }
 
-}  // namespace
-
+/// Opens a device with its primary context, which the CUDA runtime also uses. The kernels are PTX,
+/// which the driver compiles, so no toolkit is needed. Refusals: `compiler-missing`,
+/// `out-of-memory`, `device-lost`, `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_cuda(const DynamicLibrary& library,
                                                   const cuda::Symbols& api,
                                                   cuda::Device device,
@@ -104,8 +105,6 @@ Attempt<std::unique_ptr<ComputeDevice>> open_cuda(const DynamicLibrary& library,
     const auto compute = TRY(compute_functions<cuda::ComputeSymbols>(library));
     return opened(std::make_unique<CudaDevice>(api, compute, limits_of(facts)), device);
 }
-
-namespace {
 
 using cuda::Attribute;
 using cuda::Device;

@@ -110,14 +110,6 @@ std::string words_of(const Symbols& api, CudaResult code);
 
 namespace gpuprobe::backends {
 
-/// Opens a device with its primary context, which the CUDA runtime also uses. The kernels are PTX,
-/// which the driver compiles, so no toolkit is needed. Refusals: `compiler-missing`,
-/// `out-of-memory`, `device-lost`, `api-refused`.
-Attempt<std::unique_ptr<ComputeDevice>> open_cuda(const DynamicLibrary& library,
-                                                  const cuda::Symbols& api,
-                                                  cuda::Device device,
-                                                  const DeviceFacts& facts);
-
 /// The modules generated from kernels.ptx, as NUL-terminated texts.
 std::string_view cuda_module_check();  ///< only Check
 std::string_view cuda_module_base();   ///< Fill, Read, Copy, Fp32

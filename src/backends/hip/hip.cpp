@@ -149,6 +149,12 @@ std::string hip::words_of(const Symbols& api, HipResult code) {
     return scrubbed(words ? words : "unknown code") + " (" + std::to_string(code) + ")";
 }
 
+namespace {
+
+/// Opens a device, given by its number in the HIP runtime. hiprtc compiles hip/preamble.hip and the
+/// OpenCL C kernels for the GPU. On GPUs without a dot product instruction, Kernel::Int8 cannot be
+/// compiled. Refusals: `compiler-missing` without libhiprtc; `out-of-memory`, `device-lost`,
+/// `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_hip(const DynamicLibrary& library,
                                                  const hip::Symbols& api,
                                                  hip::Device device) {
@@ -158,8 +164,6 @@ Attempt<std::unique_ptr<ComputeDevice>> open_hip(const DynamicLibrary& library,
         return Refusal{.code = "compiler-missing", .note = "libhiprtc is missing"};
     return opened(std::make_unique<HipDevice>(api, compute, *compiler), device);
 }
-
-namespace {
 
 constexpr int kMaxDevices = 64;
 

@@ -193,14 +193,6 @@ PciAddress rocm_address(std::uint32_t domain, std::uint32_t location);
 /// hip_version.h, HIP_VERSION.
 std::optional<std::string> hip_version_text(int version);
 
-/// Opens a device, given by its number in the HIP runtime. hiprtc compiles hip/preamble.hip and the
-/// OpenCL C kernels for the GPU. On GPUs without a dot product instruction, Kernel::Int8 cannot be
-/// compiled. Refusals: `compiler-missing` without libhiprtc; `out-of-memory`, `device-lost`,
-/// `api-refused`.
-Attempt<std::unique_ptr<ComputeDevice>> open_hip(const DynamicLibrary& library,
-                                                 const hip::Symbols& api,
-                                                 hip::Device device);
-
 /// The text of hip/preamble.hip, embedded at build time.
 std::string_view hip_preamble();
 

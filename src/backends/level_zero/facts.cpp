@@ -87,8 +87,7 @@ constexpr std::array<NumberWord, 10> kCodes = {{
     {ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE"},
 }};
 
-}  // namespace
-
+/// Adds the facts from the properties that Sysman and the core API have in common.
 void add_level_zero_identity(const ze_device_properties_t& properties, DeviceFacts& facts) {
     facts.name = clean_text({properties.name, sizeof properties.name});
     facts.vendor_id = pci_id_text(properties.vendorId);
@@ -97,6 +96,8 @@ void add_level_zero_identity(const ze_device_properties_t& properties, DeviceFac
     facts.type = level_zero_type(properties.type, properties.flags);
     facts.extra["device_type"] = to_value(level_zero_kind_word(properties.type));
 }
+
+}  // namespace
 
 DeviceFacts level_zero_facts(const Symbols& api,
                              ze_device_handle_t device,

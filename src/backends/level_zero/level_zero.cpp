@@ -245,8 +245,10 @@ std::optional<Bytes> free_memory_of(const DeviceFacts& facts) {
     return total ? std::optional{Bytes{total->count / kSurelyFree}} : std::nullopt;
 }
 
-}  // namespace
-
+/// Opens a device with a context and a queue. `facts` contains the capabilities of the device.
+/// `library` must outlive the opened device.
+/// Refusals: `no-compute-queue`, `compiler-missing`, `build-failed`, `out-of-memory`,
+/// `device-lost`, `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& library,
                                                         ze_driver_handle_t driver,
                                                         ze_device_handle_t device,
@@ -258,8 +260,6 @@ Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& li
     limits.is_cpu = false;
     return opened(std::make_unique<LevelZeroDevice>(api, device, limits), driver);
 }
-
-namespace {
 
 using ze::Symbols;
 

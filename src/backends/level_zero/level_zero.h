@@ -186,9 +186,6 @@ DeviceFacts level_zero_facts(const ze::Symbols& api,
                              const LevelZeroDriver& driver,
                              std::uint32_t index);
 
-/// Adds the facts from the properties that Sysman and the core API have in common.
-void add_level_zero_identity(const ze_device_properties_t& properties, DeviceFacts& facts);
-
 /// The word for a kind of device: "gpu", "cpu", "fpga", "mca", "npu"; the number as text for newer
 /// kinds; nullopt for 0, which means that the driver did not set the kind.
 std::optional<std::string> level_zero_kind_word(ze_device_type_t kind);
@@ -211,15 +208,6 @@ std::string level_zero_code_text(ze::Code code);
 
 /// The answer for a failed call: Absent if there is no driver or no device, otherwise Failed.
 Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Code code);
-
-/// Opens a device with a context and a queue. `facts` contains the capabilities of the device.
-/// `library` must outlive the opened device.
-/// Refusals: `no-compute-queue`, `compiler-missing`, `build-failed`, `out-of-memory`,
-/// `device-lost`, `api-refused`.
-Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& library,
-                                                        ze_driver_handle_t driver,
-                                                        ze_device_handle_t device,
-                                                        const DeviceFacts& facts);
 
 /// The modules in kernels.spvasm, which spirv-as assembles at build time.
 std::span<const unsigned char> level_zero_module_check();   ///< only Check
