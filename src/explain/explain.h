@@ -73,7 +73,7 @@ ExplainedList explained(const VariantCandidate& candidate, const ReasonPlace& pl
 /// Adds an item unless the list already contains it.
 void add_once(std::vector<std::string>& items, const std::string& item);
 
-/// Fills a sentence (policy/text_template.h) with the members of a reason's detail, in the formats
+/// Fills a sentence (base/text.h) with the members of a reason's detail, in the formats
 /// of explain/wording_table.h.
 std::string filled(std::string_view pattern, const Value& detail);
 

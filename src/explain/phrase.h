@@ -23,7 +23,7 @@ struct PhraseWord {
     std::optional<std::string> text = {};
 };
 
-/// Fills a sentence such as "{backend}[ on {gpu}]" (policy/text_template.h).
+/// Fills a sentence such as "{backend}[ on {gpu}]" (base/text.h).
 std::string phrase(std::string_view sentence, std::initializer_list<PhraseWord> words);
 
 /// Fills the sentence `one` if the number is 1, otherwise the sentence `others`; "{number}" is

@@ -6,7 +6,7 @@
 namespace gpuprobe::inline explain {
 
 /// The English text for a reason's code. `sentence` and `fix` are templates
-/// (policy/text_template.h), in which "{key}" is replaced by the member `key` of the reason's
+/// (base/text.h), in which "{key}" is replaced by the member `key` of the reason's
 /// detail. "{key:size}" formats bytes, "{key:rate}" a score, "{key:time}" microseconds since the
 /// epoch, "{key:vendor}" a vendor's id, "{key:harm}" how a driver failed, "{key:number}" the number
 /// at the end of a text, "{key:why}" and "{key:fix}" the reasons inside the reason.

@@ -67,7 +67,7 @@ struct RequestKey {
 std::span<const RequestKey> select_keys();
 /// The keys of recommend (docs/applications.md, "A request for a variant").
 std::span<const RequestKey> recommend_keys();
-// The keys of plan are in plan/plan_request.h.
+// The keys of plan are in plan/plan.h.
 
 /// The key `assume`, which read_assumptions() reads.
 inline constexpr RequestKey kAssumeKey = {
