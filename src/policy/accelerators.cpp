@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "report/api_table.h"
+#include "base/version.h"
 #include "report/gpu_views.h"
 #include "report/reason_table.h"
 
@@ -90,15 +90,32 @@ std::vector<const AcceleratorBackend*> rows_of(const Profile& profile) {
     return rows;
 }
 
-/// Gives each GPU the verdict of the backend's API under the backend's name.
+/// Gives each GPU the verdict on the backend.
 void add_to_gpus(const AcceleratorBackend& backend, std::vector<Gpu>& gpus) {
     for (auto& gpu : gpus)
-        if (const auto view = gpu.backends.find(std::string{gpu_backend_of(backend.name)});
-            view != gpu.backends.end())
-            gpu.backends.try_emplace(std::string{backend.name}, view->second);
+        if (auto verdict = gpu_verdict(backend, gpu))
+            gpu.backends.try_emplace(std::string{backend.name}, std::move(*verdict));
 }
 
 }  // namespace
+
+std::optional<BackendView> gpu_verdict(const AcceleratorBackend& backend, const Gpu& gpu) {
+    const auto verdict = gpu.backends.find(std::string{gpu_backend_of(backend.name)});
+    if (!backend.gpu_api || verdict == gpu.backends.end())
+        return std::nullopt;
+    const std::string api{info_of(*backend.gpu_api).word};
+    const auto view = gpu.apis.find(api);
+    const auto have = view == gpu.apis.end() || !view->second.version
+                          ? std::nullopt
+                          : leading_version(*view->second.version);
+    if (verdict->second.usable != true || !have || have >= leading_version(backend.min_gpu_api))
+        return verdict->second;
+    return BackendView{
+        .usable = false,
+        .reasons = {because("requirement-unmet",
+                            {{"requirement", api + ">=" + std::string{backend.min_gpu_api}},
+                             {"have", text_of(*have)}})}};
+}
 
 SelectionMachine::SelectionMachine(const Profile& profile, const Report& report) : view_{report} {
     const auto rows = rows_of(profile);

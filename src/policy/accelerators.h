@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "policy/profile.h"
+#include "report/api_table.h"
 #include "report/compute_view.h"
 #include "report/report.h"
 
@@ -24,6 +25,11 @@ private:
     ComputeView view_;
     std::optional<Report> extended_ = {};
 };
+
+/// The verdict on the backend on a GPU: the verdict of the API through which the runtime uses GPUs,
+/// except that the runtime does not list a GPU with an older version of that API than it needs.
+/// nullopt if the runtime uses no GPU, or if the GPU has no verdict of that API.
+std::optional<BackendView> gpu_verdict(const AcceleratorBackend& backend, const Gpu& gpu);
 
 /// Whether this GPU of a SelectionMachine represents an accelerator.
 bool is_accelerator(const Report& report, const Gpu& gpu);

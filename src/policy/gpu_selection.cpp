@@ -532,10 +532,11 @@ int openvino_priority(const Gpu& gpu) {
     return gpu.kind == GpuKind::Integrated ? 0 : 1;
 }
 
-/// Whether OpenVINO lists the GPU, because the GPU has an OpenCL driver; nullopt if unknown.
+/// Whether OpenVINO lists the GPU, because the GPU has an OpenCL driver that is new enough; nullopt
+/// if unknown.
 std::optional<bool> is_listed_by_openvino(const Gpu& gpu) {
-    const auto view = gpu.backends.find("opencl");
-    return view == gpu.backends.end() ? std::nullopt : view->second.usable;
+    const auto verdict = gpu_verdict(*find_accelerator_backend("openvino"), gpu);
+    return verdict ? verdict->usable : std::nullopt;
 }
 
 /// OpenVINO's name of an Intel GPU: "GPU" for an only GPU, otherwise "GPU.0", "GPU.1" …. If it is

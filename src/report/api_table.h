@@ -385,11 +385,14 @@ struct AcceleratorBackend {
     std::string_view libraries = {};
     /// The API through which the same runtime uses GPUs; nullopt if the runtime uses no GPU.
     std::optional<Api> gpu_api = {};
+    /// The oldest version of that API with which the runtime lists a GPU; empty for any version.
+    std::string_view min_gpu_api = {};
 };
 /// Sources:
 /// - openvino: intel/linux-npu-driver@7b138739, docs/overview.md (before 1.16, the library is
 ///   libze_intel_vpu); for GPUs, openvinotoolkit/openvino@0e888f77,
-///   src/plugins/intel_gpu/src/runtime/ocl/ocl_device_detector.cpp.
+///   src/plugins/intel_gpu/src/runtime/ocl/ocl_device_detector.cpp, and for the version of OpenCL
+///   INTEL_GPU_TARGET_OCL_VERSION in src/plugins/intel_gpu/CMakeLists.txt.
 /// - vitisai: amd/xdna-driver@856409ca, README.md and src/shim/CMakeLists.txt (XRT's plugin for
 ///   NPUs links with libxrt_core).
 /// - hailo: hailo-ai/hailort-drivers@ce1087bf, common/pcie_common.h. Hailo-10 and Hailo-15 have
@@ -406,7 +409,8 @@ inline constexpr std::array kAcceleratorBackends = std::to_array<AcceleratorBack
      .vendor = "intel",
      .kernel_drivers = "intel_vpu",
      .libraries = "libze_intel_npu libze_intel_vpu",
-     .gpu_api = Api::OpenCl},
+     .gpu_api = Api::OpenCl,
+     .min_gpu_api = "2.0"},
     {.name = "vitisai", .vendor = "amd", .kernel_drivers = "amdxdna", .libraries = "libxrt_core"},
     {.name = "hailo", .vendor = "hailo", .kernel_drivers = "hailo"},
     {.name = "coral", .vendor = "google", .kernel_drivers = "apex"},

@@ -114,6 +114,9 @@ TEST(Accelerators, AreChosenAfterGpusOfTheSameBackend) {
     report.gpus.front().backends["opencl"].usable = true;
     auto profile = profile_of({"openvino"});
     EXPECT_EQ(decision_on(report, profile).gpus, std::vector<std::string>{"pci:0000:00:02.0"});
+    report.gpus.front().apis["opencl"] = {.outcome = Outcome::Answered, .version = "1.2"};
+    EXPECT_EQ(decision_on(report, profile).gpus, std::vector<std::string>{"pci:0000:0b:00.0"})
+        << "OpenVINO does not list GPUs with OpenCL 1.2";
     report.gpus.front().backends["opencl"] = {.usable = false,
                                               .reasons = {because("driver-missing")}};
     EXPECT_EQ(decision_on(report, profile).gpus, std::vector<std::string>{"pci:0000:0b:00.0"});
