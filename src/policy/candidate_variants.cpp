@@ -61,6 +61,14 @@ public:
         return default_variant(published_.platform, published_.request);
     }
 
+    /// The best variant of the family; null if the family has none.
+    [[nodiscard]] const Variant* of_family(std::string_view family) const {
+        const auto found = std::ranges::find_if(judged_, [family](const JudgedVariant& judged) {
+            return judged.variant->family == family;
+        });
+        return found == judged_.end() ? nullptr : found->variant;
+    }
+
     /// The best usable variant that uses the API on the GPU; null if no variant does.
     [[nodiscard]] const JudgedVariant* for_gpu(Api api, const Gpu& gpu) const {
         const auto found = std::ranges::find_if(judged_, [&](const JudgedVariant& judged) {
@@ -204,14 +212,13 @@ void keep_to_variants(const SelectQuestion& question,
 }
 
 /// Gives a candidate on an accelerator the variant for its backend, or the reason that no variant
-/// is for the backend. Variants have no requirements about accelerators, so only the name of the
-/// variant's family counts.
-void keep_to_family(const SelectQuestion& question, Judged& judged) {
+/// is for the backend.
+void keep_to_family(const SelectQuestion& question,
+                    const VariantsOnGpus& variants,
+                    Judged& judged) {
     auto& candidate = judged.candidate;
-    const auto& variants = question.published->platform.variants;
-    const auto found = std::ranges::find(variants, candidate.backend, &Variant::family);
-    if (found != variants.end())
-        candidate.variant = found->name;
+    if (const auto* variant = variants.of_family(candidate.backend))
+        candidate.variant = variant->name;
     else
         judged.reject(
             because("not-published", {{"backend", question.word_for(candidate.backend)}}));
@@ -250,10 +257,10 @@ void keep_to_variants(const SelectQuestion& question,
                       const Report& report,
                       const SelectionView& view,
                       Attempt& made) {
+    VariantsOnGpus variants{*question.published, report, view};
     for (auto& judged : made.all)
         if (judged.is_accelerator)
-            keep_to_family(question, judged);
-    VariantsOnGpus variants{*question.published, report, view};
+            keep_to_family(question, variants, judged);
     made.assumed = variants.best();
     if (!made.assumed) {
         made.variant_warning =

@@ -337,11 +337,16 @@ std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const std::ve
             return 3;
         return is_outdone(question, all, judged) ? 2 : 1;
     };
+    // No term of a variant can judge an accelerator, so only accelerators that are accepted count.
+    const auto counts = [best](const Judged& judged) {
+        if (judged.is_accelerator)
+            return &judged == best || is_accepted(judged);
+        return judged.candidate.verdict != Verdict::Rejected ||
+               has_reason(judged.candidate.reasons, "discrete-preferred");
+    };
     std::vector<const Judged*> on_gpus;
     for (const auto& judged : all)
-        if (judged.gpu && !judged.is_accelerator &&
-            (judged.candidate.verdict != Verdict::Rejected ||
-             has_reason(judged.candidate.reasons, "discrete-preferred")))
+        if (judged.gpu && counts(judged))
             on_gpus.push_back(&judged);
     std::ranges::stable_sort(on_gpus, {}, [&rank](const Judged* judged) { return rank(*judged); });
     std::vector<BackendOnGpu> order;

@@ -98,17 +98,20 @@ bool has_closed_nodes(const Report& report) {
            });
 }
 
-/// The GPUs that the request permits.
-std::uint64_t gpus_allowed(const RecommendRequest& request, const MachineFacts& machine) {
-    const auto has = [](const std::vector<std::string>& ids, const std::string& id) {
+/// Whether the request permits the GPU or accelerator with that id.
+bool is_permitted(const RecommendRequest& request, const std::string& id) {
+    const auto has = [&id](const std::vector<std::string>& ids) {
         return std::ranges::find(ids, id) != ids.end();
     };
+    return (!request.gpus || has(*request.gpus)) && !has(request.denied_gpus);
+}
+
+/// The GPUs that the request permits.
+std::uint64_t gpus_allowed(const RecommendRequest& request, const MachineFacts& machine) {
     std::uint64_t allowed = 0;
-    for (std::size_t i = 0; i < machine.gpus.size(); ++i) {
-        const auto& id = machine.gpus[i].gpu()->id;
-        if ((!request.gpus || has(*request.gpus, id)) && !has(request.denied_gpus, id))
+    for (std::size_t i = 0; i < machine.gpus.size(); ++i)
+        if (is_permitted(request, machine.gpus[i].gpu()->id))
             allowed |= 1ULL << i;
-    }
     return allowed;
 }
 
@@ -157,6 +160,30 @@ Places places_of(const std::vector<BackendOnGpu>& order, const MachineFacts& mac
     return places;
 }
 
+/// An accelerator in the order of a selection.
+struct AcceleratorPlace {
+    std::string_view backend = {};
+    std::string_view id = {};
+    std::size_t place = 0;
+};
+
+/// The accelerators in the order that the request permits. Test computations run only on GPUs.
+std::vector<AcceleratorPlace> accelerators_in(const std::vector<BackendOnGpu>& order,
+                                              const RecommendRequest& request,
+                                              const Report& report) {
+    std::vector<AcceleratorPlace> places;
+    if (request.require_verified || request.need)
+        return places;
+    for (std::size_t place = 0; place < order.size(); ++place) {
+        const auto& one = order[place];
+        const bool is_one = std::ranges::find(report.accelerators, one.gpu, &Accelerator::id) !=
+                            report.accelerators.end();
+        if (is_one && is_permitted(request, one.gpu))
+            places.push_back({.backend = one.backend, .id = one.gpu, .place = place});
+    }
+    return places;
+}
+
 /// Whether every alternative of the variant uses that backend. Variants without device requirements
 /// compute on the CPU.
 bool computes_with(const Variant& variant, std::string_view backend) {
@@ -187,7 +214,8 @@ public:
           refused_{gpus_in(selection.refusals, machine)},
           unknown_{gpus_in(selection.unknown, machine)},
           is_cpu_refused_{selection.refusals.contains(kCpu)},
-          places_{places_of(selection.order, machine)} {
+          places_{places_of(selection.order, machine)},
+          accelerators_{accelerators_in(selection.order, request, machine.host.report())} {
         serve(served_gpus(selection.order, machine));
         // From here on, `maybe` means: true, or unknown and the term accepts unknown facts.
         for (std::size_t i = 0; i < answers_.size(); ++i)
@@ -210,7 +238,12 @@ public:
                              .priority = entry.priority};
         const bool is_refused = entry.alternatives == 0 && is_cpu_refused_;
         const auto host = entry.is_supported && !is_refused ? host_holds(entry) : Truth::False;
-        const auto devices = devices_hold(entry, judged);
+        auto devices = devices_hold(entry, judged);
+        for (const auto& one : accelerators_)
+            if (entry.alternatives != 0 && one.backend == variant.family)
+                judged.accelerators.emplace_back(one.id);
+        if (!judged.accelerators.empty())
+            devices = Truth::True;
         judged.verdict = verdict_of(both(host, devices));
         // The variant would run on a GPU that the request excludes, so report that as the reason.
         if (host != Truth::False && devices == Truth::False && is_ruled_out(entry, variant))
@@ -285,11 +318,14 @@ private:
         return static_cast<std::size_t>(found - request_.prefer.begin());
     }
 
-    /// The best position among the GPUs on which the variant runs. If the variant is not known to
-    /// run on any GPU, the best position among the GPUs on which it may run.
+    /// The best position among the GPUs and accelerators on which the variant runs. If the variant
+    /// is not known to run on any GPU, the best position among the GPUs on which it may run.
     [[nodiscard]] std::size_t place_of(const JudgedVariant& judged) const {
         const auto gpus = judged.covered != 0 ? judged.covered : judged.possible;
         auto first = kNoPlace;
+        for (const auto& one : accelerators_)
+            if (!judged.accelerators.empty() && one.id == judged.accelerators.front())
+                first = std::min(first, one.place);
         for (const auto& alternative : judged.variant->needs.devices)
             for (const auto api : apis_used(*judged.variant, alternative))
                 if (const auto of_api = places_.find(api); of_api != places_.end())
@@ -454,6 +490,7 @@ private:
     std::map<Api, std::uint64_t> unknown_;
     bool is_cpu_refused_;
     Places places_;
+    std::vector<AcceleratorPlace> accelerators_;
 };
 
 /// The order of evaluate(). Variants are stored in name order, so comparing their addresses

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct JudgedVariant {
     Exclusion exclusion = Exclusion::None;
     std::uint64_t covered = 0;   ///< bit n is set if the variant runs on GPU n of the facts
     std::uint64_t possible = 0;  ///< set of GPUs on which the variant runs or may run
+    /// The ids of the accelerators for which the selection chooses the variant's family, best
+    /// first. Variants have no requirements about accelerators, so only the family counts.
+    std::vector<std::string> accelerators = {};
     std::size_t preference = 0;  ///< index of the first matching word in `prefer`
     /// Position, in the selection's order, of the first backend and GPU that the variant uses.
     std::size_t place = 0;

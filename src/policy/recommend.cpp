@@ -138,13 +138,15 @@ Result<RecommendRequest> recommend_request_from(const Value& object) {
 
 namespace {
 
-/// The ids of the GPUs on which the variant is used.
+/// The ids of the GPUs on which the variant is used, or of the best accelerator if there are none.
 std::vector<std::string> covered_ids(const JudgedVariant& judged, const MachineFacts& machine) {
     const auto gpus = gpus_used(judged);
     std::vector<std::string> ids;
     for (std::size_t i = 0; i < machine.gpus.size(); ++i)
         if ((gpus >> i & 1U) != 0)
             ids.push_back(machine.gpus[i].gpu()->id);
+    if (ids.empty() && !judged.accelerators.empty())
+        ids.push_back(judged.accelerators.front());
     return ids;
 }
 

@@ -110,7 +110,7 @@ Result<Decision> select(const Profile& profile,
 /// empty for the CPU.
 using Refusals = std::map<std::string, std::map<std::string, std::vector<Reason>>, std::less<>>;
 
-/// A backend (gpuprobe's name) and a GPU id.
+/// A backend (gpuprobe's name) and the id of a GPU or of another accelerator.
 struct BackendOnGpu {
     std::string backend = {};
     std::string gpu = {};

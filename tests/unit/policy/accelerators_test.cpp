@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "policy/application_set.h"
+#include "policy/recommend.h"
+#include "policy/rules.h"
 #include "policy/select.h"
 #include "unit/report/machines.h"
 
@@ -120,6 +124,52 @@ TEST(Accelerators, AreChosenAfterGpusOfTheSameBackend) {
     report.gpus.front().backends["opencl"] = {.usable = false,
                                               .reasons = {because("driver-missing")}};
     EXPECT_EQ(decision_on(report, profile).gpus, std::vector<std::string>{"pci:0000:0b:00.0"});
+}
+
+/// An application with a variant for OpenVINO and a variant for the CPU.
+Manifest two_variants() {
+    return parse_manifest(R"({"platforms": {"linux-amd64": {"variants": {
+        "openvino": {"tier": 200, "requires": {"device": {"backend": "opencl", "vendor": ["intel"]}}},
+        "cpu": {"tier": 0}}}}})")
+        .value();
+}
+
+/// The variant that is recommended, which select() must assume too, and the devices that use it.
+std::pair<std::string, std::vector<std::string>> recommended(const Report& report,
+                                                             const RecommendRequest& request = {}) {
+    const auto manifest = two_variants();
+    const auto profile = profile_of({"openvino"});
+    const auto answer = recommend(manifest, request, report, Rules::current(), {},
+                                  selection_view(profile, {}, report));
+    if (request.exclude.empty() && !request.need) {
+        const auto decision = select(profile, {}, report, {}, &manifest).value();
+        EXPECT_EQ(decision.assumes ? std::optional{decision.assumes->variant} : std::nullopt,
+                  answer.variant);
+        EXPECT_EQ(decision.gpus, answer.gpus);
+    }
+    return {answer.variant.value_or(""), answer.gpus};
+}
+
+TEST(Accelerators, UseTheVariantOfTheirBackend) {
+    using Ids = std::vector<std::string>;
+    auto report = report_with(accelerator("intel", "intel_vpu"));
+    EXPECT_EQ(recommended(report),
+              (std::pair<std::string, Ids>{"openvino", Ids{"pci:0000:0b:00.0"}}));
+    EXPECT_EQ(recommended(report, {.exclude = {"openvino"}}),
+              (std::pair<std::string, Ids>{"cpu", Ids{}}));
+    EXPECT_EQ(recommended(report, {.need = gib(1)}), (std::pair<std::string, Ids>{"cpu", Ids{}}))
+        << "the memory of the accelerator is unknown";
+    report.gpus = {{.id = "pci:0000:00:02.0", .kind = GpuKind::Integrated, .vendor = "intel"}};
+    report.gpus.front().backends["opencl"] = {.usable = false,
+                                              .reasons = {because("driver-missing")}};
+    EXPECT_EQ(recommended(report),
+              (std::pair<std::string, Ids>{"openvino", Ids{"pci:0000:0b:00.0"}}));
+    report.gpus.front().backends["opencl"] = {.usable = true};
+    EXPECT_EQ(recommended(report),
+              (std::pair<std::string, Ids>{"openvino", Ids{"pci:0000:00:02.0"}}));
+    report = report_with(accelerator("intel", "intel_vpu"));
+    report.host.libraries = {"libgomp.so.1"};
+    EXPECT_EQ(recommended(report), (std::pair<std::string, Ids>{"cpu", Ids{}}));
 }
 
 TEST(Accelerators, AreNotCandidatesOfOtherApplications) {
