@@ -3,7 +3,7 @@
 
 A program sees such a machine in a mount namespace: /sys describes the GPUs, and each render node is a harmless device of
 the kernel, such as /dev/null, under another name. LIBVA_DRIVER_NAME is set, so that libva does not query the kernel driver
-of the node.
+of the node. `NAME` is the name of the driver, which decides some answers.
 """
 import json
 import os
@@ -31,7 +31,7 @@ mount --bind "$folder/sys" /sys && mount --rbind "$folder/dev" /dev && exec "$@"
 """
 # The launcher does not pass its environment on, so this script sets the variables by which libva finds our driver.
 WORKER = """#!/bin/sh
-export LIBVA_DRIVERS_PATH={folder}/drivers LIBVA_DRIVER_NAME=told
+export LIBVA_DRIVERS_PATH={folder}/drivers LIBVA_DRIVER_NAME={name}
 exec {bin}/gpuprobe-worker "$@"
 """
 
@@ -56,6 +56,7 @@ class VaMachine:
     IDS = {"vendor": "0x1002", "device": "0x744c", "subsystem_vendor": "0x1002", "subsystem_device": "0x0e3b"}
     ADDRESSES = ("0000:03:00.0", "0000:04:00.0", "0000:05:00.0")
     KERNEL_DRIVER = "amdgpu"
+    NAME = "told"
     WORKER = WORKER
 
     def __init__(self, *nodes):
@@ -67,10 +68,10 @@ class VaMachine:
         for index, (_, number) in zip(range(len(nodes)), DEVICES):
             self._add_gpu(index, number)
         self.nodes = [f"{name}={device}" for name, (device, _), _ in zip(NODES, DEVICES, nodes)]
-        shutil.copy(DRIVER, self.folder / "drivers")
+        shutil.copy(DRIVER, self.folder / f"drivers/{self.NAME}_drv_video.so")
         self.tell(*nodes)
         self.worker = self.folder / "worker"
-        self.worker.write_text(self.WORKER.format(folder=self.folder, bin=BIN), encoding="utf-8")
+        self.worker.write_text(self.WORKER.format(folder=self.folder, bin=BIN, name=self.NAME), encoding="utf-8")
         self.worker.chmod(0o755)
 
     def _add_gpu(self, index, number):
@@ -94,7 +95,7 @@ class VaMachine:
         """Sets the behavior of the drivers. Deletes the cached answers, because no file of a package changes."""
         shutil.rmtree(self.folder / ".cache", ignore_errors=True)
         document = {number: node for (_, number), node in zip(DEVICES, nodes)}
-        (self.folder / "drivers/told_drv_video.json").write_text(json.dumps(document), encoding="utf-8")
+        (self.folder / f"drivers/{self.NAME}_drv_video.json").write_text(json.dumps(document), encoding="utf-8")
 
     def suspend(self, index):
         (self.folder / f"sys/devices/pci0000:00/{self.ADDRESSES[index]}/power/runtime_status").write_text("suspended\n", encoding="ascii")
@@ -121,7 +122,7 @@ class VaMachine:
         """What Debian's vainfo prints about each pair of profile and entry point; None if vainfo fails. Sizes are None if vainfo does
         not print them."""
         done = self.run("vainfo", "-a", "--display", "drm", "--device", f"/dev/dri/{NODES[index]}",
-                        LIBVA_DRIVERS_PATH=str(self.folder / "drivers"), LIBVA_DRIVER_NAME="told")
+                        LIBVA_DRIVERS_PATH=str(self.folder / "drivers"), LIBVA_DRIVER_NAME=self.NAME)
         if done.returncode != 0:
             return None
         pairs, values = [], []

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests which GPU and backend `select` chooses for applications that decode and encode videos, and the settings that it gives them."""
 import json
+import shutil
 
-from made_machine import Machine
-from scenario_case import SOURCE, ScenarioCase
+from made_machine import Machine, node
+from scenario_case import SOURCE, Answer, ScenarioCase
 
 APPLICATIONS = ("ffmpeg", "jellyfin", "frigate", "go2rtc", "immich", "obs", "handbrake", "mpv")
 NVIDIA, AMD, INTEL = "0000:01:00.0", "0000:03:00.0", "0000:00:02.0"
@@ -90,6 +91,17 @@ class VideoBackends(ScenarioCase):
         arm = self.select(Machine(arch="aarch64").nvidia().nvcodec(*H264), "go2rtc")
         self.assertEqual(arm.backend, "cuda")
         self.assertIn("name the engine", arm.answers["hint"])
+
+    def test_boards_with_v4l2_have_no_engine_that_is_judged(self):
+        """The nodes of the boards in public outputs of v4l2-ctl. gpuprobe does not read them, and says that FFmpeg may use them."""
+        rows = json.loads((SOURCE / "tests/data/video/public_dumps.json").read_text(encoding="utf-8"))["v4l2"]
+        for row in rows:
+            board = Machine(arch="aarch64")
+            board.files["sys/class/video4linux/video10/name"] = f"{row['driver']}-decode\n"
+            board.nodes["/dev/video10"] = node(81, 10, "video")
+            answer = self.select(board, "ffmpeg")
+            self.assertEqual((answer.backend, answer.answers["encoder_h264"]), ("cpu", "libx264"), row["source"])
+            self.assertIn("v4l2m2m", answer.answers["hint"])
 
     def test_amd_has_va_api(self):
         machine = Machine().amd().vaapi(AMD, 128, "radeonsi", *H264, *HEVC, *AV1)
