@@ -2,6 +2,8 @@
 #include "report/compute_view.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "base/text.h"
 #include "report/api_device.h"
@@ -193,6 +195,43 @@ void narrow_backends(const Gpu& whole, const Partition& partition, Gpu& gpu) {
     }
 }
 
+/// Removes the video formats of a direction, except from APIs that list the partition itself: the
+/// other APIs reported them about another partition.
+void drop_formats(const Partition& partition, VideoDirection direction, Gpu& gpu) {
+    for (auto& [api, view] : gpu.apis) {
+        const auto* entries = fact(view.device, facts::kVideo);
+        if (!entries || partition.indices.contains(api))
+            continue;
+        Value::Array others;
+        std::ranges::copy_if(*entries, std::back_inserter(others), [direction](const Value& entry) {
+            return entry.at("direction") != to_value(direction);
+        });
+        view.device["video"] = Value{std::move(others)};
+    }
+}
+
+/// Notes the directions for which a MIG instance has no video engine, as NVML counts them: the
+/// smallest instance of an A100 has no decoder.
+void narrow_video(const Gpu& whole, const Partition& partition, Gpu& gpu) {
+    const auto nvml = whole.apis.find("nvml");
+    const auto* entries =
+        nvml == whole.apis.end() ? nullptr : fact(nvml->second.device, facts::kMigDevices);
+    if (!entries || !partition.uuid)
+        return;
+    const auto entry = std::ranges::find(*entries, Value{*partition.uuid},
+                                         [](const Value& each) { return each.at("uuid"); });
+    if (entry == entries->end())
+        return;
+    for (const auto& [engines, direction] : {std::pair{"decoders", VideoDirection::Decode},
+                                             std::pair{"encoders", VideoDirection::Encode}}) {
+        if (entry->at(engines) != Value{0})
+            continue;
+        if (std::ranges::find(gpu.lacks_video, direction) == gpu.lacks_video.end())
+            gpu.lacks_video.push_back(direction);
+        drop_formats(partition, direction, gpu);
+    }
+}
+
 /// The partition in the form of a GPU.
 Gpu gpu_of(const Gpu& whole, const Partition& partition) {
     auto gpu = whole;
@@ -205,6 +244,7 @@ Gpu gpu_of(const Gpu& whole, const Partition& partition) {
     gpu.identity = identity_of(whole, partition);
     for (auto& [api, view] : gpu.apis)
         view = narrowed(view, partition, api);
+    narrow_video(whole, partition, gpu);
     narrow_backends(whole, partition, gpu);
     gpu.partitions = {partition};
     gpu.partitions.front().id = gpu.id;

@@ -312,7 +312,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "whether a virtual GPU has a software license; null for other GPUs"},
     {"mig_mode", Device, "nvml", Flag, Own, "MIG mode is enabled"},
     {"mig_devices", Device, "nvml", List, Identity,
-     R"(the visible MIG instances: `[{"index", "name", "uuid", "gpu_instance", "compute_instance", "gpu_slices", "compute_slices", "multiprocessors", "memory_size", "memory"}]`)",
+     R"(the visible MIG instances: `[{"index", "name", "uuid", "gpu_instance", "compute_instance", "gpu_slices", "compute_slices", "multiprocessors", "decoders", "encoders", "memory_size", "memory"}]`)",
      "", "", "free"},
     {"processes", Device, "nvml", List, Moment,
      R"(`[{"pid", "memory_used", "computes", "gpu_instance"}]`: the processes that have a context )"

@@ -86,6 +86,8 @@ void add_attributes(const Symbols& api, Device instance, Value& entry) {
     entry["gpu_slices"] = has.gpu_slices;
     entry["compute_slices"] = has.compute_slices;
     entry["multiprocessors"] = has.multiprocessors;
+    entry["decoders"] = has.decoders;
+    entry["encoders"] = has.encoders;
     entry["memory_size"] = to_value(mib(std::min(has.memory_mib, kMaxInstanceMib)));
 }
 

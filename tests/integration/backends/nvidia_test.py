@@ -127,7 +127,7 @@ class Nvml(unittest.TestCase):
         self.assertEqual(first, {
             "index": 0, "name": "Fake GPU MIG 1g.12gb+me", "uuid": "MIG-10010203-0405-0607-0809-0a0b0c0d0e00",
             "gpu_instance": 3, "compute_instance": 0, "gpu_slices": 1, "compute_slices": 1, "multiprocessors": 14,
-            "memory_size": 12 << 30, "memory": {"total": 12 << 30, "free": 12000 << 20}})
+            "decoders": 1, "encoders": 0, "memory_size": 12 << 30, "memory": {"total": 12 << 30, "free": 12000 << 20}})
         self.assertEqual((second["index"], second["gpu_instance"]), (2, 9), "the index is a slot number, and slots may be empty")
         self.assertNotIn("gpu_slices", second)
         self.assertNotIn("mig_mode", ask("nvml", "healthy").devices[0])

@@ -125,6 +125,20 @@ class VideoBackends(ScenarioCase):
         # An API that lists formats knows better than the chip table.
         self.assertEqual(self.select(machine.nvcodec("encode h264-high"), "handbrake").backend, "nvenc")
 
+    def test_a_mig_instance_without_a_decoder_is_not_chosen(self):
+        """NVML counts the engines of each instance. An H100 has no encoder."""
+        for owner, decoders in ((3, [0, 0, 0, 1, 0]), (0, [3, 2, 2, 1, 1]), (None, [0] * 5)):
+            folder = self.folder / f"mig-{owner}"
+            shutil.copytree(SOURCE / "tests/data/machines/nvidia-h100-mig-mixed", folder, symlinks=True)
+            probe = json.loads((folder / "probes/nvml.json").read_text(encoding="utf-8"))
+            instances = probe["devices"][0]["mig_devices"]
+            for instance, count in zip(instances, decoders, strict=True):
+                instance |= {"decoders": count, "encoders": 0}
+            (folder / "probes/nvml.json").write_text(json.dumps(probe), encoding="utf-8")
+            answer = Answer(self.run_ctl("--replay", str(folder), "--json=short", "select", "ffmpeg", "--gpu=0000:1a:00.0"))
+            name = None if owner is None else f"mig-{instances[owner]['gpu_instance']}"
+            self.assertEqual((answer.backend, [gpu.partition("/")[2] for gpu in answer.gpus]), ("cpu", []) if name is None else ("cuda", [name]))
+
     def test_a_missing_library_is_not_unknown(self):
         both = ("libnvcuvid.so.1", "libnvidia-encode.so.1")
         machine = Machine().nvidia().nvcodec(missing=both)

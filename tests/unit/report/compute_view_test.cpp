@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "report/video.h"
 #include "unit/report/instances.h"
 
 namespace gpuprobe::test {
@@ -27,6 +28,49 @@ TEST(ComputeView, GivesEachInstanceInTheFormOfAGpu) {
     EXPECT_TRUE(goes_by(second, kCard));
     EXPECT_FALSE(goes_by(second, first.id));
     EXPECT_EQ(&ComputeView{view.report()}.report(), &view.report());
+}
+
+/// The instances with the numbers of their engines, and NVDEC's answer about the first of them.
+Report with_engines(const char* first, const char* second) {
+    auto report = with_cuda_on(kInstance);
+    auto& gpu = report.gpus.front();
+    gpu.lacks_video.clear();
+    auto& instances = gpu.apis.at("nvml").device["mig_devices"];
+    auto list = *instances.as_array();
+    for (auto* member : {"decoders", "encoders"}) {
+        list[0][member] = json(first).at(member);
+        list[1][member] = json(second).at(member);
+    }
+    instances = Value{std::move(list)};
+    gpu.apis["nvcodec"] = {.outcome = Outcome::Answered, .joined_by = "pci"};
+    gpu.apis["nvcodec"].device["video"].push_back(
+        to_value(VideoEntry{.direction = VideoDirection::Decode, .codec = "av1", .name = "x"}));
+    return report;
+}
+
+TEST(ComputeView, KnowsInstancesWithoutVideoEngines) {
+    const auto report =
+        with_engines(R"({"decoders":1,"encoders":0})", R"({"decoders":0,"encoders":0})");
+    const ComputeView view{report};
+    const auto& gpus = view.report().gpus;
+    ASSERT_EQ(gpus.size(), 2U);
+    using Directions = std::vector<VideoDirection>;
+    EXPECT_EQ(gpus[0].lacks_video, Directions{VideoDirection::Encode});
+    EXPECT_FALSE(is_without_video(gpus[0], VideoDirection::Decode));
+    EXPECT_TRUE(is_without_video(gpus[0], VideoDirection::Encode));
+    EXPECT_EQ(gpus[1].lacks_video, (Directions{VideoDirection::Decode, VideoDirection::Encode}));
+    EXPECT_TRUE(is_without_video(gpus[1], VideoDirection::Decode))
+        << "the formats are those of the other instance";
+    EXPECT_TRUE(report.gpus.front().lacks_video.empty());
+}
+
+TEST(ComputeView, LeavesEnginesUnknownThatNvmlDoesNotCount) {
+    const auto report = with_engines("{}", "{}");
+    const ComputeView view{report};
+    for (const auto& gpu : view.report().gpus) {
+        EXPECT_TRUE(gpu.lacks_video.empty());
+        EXPECT_FALSE(is_without_video(gpu, VideoDirection::Decode));
+    }
 }
 
 TEST(ComputeView, KnowsGpusByAnySpellingOfTheirIds) {
