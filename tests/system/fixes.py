@@ -42,6 +42,8 @@ EFFECTS = {
         "modprobe -c | grep -qx 'blacklist nouveau' && ls /usr/src/nvidia-*/dkms.conf && ls -d /usr/src/linux-headers-*-amd64",),
     r"apt install .*\bnvidia-kernel-dkms": ("ls /usr/src/nvidia-*/dkms.conf && ls -d /usr/src/linux-headers-*-amd64",),
     "apt install libcuda1 nvidia-driver-libs": ("ldconfig -p | grep -q libcuda.so.1",),
+    "apt install libnvcuvid1": ("ldconfig -p | grep -q libnvcuvid.so.1",),
+    "apt install libnvidia-encode1": ("ldconfig -p | grep -q libnvidia-encode.so.1",),
     "apt install nvidia-vulkan-icd": ("ls /etc/vulkan/icd.d/nvidia_icd.json || ls /usr/share/vulkan/icd.d/nvidia_icd.json",),
     "apt install nvidia-opencl-icd": ("test -e /etc/OpenCL/vendors/nvidia.icd",),
     "apt install libvulkan1": ("ldconfig -p | grep -q libvulkan.so.1",),
