@@ -2,7 +2,7 @@
 """Starts real programs with the variables that `env` prints, on simulated machines with several GPUs, and checks which GPUs the
 programs open.
 
-The results are in the table of docs/internals/runtimes.md. With GPUPROBE_ACCEPT=1, the test writes this table.
+The results are in the tables of docs/internals/runtimes.md. With GPUPROBE_ACCEPT=1, the tests write these tables.
 """
 import concurrent.futures
 import json
@@ -21,7 +21,6 @@ from gpus import ANV, CPU, DISCRETE, GIB, INTEGRATED, LLVMPIPE, RADV, gpu
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 PAGE = SOURCE / "docs/internals/runtimes.md"
-BEGIN, END = "<!-- devices -->\n", "<!-- /devices -->\n"
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 ONNX = "1.30.0"
 DAWN = "0.6.2"
@@ -111,6 +110,7 @@ def applications():
 class Devices(unittest.TestCase):
     MACHINES = tuple(MACHINES)
     LEAST = 90  # minimum number of programs that are started
+    TABLE = "devices"  # the mark of the table in the page
     root, mesa = None, None
 
     @classmethod
@@ -220,12 +220,13 @@ class Devices(unittest.TestCase):
         self.keep(rows)
 
     def keep(self, rows):
-        table = [f"| started with | {' | '.join(MACHINES)} |", "| --- |" + " --- |" * len(MACHINES)]
-        table += [f"| `{words}` | " + " | ".join(cells.get(name, "") for name in MACHINES) + " |" for words, cells in rows.items()]
+        table = [f"| started with | {' | '.join(self.MACHINES)} |", "| --- |" + " --- |" * len(self.MACHINES)]
+        table += [f"| `{words}` | " + " | ".join(cells.get(name, "") for name in self.MACHINES) + " |" for words, cells in rows.items()]
+        begin, end = f"<!-- {self.TABLE} -->\n", f"<!-- /{self.TABLE} -->\n"
         text = PAGE.read_text(encoding="utf-8")
-        before, rest = text.split(BEGIN)
-        after = rest.split(END)[1]
-        whole = before + BEGIN + "\n".join(table) + "\n" + END + after
+        before, rest = text.split(begin)
+        after = rest.split(end)[1]
+        whole = before + begin + "\n".join(table) + "\n" + end + after
         if os.environ.get("GPUPROBE_ACCEPT"):
             PAGE.write_text(whole, encoding="utf-8")
         self.assertEqual(whole, PAGE.read_text(encoding="utf-8"))
@@ -236,6 +237,7 @@ class DevicesOfDebian13(Devices):
 
     MACHINES = ("two cards", "two Radeons", "two equal Radeons", "Ryzen with Radeon")
     LEAST = 40
+    TABLE = "devices of Debian 13"
 
     @classmethod
     def setUpClass(cls):
@@ -245,9 +247,6 @@ class DevicesOfDebian13(Devices):
 
     def test_that_are_opened_are_those_that_env_names(self):
         super().test_that_are_opened_are_those_that_env_names()
-
-    def keep(self, rows):
-        """Does nothing, because the table contains results with this machine's Mesa."""
 
 
 if __name__ == "__main__":
