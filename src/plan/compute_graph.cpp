@@ -183,6 +183,8 @@ void ComputeGraph::prepare(const Part& part) {
     // The CPU also reserves memory for input embeddings, which a caller may pass instead of tokens.
     const auto row = floats(width());
     const auto wide = floats(product(width(), sum(1, model_.deep_layers)));
+    const auto ids = product(tokens_, kFloatBytes);
+    const auto tokens = part.is_host ? std::optional{input(ids)} : std::nullopt;
     stream_ = input(part.is_host ? wide : row);
     const bool is_later = part.first > 0;
     const auto end = std::min(part.last, used_layers());
@@ -191,7 +193,7 @@ void ComputeGraph::prepare(const Part& part) {
     // layer's weights. The stream is then also an input.
     if (is_later && !layers.empty() && layers.front().work.has_first_norm)
         normed_ = stream_;
-    positions_ = input(product(tokens_, kFloatBytes));
+    positions_ = input(ids);
     // Layers with full attention and layers with a window have separate inputs. The inputs are
     // created in the order in which the graph reaches the first layer of each kind.
     const auto attends = [](const LayerShape& layer) { return layer.key_heads > 0; };
@@ -209,18 +211,26 @@ void ComputeGraph::prepare(const Part& part) {
     for (const auto& one : layers)
         if (one.work.recurrence == Recurrence::Lightning && decays_ == 0)
             decays_ = input(floats(product(one.work.heads, tokens_)));
+    wanted_ = takes_rows(part) ? input(ids) : positions_;
     if (!is_later)
-        embed(part);
+        embed(tokens);
     input_ = stream_;
     if (model_.extra_width > 0)
         prepare_extra(part);
 }
 
+/// Whether this part of the graph extracts the rows of tokens from a layer of its own.
+bool ComputeGraph::takes_rows(const Part& part) const {
+    const auto used = used_layers();
+    return part.first < used && part.last >= used &&
+           (architecture_.rows_taken != RowsTaken::BehindNorm || part.has_output);
+}
+
 /// Operations between the embedding and the first layer.
-void ComputeGraph::embed(const Part& part) {
+void ComputeGraph::embed(std::optional<Tensor> tokens) {
     const auto row = floats(width());
-    if (part.is_host)
-        stream_ = memory_.result(row, {});
+    if (tokens)
+        stream_ = memory_.result(row, {*tokens});
     else if (model_.has_position_rows)
         stream_ = memory_.in_place(row, {stream_, input(row)});
     if (model_.deep_layers > 0)

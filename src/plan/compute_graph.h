@@ -154,7 +154,8 @@ private:
     // The inputs, in the order in which llama.cpp creates them.
     void prepare(const Part& part);
     void prepare_cache(const LayerShape& one);
-    void embed(const Part& part);
+    void embed(std::optional<Tensor> tokens);
+    [[nodiscard]] bool takes_rows(const Part& part) const;
     void prepare_extra(const Part& part);
     Tensor joined(const LayerShape& layer, Tensor mix, Tensor normed, bool takes_rows);
     Tensor last_rows(Tensor tensor) {
@@ -163,7 +164,7 @@ private:
         return rows(true, tensor);
     }
     [[nodiscard]] Tensor rows(bool are_taken, Tensor tensor) {
-        return are_taken ? memory_.result(floats(width()), {tensor}) : tensor;
+        return are_taken ? memory_.result(floats(width()), {tensor, wanted_}) : tensor;
     }
     Tensor input(std::uint64_t bytes);
     Tensor layer(std::size_t index, bool is_last);
@@ -205,6 +206,7 @@ private:
     std::uint64_t tokens_ = 0;
     GraphMemory memory_ = {};
     Tensor positions_ = 0;
+    Tensor wanted_ = 0;  ///< the positions of the tokens whose logits are requested
     /// masks of layers with full attention, and of windowed layers
     std::array<Tensor, 2> masks_ = {};
     /// The rows of the cache to which keys and values are written, in the same order as the masks.

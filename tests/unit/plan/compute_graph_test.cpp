@@ -105,15 +105,16 @@ TEST(Compute, HasRoomForTheInputsOfDeepLayers) {
 }
 
 /// The memory that llama.cpp v0.5.0 reserves on the second of two GPUs
-/// (tests/runtimes/split_test.py): the first norm and the stream come from the previous device,
-/// each in four copies.
+/// (tests/runtimes/split_test.py): the first norm, the stream, and the positions of the tokens
+/// whose logits are requested come from the previous device, each in four copies.
 TEST(Compute, OfALaterDeviceIncludesTheResultOfThePreviousOne) {
     auto model = model_named("llama-3.1-8b");
     const auto row = 4096ULL * 512 * 4;
     const RunShape run{.context = 4096};
     const Part later{.first = 16, .last = 32, .copies = 4};
     const Part first{.first = 0, .last = 16, .copies = 4};
-    EXPECT_EQ(compute_of(model, run, later).count - compute_of(model, run, first).count, 4 * row);
+    EXPECT_EQ(compute_of(model, run, later).count - compute_of(model, run, first).count,
+              4 * (row + 2048));
     const Part output{.first = 32, .last = 32, .has_output = true, .copies = 4};
     const auto logits = model.vocabulary.value() * 512 * 4;
     EXPECT_EQ(compute_of(model, run, output).count, 5 * row + 4 * 2048 + logits);

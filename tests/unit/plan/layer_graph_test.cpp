@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "models.h"
 #include "plan/compute_graph.h"
+#include "support/case_name.h"
 
 /// Tests of src/plan/layer_graph.cpp: the memory for each kind of layer.
 namespace gpuprobe {
@@ -97,6 +104,89 @@ TEST(Compute, WidensAQuantizedCacheOnCuda) {
     run.widens_cache = false;
     EXPECT_EQ(compute_of(model, run, whole(model)), half);
 }
+
+/// A layer with attention and a feed-forward network of the given width.
+LayerShape layer_with(std::uint64_t heads,
+                      std::uint64_t key_heads,
+                      std::uint64_t length,
+                      std::uint64_t inner) {
+    return {.key_heads = key_heads,
+            .key_length = length,
+            .value_length = length,
+            .is_cached = true,
+            .work = {.heads = heads, .inner = inner}};
+}
+
+Model model_with(std::string architecture,
+                 std::vector<LayerShape> layers,
+                 std::uint64_t width,
+                 std::uint64_t vocabulary) {
+    Model model{.architecture = std::move(architecture),
+                .layers = std::move(layers),
+                .embedding_length = width,
+                .vocabulary = vocabulary};
+    for (const auto& layer : model.layers)
+        model.widest_values = std::max(model.widest_values, layer.key_heads * layer.value_length);
+    return model;
+}
+
+Model openelm() {
+    constexpr std::array<std::uint64_t, 8> kHeads{16, 16, 16, 20, 20, 20, 24, 24};
+    std::vector<LayerShape> layers;
+    for (std::size_t i = 0; i < kHeads.size(); ++i) {
+        layers.push_back(layer_with(kHeads.at(i), kHeads.at(i) / 4, 64, 1024 + 512 * i));
+        layers.back().work.is_fused = true;
+    }
+    return model_with("openelm", layers, 2048, 32000);
+}
+
+Model narrow_gpt_oss() {
+    auto layer = layer_with(64, 8, 64, 0);
+    layer.work.experts = 16;
+    layer.work.experts_used = 4;
+    layer.work.expert_inner = 1024;
+    auto model = model_with("gpt-oss", std::vector<LayerShape>(6, layer), 1024, 201088);
+    for (std::size_t i = 0; i < model.layers.size(); i += 2)
+        model.layers[i].is_windowed = true;
+    model.window = 128;
+    return model;
+}
+
+struct LayersRow {
+    const char* name;
+    Model (*made)();
+    std::uint64_t context;
+    const char* keys;
+    const char* values;
+    bool flash;
+    double mebibytes;
+};
+class ComputeOfLayers : public ::testing::TestWithParam<LayersRow> {};
+
+/// "CPU compute buffer size" of llama.cpp v0.5.0 for these layers (tests/runtimes has the files).
+TEST_P(ComputeOfLayers, IsTheMemoryThatTheRuntimeReserves) {
+    const auto& row = GetParam();
+    const auto model = row.made();
+    auto part = whole(model);
+    part.is_host = true;
+    const RunShape run{.context = row.context,
+                       .keys = *cache_type(row.keys),
+                       .values = *cache_type(row.values),
+                       .flash_attention = row.flash};
+    EXPECT_NEAR(static_cast<double>(compute_of(model, run, part).count) / (1U << 20U),
+                row.mebibytes, 0.02);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    ComputeOfLayers,
+    ::testing::Values(
+        // The rows of the stream are extracted before the output of attention is projected.
+        LayersRow{"OpenElm", openelm, 16384, "f16", "f16", true, 90.51},
+        // The tensor from which rows are extracted is an output.
+        LayersRow{"GptOss", narrow_gpt_oss, 2048, "f16", "f16", true, 407.52},
+        LayersRow{"GptOssLong", narrow_gpt_oss, 32768, "f16", "f16", true, 398.75}),
+    support::case_name);
 
 }  // namespace layer_graph_test
 }  // namespace gpuprobe
