@@ -193,11 +193,13 @@ void ComputeGraph::prepare(const Part& part) {
     // layer's weights. The stream is then also an input.
     if (is_later && !layers.empty() && layers.front().work.has_first_norm)
         normed_ = stream_;
-    positions_ = input(ids);
     // Layers with full attention and layers with a window have separate inputs. The inputs are
     // created in the order in which the graph reaches the first layer of each kind.
     const auto attends = [](const LayerShape& layer) { return layer.key_heads > 0; };
     const auto first = std::ranges::find_if(layers, attends);
+    if (first != layers.end())
+        prepare_keys(*first);
+    positions_ = input(ids);
     const bool is_first_windowed = first != layers.end() && first->is_windowed;
     for (const bool is_windowed : {is_first_windowed, !is_first_windowed}) {
         const auto one = std::ranges::find_if(layers, [&](const LayerShape& layer) {
@@ -265,10 +267,35 @@ Tensor ComputeGraph::input(std::uint64_t bytes) {
     return tensor;
 }
 
+namespace {
+
+/// The side of the Hadamard matrix by which heads of this length are rotated before they are stored
+/// in a quantized cache; 0 if they are not rotated.
+std::uint64_t rotation_side(const GgmlType& type, std::uint64_t length) {
+    constexpr std::uint64_t kLeast = 64;
+    return type.block == 1 || length % kLeast != 0 ? 0 : kLeast;
+}
+
+}  // namespace
+
+/// Creates the matrix for the keys of layers of the same kind as this layer. For keys, llama.cpp
+/// uses the largest matrix whose side is a power of two and divides the length of a head.
+void ComputeGraph::prepare_keys(const LayerShape& one) {
+    auto& matrix = matrices_.at(one.is_windowed ? 1 : 0).keys;
+    auto side = rotation_side(run_.keys, one.key_length);
+    if (side == 0 || model_.attends_batch || matrix)
+        return;
+    side = std::max(side, one.key_length & (~one.key_length + 1));
+    matrix = input(product(side, side, kFloatBytes));
+}
+
 /// Creates the inputs, except the stream, for layers of the same kind as this layer: rows of the
 /// cache, masks, and the output of an encoder.
 void ComputeGraph::prepare_cache(const LayerShape& one) {
     if (!model_.attends_batch) {
+        prepare_keys(one);
+        if (const auto side = rotation_side(run_.values, one.value_length))
+            matrices_.at(one.is_windowed ? 1 : 0).values = input(product(side, side, kFloatBytes));
         const auto values = std::max<std::uint64_t>(model_.widest_values, 1);
         rows_.at(one.is_windowed ? 1 : 0) = {
             input(product(tokens_, kIndexBytes)),
@@ -338,7 +365,7 @@ Tensor ComputeGraph::joined(const LayerShape& layer, Tensor mix, Tensor normed, 
         before = rows(takes_rows, stream_);
     const auto sum = memory_.in_place(row, {forward, before});
     if (is_late)
-        mix = rows(takes_rows, memory_.result(row, {mix}));
+        mix = rows(takes_rows, projected(layer, mix, std::nullopt));
     return memory_.in_place(row, {sum, mix});
 }
 

@@ -106,6 +106,12 @@ struct DirectAttention {
     bool has_bias = false;     ///< whether a position bias is added to the scores
 };
 
+/// The matrices with which the keys and values of a quantized cache are rotated.
+struct Matrices {
+    std::optional<Tensor> keys = {};
+    std::optional<Tensor> values = {};
+};
+
 /// The compute graph of one part of a model. Operations that work in place on a tensor without
 /// other readers (biases, scales, rotations, per-head norms, activations) need no memory and are
 /// left out.
@@ -153,6 +159,7 @@ private:
 
     // The inputs, in the order in which llama.cpp creates them.
     void prepare(const Part& part);
+    void prepare_keys(const LayerShape& one);
     void prepare_cache(const LayerShape& one);
     void embed(std::optional<Tensor> tokens);
     [[nodiscard]] bool takes_rows(const Part& part) const;
@@ -174,6 +181,7 @@ private:
     // added to the stream.
     Tensor mixed(const LayerShape& layer, Tensor normed);
     Tensor attention(const LayerShape& layer, Tensor normed);
+    Tensor projected(const LayerShape& layer, Tensor result, std::optional<Tensor> gate);
     Tensor latent(const LayerShape& layer, Tensor normed);
     Tensor expanded(const LayerShape& layer, Tensor normed);
     /// `read`: the tensors that an indexer reads.
@@ -187,9 +195,12 @@ private:
     Tensor chosen(const LayerShape& layer, const Sources& read, std::uint64_t cells, Tensor mask);
     Tensor chosen_by_head(const LayerShape& layer, std::uint64_t cells, Tensor mask);
     [[nodiscard]] std::uint64_t widened(const LayerShape& layer, std::uint64_t cells) const;
-    void store(const LayerShape& layer, Tensor key, std::optional<Tensor> value);
+    void store(const LayerShape& layer, Tensor key);
+    void store_value(const LayerShape& layer, Tensor value, bool is_view);
     Tensor turned(const LayerWork& work, std::uint64_t numbers, Tensor tensor);
-    Tensor rotated(const GgmlType& type, std::uint64_t numbers, Tensor tensor);
+    [[nodiscard]] Tensor rotated(std::optional<Tensor> matrix,
+                                 std::uint64_t numbers,
+                                 Tensor tensor);
     Tensor mamba(const LayerShape& layer, Tensor normed);
     Tensor mamba2(const LayerShape& layer, Tensor normed);
     Tensor short_convolution(const LayerShape& layer, Tensor normed);
@@ -211,6 +222,7 @@ private:
     std::array<Tensor, 2> masks_ = {};
     /// The rows of the cache to which keys and values are written, in the same order as the masks.
     std::array<std::array<Tensor, 2>, 2> rows_ = {};
+    std::array<Matrices, 2> matrices_ = {};  ///< in the same order as the masks
     Tensor decays_ = 0;   ///< weights by distance, for lightning attention; 0 if not created yet
     Tensor buckets_ = 0;  ///< buckets of distances, for a position bias
     Tensor encoded_ = 0;  ///< output of the encoder

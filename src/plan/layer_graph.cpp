@@ -3,13 +3,9 @@
 
 namespace gpuprobe::inline plan {
 
-/// Rotates the keys and values of a quantized cache by a Hadamard matrix, and the queries by the
-/// same matrix.
-Tensor ComputeGraph::rotated(const GgmlType& type, std::uint64_t numbers, Tensor tensor) {
-    constexpr std::uint64_t kTurned = 64;  // the length of a head must be a multiple of this
-    if (type.block == 1 || numbers % kTurned != 0)
-        return tensor;
-    return memory_.result(floats(numbers), {tensor});
+/// Rotates queries, keys or values by a matrix, if their cache is rotated.
+Tensor ComputeGraph::rotated(std::optional<Tensor> matrix, std::uint64_t numbers, Tensor tensor) {
+    return matrix ? memory_.result(floats(numbers), {*matrix, tensor}) : tensor;
 }
 
 /// Rotates by position (RoPE). Heads are views of a product, and the first operation on a view does
@@ -18,12 +14,20 @@ Tensor ComputeGraph::turned(const LayerWork& work, std::uint64_t numbers, Tensor
     return work.has_positions ? memory_.result(floats(numbers), {tensor, positions_}) : tensor;
 }
 
-/// Writes to the rows of the cache that the inputs specify.
-void ComputeGraph::store(const LayerShape& layer, Tensor key, std::optional<Tensor> value) {
-    const auto& rows = rows_.at(layer.is_windowed ? 1 : 0);
-    memory_.read({key, rows[0]});
-    if (value)
-        memory_.read({*value, rows[1]});
+/// Writes keys to the rows of the cache that the inputs specify.
+void ComputeGraph::store(const LayerShape& layer, Tensor key) {
+    memory_.read({key, rows_.at(layer.is_windowed ? 1 : 0)[0]});
+}
+
+/// Writes values to the cache. Without flash attention, values are stored transposed and with the
+/// same width in all layers; a view is copied first.
+void ComputeGraph::store_value(const LayerShape& layer, Tensor value, bool is_view) {
+    const auto numbers = product(layer.key_heads, layer.value_length);
+    if (!run_.flash_attention && is_view)
+        value = memory_.result(floats(numbers), {value});
+    if (!run_.flash_attention && numbers < model_.widest_values)
+        value = memory_.result(floats(model_.widest_values), {value});
+    memory_.read({value, rows_.at(layer.is_windowed ? 1 : 0)[1]});
 }
 
 // The usual attention: queries, keys and values are computed with three matrices, or with one fused
@@ -33,36 +37,39 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     const auto queries = product(work.heads, layer.key_length);
     const auto keys = product(layer.key_heads, layer.key_length);
     const auto values = product(layer.key_heads, layer.value_length);
-    Tensor query = 0;
-    Tensor both = 0;  ///< queries and their gate
-    Tensor value = 0;
-    Tensor key = 0;
-    if (work.is_fused) {
-        // Queries, keys and values are views of one product; the rotation copies queries and keys.
-        const auto all = memory_.result(floats(sum(queries, sum(keys, values))), {normed});
-        query = turned(work, queries, all);
-        key = turned(work, keys, all);
-        value = all;
-    } else {
-        both = memory_.result(floats(product(queries, work.has_gate ? 2 : 1)), {normed});
-        query = rotated(
-            run_.keys, queries,
-            work.has_gate ? memory_.result(floats(queries), {both}) : turned(work, queries, both));
-        // If some layers have windows, keys come before values (build_attn in llama-graph.cpp).
-        const auto make_value = [&] {
-            value = rotated(run_.values, values, memory_.result(floats(values), {normed}));
-        };
-        if (model_.window == 0)
-            make_value();
-        key = turned(work, keys, memory_.result(floats(keys), {normed}));
-        key = rotated(run_.keys, keys, key);
-        if (model_.window > 0)
-            make_value();
-    }
-    const auto out = product(work.heads, layer.value_length);
+    const auto& matrices = matrices_.at(layer.is_windowed ? 1 : 0);
+    // Queries, keys and values may be views of one product; the rotation copies queries and keys.
+    // Otherwise, the first product contains the queries and, possibly, their gate.
+    const auto first =
+        memory_.result(floats(work.is_fused ? sum(queries, sum(keys, values))
+                                            : product(queries, work.has_gate ? 2 : 1)),
+                       {normed});
+    // A view is copied before a matrix rotates it.
+    const auto own = [&](std::optional<Tensor> matrix, std::uint64_t numbers, Tensor tensor) {
+        if (matrix && work.is_fused && tensor == first)
+            tensor = memory_.result(floats(numbers), {tensor});
+        return rotated(matrix, numbers, tensor);
+    };
+    const auto query = own(
+        matrices.keys, queries,
+        work.has_gate ? memory_.result(floats(queries), {first}) : turned(work, queries, first));
+    // If some layers have windows, or if there is no cache, keys come before values (build_attn in
+    // llama-graph.cpp).
+    const bool is_key_first = model_.window > 0 || model_.attends_batch;
+    Tensor value = first;
+    const auto make_value = [&] {
+        if (!work.is_fused)
+            value = memory_.result(floats(values), {normed});
+        value = own(matrices.values, values, value);
+    };
+    if (!is_key_first)
+        make_value();
+    auto key = work.is_fused ? first : memory_.result(floats(keys), {normed});
+    key = own(matrices.keys, keys, turned(work, keys, key));
+    if (is_key_first)
+        make_value();
     Tensor result = 0;
-    // Without a cache, attention reads keys and values directly.
-    if (model_.attends_batch) {
+    if (model_.attends_batch) {  // attention reads keys and values directly, without a cache
         result = attended_directly(layer, {.query = query,
                                            .key = key,
                                            .value = value,
@@ -70,13 +77,21 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
                                            .tokens = tokens_,
                                            .has_bias = work.has_position_bias});
     } else {
-        store(layer, key, value);
-        result = attended(layer, query, out, {normed});
+        store(layer, key);
+        store_value(layer, value, value == first);
+        result = attended(layer, query, product(work.heads, layer.value_length), {normed});
     }
-    result = rotated(run_.values, out, result);
-    if (work.has_gate)
-        result = memory_.in_place(floats(out), {result, memory_.result(floats(out), {both})});
-    return projects_late(work) ? result : memory_.result(floats(width()), {result});
+    const auto gate = work.has_gate ? std::optional{first} : std::nullopt;
+    return projects_late(work) ? result : projected(layer, result, gate);
+}
+
+/// The output of attention after its gate, if any, and its projection.
+Tensor ComputeGraph::projected(const LayerShape& layer, Tensor result, std::optional<Tensor> gate) {
+    const auto out = product(layer.work.heads, layer.value_length);
+    result = rotated(matrices_.at(layer.is_windowed ? 1 : 0).values, out, result);
+    if (gate)
+        result = memory_.in_place(floats(out), {result, memory_.result(floats(out), {*gate})});
+    return memory_.result(floats(width()), {result});
 }
 
 /// Extra memory for a quantized cache that flash attention converts to f16. Source:
@@ -140,11 +155,14 @@ Tensor ComputeGraph::attended(const LayerShape& layer,
     Sources sources;
     // The matrix product needs a copy of the values if the values are a view of the keys, or if
     // they are stored in the layout for flash attention.
-    if (layer.value_length == 0)
-        sources.push_back(memory_.result(product(all, work.latent_rank, kHalfBytes), {}));
-    else if (run_.flash_attention)
+    const auto copy = [&](const GgmlType& type, std::uint64_t numbers) {
         sources.push_back(
-            memory_.result(product(all, layer.key_heads, layer.value_length, kHalfBytes), {}));
+            memory_.result(product(all, run_.streams, row_bytes(type, numbers).count), {}));
+    };
+    if (layer.value_length == 0)
+        copy(run_.keys, work.latent_rank);
+    else if (run_.flash_attention)
+        copy(run_.values, product(layer.key_heads, layer.value_length));
     auto scores = memory_.result(size, {queries});
     if (work.has_position_bias)
         scores = biased(size, scores);
@@ -208,7 +226,7 @@ Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
     const auto compressed = memory_.result(floats(work.latent_rank), {both});
     const auto position = memory_.result(floats(turned), {both});
     // One row per token is written to the cache: the latent part and the rotated part.
-    store(layer, memory_.result(floats(layer.key_length), {compressed, position}), {});
+    store(layer, memory_.result(floats(layer.key_length), {compressed, position}));
     const auto sums =
         attended(layer, queries, product(work.heads, work.latent_rank), {normed, low});
     const auto out = floats(product(work.heads, work.value_length));
@@ -232,7 +250,8 @@ Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
     const auto position = memory_.result(floats(work.rope_length), {both});
     // All heads use the same rotated part of the key.
     const auto repeated = memory_.result(floats(product(heads, work.rope_length)), {position});
-    store(layer, memory_.result(floats(product(heads, layer.key_length)), {wide, repeated}), value);
+    store(layer, memory_.result(floats(product(heads, layer.key_length)), {wide, repeated}));
+    store_value(layer, value, false);
     const auto sums = attended(layer, query, product(work.heads, layer.value_length), {normed});
     return memory_.result(floats(width()), {sums});
 }

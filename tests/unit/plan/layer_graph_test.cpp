@@ -152,6 +152,13 @@ Model narrow_gpt_oss() {
     return model;
 }
 
+Model phi3() {
+    auto layer = layer_with(32, 32, 96, 8192);
+    layer.work.is_fused = true;
+    layer.work.form = ForwardForm::Fused;
+    return model_with("phi3", std::vector<LayerShape>(6, layer), 3072, 32064);
+}
+
 struct LayersRow {
     const char* name;
     Model (*made)();
@@ -183,9 +190,12 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         // The rows of the stream are extracted before the output of attention is projected.
         LayersRow{"OpenElm", openelm, 16384, "f16", "f16", true, 90.51},
+        LayersRow{"OpenElmQuantizedKeys", openelm, 8192, "q8_0", "f16", false, 421.03},
         // The tensor from which rows are extracted is an output.
         LayersRow{"GptOss", narrow_gpt_oss, 2048, "f16", "f16", true, 407.52},
-        LayersRow{"GptOssLong", narrow_gpt_oss, 32768, "f16", "f16", true, 398.75}),
+        LayersRow{"GptOssLong", narrow_gpt_oss, 32768, "f16", "f16", true, 398.75},
+        // Heads of 96 numbers are not rotated by a matrix.
+        LayersRow{"Phi3Quantized", phi3, 8192, "q8_0", "q8_0", true, 74.63}),
     support::case_name);
 
 }  // namespace layer_graph_test
