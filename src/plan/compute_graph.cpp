@@ -199,7 +199,12 @@ void ComputeGraph::prepare(const Part& part) {
     const auto first = std::ranges::find_if(layers, attends);
     if (first != layers.end())
         prepare_keys(*first);
-    positions_ = input(ids);
+    const auto rotates = [&](const LayerShape& layer) {
+        return attends(layer) && (layer.work.has_positions || architecture_.scales_queries);
+    };
+    if (layers.empty() || std::ranges::any_of(layers, rotates) ||
+        (part.is_host && model_.has_position_rows))
+        positions_ = input(ids);
     const bool is_first_windowed = first != layers.end() && first->is_windowed;
     for (const bool is_windowed : {is_first_windowed, !is_first_windowed}) {
         const auto one = std::ranges::find_if(layers, [&](const LayerShape& layer) {
@@ -326,18 +331,11 @@ Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
     const auto row = floats(width());
     const auto& layer = model_.layers[index];
     const auto& work = layer.work;
-    auto normed = stream_;
-    if (normed_)
-        normed = memory_.in_place(row, {*std::exchange(normed_, std::nullopt)});
-    else if (work.has_first_norm)
-        normed = norm(stream_);
     // The last layer continues only with the tokens whose logits are requested.
-    const bool takes_rows = is_last && architecture_.rows_taken == RowsTaken::InLastLayer;
-    auto mix = mixed(layer, normed);
-    if (work.is_parallel)
-        return joined(layer, mix, normed, takes_rows);
-    mix = rows(takes_rows, mix);
-    auto sum = added(rows(takes_rows, stream_), mix, StreamFirst::InAttention);
+    takes_stream_ = is_last && architecture_.rows_taken == RowsTaken::InLastLayer;
+    if (work.is_parallel && !work.is_network)
+        return joined(layer);
+    auto sum = mixed_sum(layer);
     if (work.has_sum_norms)
         sum = norm(sum);
     if (work.crosses)
@@ -351,22 +349,44 @@ Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
     return index < model_.deep_layers ? memory_.in_place(row, {sum, input_}) : sum;
 }
 
-/// A parallel layer: attention and network read the same input, and both results are added.
-Tensor ComputeGraph::joined(const LayerShape& layer, Tensor mix, Tensor normed, bool takes_rows) {
+/// The normalized input of a layer.
+Tensor ComputeGraph::normed_input(const LayerShape& layer) {
+    if (normed_)
+        return memory_.in_place(floats(width()), {*std::exchange(normed_, std::nullopt)});
+    return layer.work.has_first_norm ? norm(stream_) : stream_;
+}
+
+/// The sum of the stream and the result of attention or of a recurrence.
+Tensor ComputeGraph::mixed_sum(const LayerShape& layer) {
+    const auto& work = layer.work;
+    const bool is_without = !work.is_network && work.recurrence == Recurrence::None &&
+                            work.heads == 0 && layer.key_heads == 0;
+    if (is_without)  // Deci
+        return stream_rows();
+    const bool takes_rows = takes_stream_;
+    const auto mix = rows(takes_rows, mixed(layer, normed_input(layer)));
+    return added(stream_rows(), mix, StreamFirst::InAttention);
+}
+
+/// A parallel layer: attention and network read the same input or the same stream, and both results
+/// are added.
+Tensor ComputeGraph::joined(const LayerShape& layer) {
     const auto row = floats(width());
-    const bool is_late = projects_late(layer.work);
-    Tensor before = 0;
-    if (!is_late) {
+    const bool takes_rows = takes_stream_;
+    const bool is_late = projects_late(layer);
+    const bool adds_stream_last = architecture_.parallel_sum != ParallelSum::StreamSecond;
+    const auto normed = normed_input(layer);
+    auto mix = mixed(layer, normed);
+    if (!is_late)
         mix = rows(takes_rows, mix);
-        before = rows(takes_rows, stream_);
-    }
-    const auto forward = feed_forward(layer, rows(takes_rows, normed));
-    if (is_late)
-        before = rows(takes_rows, stream_);
-    const auto sum = memory_.in_place(row, {forward, before});
+    auto sum = feed_forward(
+        layer, layer.work.has_second_norm ? norm(stream_rows()) : rows(takes_rows, normed));
+    if (!adds_stream_last)
+        sum = memory_.in_place(row, {sum, stream_rows()});
     if (is_late)
         mix = rows(takes_rows, projected(layer, mix, std::nullopt));
-    return memory_.in_place(row, {sum, mix});
+    sum = memory_.in_place(row, is_late ? Sources{sum, mix} : Sources{mix, sum});
+    return adds_stream_last ? memory_.in_place(row, {sum, stream_rows()}) : sum;
 }
 
 // The layer has attention, a recurrence, or both (Falcon-H1 has attention in parallel with
@@ -374,6 +394,9 @@ Tensor ComputeGraph::joined(const LayerShape& layer, Tensor mix, Tensor normed, 
 Tensor ComputeGraph::mixed(const LayerShape& layer, Tensor normed) {
     if (layer.work.is_network)
         return feed_forward(layer, normed);
+    // Linear attention (Deci) is only a product.
+    if (layer.work.recurrence == Recurrence::None && layer.key_heads == 0)
+        return memory_.result(floats(width()), {normed});
     Tensor recurrent = 0;
     switch (layer.work.recurrence) {
         case Recurrence::None:

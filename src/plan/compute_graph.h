@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -147,8 +148,13 @@ private:
         return static_cast<std::size_t>(unused - model_.layers.begin());
     }
 
-    [[nodiscard]] bool projects_late(const LayerWork& work) const {
-        return work.is_parallel && architecture_.projects_late;
+    /// Whether the output of attention is projected after the feed-forward network.
+    [[nodiscard]] bool projects_late(const LayerShape& layer) const {
+        return layer.work.is_parallel && architecture_.parallel_sum != ParallelSum::AttentionFirst;
+    }
+    [[nodiscard]] bool adds_to_stream() const {
+        return architecture_.stream_first == StreamFirst::InAttention ||
+               architecture_.stream_first == StreamFirst::InBoth;
     }
 
     /// RMS norms work in place, layer norms do not.
@@ -164,11 +170,18 @@ private:
     void embed(std::optional<Tensor> tokens);
     [[nodiscard]] bool takes_rows(const Part& part) const;
     void prepare_extra(const Part& part);
-    Tensor joined(const LayerShape& layer, Tensor mix, Tensor normed, bool takes_rows);
+    Tensor normed_input(const LayerShape& layer);
+    Tensor mixed_sum(const LayerShape& layer);
+    Tensor joined(const LayerShape& layer);
     Tensor last_rows(Tensor tensor) {
         if (architecture_.keeps_last)
             kept_.push_back(tensor);
         return rows(true, tensor);
+    }
+    /// In the last layer, extracts rows from the stream, but only once.
+    Tensor stream_rows() {
+        stream_ = rows(std::exchange(takes_stream_, false), stream_);
+        return stream_;
     }
     [[nodiscard]] Tensor rows(bool are_taken, Tensor tensor) {
         return are_taken ? memory_.result(floats(width()), {tensor, wanted_}) : tensor;
@@ -201,6 +214,7 @@ private:
     [[nodiscard]] Tensor rotated(std::optional<Tensor> matrix,
                                  std::uint64_t numbers,
                                  Tensor tensor);
+    void settle();
     Tensor mamba(const LayerShape& layer, Tensor normed);
     Tensor mamba2(const LayerShape& layer, Tensor normed);
     Tensor short_convolution(const LayerShape& layer, Tensor normed);
@@ -230,9 +244,10 @@ private:
     std::uint64_t copies_ = 1;  ///< number of copies of each input
     /// normalized input of the first layer, if another device computes it
     std::optional<Tensor> normed_ = {};
-    Tensor input_ = 0;   ///< input of the first layer, and of deep layers
-    Tensor stream_ = 0;  ///< the residual stream, to which the next layer adds
-    Tensor extra_ = 0;   ///< additional embeddings of all layers (Gemma 3n)
+    Tensor input_ = 0;           ///< input of the first layer, and of deep layers
+    Tensor stream_ = 0;          ///< the residual stream, to which the next layer adds
+    bool takes_stream_ = false;  ///< whether rows must still be extracted from the stream
+    Tensor extra_ = 0;           ///< additional embeddings of all layers (Gemma 3n)
     bool has_extra_ = false;
     std::optional<Tensor> float_mask_ = {};   ///< mask in f32, for indexers that select per head
     std::optional<Tensor> first_value_ = {};  ///< value of the first RWKV layer

@@ -14,6 +14,14 @@ Tensor ComputeGraph::turned(const LayerWork& work, std::uint64_t numbers, Tensor
     return work.has_positions ? memory_.result(floats(numbers), {tensor, positions_}) : tensor;
 }
 
+/// Called after an operation that the graph computes at once. The operations that follow are
+/// computed only when a later operation needs them. In the last layer, this is the addition to the
+/// stream: if the stream is its first operand, the rows of the stream are extracted first.
+void ComputeGraph::settle() {
+    if (adds_to_stream())
+        (void)stream_rows();
+}
+
 /// Writes keys to the rows of the cache that the inputs specify.
 void ComputeGraph::store(const LayerShape& layer, Tensor key) {
     memory_.read({key, rows_.at(layer.is_windowed ? 1 : 0)[0]});
@@ -50,9 +58,10 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
             tensor = memory_.result(floats(numbers), {tensor});
         return rotated(matrix, numbers, tensor);
     };
-    const auto query = own(
-        matrices.keys, queries,
-        work.has_gate ? memory_.result(floats(queries), {first}) : turned(work, queries, first));
+    const bool is_copied = work.has_gate || (!work.has_positions && architecture_.scales_queries);
+    const auto query =
+        own(matrices.keys, queries,
+            is_copied ? memory_.result(floats(queries), {first}) : turned(work, queries, first));
     // If some layers have windows, or if there is no cache, keys come before values (build_attn in
     // llama-graph.cpp).
     const bool is_key_first = model_.window > 0 || model_.attends_batch;
@@ -81,8 +90,9 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
         store_value(layer, value, value == first);
         result = attended(layer, query, product(work.heads, layer.value_length), {normed});
     }
+    settle();
     const auto gate = work.has_gate ? std::optional{first} : std::nullopt;
-    return projects_late(work) ? result : projected(layer, result, gate);
+    return projects_late(layer) ? result : projected(layer, result, gate);
 }
 
 /// The output of attention after its gate, if any, and its projection.
@@ -231,6 +241,7 @@ Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
         attended(layer, queries, product(work.heads, work.latent_rank), {normed, low});
     const auto out = floats(product(work.heads, work.value_length));
     const auto values = memory_.result(out, {memory_.result(out, {sums})});
+    settle();
     return memory_.result(floats(width()), {values});
 }
 
@@ -253,6 +264,7 @@ Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
     store(layer, memory_.result(floats(product(heads, layer.key_length)), {wide, repeated}));
     store_value(layer, value, false);
     const auto sums = attended(layer, query, product(work.heads, layer.value_length), {normed});
+    settle();
     return memory_.result(floats(width()), {sums});
 }
 

@@ -31,22 +31,24 @@ constexpr Architecture diffusion(std::string_view name) {
 constexpr auto kArchitectures = std::to_array<Architecture>({
     encoder_without_positions("bert"),
     {.name = "bloom", .has_positions = false},
-    {.name = "cohere2", .projects_late = true},
+    {.name = "cohere2", .rotates_windows = true, .parallel_sum = ParallelSum::StreamSecond},
     {.name = "cohere2moe",
+     .rotates_windows = true,
      .rows_taken = RowsTaken::BehindNorm,
      .keeps_last = true,
-     .holds_mask = true,
-     .projects_late = true},
-    {.name = "command-r", .projects_late = true},
+     .parallel_sum = ParallelSum::StreamSecond},
+    {.name = "command-r", .parallel_sum = ParallelSum::StreamSecond},
     {.name = "deepseek4", .rows_taken = RowsTaken::BehindLayers},
     diffusion("dream"),
     encoder("eurobert"),
+    {.name = "falcon", .parallel_sum = ParallelSum::StreamLast},
     {.name = "falcon-h1", .has_state_everywhere = true},
     {.name = "gemma4", .rows_taken = RowsTaken::BehindNorm, .keeps_last = true, .holds_mask = true},
     {.name = "gemma-embedding", .has_cache = false, .is_encoder = true},
     {.name = "gpt-oss", .rows_taken = RowsTaken::BehindLayers, .keeps_last = true},
     {.name = "grok", .has_flash_attention = false},
     {.name = "gpt2", .has_positions = false},
+    {.name = "gptneox", .parallel_sum = ParallelSum::StreamSecond},
     {.name = "jais", .has_positions = false},
     {.name = "jamba", .has_positions = false, .stream_first = StreamFirst::InBoth},
     encoder_without_positions("jina-bert-v2"),
@@ -55,16 +57,18 @@ constexpr auto kArchitectures = std::to_array<Architecture>({
     diffusion("llada-moe"),
     {.name = "lfm2", .stream_first = StreamFirst::InBoth},
     {.name = "lfm2moe", .stream_first = StreamFirst::InBoth},
-    {.name = "llama4", .weighs_input = true},
+    {.name = "llama4", .unrotated_interval = 4, .scales_queries = true, .weighs_input = true},
     {.name = "minimax-01", .has_lightning_attention = true, .attention_interval = 8},
     {.name = "minimax-m3", .has_index_values = true},
     encoder("modern-bert"),
     {.name = "mpt", .has_positions = false},
     {.name = "nemotron_h",
+     .has_positions = false,
      .has_lone_networks = true,
      .rows_taken = RowsTaken::BehindNorm,
      .keeps_last = true},
     {.name = "nemotron_h_moe",
+     .has_positions = false,
      .has_lone_networks = true,
      .rows_taken = RowsTaken::BehindNorm,
      .keeps_last = true},
@@ -74,11 +78,14 @@ constexpr auto kArchitectures = std::to_array<Architecture>({
     {.name = "openelm", .stream_first = StreamFirst::InAttention},
     {.name = "phi3", .stream_first = StreamFirst::InNetwork},
     {.name = "phimoe", .stream_first = StreamFirst::InNetwork},
+    {.name = "plamo", .parallel_sum = ParallelSum::StreamLast},
     {.name = "qwen35", .rows_taken = RowsTaken::BehindNorm, .keeps_last = true},
     {.name = "qwen35moe", .rows_taken = RowsTaken::BehindNorm, .keeps_last = true},
     {.name = "qwen3next", .rows_taken = RowsTaken::BehindNorm, .keeps_last = true},
     {.name = "refact", .has_positions = false},
     diffusion("rnd1"),
+    {.name = "smallthinker", .rotates_windows = true},
+    {.name = "smollm3", .unrotated_interval = 4},
     {.name = "starcoder", .has_positions = false},
     {.name = "step35", .rows_taken = RowsTaken::BehindLayers, .keeps_last = true},
     {.name = "t5", .has_positions = false, .has_position_bias = true},
@@ -300,19 +307,39 @@ void describe_recurrence(const Keys& keys,
         work.form = ForwardForm::Plain;
 }
 
+/// Whether the layer rotates queries and keys by position. If heads have a norm, the norm copies
+/// them even if the layer does not rotate.
+bool is_rotated(const Keys& keys,
+                const Tensors& tensors,
+                const Architecture& architecture,
+                std::size_t layer,
+                bool is_windowed) {
+    if (tensors.contains("attn_q_norm.weight"))
+        return true;
+    if (const auto interval = architecture.unrotated_interval)
+        return (layer + 1) % interval != 0;
+    if (architecture.rotates_windows)
+        return is_windowed || layer < keys.width("leading_dense_block_count");
+    return architecture.has_positions;
+}
+
 /// Determines from the tensors where the layer has norms, and whether the layer is parallel.
-void describe_norms(const Tensors& tensors, LayerWork& work) {
+void describe_norms(const Keys& keys, const Tensors& tensors, LayerWork& work) {
     if (tensors.size() < 2)
         return;
     const bool has_post = tensors.contains("post_attention_norm.weight");
     work.has_first_norm =
         tensors.contains("attn_norm.weight") || tensors.contains("attn_norm_2.weight");
+    const bool has_output_norm = tensors.contains("attn_output_norm.weight");
     work.has_second_norm = tensors.contains("ffn_norm.weight") || tensors.contains("ffn_norm") ||
                            tensors.contains("attn_norm_2.weight") ||
-                           (has_post && !tensors.contains("post_ffw_norm.weight"));
-    work.has_sum_norms = tensors.contains("attn_output_norm.weight") &&
-                         tensors.contains("layer_output_norm.weight") && !work.has_first_norm;
-    work.is_parallel = work.has_first_norm && !work.has_second_norm && !has_post && work.inner > 0;
+                           (has_post && !tensors.contains("post_ffw_norm.weight")) ||
+                           (has_output_norm && work.has_first_norm);
+    work.has_sum_norms =
+        has_output_norm && tensors.contains("layer_output_norm.weight") && !work.has_first_norm;
+    work.is_parallel = keys.width("use_parallel_residual") > 0 ||
+                       (work.has_first_norm && !work.has_second_norm && !has_post &&
+                        (work.inner > 0 || work.experts > 0));
 }
 
 constexpr std::uint64_t kBytesOfState = 4;  ///< the state is kept in f32
@@ -401,8 +428,8 @@ void describe_work(const Gguf& gguf, const Keys& keys, Model& model) {
         describe_indexer(keys, tensors[i], architecture, shape);
         describe_forward(keys, tensors[i], i, shape.work);
         describe_recurrence(keys, tensors[i], architecture, shape);
-        describe_norms(tensors[i], shape.work);
-        shape.work.has_positions = architecture.has_positions;
+        describe_norms(keys, tensors[i], shape.work);
+        shape.work.has_positions = is_rotated(keys, tensors[i], architecture, i, shape.is_windowed);
         shape.work.has_position_bias = architecture.has_position_bias;
         shape.work.crosses = tensors[i].contains("cross_attn_q.weight");
         shape.work.weighs_input = architecture.weighs_input;

@@ -24,14 +24,28 @@ enum class RowsTaken { InLastLayer, BehindLayers, BehindNorm };
 /// an addition uses the memory of its first operand.
 enum class StreamFirst { Never, InAttention, InNetwork, InBoth };
 
+/// How a layer adds the results of attention and of a feed-forward network that read the same
+/// input. The graph computes the operands of an addition from left to right.
+enum class ParallelSum {
+    AttentionFirst,  ///< (attention + network) + stream
+    StreamSecond,    ///< (network + stream) + attention
+    StreamLast,      ///< (network + attention) + stream
+};
+
 /// Properties of an architecture in llama.cpp that neither the keys nor the tensors of a file show.
 struct Architecture {
     /// Value of general.architecture.
     std::string_view name = {};
-    bool has_cache = true;           ///< false if the model computes a whole text at once
-    bool is_encoder = false;         ///< attends only to its batch and predicts no token
-    bool ties_output = true;         ///< a model without an output tensor uses its embedding
-    bool has_positions = true;       ///< queries and keys are rotated by position (RoPE)
+    bool has_cache = true;      ///< false if the model computes a whole text at once
+    bool is_encoder = false;    ///< attends only to its batch and predicts no token
+    bool ties_output = true;    ///< a model without an output tensor uses its embedding
+    bool has_positions = true;  ///< queries and keys are rotated by position (RoPE)
+    /// one in this many layers does not rotate by position; 0 means that all layers rotate
+    std::uint64_t unrotated_interval = 0;
+    /// Layers that see the whole context do not rotate, except dense layers before the first layer
+    /// with experts.
+    bool rotates_windows = false;
+    bool scales_queries = false;     ///< layers that do not rotate scale their queries by position
     bool has_position_bias = false;  ///< a position bias is added to attention scores instead
     bool has_flash_attention = true;
     bool has_state_everywhere = false;  ///< each layer has both attention and a state
@@ -49,9 +63,7 @@ struct Architecture {
     /// another tensor takes over a part of the mask's memory, and the remainder is too small for
     /// the logits. If the mask is counted until the end, the estimate is never too low.
     bool holds_mask = false;
-    /// In layers with parallel attention and feed-forward network, the output projection of
-    /// attention is computed after the network.
-    bool projects_late = false;
+    ParallelSum parallel_sum = ParallelSum::AttentionFirst;
     StreamFirst stream_first = StreamFirst::Never;
 };
 

@@ -152,11 +152,29 @@ Model narrow_gpt_oss() {
     return model;
 }
 
+Model gptneox() {
+    auto layer = layer_with(64, 64, 96, 24576);
+    layer.work.is_fused = true;
+    layer.work.is_parallel = true;
+    layer.work.form = ForwardForm::Plain;
+    auto model = model_with("gptneox", std::vector<LayerShape>(4, layer), 6144, 50432);
+    model.has_layer_norm = true;
+    return model;
+}
+
 Model phi3() {
     auto layer = layer_with(32, 32, 96, 8192);
     layer.work.is_fused = true;
     layer.work.form = ForwardForm::Fused;
     return model_with("phi3", std::vector<LayerShape>(6, layer), 3072, 32064);
+}
+
+/// One in four layers does not rotate by position.
+Model smollm3() {
+    auto model = model_with("smollm3", std::vector<LayerShape>(8, layer_with(16, 4, 128, 11008)),
+                            2048, 128256);
+    model.layers[3].work.has_positions = model.layers[7].work.has_positions = false;
+    return model;
 }
 
 struct LayersRow {
@@ -190,12 +208,15 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         // The rows of the stream are extracted before the output of attention is projected.
         LayersRow{"OpenElm", openelm, 16384, "f16", "f16", true, 90.51},
+        LayersRow{"OpenElmQuantized", openelm, 8192, "q8_0", "q8_0", true, 74.54},
         LayersRow{"OpenElmQuantizedKeys", openelm, 8192, "q8_0", "f16", false, 421.03},
         // The tensor from which rows are extracted is an output.
         LayersRow{"GptOss", narrow_gpt_oss, 2048, "f16", "f16", true, 407.52},
         LayersRow{"GptOssLong", narrow_gpt_oss, 32768, "f16", "f16", true, 398.75},
+        LayersRow{"GptNeox", gptneox, 4096, "f16", "f16", true, 122.50},
         // Heads of 96 numbers are not rotated by a matrix.
-        LayersRow{"Phi3Quantized", phi3, 8192, "q8_0", "q8_0", true, 74.63}),
+        LayersRow{"Phi3Quantized", phi3, 8192, "q8_0", "q8_0", true, 74.63},
+        LayersRow{"SmolLm3", smollm3, 4096, "f16", "f16", false, 262.50}),
     support::case_name);
 
 }  // namespace layer_graph_test

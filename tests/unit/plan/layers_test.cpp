@@ -79,5 +79,59 @@ TEST(Window, OfExaoneBelongsOnlyToTheLargeModel) {
     EXPECT_EQ(small.is_windowed, std::vector<bool>(30));
 }
 
+/// The model that a file with these tensors in each layer describes.
+Model described(Gguf gguf, const std::vector<const char*>& tensors) {
+    const auto architecture = gguf.text("general.architecture").value();
+    const Keys keys{gguf, architecture};
+    Model model{.architecture = architecture};
+    model.layers.resize(keys.number("block_count").value());
+    for (std::size_t i = 0; i < model.layers.size(); ++i) {
+        model.layers[i].key_heads = 4;
+        model.layers[i].is_windowed = i % 2 == 1;
+        for (const auto* name : tensors)
+            gguf.tensors.push_back({.name = "blk." + std::to_string(i) + "." + name, .width = 8});
+    }
+    describe_work(gguf, keys, model);
+    return model;
+}
+
+std::vector<bool> rotating(const Model& model) {
+    std::vector<bool> layers;
+    for (const auto& layer : model.layers)
+        layers.push_back(layer.work.has_positions);
+    return layers;
+}
+
+TEST(Work, RotatesInSomeLayersOnly) {
+    const std::vector<const char*> plain{"attn_q.weight", "attn_norm.weight"};
+    using Layers = std::vector<bool>;
+    EXPECT_EQ(rotating(described(made("llama", 4, {}), plain)), (Layers{true, true, true, true}));
+    EXPECT_EQ(rotating(described(made("smollm3", 4, {}), plain)),
+              (Layers{true, true, true, false}));
+    EXPECT_EQ(rotating(described(made("cohere2", 4, {}), plain)),
+              (Layers{false, true, false, true}));
+    EXPECT_EQ(rotating(described(
+                  made("cohere2moe", 4, {{"leading_dense_block_count", std::int64_t{1}}}), plain)),
+              (Layers{true, true, false, true}));
+    // A norm copies queries and keys too.
+    EXPECT_EQ(
+        rotating(described(made("smollm3", 4, {}), {"attn_q_norm.weight", "attn_norm.weight"})),
+        (Layers{true, true, true, true}));
+}
+
+TEST(Work, IsParallelWithoutASecondNormOrByAKey) {
+    const auto is_parallel = [](const Gguf& gguf, const std::vector<const char*>& tensors) {
+        return described(gguf, tensors).layers.front().work.is_parallel;
+    };
+    const auto experts = made("cohere2moe", 1, {{"expert_count", std::int64_t{8}}});
+    EXPECT_TRUE(is_parallel(experts, {"attn_norm.weight", "ffn_down_exps.weight"}));
+    EXPECT_FALSE(is_parallel(
+        experts, {"attn_norm.weight", "attn_output_norm.weight", "ffn_down_exps.weight"}));
+    EXPECT_TRUE(is_parallel(made("falcon", 1, {}), {"attn_norm.weight", "ffn_down.weight"}));
+    const std::vector<const char*> two{"attn_norm.weight", "ffn_norm.weight", "ffn_down.weight"};
+    EXPECT_FALSE(is_parallel(made("gptneox", 1, {}), two));
+    EXPECT_TRUE(is_parallel(made("gptneox", 1, {{"use_parallel_residual", std::int64_t{1}}}), two));
+}
+
 }  // namespace layers_test
 }  // namespace gpuprobe
