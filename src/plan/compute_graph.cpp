@@ -154,8 +154,11 @@ constexpr std::uint64_t kAlignment = 128;
 Bytes ComputeGraph::bytes(const Part& part) {
     prepare(part);
     const auto used = used_layers();
-    for (auto i = part.first; i < std::min(part.last, used); ++i)
-        stream_ = layer(i, i + 1 == used);
+    last_ = std::min(part.last, used);
+    if (part.first < last_ && !has_both(model_.layers[part.first]))
+        read_state(model_.layers[part.first]);
+    for (index_ = part.first; index_ < last_; ++index_)
+        stream_ = layer(index_, index_ + 1 == used);
     if (has_extra_)
         memory_.read({extra_});
     // The previous device computes the norm itself, because a norm without weights needs no data
@@ -197,6 +200,9 @@ void ComputeGraph::prepare(const Part& part) {
     // created in the order in which the graph reaches the first layer of each kind.
     const auto attends = [](const LayerShape& layer) { return layer.key_heads > 0; };
     const auto first = std::ranges::find_if(layers, attends);
+    const auto reads_state = [](const LayerShape& layer) { return tail_of(layer) > 0; };
+    if (std::ranges::any_of(layers, reads_state))
+        streams_ = input(product(run_.streams, kFloatBytes));
     if (first != layers.end())
         prepare_keys(*first);
     const auto rotates = [&](const LayerShape& layer) {
@@ -336,6 +342,7 @@ Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
     if (work.is_parallel && !work.is_network)
         return joined(layer);
     auto sum = mixed_sum(layer);
+    sum = rows(is_last && architecture_.rows_taken == RowsTaken::BehindSum, sum);
     if (work.has_sum_norms)
         sum = norm(sum);
     if (work.crosses)
@@ -389,23 +396,22 @@ Tensor ComputeGraph::joined(const LayerShape& layer) {
     return adds_stream_last ? memory_.in_place(row, {sum, stream_rows()}) : sum;
 }
 
-// The layer has attention, a recurrence, or both (Falcon-H1 has attention in parallel with
-// Mamba-2).
+// The layer has attention, a recurrence, or both (Falcon-H1).
 Tensor ComputeGraph::mixed(const LayerShape& layer, Tensor normed) {
     if (layer.work.is_network)
         return feed_forward(layer, normed);
     // Linear attention (Deci) is only a product.
     if (layer.work.recurrence == Recurrence::None && layer.key_heads == 0)
         return memory_.result(floats(width()), {normed});
-    Tensor recurrent = 0;
+    if (has_both(layer))
+        return both(layer, normed);
     switch (layer.work.recurrence) {
         case Recurrence::None:
             break;
         case Recurrence::Mamba:
             return mamba(layer, normed);
         case Recurrence::Mamba2:
-            recurrent = mamba2(layer, normed);
-            break;
+            return mamba2(layer, normed);
         case Recurrence::ShortConvolution:
             return short_convolution(layer, normed);
         case Recurrence::DeltaNet:
@@ -415,13 +421,9 @@ Tensor ComputeGraph::mixed(const LayerShape& layer, Tensor normed) {
         case Recurrence::Rwkv:
             return rwkv(layer, normed);
     }
-    const bool has_both = layer.work.recurrence == Recurrence::Mamba2 && layer.key_heads > 0;
-    if (layer.work.recurrence == Recurrence::Mamba2 && !has_both)
-        return recurrent;
-    const auto attended = layer.value_length == 0      ? latent(layer, normed)
-                          : layer.work.latent_rank > 0 ? expanded(layer, normed)
-                                                       : attention(layer, normed);
-    return has_both ? memory_.in_place(floats(width()), {attended, recurrent}) : attended;
+    if (layer.value_length == 0)
+        return latent(layer, normed);
+    return layer.work.latent_rank > 0 ? expanded(layer, normed) : attention(layer, normed);
 }
 
 // A layer with a mixture of experts may also have a shared expert, which is a dense network.
@@ -470,6 +472,7 @@ Tensor ComputeGraph::experts(const LayerWork& work, Tensor normed) {
     // The results of the selected experts are weighted and added up.
     const auto down = memory_.result(product(work.experts_used, row), {active, order});
     const auto weighted = memory_.in_place(product(work.experts_used, row), {down, weights});
+    read_next_state();
     if (work.experts_used < 2)
         return memory_.result(row, {weighted});
     auto total = memory_.result(row, {weighted, weighted});

@@ -148,9 +148,15 @@ private:
         return static_cast<std::size_t>(unused - model_.layers.begin());
     }
 
-    /// Whether the output of attention is projected after the feed-forward network.
+    /// Whether the output of attention is projected after the feed-forward network or after the
+    /// recurrence that reads the same input.
     [[nodiscard]] bool projects_late(const LayerShape& layer) const {
-        return layer.work.is_parallel && architecture_.parallel_sum != ParallelSum::AttentionFirst;
+        return has_both(layer) || (layer.work.is_parallel &&
+                                   architecture_.parallel_sum != ParallelSum::AttentionFirst);
+    }
+    /// Whether the layer has attention in parallel with Mamba-2.
+    [[nodiscard]] static bool has_both(const LayerShape& layer) {
+        return layer.work.recurrence == Recurrence::Mamba2 && layer.key_heads > 0;
     }
     [[nodiscard]] bool adds_to_stream() const {
         return architecture_.stream_first == StreamFirst::InAttention ||
@@ -214,9 +220,21 @@ private:
     [[nodiscard]] Tensor rotated(std::optional<Tensor> matrix,
                                  std::uint64_t numbers,
                                  Tensor tensor);
-    void settle();
+    void settle(const LayerShape& layer);
+    void read_next_state();
+    void read_state(const LayerShape& layer);
+    /// The state that was read for a recurrent layer.
+    [[nodiscard]] Sources with_state(Tensor tensor) {
+        Sources sources{tensor};
+        if (const auto state = std::exchange(state_, std::nullopt))
+            sources.push_back(*state);
+        return sources;
+    }
     Tensor mamba(const LayerShape& layer, Tensor normed);
     Tensor mamba2(const LayerShape& layer, Tensor normed);
+    Tensor both(const LayerShape& layer, Tensor normed);
+    [[nodiscard]] Tensor scanned(const LayerShape& layer, Sources sources);
+    [[nodiscard]] static std::uint64_t tail_of(const LayerShape& layer);
     Tensor short_convolution(const LayerShape& layer, Tensor normed);
     Tensor lightning(const LayerShape& layer, Tensor normed);
     Tensor delta_net(const LayerShape& layer, Tensor normed);
@@ -244,8 +262,13 @@ private:
     std::uint64_t copies_ = 1;  ///< number of copies of each input
     /// normalized input of the first layer, if another device computes it
     std::optional<Tensor> normed_ = {};
-    Tensor input_ = 0;           ///< input of the first layer, and of deep layers
-    Tensor stream_ = 0;          ///< the residual stream, to which the next layer adds
+    Tensor input_ = 0;                        ///< input of the first layer, and of deep layers
+    std::size_t index_ = 0;                   ///< number of the layer that is computed
+    std::size_t last_ = 0;                    ///< number after the last layer of this part
+    Tensor streams_ = 0;                      ///< the streams whose states are read
+    std::optional<Tensor> state_ = {};        ///< see with_state()
+    std::optional<Tensor> unprojected_ = {};  ///< result of attention, if it is projected later
+    Tensor stream_ = 0;                       ///< the residual stream, to which the next layer adds
     bool takes_stream_ = false;  ///< whether rows must still be extracted from the stream
     Tensor extra_ = 0;           ///< additional embeddings of all layers (Gemma 3n)
     bool has_extra_ = false;

@@ -16,10 +16,53 @@ Tensor ComputeGraph::turned(const LayerWork& work, std::uint64_t numbers, Tensor
 
 /// Called after an operation that the graph computes at once. The operations that follow are
 /// computed only when a later operation needs them. In the last layer, this is the addition to the
-/// stream: if the stream is its first operand, the rows of the stream are extracted first.
-void ComputeGraph::settle() {
+/// stream: if the stream is its first operand, the rows of the stream are extracted first. In other
+/// layers, this may be the next recurrent layer: its state is read first.
+void ComputeGraph::settle(const LayerShape& layer) {
     if (adds_to_stream())
         (void)stream_rows();
+    if (has_both(layer) && !unprojected_)
+        read_state(layer);
+    else if (layer.work.experts == 0)
+        read_next_state();
+}
+
+/// Reads the state of the next layer with attention, a state or experts, if this layer is
+/// recurrent.
+void ComputeGraph::read_next_state() {
+    for (auto i = index_ + 1; i < last_; ++i) {
+        const auto& next = model_.layers[i];
+        if (next.work.is_network && next.work.experts == 0)
+            continue;
+        if (!has_both(next))
+            read_state(next);
+        return;
+    }
+}
+
+/// How many numbers per stream a convolution needs from the tokens before the batch.
+std::uint64_t ComputeGraph::tail_of(const LayerShape& layer) {
+    const auto& work = layer.work;
+    switch (work.recurrence) {
+        case Recurrence::Mamba:
+        case Recurrence::ShortConvolution:
+            return product(work.kernel, work.inner_size);
+        case Recurrence::Mamba2:
+        case Recurrence::DeltaNet:
+            return product(work.kernel,
+                           sum(work.inner_size, product(2, work.groups, work.state_size)));
+        case Recurrence::None:
+        case Recurrence::Lightning:
+        case Recurrence::Rwkv:
+            break;
+    }
+    return 0;
+}
+
+/// Reads the tokens before the batch that a convolution needs.
+void ComputeGraph::read_state(const LayerShape& layer) {
+    if (const auto tail = tail_of(layer))
+        state_ = memory_.result(product(tail, kFloatBytes, run_.streams), {streams_});
 }
 
 /// Writes keys to the rows of the cache that the inputs specify.
@@ -90,7 +133,7 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
         store_value(layer, value, value == first);
         result = attended(layer, query, product(work.heads, layer.value_length), {normed});
     }
-    settle();
+    settle(layer);
     const auto gate = work.has_gate ? std::optional{first} : std::nullopt;
     return projects_late(layer) ? result : projected(layer, result, gate);
 }
@@ -241,7 +284,7 @@ Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
         attended(layer, queries, product(work.heads, work.latent_rank), {normed, low});
     const auto out = floats(product(work.heads, work.value_length));
     const auto values = memory_.result(out, {memory_.result(out, {sums})});
-    settle();
+    settle(layer);
     return memory_.result(floats(width()), {values});
 }
 
@@ -264,7 +307,7 @@ Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
     store(layer, memory_.result(floats(product(heads, layer.key_length)), {wide, repeated}));
     store_value(layer, value, false);
     const auto sums = attended(layer, query, product(work.heads, layer.value_length), {normed});
-    settle();
+    settle(layer);
     return memory_.result(floats(width()), {sums});
 }
 
@@ -273,23 +316,41 @@ Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
 // the variable `tail` is this earlier input, and `joined` is the earlier input together with the
 // batch.
 
+/// The result of a scan: the output and the new state, which does not contain the tokens for the
+/// convolution.
+Tensor ComputeGraph::scanned(const LayerShape& layer, Sources sources) {
+    const auto& work = layer.work;
+    sources.push_back(streams_);
+    return memory_.result(sum(floats(work.inner_size),
+                              product(work.state_size, work.inner_size, kFloatBytes, run_.streams)),
+                          sources);
+}
+
+/// Attention in parallel with Mamba-2. Each of the two normalizes the stream for itself.
+Tensor ComputeGraph::both(const LayerShape& layer, Tensor normed) {
+    unprojected_ = attention(layer, normed);
+    const auto recurrent = mamba2(layer, norm(stream_));
+    return memory_.in_place(floats(width()),
+                            {*std::exchange(unprojected_, std::nullopt), recurrent});
+}
+
 // Mamba: projection, convolution, selection of the step, scan, and a gate.
 Tensor ComputeGraph::mamba(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto inner = floats(work.inner_size);
     const auto both = memory_.result(product(2, inner), {normed});
     const auto tail = product(work.kernel, work.inner_size, kFloatBytes, run_.streams);
-    const auto joined = memory_.result(sum(inner, tail), {both});
+    const auto joined = memory_.result(sum(inner, tail), with_state(both));
     const auto convolved = memory_.result(inner, {joined});
     const auto selected =
         memory_.result(floats(sum(work.time_step_rank, product(2, work.state_size))), {convolved});
     const auto steps =
         memory_.result(inner, {memory_.result(floats(work.time_step_rank), {selected})});
-    const auto scanned = memory_.result(sum(inner, product(layer.state.count, run_.streams)),
-                                        {convolved, steps, selected});
+    const auto result = scanned(layer, {convolved, steps, selected});
+    settle(layer);
     const auto gate = memory_.result(inner, {both});
     const auto skipped = memory_.in_place(inner, {convolved});
-    const auto summed = memory_.in_place(inner, {skipped, scanned});
+    const auto summed = memory_.in_place(inner, {skipped, result});
     return memory_.result(floats(width()), {memory_.result(inner, {gate, summed})});
 }
 
@@ -301,15 +362,19 @@ Tensor ComputeGraph::mamba2(const LayerShape& layer, Tensor normed) {
     const auto all =
         memory_.result(floats(sum(work.inner_size, sum(wide, work.time_step_rank))), {normed});
     const auto tail = product(work.kernel, wide, kFloatBytes, run_.streams);
-    const auto joined = memory_.result(sum(floats(wide), tail), {all});
+    const auto joined = memory_.result(sum(floats(wide), tail), with_state(all));
     const auto convolved = memory_.result(floats(wide), {joined});
     const auto steps = memory_.result(floats(work.time_step_rank), {all});
-    const auto scanned =
-        memory_.result(sum(inner, product(layer.state.count, run_.streams)), {convolved, steps});
+    const auto result = scanned(layer, {convolved, steps});
+    settle(layer);
+    if (unprojected_)
+        unprojected_ = projected(layer, *unprojected_, std::nullopt);
     const auto gate = memory_.result(inner, {all});
     const auto skipped = memory_.result(inner, {convolved});
-    const auto summed = memory_.in_place(inner, {skipped, scanned});
-    return memory_.result(floats(width()), {memory_.result(inner, {gate, summed})});
+    const auto summed = memory_.in_place(inner, {skipped, result});
+    // The norm of groups copies the gated result.
+    const auto grouped = memory_.result(inner, {memory_.result(inner, {gate, summed})});
+    return memory_.result(floats(width()), {grouped});
 }
 
 // LFM2: a gated convolution over a few tokens.
@@ -318,7 +383,8 @@ Tensor ComputeGraph::short_convolution(const LayerShape& layer, Tensor normed) {
     const auto three = memory_.result(product(3, row), {normed});
     const auto scaled = memory_.result(row, {three});
     const auto tail = product(layer.work.kernel, width(), kFloatBytes, run_.streams);
-    const auto joined = memory_.result(sum(row, tail), {scaled});
+    const auto joined = memory_.result(sum(row, tail), with_state(scaled));
+    settle(layer);
     const auto convolved = memory_.result(row, {joined});
     return memory_.result(row, {memory_.in_place(row, {convolved, three})});
 }
@@ -351,13 +417,15 @@ Tensor ComputeGraph::delta_net(const LayerShape& layer, Tensor normed) {
     const auto keys = floats(product(work.groups, work.state_size));
     const auto wide = sum(inner, product(2, keys));
     const auto all = memory_.result(wide, {normed});
-    const auto joined = memory_.result(sum(wide, product(work.kernel, wide / tokens_)), {all});
+    const auto joined =
+        memory_.result(sum(wide, product(work.kernel, wide / tokens_)), with_state(all));
     const auto state = memory_.result(product(layer.state.count, run_.streams), {});
     const auto convolved = memory_.result(wide, {joined});
     const auto query = memory_.result(inner, {memory_.result(keys, {convolved})});
     const auto key = memory_.result(inner, {memory_.result(keys, {convolved})});
     const auto summed = memory_.result(sum(inner, product(layer.state.count, run_.streams)),
                                        {query, key, convolved, state});
+    settle(layer);
     const auto scaled = memory_.result(inner, {summed});
     const auto gate = memory_.result(inner, {normed});
     return memory_.result(floats(width()), {memory_.in_place(inner, {scaled, gate})});

@@ -42,7 +42,7 @@ constexpr auto kArchitectures = std::to_array<Architecture>({
     diffusion("dream"),
     encoder("eurobert"),
     {.name = "falcon", .parallel_sum = ParallelSum::StreamLast},
-    {.name = "falcon-h1", .has_state_everywhere = true},
+    {.name = "falcon-h1", .has_state_everywhere = true, .rows_taken = RowsTaken::BehindSum},
     {.name = "gemma4", .rows_taken = RowsTaken::BehindNorm, .keeps_last = true, .holds_mask = true},
     {.name = "gemma-embedding", .has_cache = false, .is_encoder = true},
     {.name = "gpt-oss", .rows_taken = RowsTaken::BehindLayers, .keeps_last = true},
@@ -297,6 +297,8 @@ void describe_recurrence(const Keys& keys,
         work.state_size = length;
         work.groups = work.heads;
     }
+    if (work.recurrence == Recurrence::ShortConvolution)
+        work.inner_size = keys.width("embedding_length");
     if (work.recurrence == Recurrence::Lightning)
         work.inner_size = product(work.heads, keys.width("attention.key_length"));
     work.time_step_rank = keys.width("ssm.time_step_rank");

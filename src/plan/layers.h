@@ -15,10 +15,10 @@
 
 namespace gpuprobe::inline plan {
 
-/// The place at which the graph extracts the rows of the tokens whose logits are requested: before
-/// the feed-forward network of the last layer, after the last layer, or after the output norm. The
-/// graph for which memory is reserved extracts the rows of all tokens.
-enum class RowsTaken { InLastLayer, BehindLayers, BehindNorm };
+/// The place at which the graph extracts the rows of the tokens whose logits are requested. In the
+/// last layer, this place is before or after the addition of the result of attention to the stream.
+/// The graph for which memory is reserved extracts the rows of all tokens.
+enum class RowsTaken { InLastLayer, BehindSum, BehindLayers, BehindNorm };
 
 /// The additions of a layer whose first operand is the residual stream. If possible, the result of
 /// an addition uses the memory of its first operand.

@@ -177,6 +177,28 @@ Model smollm3() {
     return model;
 }
 
+Model lfm2() {
+    auto attention = layer_with(32, 8, 64, 8192);
+    auto convolution = layer_with(32, 0, 64, 8192);
+    convolution.is_cached = false;
+    convolution.is_recurrent = true;
+    convolution.work.recurrence = Recurrence::ShortConvolution;
+    convolution.work.inner_size = 2048;
+    convolution.work.kernel = 2;
+    return model_with("lfm2", {convolution, convolution, attention, convolution}, 2048, 65536);
+}
+
+Model falcon_h1() {
+    auto layer = layer_with(8, 2, 128, 8192);
+    layer.work.recurrence = Recurrence::Mamba2;
+    layer.work.inner_size = 4096;
+    layer.work.state_size = 256;
+    layer.work.groups = 1;
+    layer.work.kernel = 3;
+    layer.work.time_step_rank = 64;
+    return model_with("falcon-h1", std::vector<LayerShape>(4, layer), 2048, 65568);
+}
+
 struct LayersRow {
     const char* name;
     Model (*made)();
@@ -216,7 +238,11 @@ INSTANTIATE_TEST_SUITE_P(
         LayersRow{"GptNeox", gptneox, 4096, "f16", "f16", true, 122.50},
         // Heads of 96 numbers are not rotated by a matrix.
         LayersRow{"Phi3Quantized", phi3, 8192, "q8_0", "q8_0", true, 74.63},
-        LayersRow{"SmolLm3", smollm3, 4096, "f16", "f16", false, 262.50}),
+        LayersRow{"SmolLm3", smollm3, 4096, "f16", "f16", false, 262.50},
+        // The state of the next layer is read before the layer ends.
+        LayersRow{"Lfm2", lfm2, 4096, "f16", "f16", true, 144.01},
+        LayersRow{"Lfm2Short", lfm2, 512, "f16", "f16", true, 140.51},
+        LayersRow{"FalconH1", falcon_h1, 2048, "f16", "f16", true, 142.08}),
     support::case_name);
 
 }  // namespace layer_graph_test
