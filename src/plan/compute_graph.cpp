@@ -159,8 +159,8 @@ Bytes ComputeGraph::bytes(const Part& part) {
         read_state(model_.layers[part.first]);
     for (index_ = part.first; index_ < last_; ++index_)
         stream_ = layer(index_, index_ + 1 == used);
-    if (has_extra_)
-        memory_.read({extra_});
+    if (extra_)
+        memory_.read({*extra_});
     // The previous device computes the norm itself, because a norm without weights needs no data
     // from this device.
     const bool is_behind = part.first >= used;
@@ -229,7 +229,7 @@ void ComputeGraph::prepare(const Part& part) {
         embed(tokens);
     input_ = stream_;
     if (model_.extra_width > 0)
-        prepare_extra(part);
+        prepare_extra(part, tokens);
 }
 
 /// Whether this part of the graph extracts the rows of tokens from a layer of its own.
@@ -254,7 +254,7 @@ void ComputeGraph::embed(std::optional<Tensor> tokens) {
 
 /// The additional embeddings of all layers (Gemma 3n). The first device computes these embeddings;
 /// each other device gets the parts for its layers as inputs.
-void ComputeGraph::prepare_extra(const Part& part) {
+void ComputeGraph::prepare_extra(const Part& part, std::optional<Tensor> tokens) {
     if (part.first > 0) {
         const auto one = model_.extra_width / std::max<std::size_t>(model_.layers.size(), 1);
         for (auto i = part.first; i < part.last; ++i)
@@ -262,10 +262,24 @@ void ComputeGraph::prepare_extra(const Part& part) {
         return;
     }
     const auto all = floats(model_.extra_width);
-    const auto looked_up = part.is_host ? memory_.input(all) : input(all);
-    const auto projected = memory_.result(all, {stream_});
-    extra_ = memory_.result(all, {memory_.in_place(all, {projected, looked_up})});
-    has_extra_ = true;
+    looked_up_ = tokens ? memory_.result(all, {memory_.result(all, {*tokens})}) : input(all);
+}
+
+/// Adds the layer's part of the additional embeddings to the stream. The first layer computes the
+/// projection of the embedding to all these parts.
+Tensor ComputeGraph::with_extra(Tensor sum) {
+    const auto one = model_.extra_width / std::max<std::size_t>(model_.layers.size(), 1);
+    const auto gate = memory_.result(floats(one), {sum});
+    Sources sources{gate};
+    if (looked_up_) {
+        const auto all = floats(model_.extra_width);
+        const auto projected = memory_.result(all, {memory_.result(all, {input_})});
+        extra_ = memory_.result(all, {memory_.in_place(all, {projected, *looked_up_})});
+        looked_up_.reset();
+    }
+    if (extra_)
+        sources.push_back(*extra_);
+    return memory_.in_place(floats(width()), {sum, memory_.result(floats(width()), sources)});
 }
 
 // In a pipeline, each input exists several times, and no copy is freed.
@@ -315,8 +329,6 @@ void ComputeGraph::prepare_cache(const LayerShape& one) {
             input(product(run_.flash_attention ? 1 : values, tokens_, kIndexBytes))};
     }
     masks_.at(one.is_windowed ? 1 : 0) = input(product(cells(one), tokens_, mask_number()));
-    if (!one.is_windowed && architecture_.holds_mask)
-        kept_.push_back(masks_.front());
     if (one.work.has_position_bias)
         buckets_ = input(product(cells(one), tokens_, kFloatBytes));
     if (one.work.crosses) {
@@ -353,6 +365,8 @@ Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
         if (work.has_sum_norms)
             sum = norm(sum);
     }
+    if (model_.extra_width > 0)
+        sum = with_extra(sum);
     return index < model_.deep_layers ? memory_.in_place(row, {sum, input_}) : sum;
 }
 

@@ -175,7 +175,8 @@ private:
     void prepare_cache(const LayerShape& one);
     void embed(std::optional<Tensor> tokens);
     [[nodiscard]] bool takes_rows(const Part& part) const;
-    void prepare_extra(const Part& part);
+    void prepare_extra(const Part& part, std::optional<Tensor> tokens);
+    Tensor with_extra(Tensor sum);
     Tensor normed_input(const LayerShape& layer);
     Tensor mixed_sum(const LayerShape& layer);
     Tensor joined(const LayerShape& layer);
@@ -270,8 +271,10 @@ private:
     std::optional<Tensor> unprojected_ = {};  ///< result of attention, if it is projected later
     Tensor stream_ = 0;                       ///< the residual stream, to which the next layer adds
     bool takes_stream_ = false;  ///< whether rows must still be extracted from the stream
-    Tensor extra_ = 0;           ///< additional embeddings of all layers (Gemma 3n)
-    bool has_extra_ = false;
+    /// additional embeddings of all layers (Gemma 3n), before and after the projection of the
+    /// embedding is added
+    std::optional<Tensor> looked_up_ = {};
+    std::optional<Tensor> extra_ = {};
     std::optional<Tensor> float_mask_ = {};   ///< mask in f32, for indexers that select per head
     std::optional<Tensor> first_value_ = {};  ///< value of the first RWKV layer
     std::vector<Tensor> kept_ = {};           ///< tensors that are never freed

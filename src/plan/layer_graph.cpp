@@ -112,6 +112,8 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     const auto make_value = [&] {
         if (!work.is_fused)
             value = memory_.result(floats(values), {normed});
+        if (architecture_.norms_values)
+            value = memory_.result(floats(values), {value});
         value = own(matrices.values, values, value);
     };
     if (!is_key_first)

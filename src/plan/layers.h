@@ -45,6 +45,7 @@ struct Architecture {
     /// Layers that see the whole context do not rotate, except dense layers before the first layer
     /// with experts.
     bool rotates_windows = false;
+    bool norms_values = false;       ///< values have a norm, which copies them
     bool scales_queries = false;     ///< layers that do not rotate scale their queries by position
     bool has_position_bias = false;  ///< a position bias is added to attention scores instead
     bool has_flash_attention = true;
@@ -59,10 +60,6 @@ struct Architecture {
     /// The tensor from which rows are extracted is also an output of the graph. This is the case in
     /// models that predict several tokens ahead.
     bool keeps_last = false;
-    /// Whether the mask of the full context is counted until the end of the graph. In llama.cpp
-    /// another tensor takes over a part of the mask's memory, and the remainder is too small for
-    /// the logits. If the mask is counted until the end, the estimate is never too low.
-    bool holds_mask = false;
     ParallelSum parallel_sum = ParallelSum::AttentionFirst;
     StreamFirst stream_first = StreamFirst::Never;
 };

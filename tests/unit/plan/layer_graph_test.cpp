@@ -199,6 +199,18 @@ Model falcon_h1() {
     return model_with("falcon-h1", std::vector<LayerShape>(4, layer), 2048, 65568);
 }
 
+/// Gemma 4 with six layers, each of which has 256 additional embeddings.
+Model gemma4() {
+    auto layer = layer_with(8, 2, 256, 10240);
+    layer.is_windowed = true;
+    std::vector<LayerShape> layers(5, layer);
+    layers.push_back(layer_with(8, 2, 512, 10240));
+    auto model = model_with("gemma4", layers, 2560, 262144);
+    model.window = 512;
+    model.extra_width = 6 * 256;
+    return model;
+}
+
 struct LayersRow {
     const char* name;
     Model (*made)();
@@ -242,7 +254,9 @@ INSTANTIATE_TEST_SUITE_P(
         // The state of the next layer is read before the layer ends.
         LayersRow{"Lfm2", lfm2, 4096, "f16", "f16", true, 144.01},
         LayersRow{"Lfm2Short", lfm2, 512, "f16", "f16", true, 140.51},
-        LayersRow{"FalconH1", falcon_h1, 2048, "f16", "f16", true, 142.08}),
+        LayersRow{"FalconH1", falcon_h1, 2048, "f16", "f16", true, 142.08},
+        LayersRow{"Gemma4", gemma4, 32768, "f16", "f16", true, 563.52},
+        LayersRow{"Gemma4Off", gemma4, 4096, "f16", "f16", false, 527.00}),
     support::case_name);
 
 }  // namespace layer_graph_test
