@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuprobectl: a small program for the verbs that other programs run at every start. It answers
-// these verbs through the daemon's socket, prints the help, and passes every other command line to
-// gpuprobectl-whole. Because gpuprobectl does not load the libraries for examining the machine, it
-// starts in two thirds of the time.
+// these verbs through the daemon's socket, prints the help and the versions, and passes every other
+// command line to gpuprobectl-whole. Because gpuprobectl does not load the libraries for examining
+// the machine, it starts in two thirds of the time.
 #include <algorithm>
 #include <clocale>
 #include <exception>
@@ -29,7 +29,7 @@ namespace gpuprobe::inline cli {
 
 /// The following functions replace those in verbs.cpp, which is not linked into this program.
 const std::vector<Verb>& verbs() {
-    static const std::vector<Verb> few{select_verb(), env_verb()};
+    static const std::vector<Verb> few{select_verb(), env_verb(), version_verb()};
     return few;
 }
 
@@ -79,8 +79,9 @@ std::optional<int> printed_page(std::string_view topic) {
 /// Whether any word may be one of the verbs of this program. If not, gpuprobectl-whole is run at
 /// once, without parsing.
 bool may_be_answered(const std::vector<std::string>& words) {
-    return std::ranges::any_of(words,
-                               [](const std::string& word) { return find_verb(word) != nullptr; });
+    return std::ranges::any_of(words, [](const std::string& word) {
+        return word == "--version" || find_verb(word) != nullptr;
+    });
 }
 
 /// Whether the command line must not be answered by the daemon on its socket, or can be answered
@@ -94,8 +95,9 @@ bool asks_elsewhere(const Arguments& arguments) {
 }
 
 /// Whether the answer is text on a terminal, which gpuprobectl-whole shows in a pager.
-bool is_for_people(const Arguments& arguments) {
-    return arguments.json == JsonMode::Off && ::isatty(STDOUT_FILENO) == 1;
+bool needs_pager(const Arguments& arguments) {
+    return !find_verb(arguments.verb)->run_alone && arguments.json == JsonMode::Off &&
+           ::isatty(STDOUT_FILENO) == 1;
 }
 
 /// Answers the command line and returns the exit code. Returns nullopt, and has printed nothing, if
@@ -106,9 +108,14 @@ std::optional<int> answered(const std::vector<std::string>& words) {
     if (!may_be_answered(words))
         return std::nullopt;
     const auto parsed = parse_arguments(words, ::isatty(STDOUT_FILENO) == 1);
-    if (!parsed.arguments || asks_elsewhere(*parsed.arguments) || is_for_people(*parsed.arguments))
+    if (!parsed.arguments || asks_elsewhere(*parsed.arguments) || needs_pager(*parsed.arguments))
         return std::nullopt;
     const auto& arguments = *parsed.arguments;
+    const auto finished = [&arguments](const Result<ExitCode>& done) {
+        return static_cast<int>(flushed(done ? *done : report_failure(arguments, done.error())));
+    };
+    if (const auto run_alone = find_verb(arguments.verb)->run_alone)
+        return finished(run_alone(arguments));
     const auto client = SocketClient::open(arguments.socket);
     if (!client)
         return std::nullopt;
@@ -118,9 +125,7 @@ std::optional<int> answered(const std::vector<std::string>& words) {
     auto screen = screen_of_output(arguments.colour);
     screen.has_legend = arguments.has_legend;
     Context context{.arguments = arguments, .screen = screen, .client = **client};
-    const auto done = find_verb(arguments.verb)->run(context);
-    const auto code = flushed(done ? *done : report_failure(arguments, done.error()));
-    return static_cast<int>(code);
+    return finished(find_verb(arguments.verb)->run(context));
 }
 
 /// Replaces this process with gpuprobectl-whole. Returns only if it can't be started.
