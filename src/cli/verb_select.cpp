@@ -16,6 +16,7 @@
 #include "explain/screen.h"
 #include "policy/application_set.h"
 #include "policy/exports.h"
+#include "report/api_table.h"
 #include "report/outcome.h"
 
 namespace gpuprobe::inline cli {
@@ -145,6 +146,16 @@ Result<ExitCode> print_choice(Context& context) {
     return ExitCode::Answered;
 }
 
+/// The warning that programs can open other GPUs too.
+std::string visible_text(const VisibleGpus& visible, const Gpu& gpu) {
+    return phrase(
+        "warning: programs can still use {gpus} through {api}, because no environment variable "
+        "restricts {api} to {gpu}",
+        {{"gpus", joined_with_and(visible.gpus)},
+         {"api", std::string{find_api(visible.api)->label}},
+         {"gpu", gpu.id}});
+}
+
 /// Prints the variables that restrict any program to one GPU.
 Result<ExitCode> print_gpu(const Context& context, const Report& report, const Gpu& gpu) {
     const auto& arguments = context.arguments;
@@ -155,9 +166,16 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
     const auto selectors = gpu_selectors(report, gpu);
     const auto lines = environment_lines(selectors, environment_for(report, gpu));
     const auto stale = stale_among(report.notes);
-    const auto beside = seen_beside(report, gpu);
+    const auto visible = not_hidden(report, gpu);
+    // If no variable restricts Vulkan at all, `visible` already contains these GPUs.
+    const auto beside = std::ranges::find(visible, "vulkan", &VisibleGpus::api) != visible.end()
+                            ? std::vector<std::string>{}
+                            : seen_beside(report, gpu);
     if (context.wants_json()) {
         auto warnings = stale;
+        for (const auto& each : visible)
+            warnings.push_back(because(
+                "not-hidden", {{"api", std::string{each.api}}, {"gpus", to_value(each.gpus)}}));
         if (!beside.empty())
             warnings.push_back(
                 because("not-told-apart", {{"gpu", gpu.id}, {"gpus", to_value(beside)}}));
@@ -172,6 +190,9 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
                phrase("warning: programs that read only the Vulkan loader's variables see "
                       "{gpus} too",
                       {{"gpus", joined_with_and(beside)}}));
+    if (!lines.settings.empty())
+        for (const auto& each : visible)
+            remark(arguments, visible_text(each, gpu));
     // On a terminal, comments also show the other ways to select the GPU; in a pipe, eval needs
     // only the assignments.
     if (arguments.shows_all || context.screen.is_terminal)
@@ -180,8 +201,12 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
         print(lines.settings);
     if (!lines.settings.empty())
         return ExitCode::Answered;
+    const bool is_listed = std::ranges::any_of(
+        gpu.apis, [](const auto& entry) { return entry.second.device.is_object(); });
     return Error{ErrorCode::NoMatch,
-                 fmt::format("no API has listed {}, so no variable can select this GPU", gpu.id)};
+                 is_listed ? fmt::format("no environment variable selects {}", gpu.id)
+                           : fmt::format("no API has listed {}, so no variable can select this GPU",
+                                         gpu.id)};
 }
 
 /// The error for a word that is the name of neither an application nor a GPU. A number, an id and a

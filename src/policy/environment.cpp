@@ -350,6 +350,43 @@ bool hides_too_much(const knowledge::Reader& reader,
            });
 }
 
+/// Whether all programs that use the selector's API read one of its variables. In OpenCL, this is
+/// not the case for ggml's variables; for Vulkan, see seen_beside().
+bool is_read_by_all(const GpuSelector& selector) {
+    const auto* reader = knowledge::Selectors::current().find(selector.api);
+    return selector.api == "vulkan" || !reader ||
+           std::ranges::any_of(selector.variables, [reader](const auto& entry) {
+               return std::ranges::find(reader->reads, entry.first) != reader->reads.end();
+           });
+}
+
+/// Whether the variables hide every device from the reader.
+bool hides_all(const Variables& variables, const knowledge::Reader& reader) {
+    return !reader.hide.empty() && std::ranges::all_of(reader.hide, [&](const auto& entry) {
+        const auto found = variables.find(entry.first);
+        return found != variables.end() && found->second == entry.second;
+    });
+}
+
+/// Whether the variables, which select a GPU in the used APIs, hide this other GPU in the API. A
+/// selection in a vendor's own API can also restrict other APIs to the selected GPU.
+bool is_hidden(const Gpu& other,
+               std::string_view api,
+               const std::set<std::string_view>& used,
+               const Variables& variables) {
+    return used.contains(api) ||
+           std::ranges::any_of(
+               knowledge::Selectors::current().readers(), [&](const knowledge::Reader& reader) {
+                   const bool is_empty = hides_all(variables, reader);
+                   if (reader.api == api)
+                       return is_empty;
+                   const auto* own = find_api(reader.api);
+                   return (is_empty || used.contains(reader.api)) && own &&
+                          own->vendor == other.vendor &&
+                          std::ranges::find(reader.reaches, api) != reader.reaches.end();
+               });
+}
+
 /// Whether no variable has different values in the two sets.
 bool agree(const Variables& left, const Variables& right) {
     return std::ranges::all_of(left, [&right](const auto& entry) {
@@ -438,9 +475,34 @@ std::vector<std::string> seen_beside(const Report& report, const Gpu& gpu) {
     const auto own = variables_for(gpu);
     std::vector<std::string> others;
     for (const auto& other : report.gpus)
-        if (other.id != gpu.id && is_shown(other, kApi) && variables_for(other) == own)
+        if (other.id != gpu.id && is_shown(other, kApi) &&
+            (own.empty() || variables_for(other) == own))
             others.push_back(other.id);
     return others;
+}
+
+std::vector<VisibleGpus> not_hidden(const Report& report, const Gpu& gpu) {
+    const auto selectors = gpu_selectors(report, gpu);
+    const auto variables = environment_for(report, gpu);
+    std::set<std::string_view> used;
+    for (const auto* selector : chosen_selectors(selectors))
+        if (is_read_by_all(*selector))
+            used.insert(selector->api);
+    std::vector<VisibleGpus> visible;
+    for (const auto& api : kApis) {
+        // Programs compute through APIs that have a backend. NVDEC and NVENC work on a device of
+        // CUDA.
+        if (api.backend.empty() && (!api.reports_video || !api.vendor.empty()))
+            continue;
+        VisibleGpus others{.api = api.word};
+        for (const auto& other : report.gpus)
+            if (!goes_by(other, gpu.id) && is_shown(other, std::string{api.word}) &&
+                !is_hidden(other, api.word, used, variables))
+                others.gpus.push_back(other.id);
+        if (!others.gpus.empty())
+            visible.push_back(std::move(others));
+    }
+    return visible;
 }
 
 }  // namespace gpuprobe::inline policy

@@ -122,4 +122,15 @@ std::map<std::string, std::string> environment_for(const Report& report, const G
 /// variables of the Vulkan loader and its layers.
 std::vector<std::string> seen_beside(const Report& report, const Gpu& gpu);
 
+/// Other GPUs that programs can open through one API.
+struct VisibleGpus {
+    std::string_view api = {};           ///< name in kApis
+    std::vector<std::string> gpus = {};  ///< ids
+    bool operator==(const VisibleGpus&) const = default;
+};
+
+/// The GPUs that are listed by an API in which environment_for() neither selects this GPU nor hides
+/// those GPUs. seen_beside() returns further GPUs.
+std::vector<VisibleGpus> not_hidden(const Report& report, const Gpu& gpu);
+
 }  // namespace gpuprobe::inline policy

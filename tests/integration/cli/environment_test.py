@@ -51,6 +51,24 @@ class UseAndHide(unittest.TestCase):
         self.assertNotIn("hides a GPU", run("--replay", str(MACHINES / "nvidia-h200-1"), "env", "ffmpeg").stderr)
         self.assertNotIn("hides a GPU", run("--replay", three, "env", "llama.cpp", "--backend=none").stderr)
 
+    def test_says_in_which_apis_no_variable_hides_the_other_gpus(self):
+        def answer(machine, *words):
+            return run("--replay", str(MACHINES / machine), "env", *words)
+
+        # CUDA's variable also applies to OpenCL, but not to Vulkan.
+        self.assertIn("programs can still use pci:0000:00:07.0 through Vulkan", answer(TWO, "0").stderr)
+        self.assertEqual([(each["code"], each["detail"]) for each in json.loads(answer(TWO, "0", "-j").stdout)["warnings"]],
+                         [("not-hidden", {"api": "vulkan", "gpus": ["pci:0000:00:07.0"]})])
+        # OpenCL lists four equal GPUs, and no variable selects one of them.
+        one = answer("hwloc-epyc-corona", "1")
+        self.assertEqual((one.returncode, one.stdout), (3, ""))
+        self.assertIn("no environment variable selects pci:0000:23:00.0", one.stderr)
+        warnings = json.loads(answer("hwloc-epyc-corona", "1", "-j").stdout)["warnings"]
+        self.assertEqual([(each["code"], each["detail"]["api"], len(each["detail"]["gpus"])) for each in warnings],
+                         [("not-hidden", "opencl", 3)])
+        # Nothing was probed.
+        self.assertIn("no API has listed", answer("pc-three-vendors", "1").stderr)
+
     def test_order_is_kept(self):
         self.assertEqual(variables("llama.cpp", "--gpu=1,0")["CUDA_VISIBLE_DEVICES"], f"{SECOND},{FIRST}")
         self.assertEqual(variables("llama.cpp", "--gpu=0,1")["CUDA_VISIBLE_DEVICES"], f"{FIRST},{SECOND}")

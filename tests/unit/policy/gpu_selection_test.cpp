@@ -217,6 +217,37 @@ TEST(EnvironmentOfAGpu, ReportsTheGpusThatItDoesNotHide) {
     EXPECT_EQ(beside(hybrid_laptop()), none);
 }
 
+TEST(EnvironmentOfAGpu, ReportsTheApisInWhichItHidesNothing) {
+    const auto visible = [](const Report& report) { return not_hidden(report, report.gpus[1]); };
+    using Visible = std::vector<VisibleGpus>;
+    const Lines first{"pci:0000:03:00.0"};
+    // seen_beside() reports the first Radeon for programs that do not read ggml's variable.
+    auto radeons = two_radeons("Mesa 22.3.6", "744c");
+    EXPECT_EQ(visible(radeons), Visible{});
+    for (auto& gpu : radeons.gpus)
+        gpu.apis["vaapi"].device["driver_version"] = "25.0";
+    EXPECT_EQ(visible(radeons), (Visible{{.api = "vaapi", .gpus = first}}));
+    // Mesa's OpenCL driver numbers its devices, but no variable contains this number.
+    for (auto& gpu : radeons.gpus) {
+        gpu.apis["opencl"] = support::seen(0);
+        gpu.apis["opencl"].device["platform_name"] = "rusticl";
+        gpu.apis["opencl"].device["name"] = "AMD Radeon";
+    }
+    radeons.gpus[0].vendor = radeons.gpus[1].vendor = "intel";
+    EXPECT_EQ(visible(radeons),
+              (Visible{{.api = "opencl", .gpus = first}, {.api = "vaapi", .gpus = first}}));
+    // Only ggml reads the variables that contain the name of a device.
+    radeons.gpus[1].apis["opencl"].device["name"] = "AMD Radeon 780M";
+    EXPECT_TRUE(environment_for(radeons, radeons.gpus[1]).contains("GGML_OPENCL_DEVICE"));
+    EXPECT_EQ(visible(radeons).front(), (VisibleGpus{.api = "opencl", .gpus = first}));
+    // NVIDIA's OpenCL driver follows CUDA_VISIBLE_DEVICES.
+    auto nvidia = two_identical_cards();
+    EXPECT_EQ(visible(nvidia), Visible{});
+    for (auto& gpu : nvidia.gpus)
+        gpu.apis["vulkan"].index.reset();
+    EXPECT_EQ(visible(nvidia), (Visible{{.api = "vulkan", .gpus = {nvidia.gpus[0].id}}}));
+}
+
 TEST(GpuSelectors, FilterByIdWhereTheVulkanLoaderCan) {
     auto report = two_identical_cards();
     report.gpus[1].pci->device_id = "2684";
