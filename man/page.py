@@ -35,7 +35,7 @@ def manual_of(page, section=""):
 
 
 def without_links(text):
-    """Replaces a link in parentheses by the name of the man page with that content, or removes the link. Replaces any other link by its text."""
+    """Replaces a link in parentheses with the name of the man page with that content, or removes the link. Replaces any other link with its text."""
     def in_brackets(link):
         manual = manual_of(link[2], link[3] or "") if link[2] else ""
         return f" ({manual})" if manual else ""

@@ -388,7 +388,7 @@ class Containers(Case):
 
 
 class Archives(Case):
-    """The URLs and hashes of archives are valid, and tar and `--version` work with archives of these types."""
+    """The URLs and hashes of archives are valid, tar unpacks archives of these types, and the unpacked program answers --version."""
 
     def files(self):
         return [build for build in builds() if build.artifact["type"] == "file" and not is_wheel_file(build.artifact)]
