@@ -109,8 +109,8 @@ std::set<std::string> gpus_of_others(const std::vector<Reason>& reasons) {
     return found;
 }
 
-/// True for the vendor mismatch of the variant itself. The report may have the same reason about
-/// the backend, with the vendor that the backend needs.
+/// True if the reason says that the variant itself is for the GPUs of another vendor. The report
+/// may have the same reason about the backend, with the vendor that the backend needs.
 bool is_vendor_mismatch_of_variant(const Reason& reason) {
     return reason.is("vendor-mismatch") && reason.detail.at("needs").is_null();
 }

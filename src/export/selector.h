@@ -28,7 +28,7 @@ struct GpuNeed {
     bool operator==(const GpuNeed&) const = default;
 };
 
-/// The requirements of a variant for the host. Versions and the CPU level are minimums.
+/// What a variant requires of the host. Versions and the CPU level are minimums.
 struct HostNeed {
     std::string arch = {};  ///< the architecture that `uname -m` prints
     std::optional<std::string> libc = {};

@@ -148,8 +148,8 @@ private:
         return static_cast<std::size_t>(unused - model_.layers.begin());
     }
 
-    /// Whether the output of attention is projected after the feed-forward network or after the
-    /// recurrence that reads the same input.
+    /// Whether the output of attention is projected late: only after the other part of the layer,
+    /// a feed-forward network or a recurrence, has read the same input.
     [[nodiscard]] bool projects_late(const LayerShape& layer) const {
         return has_both(layer) || (layer.work.is_parallel &&
                                    architecture_.parallel_sum != ParallelSum::AttentionFirst);

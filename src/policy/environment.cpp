@@ -490,8 +490,8 @@ std::vector<VisibleGpus> not_hidden(const Report& report, const Gpu& gpu) {
             used.insert(selector->api);
     std::vector<VisibleGpus> visible;
     for (const auto& api : kApis) {
-        // Programs compute through APIs that have a backend. NVDEC and NVENC work on a device of
-        // CUDA.
+        // Only an API that has a backend can be used to compute. NVDEC and NVENC work on a device
+        // of CUDA.
         if (api.backend.empty() && (!api.reports_video || !api.vendor.empty()))
             continue;
         VisibleGpus others{.api = api.word};

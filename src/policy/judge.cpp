@@ -358,7 +358,7 @@ bool is_among(const Ids& ids, const Gpu& gpu) {
     return std::ranges::any_of(ids, [&gpu](const std::string& id) { return goes_by(gpu, id); });
 }
 
-/// Applies the GPUs that the request names or denies.
+/// Applies the request's lists of selected and denied GPUs.
 void try_gpu(const SelectQuestion& question, const Gpu& gpu, Judgement& judgement) {
     if (is_among(question.denied_gpus, gpu))
         judgement.reject(because("denied", {{"gpu", gpu.id}}));
