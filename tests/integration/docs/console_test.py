@@ -272,7 +272,7 @@ echo "much that nobody reads"
         done = self.quickstart()
         self.assertNotEqual(done.returncode, 0)
         self.assertRegex(done.stdout, r"""\A
-==> this takes about 5 minutes: 2 for \d\d packages and what they need, from Debian, 3 to compile on 2 processors, then this machine answers
+==> this takes about 6 minutes: 2 for \d\d packages and what they need, from Debian, 4 to compile on 2 processors, then this machine answers
 
 ==> 1 of 3: packages
 ==> installing with apt-get: build-essential .*

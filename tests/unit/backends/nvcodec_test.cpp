@@ -21,7 +21,9 @@ bool is_of_its_profile(const VideoEntry& entry) {
 
 // A driver with all formats, or with the refusal of each test.
 int decoder_status = 0;
+int questions = 0;
 int all_formats(DecoderCaps* caps) {
+    ++questions;
     caps->is_supported = 1;
     caps->max_width = 4096;
     return decoder_status;
@@ -56,6 +58,13 @@ TEST(NvDec, IsUnknownIfTheDriverFails) {
     EXPECT_TRUE(decoded()->empty()) << "CUDA_ERROR_NOT_SUPPORTED";
     decoder_status = 201;
     EXPECT_EQ(decoded().error().note, "cuvidGetDecoderCaps: CUDA error 201");
+}
+
+TEST(NvDec, IsAskedOnceAboutACodecThatItRefuses) {
+    decoder_status = 801;
+    questions = 0;
+    EXPECT_TRUE(decoded()->empty());
+    EXPECT_EQ(questions, 11) << "the number of codecs";
 }
 
 // An encoder with all codecs and profiles that gpuprobe knows.
