@@ -220,6 +220,7 @@ async function reload() {
         return;
     }
     isLoading = true;
+    markBusy();
     try {
         do {
             isStale = false;
@@ -229,6 +230,12 @@ async function reload() {
         absent(error);
     }
     isLoading = false;
+    markBusy();
+}
+
+/** Tells screen readers whether more of the page is still to come. */
+function markBusy() {
+    document.querySelector("main").setAttribute("aria-busy", isLoading);
 }
 
 /** Explains why the daemon does not answer, and calls it again after some time. */

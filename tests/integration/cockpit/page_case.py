@@ -190,6 +190,7 @@ class PageCase(BusCase):
         """Opens the page and waits for all data that the page requests when it is opened."""
         self.open(path)
         self.see("#install-answer", "torch")
+        self.ask("until", script="document.querySelector('main').ariaBusy === 'false'")
 
     def text(self, selector="main"):
         return self.ask("text", selector=selector)
@@ -209,6 +210,13 @@ class PageCase(BusCase):
 
     def unfold_all(self):
         self.ask("run", script="document.querySelectorAll('details').forEach(one => { one.open = true })")
+
+    def text_unfolded(self, selector):
+        """Opens everything and reads in one step, between which the page cannot be drawn again."""
+        return self.ask("run", script=f"""(() => {{
+            document.querySelectorAll("details").forEach(one => {{ one.open = true }});
+            return document.querySelector({json.dumps(selector)}).innerText;
+        }})()""")
 
     def assert_fits(self):
         """Checks that nothing is wider than the page."""

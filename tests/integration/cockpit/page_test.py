@@ -123,8 +123,7 @@ class FourAlike(PageCase):
 
     def test_show_what_each_api_says(self):
         self.show()
-        self.unfold_all()
-        said = self.text("#gpus .gpu:first-of-type details[id^=apis]")
+        said = self.text_unfolded("#gpus .gpu:first-of-type details[id^=apis]")
         for words in ("CUDA\t✓ answered\t13.0\tNVIDIA H200\t139.8 GiB", "NVML\t✓ answered\t13.580.159.04",
                       "works only on Intel GPUs"):
             self.assertIn(words, said)
