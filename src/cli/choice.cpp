@@ -476,9 +476,13 @@ void add_build(const InstalledBuild& build, Value& request) {
         request["built"] = Value::Array{Value{kCpu}};
 }
 
-/// Replaces a path in `variant` with the properties of its files. The files are read here, because
-/// the daemon may not be allowed to read them.
-Status read_build(const Context& context, Value& request) {
+}  // namespace
+
+bool names_a_build(const Arguments& arguments) {
+    return path_of_build(arguments.select.request.at("variant")).has_value();
+}
+
+Status read_build(const Arguments& arguments, Value& request) {
     const auto path = path_of_build(request.at("variant"));
     if (!path)
         return Done{};
@@ -489,17 +493,15 @@ Status read_build(const Context& context, Value& request) {
                          phrase("--installed reads the data of --{option} from {path}: use only "
                                 "one of the two options",
                                 {{"path", scrubbed(*path)}, {"option", key}})};
-    auto build = read_installed_build(*path, linker_of(context.arguments));
+    auto build = read_installed_build(*path, linker_of(arguments));
     if (!build)
         return std::move(build).error().in("--installed");
     std::erase_if(*request.as_object(), [](const auto& member) { return member.key == "variant"; });
     add_build(*build, request);
     for (const auto& unread : build->unread)
-        remark(context.arguments, phrase("could not be read: {what}", {{"what", unread}}));
+        remark(arguments, phrase("could not be read: {what}", {{"what", unread}}));
     return Done{};
 }
-
-}  // namespace
 
 bool wants_no_gpu(const Arguments& arguments) {
     const auto* backend = arguments.select.request.at("backend").as_string();
@@ -540,7 +542,8 @@ Status name_gpus_by_id(Context& context, Value& request) {
 Result<Decision> choose(Context& context, bool explains) {
     auto request = context.arguments.select.request;
     TRY(name_gpus_by_id(context, request));
-    TRY(read_build(context, request));
+    if (context.read_build)
+        TRY(context.read_build(context.arguments, request));
     // Compiler flags are only needed by users who build the application themselves.
     if (context.arguments.select.for_build)
         request["own-build"] = true;

@@ -17,6 +17,14 @@
 
 namespace gpuprobe::inline cli {
 
+/// Whether `--installed` names a file or a folder, and not variants.
+bool names_a_build(const Arguments& arguments);
+
+/// Replaces a path in the member `variant` of the request with the properties of the files below
+/// the path. This process reads the files, because the daemon may not be allowed to. Errors:
+/// InvalidRequest if other members contain such properties; NotFound, PermissionDenied, Io.
+Status read_build(const Arguments& arguments, Value& request);
+
 /// The GPU that the user means. A selector has one of the following forms, which are tried in this
 /// order: the GPU's index in the list; its id, its PCI address in any spelling, or the path of one
 /// of its nodes; the start of its id, PCI address or NVIDIA UUID; a part of its name. A part of a

@@ -92,6 +92,9 @@ struct Context {
     const Arguments& arguments;
     Screen screen = {};
     Client& client;
+    /// Replaces a path in the request with what its files say, see choice.h; null in the small
+    /// program, which passes such command lines to gpuprobectl-whole.
+    Status (*read_build)(const Arguments& arguments, Value& request) = nullptr;
 
     [[nodiscard]] bool wants_json() const { return arguments.json != JsonMode::Off; }
     /// The record, with a text added to each reason that has no text.

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/arguments.h"
+#include "cli/choice.h"
 #include "cli/context.h"
 #include "cli/help.h"
 #include "cli/help_pages.h"
@@ -88,7 +89,7 @@ bool may_be_answered(const std::vector<std::string>& words) {
 /// without a daemon.
 bool asks_elsewhere(const Arguments& arguments) {
     if (!find_verb(arguments.verb) || arguments.is_direct || arguments.replay || arguments.bundle ||
-        arguments.fleet.every || !arguments.application_folders.empty())
+        arguments.fleet.every || !arguments.application_folders.empty() || names_a_build(arguments))
         return true;
     const auto request = select_request_from(arguments.select.request);
     return !request || request->platform || request->fake || is_switched_off(*request);

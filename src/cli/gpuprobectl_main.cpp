@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "cli/arguments.h"
+#include "cli/choice.h"
 #include "cli/client.h"
 #include "cli/context.h"
 #include "cli/direct_client.h"
@@ -279,7 +280,8 @@ Result<ExitCode> run_verb(const Arguments& arguments, Screen screen) {
         return verb.run_alone(arguments);
     const auto client = TRY(open_client(arguments));
     screen.has_legend = arguments.has_legend;
-    Context context{.arguments = arguments, .screen = screen, .client = *client};
+    Context context{
+        .arguments = arguments, .screen = screen, .client = *client, .read_build = read_build};
     return verb.run(context);
 }
 
