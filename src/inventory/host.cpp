@@ -369,9 +369,8 @@ std::optional<Bytes> memory_line(std::string_view meminfo, std::string_view key)
 
 /// The processor. The kernel's list of online processors has precedence over counting
 /// /proc/cpuinfo.
-Cpu cpu_of(const FileSystem& files) {
-    const auto text = files.read("/proc/cpuinfo", kMaxCpuinfo);
-    auto cpu = text ? parse_cpuinfo(*text) : Cpu{};
+Cpu cpu_of(const FileSystem& files, std::string_view cpuinfo) {
+    auto cpu = parse_cpuinfo(cpuinfo);
     if (const auto online = files.line("/sys/devices/system/cpu/online"))
         if (const auto count = processors_in(*online))
             cpu.cores = count;
@@ -420,10 +419,12 @@ Host running_kernel() {
 
 Host detect_host(const FileSystem& files) {
     auto host = running_kernel();
-    host.cpu = cpu_of(files);
+    // With hundreds of processors, the kernel needs milliseconds to write this file.
+    const auto cpuinfo = files.read("/proc/cpuinfo", kMaxCpuinfo).value_or("");
+    host.cpu = cpu_of(files, cpuinfo);
     host.memory = host_memory(files);
     host.container = container_of(files);
-    host.virtualization = virtualization_of(files, running_hypervisor());
+    host.virtualization = virtualization_of(files, cpuinfo, running_hypervisor());
     host.libc = libc_of(files, host.arch.value_or(""));
     host.wsl = is_wsl(files, host.kernel.value_or(""));
     host.l4t = jetson_release(files);

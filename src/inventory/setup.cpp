@@ -157,7 +157,11 @@ std::optional<Words> blacklist(const FileSystem& files, const std::optional<Word
     if (parameters)
         add_blacklisted(*parameters, names);
     bool is_known = !names.empty();
+    // Most distributions have merged /lib into /usr/lib.
+    const bool is_merged = files.link_target("/lib").value_or("") == "usr/lib";
     for (const std::string folder : kModprobeFolders) {
+        if (is_merged && folder == "/lib/modprobe.d")
+            continue;
         const auto found = files.list(folder);
         is_known = is_known || found;
         for (std::size_t i = 0; found && i < std::min(found->size(), kMaxFiles); ++i)

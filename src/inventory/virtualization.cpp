@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "inventory/host.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
@@ -177,14 +176,12 @@ std::optional<std::string> from_device_tree(const FileSystem& files) {
     return compatible->find("vmware") != std::string::npos ? "vmware" : "vm-other";
 }
 
-/// The evidence in /proc/cpuinfo. Returns Nothing on processors without an x86 "flags" line.
+/// The evidence in the text of /proc/cpuinfo. Returns Nothing on processors without an x86 "flags"
+/// line.
 enum class CpuEvidence { Hypervisor, BareMetal, Nothing, UserModeLinux };
 
-CpuEvidence cpu_evidence(const FileSystem& files) {
-    const auto text = files.read("/proc/cpuinfo", kMaxCpuinfo);
-    if (!text)
-        return CpuEvidence::Nothing;
-    for (const auto line : split(*text, '\n')) {
+CpuEvidence cpu_evidence(std::string_view cpuinfo) {
+    for (const auto line : split(cpuinfo, '\n')) {
         if (line.starts_with("vendor_id") && line.find("User Mode Linux") != std::string_view::npos)
             return CpuEvidence::UserModeLinux;
         if (!line.starts_with("flags"))
@@ -236,8 +233,10 @@ std::optional<std::string> container_of(const FileSystem& files) {
     return name ? std::optional<std::string>{"container-other"} : std::nullopt;
 }
 
-std::optional<std::string> virtualization_of(const FileSystem& files, std::string_view hypervisor) {
-    const auto cpu = cpu_evidence(files);
+std::optional<std::string> virtualization_of(const FileSystem& files,
+                                             std::string_view cpuinfo,
+                                             std::string_view hypervisor) {
+    const auto cpu = cpu_evidence(cpuinfo);
     if (cpu == CpuEvidence::UserModeLinux)
         return "uml";
     if (is_xen_dom0(files))

@@ -26,10 +26,13 @@ std::optional<std::string> container_part(std::string_view path, std::string_vie
 /// "microsoft", "vmware", "amazon" …; "vm-other" for an unknown hypervisor; nullopt on bare metal
 /// and in Xen's dom0.
 ///
-/// `hypervisor` is the signature in CPUID leaf 0x40000000, or empty. On x86, the processor's
+/// `cpuinfo` is the text of /proc/cpuinfo, or empty. `hypervisor` is the signature in CPUID leaf
+/// 0x40000000, or empty. On x86, the processor's
 /// "hypervisor" flag shows whether there is a hypervisor at all; DMI strings do not show this,
 /// because cloud vendors use the same strings for bare-metal machines.
-std::optional<std::string> virtualization_of(const FileSystem& files, std::string_view hypervisor);
+std::optional<std::string> virtualization_of(const FileSystem& files,
+                                             std::string_view cpuinfo,
+                                             std::string_view hypervisor);
 
 /// The hypervisor's signature from the running processor; empty on bare metal. Source: Intel SDM,
 /// volume 2, CPUID leaf 1 ECX bit 31; Documentation/virt/kvm/x86/cpuid.rst.

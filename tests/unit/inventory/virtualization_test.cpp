@@ -70,10 +70,10 @@ class HypervisorSign : public testing::TestWithParam<VmRow> {};
 TEST_P(HypervisorSign, IsNamedAsSystemdNamesIt) {
     const FakeMachine machine;
     const auto& row = GetParam();
-    if (*row.flags)
-        machine.file("/proc/cpuinfo", std::string{"flags\t\t: "} + row.flags + "\n");
+    const auto cpuinfo = *row.flags ? std::string{"flags\t\t: "} + row.flags + "\n" : "";
     machine.file("/sys/class/dmi/id/product_name", std::string{row.product} + "\n");
-    EXPECT_EQ(virtualization_of(RootedFiles{machine.root()}, row.signature), row.virtualization);
+    EXPECT_EQ(virtualization_of(RootedFiles{machine.root()}, cpuinfo, row.signature),
+              row.virtualization);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -99,17 +99,17 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Hypervisor, OfXensFirstDomainIsNone) {
     const FakeMachine machine;
-    machine.file("/proc/cpuinfo", "flags\t\t: hypervisor\n");
+    const auto* const cpuinfo = "flags\t\t: hypervisor\n";
     machine.file("/sys/hypervisor/type", "xen\n");
-    EXPECT_EQ(virtualization_of(RootedFiles{machine.root()}, ""), "xen");
+    EXPECT_EQ(virtualization_of(RootedFiles{machine.root()}, cpuinfo, ""), "xen");
     machine.file("/proc/xen/capabilities", "control_d\n");
-    EXPECT_EQ(virtualization_of(RootedFiles{machine.root()}, ""), std::nullopt);
+    EXPECT_EQ(virtualization_of(RootedFiles{machine.root()}, cpuinfo, ""), std::nullopt);
 }
 
 TEST(Hypervisor, OnArmIsInTheDeviceTree) {
     const FakeMachine machine;
     machine.file("/proc/device-tree/hypervisor/compatible", std::string_view{"xen,xen\0", 8});
-    EXPECT_EQ(virtualization_of(RootedFiles{machine.root()}, ""), "xen");
+    EXPECT_EQ(virtualization_of(RootedFiles{machine.root()}, "", ""), "xen");
 }
 
 TEST(ContainerPart, KeepsOnlyWhatAScanUses) {
