@@ -413,17 +413,17 @@ bool is_unmapped_a_user() {
 
 /// Whether the owner is root, this user, or an owner that cannot be another user of this namespace.
 /// Root can change our files in any case.
-bool is_trusted(uid_t owner) {
-    return owner == kRoot || owner == ::geteuid() || (owner == kUnmapped && !is_unmapped_a_user());
+bool is_trusted(uid_t owner, uid_t self) {
+    return owner == kRoot || owner == self || (owner == kUnmapped && !is_unmapped_a_user());
 }
 
 /// Whether another user can replace entries of the folder. In a sticky folder, other users can add
 /// entries but can remove only entries that belong to them.
-bool is_open_to_others(const struct stat& folder) {
+bool is_open_to_others(const struct stat& folder, uid_t self) {
     const bool is_writable =
         (folder.st_mode & S_IWOTH) != 0 ||
         ((folder.st_mode & S_IWGRP) != 0 && folder.st_gid != kRoot && folder.st_gid != ::getegid());
-    return !is_trusted(folder.st_uid) || (is_writable && (folder.st_mode & S_ISVTX) == 0);
+    return !is_trusted(folder.st_uid, self) || (is_writable && (folder.st_mode & S_ISVTX) == 0);
 }
 
 /// Looks up a path component by component, with a descriptor for each folder, and checks each step.
@@ -446,7 +446,7 @@ public:
             if (!name.empty() && name != ".")
                 TRY(step(name));
         }
-        if (trust_ == FolderTrust::Own && (info_.st_uid != ::geteuid() || is_shared_at_its_end()))
+        if (trust_ == FolderTrust::Own && (info_.st_uid != self_ || is_shared_at_its_end()))
             return refusal("is not a folder that only this user can change");
         // If another user can change the path, only the descriptor is reliable.
         auto way = is_open_ ? "/proc/self/fd/" + std::to_string(here_.get()) : path_;
@@ -498,7 +498,7 @@ private:
 
     /// Follows a link, unless another user could have created it.
     Status follow(const UniqueFd& link, const struct stat& info) {
-        if (!is_trusted(info.st_uid) || is_open_)
+        if (!is_trusted(info.st_uid, self_) || is_open_)
             return refusal("is a link that " + owner(is_open_ ? opener_ : info.st_uid) +
                            " could lead elsewhere");
         if (++links_ > kMaxLinks)
@@ -518,21 +518,21 @@ private:
     Status enter(UniqueFd folder, const struct stat& info) {
         info_ = info;
         here_ = std::move(folder);
-        if (is_open_to_others(info_) && !is_open_) {
+        if (is_open_to_others(info_, self_) && !is_open_) {
             is_open_ = true;
             opener_ = info_.st_uid;
         }
-        const bool is_closed_way = trust_ == FolderTrust::Own && ::geteuid() == kRoot;
+        const bool is_closed_way = trust_ == FolderTrust::Own && self_ == kRoot;
         if (is_open_ && is_closed_way)
-            return refusal(is_trusted(opener_) ? std::string{"can be changed by other users"}
-                                               : "belongs to " + owner(opener_));
+            return refusal(is_trusted(opener_, self_) ? std::string{"can be changed by other users"}
+                                                      : "belongs to " + owner(opener_));
         return Done{};
     }
 
     /// Whether other users can create files in the current folder; a sticky bit does not prevent
     /// this.
     [[nodiscard]] bool is_shared_at_its_end() const {
-        return is_open_to_others(info_) || (info_.st_mode & S_IWOTH) != 0;
+        return is_open_to_others(info_, self_) || (info_.st_mode & S_IWOTH) != 0;
     }
 
     static std::string owner(uid_t id) {
@@ -545,6 +545,7 @@ private:
                      shown_ + ": " + (place == shown_ ? "" : place + " ") + problem};
     }
 
+    const uid_t self_ = ::geteuid();
     const std::string& path_;
     const std::string& shown_;
     FolderTrust trust_;
