@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of the tests of the stages verify and measure: starts a stage, and tests faults that our fake drivers have for each API."""
+"""Shared code for the tests of the stages verify and measure: starts a stage, and tests each API with faulty fake drivers."""
 import os
 import signal
 import unittest
@@ -50,7 +50,7 @@ class ComputeCase(unittest.TestCase):
 
 
 class Faults:
-    """Tests of faults in our fake drivers. A subclass for each API defines `ask`, which starts a worker with one fault."""
+    """Tests with faulty fake drivers. A subclass for each API defines `ask`, which starts a worker with one fault."""
     memory_note = None
     stages = ("verify", "measure")
     has_compiler = True  # the driver's compiler is a separate library, which may be missing
@@ -60,7 +60,7 @@ class Faults:
         self.assertEqual(answer.done["outcome"], "answered")
         check = answer.devices[0]["check"]
         self.assertEqual((check["result"], check["words"], check["first_wrong"]), ("miscomputed", 65536, 0))
-        # The faulty driver computes x + 1 instead of x * 3 + 1. Both are equal if x is 0 or 2^31.
+        # The faulty driver computes x + 1 instead of x * 3 + 1. The two results are equal only if x is 0 or 2^31.
         self.assertGreater(check["wrong_words"], 65500)
         self.assertIn("words are wrong", check["note"])
 
@@ -92,7 +92,7 @@ class Faults:
 
 
 class FaultsOfRates(Faults):
-    """Also tests faults in the stage measure."""
+    """Also tests faulty drivers in the stage measure."""
 
     def test_what_gives_wrong_numbers_has_no_rate(self):
         self.verified(self.ask("verify", "WrongRates"))

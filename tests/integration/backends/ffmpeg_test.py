@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gives the arguments that gpuprobe prints for FFmpeg to Debian's ffmpeg, which opens the render node with our own VA driver."""
+"""Runs Debian's ffmpeg with the arguments that gpuprobe prints for FFmpeg. ffmpeg opens the render node with our own VA driver."""
 import json
 import os
 import pathlib
@@ -11,9 +11,9 @@ from va_machine import VaMachine
 from vaapi_test import FULL, OPERATION_FAILED
 
 DOCUMENT = pathlib.Path(os.environ["GPUPROBE_SOURCE"]) / "data/knowledge/applications/ffmpeg.json"
-# Decodes nothing, but FFmpeg opens the device for the decoder before it starts.
+# With this input, FFmpeg has nothing to decode, but still opens the decoder's device at the start.
 INPUT = ("-f", "lavfi", "-i", "nullsrc=size=64x64:duration=0.1", "-f", "null", "-")
-# What ffmpeg prints if it does not know an option or one of its values.
+# Parts of the messages that ffmpeg prints for an unknown option or for an unknown value of an option.
 REFUSED = ("Unrecognized", "Option not found")
 
 
@@ -35,7 +35,7 @@ class RealFfmpeg(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
 
     def transcoded(self, machine, arguments, encoder, *output):
-        """Decodes a short MPEG-2 film and encodes it again."""
+        """Decodes a short MPEG-2 video and encodes it again."""
         film = machine.folder / "film.mpg"
         subprocess.run(["ffmpeg", "-y", "-loglevel", "error", "-f", "lavfi", "-i", "testsrc2=size=64x64:duration=0.1", "-c:v", "mpeg2video", film],
                        timeout=60, check=True)
@@ -57,7 +57,7 @@ class RealFfmpeg(unittest.TestCase):
         self.assertIn("Impossible to convert between the formats", done.stderr)
 
     def test_the_gpu_decodes(self):
-        """The VA driver makes each picture gray; the film is not."""
+        """Our VA driver decodes each frame as gray, but the frames of the video are not gray."""
         with VaMachine(FULL) as machine:
             arguments = machine.ask("export", "ffmpeg").stdout.split()
             pictures = machine.folder / "pictures"
@@ -66,7 +66,7 @@ class RealFfmpeg(unittest.TestCase):
             self.assertEqual(set(pictures.read_bytes()), {0x80})
 
     def test_knows_all_arguments(self):
-        """The libraries for CUDA and QSV are missing here, so FFmpeg may fail later."""
+        """Tests that ffmpeg accepts each argument. ffmpeg may fail afterward, because the libraries for CUDA and QSV are missing here."""
         answers = json.loads(DOCUMENT.read_text(encoding="utf-8"))["selection"]["answers"]
         for words in sorted({words for name, rules in answers.items() if name.startswith("arguments") for rule in rules for words in rule}):
             done = subprocess.run(["ffmpeg", "-hide_banner", *words.format(render_node="/dev/null").split(), *INPUT],

@@ -17,7 +17,7 @@ from worker_process import run_worker
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 TOLD = FAKES / "nvcodec/told.so"
 DECODER, ENCODER = "libnvcuvid.so.1", "libnvidia-encode.so.1"
-# Another library, without the functions of both.
+# A library that has neither the functions of NVDEC nor the functions of NVENC.
 OTHER = FAKES / "opencl/gpu/libfake_opencl_gpu.so"
 H264, HEVC, AV1 = ("6bc82762-4e63-4ca4-aa85-1e50f321f6bf", "790cdc88-4522-4d7b-9425-bda9975f7603", "0a352289-0aa7-4759-862d-5d15cd16d254")
 HIGH, MAIN, MAIN10 = ("e7cbc309-4f7a-4b89-af2a-d537c92be310", "b514c39a-b55b-40fa-878f-f1253b4dfdec", "fa4d2b6c-3a5b-411a-8018-0a3f5e3c9be5")
@@ -59,7 +59,7 @@ def fill(folder, told, libraries=(DECODER, ENCODER), cuda="healthy"):
 
 class Case(unittest.TestCase):
     def setUp(self):
-        # Not below /tmp, which the sandbox hides.
+        # The folder must not be below /tmp, because the sandbox hides /tmp.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="nvcodec-", dir=FAKES))
         self.addCleanup(shutil.rmtree, self.folder)
 
@@ -177,7 +177,7 @@ class MissingLibraries(Case):
 
 
 class HardwareCheck(Case):
-    """tests/hardware/video.py reads the same from our libraries as from NVIDIA's."""
+    """Tests that tests/hardware/video.py, which reads NVIDIA's libraries, also reads the right formats from our libraries."""
 
     def test_reads_the_libraries(self):
         fill(self.folder, FULL)
@@ -200,7 +200,7 @@ exec {bin}/gpuprobe-worker "$@"
 
 
 class NvidiaMachine(VaMachine):
-    """A machine with the two GPUs of the fake CUDA driver, and no VA driver."""
+    """Simulates a machine with the two GPUs of the fake CUDA driver, and without a VA driver."""
     IDS = {"vendor": "0x10de", "device": "0x2684", "subsystem_vendor": "0x1043", "subsystem_device": "0x88e2"}
     ADDRESSES = ("0000:c1:00.0", "0000:c2:00.0")
     KERNEL_DRIVER = "nvidia"

@@ -34,7 +34,7 @@ MACHINES = {"iHD": type("Ihd", (IntelMachine,), {"NAME": "iHD"}), "i965": type("
 
 
 def numbers(function, count):
-    """{name: number} of the profiles or entry points that libva knows."""
+    """Returns {name: number} of the profiles or entry points that libva knows."""
     libva = ctypes.CDLL("libva.so.2")
     name = getattr(libva, function)
     name.restype = ctypes.c_char_p
@@ -43,7 +43,7 @@ def numbers(function, count):
 
 
 def samples(profile):
-    """The surface format of a profile, for outputs of vainfo without formats."""
+    """Returns the surface format of a profile, for outputs of vainfo that contain no formats."""
     depth = "_12" if "12" in profile else "_10" if "10" in profile or profile in ("VP9Profile2", "VP9Profile3") else ""
     chroma = next((chroma for chroma in ("444", "422") if chroma in profile), "444" if profile in ("VP9Profile1", "VP9Profile3") else "420")
     return [f"YUV{chroma}{depth}"]
@@ -54,7 +54,7 @@ def pairs(row):
 
 
 def node(row):
-    """The driver that the row describes, for told_va.cpp."""
+    """Returns a description of the driver in the row, which told_va.cpp can read."""
     profiles, points = numbers("vaProfileStr", 100), numbers("vaEntrypointStr", 20)
     return {"vendor": row["info"], "profiles": [
         [profiles["VAProfile" + profile], [[points["VAEntrypoint" + point], attributes(row, profile, point)] for point in words.split()]]
@@ -77,7 +77,7 @@ class Case(unittest.TestCase):
         return json.loads(done.stdout)
 
     def check_ffmpeg(self, machine, row, backend, arguments, encoders):
-        """`encoders`: the name of the encoder on the GPU, by codec."""
+        """`encoders` is {codec: name of the encoder on the GPU}."""
         chosen = self.answer(machine, "-j", "select", "ffmpeg")
         self.assertEqual((chosen["backend"], chosen["answers"].get("arguments")), (backend, arguments), row["source"])
         for codec, software in SOFTWARE.items():
@@ -123,7 +123,7 @@ class Vainfo(Case):
 class NvEnc(Case):
     CODECS = {"mpeg1": 0, "mpeg2": 1, "mpeg4": 2, "vc1": 3, "h264": 4, "hevc": 8, "vp8": 9, "vp9": 10, "av1": 11}
     CHROMAS = ("4:0:0", "4:2:0", "4:2:2", "4:4:4")
-    # The codec, the profiles of NVENC with formats of their own.
+    # {codec: (GUID of the codec, GUIDs of the NVENC profiles that imply a format)}.
     ENCODERS = {"h264": (H264, (HIGH, "8f0c337e-186c-48e9-a69d-7a8334089758", "ff3242e9-613c-4295-a1e8-2a7fe94d8133",
                                 "7ac663cb-a598-4960-b844-339b261a7d52")), "hevc": (HEVC, (MAIN, MAIN10, FREXT)), "av1": (AV1, (AV1_MAIN,))}
 
@@ -137,7 +137,7 @@ class NvEnc(Case):
             chromas = ["4:2:0"] + ["4:2:2"] * limits.get("yuv422", False) + ["4:4:4"] * limits.get("yuv444", False)
             size = limits["width"], limits["height"]
             found |= {(codec, chroma, 8, *size) for chroma in chromas}
-            # No profile of NVENC for H.264 has samples of 10 bits in 4:4:4.
+            # NVENC has no H.264 profile with 10-bit samples in 4:4:4.
             found |= {(codec, chroma, 10, *size) for chroma in chromas if limits.get("ten") and (codec, chroma) != ("h264", "4:4:4")}
         return found
 
@@ -171,7 +171,7 @@ class NvEnc(Case):
         self.check_all([row for row in DUMPS["nvenc"] if row["decode"]])
 
     def test_encoders_only(self):
-        """These outputs do not mention NVDEC."""
+        """Tests the outputs that do not mention NVDEC."""
         self.check_all([row for row in DUMPS["nvenc"] if not row["decode"]], libraries=(ENCODER,))
 
 

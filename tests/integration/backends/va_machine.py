@@ -3,7 +3,7 @@
 
 A program sees such a machine in a mount namespace: /sys describes the GPUs, and each render node is a harmless device of
 the kernel, such as /dev/null, under another name. LIBVA_DRIVER_NAME is set, so that libva does not query the kernel driver
-of the node. `NAME` is the name of the driver, which decides some answers.
+of the node. `NAME` is the name of the driver, on which some answers depend.
 """
 import json
 import os
@@ -52,7 +52,7 @@ OPTIONS = ("--mount",) if os.geteuid() == 0 else ("--user", "--map-root-user", "
 
 
 class VaMachine:
-    """A machine with GPUs at 0000:03:00.0, 0000:04:00.0 …, whose drivers behave as `nodes` describe (see told_va.cpp)."""
+    """Simulates a machine with GPUs at 0000:03:00.0, 0000:04:00.0 …, whose drivers behave as `nodes` describe (see told_va.cpp)."""
     IDS = {"vendor": "0x1002", "device": "0x744c", "subsystem_vendor": "0x1002", "subsystem_device": "0x0e3b"}
     ADDRESSES = ("0000:03:00.0", "0000:04:00.0", "0000:05:00.0")
     KERNEL_DRIVER = "amdgpu"
@@ -61,7 +61,7 @@ class VaMachine:
 
     def __init__(self, *nodes):
         needed()
-        # Not below /tmp, which the sandbox hides.
+        # The folder must not be below /tmp, because the sandbox hides /tmp.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="va-", dir=FAKES))
         for name in ("dev/dri", "dev/shm", "sys/class/drm", "sys/dev/char", "sys/bus/pci/devices", f"sys/bus/pci/drivers/{self.KERNEL_DRIVER}", "drivers"):
             (self.folder / name).mkdir(parents=True)
@@ -92,7 +92,7 @@ class VaMachine:
         (sys / f"bus/pci/devices/{address}").symlink_to(f"../../../devices/pci0000:00/{address}")
 
     def tell(self, *nodes):
-        """Sets the behavior of the drivers. Deletes the cached answers, because no file of a package changes."""
+        """Sets the behavior of the drivers. Deletes the cached answers, because gpuprobe does not notice this change."""
         shutil.rmtree(self.folder / ".cache", ignore_errors=True)
         document = {number: node for (_, number), node in zip(DEVICES, nodes)}
         (self.folder / f"drivers/{self.NAME}_drv_video.json").write_text(json.dumps(document), encoding="utf-8")
@@ -107,7 +107,7 @@ class VaMachine:
         shutil.rmtree(self.folder)
 
     def started(self, *command):
-        """The command line that runs a command on this machine."""
+        """Returns the command line that runs a command on this machine."""
         return ["unshare", *OPTIONS, "sh", "-c", START, "sh", str(self.folder), " ".join(self.nodes), *map(str, command)]
 
     def run(self, *command, **variables):
@@ -119,8 +119,8 @@ class VaMachine:
         return self.run(BIN / "gpuprobectl", "--direct", f"--worker={self.worker}", *words)
 
     def vainfo(self, index):
-        """What Debian's vainfo prints about each pair of profile and entry point; None if vainfo fails. Sizes are None if vainfo does
-        not print them."""
+        """Returns what Debian's vainfo prints about each pair of profile and entry point, or None if vainfo fails. A size that vainfo does
+        not print is None."""
         done = self.run("vainfo", "-a", "--display", "drm", "--device", f"/dev/dri/{NODES[index]}",
                         LIBVA_DRIVERS_PATH=str(self.folder / "drivers"), LIBVA_DRIVER_NAME=self.NAME)
         if done.returncode != 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the vaapi backend with our own VA drivers and the installed libva, and compares it with Debian's vainfo."""
+"""Tests the vaapi backend with our own VA drivers and the installed libva, and compares the backend with Debian's vainfo."""
 import ctypes
 import json
 import random
@@ -28,7 +28,7 @@ EMPTY = {"vendor": "a driver that knows nothing", "profiles": []}
 
 class Case(unittest.TestCase):
     def views(self, machine):
-        """The view of vaapi of each GPU, by the GPU's id."""
+        """Returns {id of a GPU: what the API vaapi reports about the GPU}."""
         done = machine.ask("describe", "-j")
         self.assertEqual(done.returncode, 0, done.stderr)
         return {gpu["id"]: gpu["apis"]["vaapi"] for gpu in json.loads(done.stdout)["gpus"]}
@@ -131,7 +131,7 @@ class VaApi(Case):
 
 
 class BadVaDrivers(Case):
-    """One VA driver misbehaves. The answers about the other GPU stay complete."""
+    """Tests that the answers about a GPU stay complete if the VA driver of another GPU misbehaves."""
 
     def bad(self, outcome, **fail):
         with VaMachine({**FULL, "fail": fail}, FULL) as machine:
@@ -169,7 +169,7 @@ class BadVaDrivers(Case):
 
 
 def made_up(seed):
-    """A driver with random profiles, entry points, formats and sizes; some of them are newer than any libva."""
+    """Describes a driver with random profiles, entry points, formats and sizes, some of which no version of libva knows."""
     dice = random.Random(seed)
     profiles = dice.sample([*range(-1, 39), 99], dice.randint(1, 30))
     known = [VLD, 2, 3, 4, 5, SLICE, PICTURE, LOW_POWER, PROCESS, 11, 12, 13, 14]
@@ -184,7 +184,7 @@ def twice(node):
     return {**node, "profiles": [[profile, points * 2] for profile, points in node["profiles"] * 2]}
 
 
-# Surface formats, and the samples that streams of each profile can have.
+# The surface formats, and the chroma formats and bits per sample that streams of each profile can have.
 FORMATS = {f"VA_RT_FORMAT_YUV{chroma}{suffix}": (":".join(str(chroma)), bits) for bits, suffix in ((8, ""), (10, "_10"), (12, "_12"))
            for chroma in (400, 411, 420, 422, 444)}
 SAMPLES = {profile: (chromas.split(), bits) for profiles, chromas, bits in (
@@ -201,11 +201,11 @@ SAMPLES = {profile: (chromas.split(), bits) for profiles, chromas, bits in (
 
 
 class EqualToVainfo(Case):
-    """The entries, their formats and sizes are the same as the ones that Debian's vainfo prints."""
+    """Tests that the entries have the same formats and sizes as in the output of Debian's vainfo."""
 
     def of_entries(self, entries):
-        """The pairs with their size, and with each of their formats. vainfo prints no name for profiles that libva's vaProfileStr() does
-        not know."""
+        """Returns two sets: each pair of profile and entry point with its size, and each pair with each of its formats. vainfo does not
+        print the names of profiles that libva's vaProfileStr() does not know."""
         libva = ctypes.CDLL("libva.so.2")
         libva.vaProfileStr.restype = ctypes.c_char_p
         known = {libva.vaProfileStr(number).decode() for number in range(-1, 100)}
