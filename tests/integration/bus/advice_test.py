@@ -48,7 +48,7 @@ class AdviceCase(BusCase):
                             GLib.Variant("(a{sv})", ({key: text(value) for key, value in outcome.items()},)))
 
     def codes(self):
-        """{code: details} of the reasons of all candidates."""
+        """Returns {code: details} of the reasons of all candidates."""
         return {reason["Code"]: reason.get("Detail", {})
                 for candidate in self.explain()["Candidates"] for reason in candidate["Reasons"]}
 

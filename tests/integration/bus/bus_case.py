@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of the bus tests: starts a private bus and a daemon on it, and makes captured machines."""
+"""Shared code for the bus tests: starts a private bus and a daemon on it, and makes captured machines."""
 import json
 import os
 import pathlib
@@ -54,7 +54,7 @@ SYSTEM_POLICY = """
 
 
 def without_generation(document):
-    """The text of a JSON document with generation 0, because the generation grows while a daemon runs."""
+    """Sets the generation in a JSON document to 0, because the generation grows while a daemon runs."""
     return re.sub(r'"generation":\s*\d+', '"generation":0', document)
 
 
@@ -108,7 +108,7 @@ class Notify:
         self.socket.settimeout(0.1)
 
     def wait_for(self, word, sender):
-        """Waits until the sender reports `word`. Raises AssertionError with its standard error if the sender ends or takes too long."""
+        """Waits until the sender reports `word`. Raises AssertionError with the sender's standard error if it ends or takes too long."""
         late = time.monotonic() + DEADLINE
         while time.monotonic() < late:
             ended = sender.poll() is not None
@@ -165,7 +165,7 @@ class Failure(Exception):
 
 @unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")
 class BusCase(unittest.TestCase):
-    """Each test has its own folder and bus; start() starts a daemon on the bus."""
+    """Base class of tests that each have a separate folder and bus; start() starts a daemon on the bus."""
 
     POLICY = OPEN_POLICY
     INCLUDES = ()
@@ -249,13 +249,13 @@ class BusCase(unittest.TestCase):
         self.assertIsNone(self.daemon.poll(), "the daemon has ended")
 
     def signals(self, interface, member, connection=None):
-        """A list to which the (path, arguments) of each later signal are appended."""
+        """Returns a list to which the tuple (path, arguments) of each later signal is appended."""
         seen = []
         (connection or self.connection).signal_subscribe(
             NAME, interface, member, None, None, Gio.DBusSignalFlags.NONE,
             lambda _bus, _from, path, _interface, _member, arguments: seen.append((path, arguments.unpack())),
         )
-        # The subscription is active after the bus has answered a later call.
+        # Wait until a later call is answered, because the subscription is active from then on.
         self.ping(connection)
         return seen
 

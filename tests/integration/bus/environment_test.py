@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of environments over the bus: the variables of the choice and of each candidate, and GPUs that the caller's own variables hide."""
+"""Tests of environment variables in D-Bus replies, for the choice and for each candidate, and of GPUs that the caller's variables hide."""
 import unittest
 
 from bus_case import SOURCE, BusCase

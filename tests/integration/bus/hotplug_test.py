@@ -74,7 +74,7 @@ class HotPlugCase(BusCase):
             self.bed.remove_device(device)
 
     def rounds(self):
-        """The number of times that the drivers were probed."""
+        """Returns how many times the drivers were probed."""
         return self.launched.read_text(encoding="utf-8").split().count("pci")
 
     def processor_seconds(self):
@@ -105,7 +105,7 @@ class HotPlug(HotPlugCase):
         before = self.property(ROOT, MANAGER, "Generation")
         gone = self.explain()
         self.assertFalse([entry for entry in gone["Candidates"] if "Gpu" in entry])
-        self.assertGreaterEqual(gone["Generation"], before)  # it may still grow, because the drivers are being probed
+        self.assertGreaterEqual(gone["Generation"], before)  # the generation may still grow, because the drivers are being probed
         self.assertLessEqual(gone["Generation"], self.property(ROOT, MANAGER, "Generation"))
         self.assertGreater(gone["Generation"], present["Generation"])
         self.assert_same_daemon()
@@ -148,7 +148,7 @@ class Removal(HotPlugCase):
         told_worker.tell(pathlib.Path(self.folder), answers)
 
     def has_reader(self):
-        """Whether a worker waits at the pipe. If so, opens the pipe; the worker answers when this test closes it."""
+        """Returns whether a worker is waiting for the pipe. If so, opens the pipe; the worker answers when the test closes the pipe."""
         try:
             self.answering = os.open(self.pipe, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
@@ -182,7 +182,7 @@ class Removal(HotPlugCase):
 
 
 class LooseContact(HotPlugCase):
-    """Tests with a GPU that appears and disappears: each probe of its drivers is delayed longer, but its presence is reported at once."""
+    """Tests with a GPU that repeatedly appears and disappears: each probe is delayed longer, but the GPU's presence is reported at once."""
 
     SETTLE_MS = 250
 
@@ -237,7 +237,7 @@ class Storm(HotPlugCase):
         self.assert_same_daemon()
 
     def send_some(self, card):
-        """Sends events from a child process, and tries again if the test bed ends it because a reader's queue is full (net.unix.max_dgram_qlen)."""
+        """Sends events from a child process. Tries again if the test bed ends it because a reader's queue is full (net.unix.max_dgram_qlen)."""
         for _ in range(100):
             child = os.fork()
             if child == 0:

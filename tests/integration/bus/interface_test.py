@@ -13,14 +13,14 @@ PATH = ROOT + "/gpu/pci_0000_03_00_0"
 
 
 def shape(interface):
-    """An interface as data that can be compared: for each member, its arguments with types and directions, and its annotations."""
+    """Converts an interface to data that can be compared: the arguments of each member, with types and directions, and its annotations."""
 
     def annotations(node):
         return sorted(
             (item.get("name"), item.get("value"))
             for item in node.findall("annotation")
-            # Left out, because only the code generator reads Method.Async, and sd-bus shows
-            # systemd1.Privileged only on system buses.
+            # These annotations are left out, because only the code generator reads Method.Async,
+            # and sd-bus shows systemd1.Privileged only on system buses.
             if not item.get("name").endswith((".Method.Async", ".systemd1.Privileged"))
         )
 
@@ -274,7 +274,7 @@ class Partitions(BusCase):
 
 
 class Texts(BusCase):
-    """Tests with texts that sd-bus refuses to send; sdbus-c++ 1.2 does not handle every such refusal."""
+    """Tests with strings that sd-bus refuses to send; sdbus-c++ 1.2 does not handle every such refusal."""
 
     def test_names_that_the_bus_refuses_are_replaced(self):
         machine = self.capture()

@@ -172,7 +172,7 @@ class BusLoss(BusCase):
         self.start_on(machine)
         self.connection.set_exit_on_close(False)
         self.bus.stop()
-        self.bus.process.stdout = open(os.devnull, "rb")  # because the clean-up closes it again
+        self.bus.process.stdout = open(os.devnull, "rb")  # a file for the clean-up to close
         code, seconds = self.terminate()
         self.assertEqual(code, 0)
         self.assertLess(seconds, 3)
@@ -187,7 +187,7 @@ class End(BusCase):
         self.notify.wait_for("STOPPING=1", self.daemon)
 
     def test_idle_means_idle(self):
-        """Tests with the kernel's counters of context switches that the daemon does not wake up without an event."""
+        """Tests that the daemon does not wake up without an event, by reading the kernel's counters of context switches."""
         self.start_on(self.capture())
         self.property(ROOT, MANAGER, "State")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests in which the bus ends during a call, or another process requests the name."""
+"""Tests in which the bus is stopped during a call, or another process requests the daemon's name."""
 import os
 import pathlib
 import subprocess
@@ -24,7 +24,7 @@ echo started >> {folder}/started
 while [ ! -e {folder}/go ]; do sleep 0.05; done
 exit 3
 """
-BACK_WITHIN = 5  # seconds until the daemon is on the new bus
+BACK_WITHIN = 5  # seconds within which the daemon must be on the new bus
 # Starts the daemon on a machine without a machine id, as in containers and at the first boot.
 WITHOUT_ID = """#!/bin/sh
 exec unshare --mount sh -c 'mount --bind {folder}/empty /etc/machine-id && exec {daemon} "$@"' sh "$@"
@@ -93,7 +93,7 @@ class Loss(unittest.TestCase):
         (folder / "go").touch()
         again = patient.connect()
         self.wait_until(lambda: again.property("State") != "probing", "the end of the probes")
-        time.sleep(2.5)  # a call waits less than this time for drivers
+        time.sleep(2.5)  # longer than a call waits for drivers
         self.assertIn("findings", again.manager("Diagnose")[0])
         again.close()
         self.assertTrue(patient.is_alive())

@@ -83,7 +83,7 @@ class ManyUsers(unittest.TestCase):
         self.assertEqual(self.outcome(other), None)
 
     def test_of_users_that_wait_for_memory(self):
-        """Each of twenty users has more calls waiting for GetMemory than allowed; the call of another user is still accepted."""
+        """Each of twenty users makes more GetMemory calls at once than are allowed; a call of another user is still accepted."""
         other = self.connect(NOBODY)
         gpu = other.manager("ListGpus", "a{sv}", [{}])[0][0]
         for uid in ORDINARY:

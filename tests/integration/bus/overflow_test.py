@@ -37,7 +37,7 @@ PATH = ROOT + "/gpu/pci_0000_03_00_0"
 
 
 def hash_of(text):
-    """The 32-bit MurmurHash2 with seed 0; libudev lets the kernel filter messages by this hash."""
+    """Computes the 32-bit MurmurHash2 with seed 0; libudev lets the kernel filter messages by this hash."""
     data, mix, whole = text.encode(), 0x5BD1E995, 0xFFFFFFFF
     value = len(data)
     for start in range(0, len(data) - 3, 4):
@@ -84,13 +84,13 @@ class Overflow(BusCase):
         self.netlink.sendto(event(self.sequence, *words, **properties), (0, UDEV_GROUP))
 
     def open_files(self):
-        """Yields the target of each descriptor of the daemon, except descriptors that are closed meanwhile."""
+        """Yields the target of each descriptor of the daemon, except descriptors that the daemon closes in the meantime."""
         for link in pathlib.Path(f"/proc/{self.daemon.pid}/fd").iterdir():
             with contextlib.suppress(FileNotFoundError):
                 yield os.readlink(link)
 
     def drops(self):
-        """How many messages the daemon's socket has lost."""
+        """Returns how many messages the daemon's socket has lost."""
         inodes = {target.strip("socket:[]") for target in self.open_files() if target.startswith("socket:")}
         lines = pathlib.Path(f"/proc/{self.daemon.pid}/net/netlink").read_text(encoding="ascii").splitlines()
         names = lines[0].split()

@@ -25,8 +25,8 @@ INTERFACE = """
 
 
 class FakePolkit:
-    """Answers every question with `answer`, which may be a function of the question, or with an error of that name if it is a
-    text. Does not answer if it is None."""
+    """Replies to every request with `answer`. If `answer` is a function, the function computes the reply from the request. A reply that
+    is a string is sent as a D-Bus error with that name; if the reply is None, nothing is sent."""
 
     def __init__(self, bus, answer, signature=VERDICT):
         self.answer = answer
@@ -68,7 +68,7 @@ class Polkit(BusCase):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, user=uid, group=uid, extra_groups=[])
 
     def end_of(self, busctl):
-        """The exit code and output of busctl. The main loop runs meanwhile, so that the fake polkit can answer."""
+        """Returns the exit code and output of busctl. Runs the main loop until busctl ends, so that the fake polkit can answer."""
         self.wait_until(lambda: busctl.poll() is not None, "busctl's end")
         out, err = busctl.communicate()
         return busctl.returncode, out + (err or "")
@@ -111,7 +111,7 @@ class Polkit(BusCase):
         self.assertEqual(polkit.questions[0][3], 1)
 
     def override_as_nobody(self, terminal):
-        """The exit code and output of gpuprobectl. With `terminal`, polkit could ask a user on the terminal."""
+        """Returns the exit code and output of gpuprobectl. If `terminal` is set, polkit could ask a user on the terminal for a password."""
         master, slave = pty.openpty()
         os.fchown(slave, NOBODY, -1)
         done = subprocess.Popen(
@@ -123,7 +123,7 @@ class Polkit(BusCase):
         return self.end_of(done)
 
     def test_gpuprobectl_lets_people_be_asked_on_a_terminal_only(self):
-        # This polkit requires a password: it gives permission only if it may ask for the password.
+        # This polkit requires a password: polkit gives permission only if the call allows asking for the password.
         polkit = FakePolkit(self.bus, lambda question: ((question[3] == 1, question[3] == 0, {}),))
         for terminal, flags in ((True, [0, 1]), (False, [0])):
             code, text = self.override_as_nobody(terminal)
@@ -133,7 +133,7 @@ class Polkit(BusCase):
             polkit.questions.clear()
 
     def override_on_the_socket(self):
-        """The process id, exit code and output of gpuprobectl."""
+        """Returns the process id, exit code and output of gpuprobectl."""
         done = subprocess.Popen(
             [BIN / "gpuprobectl", f"--socket={self.socket}", "override", "set", "default", "--strict"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, user=NOBODY, group=NOBODY, extra_groups=[])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with a driver that does harm: the daemon does not probe it again, even after a restart."""
+"""Tests with a driver that crashes repeatedly: the daemon stops probing the driver, even after a restart."""
 import os
 import pathlib
 import subprocess

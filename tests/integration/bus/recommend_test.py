@@ -116,7 +116,7 @@ class RecommendOnTheBus(BusCase):
 
 class RecommendForManyGpus(BusCase):
     def test_says_how_many_variants_have_no_reasons(self):
-        """Tests with 19 reasons for each variant. A message has space for 2,048 reasons, and so for 107 of these variants."""
+        """Tests with 19 reasons for each variant. A message can contain 2,048 reasons, so the reasons of 107 of these variants fit."""
         self.start("--replay", str(H200.parent / "hwloc-g4dnmetal"))
         requires = {"host": {"glibc_min": "99", "kernel_min": "99", "cpu_features": ["none-such"]},
                     "device": {"backend": "cuda", "driver_min": "9999", "vram_min_mib": 99_999_999}}

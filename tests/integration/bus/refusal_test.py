@@ -140,7 +140,7 @@ class Probes(BusCase):
         self.errors = []
 
     def probe(self, connection=None):
-        """Calls Probe. When the call has ended, the name of its error or None is appended to `errors`."""
+        """Calls Probe. When the call has ended, the name of its error, or None, is appended to `errors`."""
         def done(bus, result):
             try:
                 bus.call_finish(result)

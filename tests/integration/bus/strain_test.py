@@ -84,7 +84,7 @@ class Crowds(StrainCase):
         self.assert_memory_comes_back()
 
     def assert_memory_comes_back(self):
-        """Checks that the daemon returns the memory that many callers needed after they stop."""
+        """Checks that the daemon returns unused memory after many callers have stopped making calls."""
         if self.patient.is_instrumented:
             return  # a sanitizer keeps freed memory in order to detect later accesses
         for _ in range(100):
@@ -107,7 +107,7 @@ class Crowds(StrainCase):
 
     @unittest.skipIf(os.geteuid() != 0, "only root can connect as two users")
     def test_one_users_calls_do_not_wait_for_all_of_another(self):
-        """One user makes 3,000 calls that take a millisecond each; the later call of another user is answered before most of them."""
+        """One user makes 3,000 calls that take a millisecond each; a later call of another user is answered while over 500 of them still wait."""
         os.chmod(self.patient.folder, 0o755)
         crowd = []
         os.seteuid(NOBODY)
@@ -129,7 +129,7 @@ class Crowds(StrainCase):
         self.assert_unharmed()
 
     def arrived(self, peer):
-        """The number of replies that have arrived."""
+        """Returns how many replies have arrived."""
         count = 0
         try:
             while True:
@@ -154,7 +154,7 @@ class Crowds(StrainCase):
 
 
 class SlowReaders(StrainCase):
-    """Callers that never read. If the daemon sent them too much, the bus would not read from the daemon for 5 s, and all callers would wait."""
+    """Tests with callers that never read. If the daemon sent such callers too much, the bus would stop reading from it for 5 s, and all callers would wait."""
 
     LIMITS = {"max_connections_per_user": CONNECTIONS, "max_replies_per_connection": PENDING}
 
@@ -168,8 +168,8 @@ class SlowReaders(StrainCase):
 
     def assert_prompt(self):
         _median, late, _longest = self.waits()
-        # At most a quarter of a second, or more if other programs use the machine. If the bus stalled, calls
-        # would wait at least 5 s.
+        # A call may wait a quarter of a second, or longer if other programs use the machine. If the bus stalled,
+        # calls would wait at least 5 s.
         busy = max(1, os.getloadavg()[0] / os.cpu_count())
         self.assertLess(late, 250 * busy)
         self.assert_unharmed()

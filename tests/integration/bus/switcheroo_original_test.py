@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests from Debian's source of switcheroo-control with our daemon instead of switcheroo-control.
+"""Runs the tests from Debian's source package of switcheroo-control, with our daemon instead of switcheroo-control.
 
 apt fetches the source into the build folder, where it is kept. If the source cannot be fetched, the test is skipped."""
 import os
@@ -34,7 +34,7 @@ def apt(*words):
 
 
 def original():
-    """The folder with the source of switcheroo-control."""
+    """Returns the folder with the source of switcheroo-control."""
     folder = KEPT / f"switcheroo-control-{VERSION}"
     if not folder.exists():
         if not pathlib.Path(KEYS).exists():

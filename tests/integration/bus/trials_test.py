@@ -53,7 +53,7 @@ class Trials(BusCase):
         self.probe(stage="verify")
         self.wait_until(lambda: len(received) == 2, "the progress of two targets")
         self.assertEqual(received, [(ROOT, ("Probe", 0.5)), (ROOT, ("Probe", 1.0))])
-        self.ping(other)  # messages that the daemon has sent before arrive first
+        self.ping(other)  # all messages that the daemon has already sent arrive before this reply
         while GLib.MainContext.default().iteration(False):
             pass
         self.assertEqual(of_others, [])

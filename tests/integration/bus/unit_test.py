@@ -17,7 +17,7 @@ WORKER = UNITS / "gpuprobe-worker@.service"
 SOCKET = UNITS / "gpuprobe-worker.socket"
 VARLINK = UNITS / "gpuprobed-varlink.socket"
 EXPORT = [UNITS / f"gpuprobe-export@.{kind}" for kind in ("service", "path", "timer")]
-# The highest exposure that systemd-analyze may report, in tenths, as for --threshold. It is not 0 because the
+# The highest exposure that systemd-analyze may report, in tenths, as for --threshold. It cannot be 0, because the
 # daemon needs netlink, the host's network and /dev, and a worker needs devices and memory that is both writable
 # and executable.
 EXPOSURE = {UNIT.name: 10, WORKER.name: 15, EXPORT[0].name: 15}

@@ -8,7 +8,7 @@ import threading
 from bus_case import BIN
 
 WORKER = BIN / "gpuprobe-worker"
-# The connection is descriptor 3, and the variables contain the id of the process that gets it: sd_listen_fds(3).
+# The connection is descriptor 3, and LISTEN_PID is the id of the process that gets the connection: sd_listen_fds(3).
 EXEC = 'exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"'
 
 
@@ -55,5 +55,5 @@ class WorkerSocket:
         os.unlink(self.path)
 
     def end(self, timeout):
-        """Waits for all workers, because no worker may run longer than the process that started it. Returns their exit statuses."""
+        """Waits for all workers, because no worker may run longer than the process that started it. Returns the exit statuses of the workers."""
         return [worker.wait(timeout) for worker in self.workers]

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the daemon with workers that are not its children."""
+"""Tests of the daemon with workers that are not children of the daemon."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ FAKES = pathlib.Path(os.environ.get("GPUPROBE_FAKES", BIN.parent / "fakes"))
 
 
 def without_times(probe):
-    """The probe without times. If a worker has sent its result, also without its exit status, because its process may still run."""
+    """Removes times from the probe. If the worker has sent its result, also removes the exit status, because the worker may still be running."""
     others = {"duration_usec", "at_usec"} | ({"exit"} if probe["outcome"] in ("answered", "absent") else set())
     return {name: value for name, value in probe.items() if name not in others}
 
