@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that no text for people contains a character that hides, reorders or breaks text, whatever the source of the text is."""
+"""Tests that no output for people contains characters that hide, reorder or break text, wherever the output comes from."""
 import json
 import pathlib
 import shutil
@@ -15,7 +15,7 @@ H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
 CATEGORIES = {"Cc", "Cf", "Cn", "Co", "Zl", "Zp"}
 INVISIBLE = (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x3164, *range(0xFE00, 0xFE10), 0xFFA0,
              *range(0xE0100, 0xE01F0))
-SELDOM = {"Cn", "Co"}  # most of Unicode; this test samples them, because tests/unit/base tests all of them
+SELDOM = {"Cn", "Co"}  # most code points; this test uses a sample, because tests/unit/base tests all of them
 
 
 def every_odd_character():
@@ -81,7 +81,7 @@ class OddVariables(TextCase):
 
 
 class OddMachines(TextCase):
-    """Tests with texts from drivers, which may contain any character."""
+    """Tests with strings from drivers, which may contain any character."""
     VERBS = (["status"], ["list"], ["show"], ["doctor"], ["doctor", "--fix-script"], ["select", "--explain"],
              ["select", "llama.cpp", "--explain"], ["recommend", "torch", "--explain"], ["env", "0", "--all"], ["env", "llama.cpp"],
              ["describe"], ["bench"], ["probe"], ["export", "prometheus"], ["export", "nfd"], ["export", "slurm-gres"])
@@ -142,7 +142,7 @@ class OddDocuments(TextCase):
 
 
 class OddServers(TextCase):
-    """Tests with texts from the process that answers on the socket, which is not trusted either."""
+    """Tests with strings from the server on the socket, which is not trusted either."""
 
     def serve(self, answer):
         folder = tempfile.TemporaryDirectory(prefix="gpuprobe-odd-")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of the tests of gpuprobectl: a fake daemon, runs with and without a terminal, golden files."""
+"""Shared code for the tests of gpuprobectl: a fake daemon, runs with and without a terminal, and golden files."""
 import fcntl
 import json
 import os
@@ -20,7 +20,7 @@ CTL = str(BIN / "gpuprobectl")
 
 
 def environment(**more):
-    """The environment in which gpuprobectl runs, without the caller's variables. A value of None removes a variable."""
+    """Returns the environment for gpuprobectl, without the caller's variables. A value of None removes a variable."""
     settings = {
         "PATH": "/usr/bin:/bin",
         "HOME": "/nonexistent",
@@ -35,7 +35,7 @@ def environment(**more):
 
 
 def without_sudo(text):
-    """The text without sudo, as root sees it. Lines are joined, because a shorter text is wrapped at other places."""
+    """Removes sudo from the output, as for root. Joins wrapped lines, because shorter output is wrapped at other places."""
     text = re.sub(r"\n {4,}(?=sudo )", " ", text)
     return re.sub(r"\n {6,}(?=\S)", " ", text.replace("sudo ", ""))
 
@@ -46,7 +46,7 @@ def run(*words, **more):
 
 
 def run_in_terminal(columns, *words, program=CTL, **more):
-    """The exit code of a program, and its output on a terminal of that width."""
+    """Returns the exit code of a program and its output on a terminal of this width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     child = subprocess.Popen([program, *words], env=environment(**more), stdin=slave, stdout=slave, stderr=slave)
@@ -63,7 +63,7 @@ def run_in_terminal(columns, *words, program=CTL, **more):
 
 
 class FakeDaemon:
-    """A daemon that answers with the content of files (fake_daemon.py)."""
+    """Runs fake_daemon.py, which answers with the content of files."""
 
     def __init__(self, path, *files):
         self.process = subprocess.Popen(
@@ -87,7 +87,7 @@ class FakeDaemon:
 
 
 class WithDaemon(unittest.TestCase):
-    """Base class of tests with a fake daemon. Each subclass has one, which answers with this report and this decision."""
+    """Base class of tests with a fake daemon. Each subclass has its own daemon, which answers with `report` and `decision`."""
 
     report = "laptop"
     decision = "laptop"

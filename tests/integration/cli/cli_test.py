@@ -118,14 +118,14 @@ class Accelerators(unittest.TestCase):
 
 
 def without_words(value):
-    """The document without the texts that a verb adds to reasons."""
+    """Removes from a document the messages that a verb adds to reasons."""
     if isinstance(value, dict):
         return {key: without_words(part) for key, part in value.items() if key not in ("text", "fix", "commands", "subject", "why")}
     return [without_words(part) for part in value] if isinstance(value, list) else value
 
 
 def without_unknown(value):
-    """The document without members that are null or empty: `show` prints all of them, `list` only those from the daemon."""
+    """Removes members that are null or empty: `show` prints all such members, `list` prints only the ones that the daemon sent."""
     if isinstance(value, dict):
         return {key: without_unknown(part) for key, part in value.items() if part is not None and part not in ([], {})}
     return [without_unknown(part) for part in value] if isinstance(value, list) else value
@@ -359,7 +359,7 @@ class NoDaemon(unittest.TestCase):
             self.assertEqual(done.stderr.count("\n"), 2, done.stderr)
 
     def test_a_name_that_nothing_has_is_a_failure_not_an_answer(self):
-        """Tests all kinds of names. The exit status is not 3, because 3 is an answer about this machine."""
+        """Tests all kinds of names. The exit status is 1 and not 3, because 3 is an answer about the machine."""
         machine = f"--replay={SOURCE}/tests/data/machines/nvidia-h200-1"
         for words in (["show", "nosuch"], ["env", "nosuch"], ["select", "nosuch"], ["recommend", "nosuch"], ["bench", "nosuch"],
                       ["probe", "nosuch"], ["plan", "--memory=1MiB", "--gpu=nosuch"], ["export", "pip", "nosuch"]):

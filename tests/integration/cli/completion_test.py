@@ -16,7 +16,7 @@ GPUS = [gpu["id"] for gpu in json.loads((DATA / "laptop.report.json").read_text(
 
 
 def verbs_and_options():
-    """{verb: its long options in the help}, for every verb. The options that every verb has are at ""."""
+    """Returns {verb: the long options in its help}. The key "" contains the options that all verbs have."""
 
     def page(*topic):
         return subprocess.run([CTL, "help", *topic], env=environment(), capture_output=True, text=True, check=True).stdout
@@ -30,7 +30,7 @@ def verbs_and_options():
 
 
 class Shell(WithDaemon):
-    """Runs shells with the built program in the path, and with a daemon that the program finds."""
+    """Runs shells in which the built program is in the PATH and finds a daemon."""
 
     def run_shell(self, shell, script, **more):
         settings = environment(
@@ -49,7 +49,7 @@ class Shell(WithDaemon):
 
 class BashCompletion(Shell):
     def complete(self, *words):
-        """The completions that bash offers for the last word; `words` are split as bash splits them."""
+        """Returns the completions that bash offers for the last word. The caller must split `words` as bash splits them."""
         quoted = " ".join(f"'{word}'" for word in ("gpuprobectl", *words))
         script = (
             f"source {FOLDER}/gpuprobectl.bash; COMP_WORDS=({quoted}); COMP_CWORD={len(words)};"
@@ -96,7 +96,7 @@ class BashCompletion(Shell):
 
 class FishCompletion(Shell):
     def complete(self, line):
-        """{completion: description} that fish offers at the end of the line."""
+        """Returns {completion: description} for the completions that fish offers at the end of the line."""
         if not shutil.which("fish"):
             self.skipTest("fish is not installed")
         script = f"source {FOLDER}/gpuprobectl.fish; complete -C '{line}'"
@@ -115,7 +115,7 @@ class FishCompletion(Shell):
 
 class ZshCompletion(Shell):
     def complete(self, *words):
-        """The arguments that our function passes to zsh's completion functions for the last word."""
+        """Returns the arguments that our function passes to zsh's completion functions for the last word."""
         if not shutil.which("zsh"):
             self.skipTest("zsh is not installed")
         quoted = " ".join(f"'{word}'" for word in ("gpuprobectl", *words))
@@ -135,7 +135,7 @@ class ZshCompletion(Shell):
 
 
 class TheProgramOffers(Shell):
-    """Tests that everything in the help is offered at its place, and nowhere else."""
+    """Tests that each verb and option in the help is offered where it is allowed, and nowhere else."""
 
     def offered(self, *words):
         done = run("complete", *words, GPUPROBE_SOCKET=self.socket)

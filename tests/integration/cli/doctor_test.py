@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the findings of the doctor on each captured machine, and that each finding has a text and a line in docs/doctor.md.
+"""Tests the findings of the doctor on each captured machine, and that each finding has a sentence and a line in docs/doctor.md.
 
 With GPUPROBE_ACCEPT=1, writes the findings to tests/data/doctor/machines.json; otherwise compares them with that file.
 """
@@ -20,7 +20,7 @@ EXIT = {"ok": 0, "info": 0, "warning": 0, "error": 6}
 
 
 def causes():
-    """{id: severity} of the causes in all data files."""
+    """Returns {id: severity} of the causes in all data files."""
     return {cause["id"]: cause["severity"] for path in (SOURCE / "data/knowledge/causes").glob("*.json")
             for cause in json.loads(path.read_text(encoding="utf-8"))["causes"]}
 
@@ -110,7 +110,7 @@ class Machines(unittest.TestCase):
 
 
 class Here(unittest.TestCase):
-    """Tests on the running machine, on which the doctor examines the listed surroundings of the caller."""
+    """Tests on the running machine, on which the doctor also examines environment variables of the caller."""
 
     def found(self, **environment):
         done = run("--direct", "doctor", "-j", **environment)
@@ -124,7 +124,7 @@ class Here(unittest.TestCase):
         self.assertNotIn("\x1b", found["drivers-overridden"]["sentence"])
 
     def test_a_driver_that_a_variable_names_is_a_driver(self):
-        """Uses a copy of the manifest of Mesa's software driver, so the only difference is the place of the manifest."""
+        """Uses a copy of the manifest of Mesa's software driver, so the only difference is the location of the manifest."""
         with tempfile.TemporaryDirectory(dir=SOURCE / "tests") as folder:
             manifest = pathlib.Path(folder, "own.json")
             manifest.write_bytes(pathlib.Path("/usr/share/vulkan/icd.d/lvp_icd.x86_64.json").read_bytes())
@@ -150,7 +150,7 @@ class Here(unittest.TestCase):
 
 
 class Captured(unittest.TestCase):
-    """Tests that a capture contains the surroundings of the process that made it, so that a replay has the same findings as the machine."""
+    """Tests that a capture contains the limits and variables of the process that made the capture, so that a replay has the same findings."""
 
     LIMIT = 1 << 20
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the files that exports write: writing, comparing and refusing them."""
+"""Tests of exports to files: writing a file, comparing it with the existing file, and refusing to write it."""
 import ctypes
 import json
 import os
@@ -66,13 +66,13 @@ class Printed(InFolder):
 
 
 class Embedded(InFolder):
-    """Tests of exports inside another command, which does not see the exit status of the export."""
+    """Tests of command lines that contain the output of an export, and therefore ignore its exit status."""
 
     def on(self, machine, *words):
         return run("--replay", str(SOURCE / "tests/data/machines" / machine), "export", *words)
 
     def starts(self, done):
-        """Whether a program, here `env`, accepts the printed arguments."""
+        """Returns whether a program, in this case `env`, accepts the printed arguments."""
         return subprocess.run(["env", *shlex.split(done.stdout), "true"], capture_output=True, check=False).returncode == 0
 
     def test_fail_where_a_gpu_would_stay_unused(self):

@@ -108,7 +108,7 @@ class Daemon:
         return decision
 
     def Probe(self, parameters):
-        if "level_zero_sysman" in parameters["apis"]:  # a probe of this API represents an action that only administrators may do
+        if "level_zero_sysman" in parameters["apis"]:  # in this fake, only administrators may probe this API
             raise Refusal("NotAuthorized", "not for you")
         return {"generation": self.report["generation"], "probes": []}
 

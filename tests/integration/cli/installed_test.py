@@ -19,7 +19,7 @@ H200 = SOURCE / "tests/data/machines/nvidia-h200-1"  # has driver 580, CUDA 13.0
 
 
 def without_libraries(folder):
-    """The H200 without the CUDA toolkit, like a machine on which only the driver is installed."""
+    """Copies the machine with the H200 without the CUDA toolkit, like a machine on which only the driver is installed."""
     machine = pathlib.Path(folder) / "machine"
     shutil.copytree(H200, machine, symlinks=True)
     path = machine / "capture.json"
@@ -163,7 +163,7 @@ class Installed(InstalledCase):
 
 
 class InstalledForIntel(InstalledCase):
-    """Tests with an Arc A770 and Intel's compute driver. The needs of a SYCL build are read from its sonames and section names."""
+    """Tests with an Arc A770 and Intel's compute driver. The requirements of a SYCL build are read from its sonames and section names."""
 
     SYCL = "__CLANG_OFFLOAD_BUNDLE__sycl-spir64"
 
@@ -193,8 +193,8 @@ class InstalledForIntel(InstalledCase):
     def test_needs_level_zero(self):
         path = self.library("libown.so", ["libze_loader.so.1"])
         self.assertEqual(self.ask(path, "llama.cpp", self.arc("with"))["backend"], "sycl")
-        # The loader belongs to the driver. A list of libraries does not show that it works; only
-        # the replies of its API do.
+        # The loader belongs to the driver. A list of libraries does not show that the loader
+        # works; only the replies of its API show this.
         backend, reasons = self.verdict(path, self.arc("without", ["libze_loader.so.1"], level_zero=False))
         self.assertNotEqual(backend, "sycl")
         self.assertIn("loader-missing", reasons)

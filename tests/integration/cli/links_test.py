@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that root, with a user's variables and in a user's folders, creates and replaces nothing through that user's links."""
+"""Tests that gpuprobectl, run by root with a user's variables and folders, never follows that user's links to create or replace files."""
 import json
 import os
 import pathlib

@@ -4,8 +4,8 @@
 Each machine is a root folder in a private mount namespace: it has the /sys and /proc/driver of a recorded machine, and
 separate device nodes, /etc and kernel command line. It has the programs of this system, but none of its drivers. A test
 breaks one thing, runs the doctor as an unprivileged user, applies the fix (if the fix has commands, a shell runs them as
-root), and runs the doctor again. The finding must be gone, and there may be no new finding that the recorded machine does
-not have. Prints a table.
+root), and runs the doctor again. The finding must be gone, and a new finding is allowed only if the unchanged machine has
+it, too. Prints a table.
 """
 import json
 import os
@@ -103,7 +103,7 @@ class Machine:
         return done
 
     def examined(self, before=""):
-        """{id: finding} of the doctor. The shell that runs the doctor runs the commands in `before` first."""
+        """Returns {id: finding} from the doctor. The shell that runs the doctor runs the commands in `before` first."""
         doctor = f"{before} exec {BIN}/gpuprobectl --direct --no-cache --worker={BIN}/gpuprobe-worker doctor -j"
         done = self.run("setpriv", f"--reuid={ACCOUNT}", f"--regid={ACCOUNT}", self.groups, "sh", "-c", doctor, **self.environment)
         if not done.stdout.startswith("{"):
@@ -147,7 +147,7 @@ class MendedCase(unittest.TestCase):
             print("| " + " | ".join(ROWS.pop(0)) + " |")
 
     def sound(self, recorded):
-        """The findings on the unchanged recorded machine."""
+        """Returns the findings on the unchanged recorded machine."""
         if recorded not in SOUND:
             SOUND[recorded] = set(self.machine(recorded, nvidia if recorded == NVIDIA else amd).examined())
         return SOUND[recorded]
@@ -279,7 +279,7 @@ class MendedKernel(MendedCase):
                 self.mended(machine, cause, start_without)
 
     def unbound(self):
-        """A machine with an NVIDIA card and without a driver."""
+        """Makes a machine with an NVIDIA card and without a driver."""
         machine = self.machine(NVIDIA, lambda machine: None)
         shutil.rmtree(machine.root / "sys/bus/pci/drivers/nvidia")
         shutil.rmtree(machine.root / "sys/module/nvidia")
@@ -336,7 +336,7 @@ class MendedFiles(MendedCase):
             return "a libcuda.so.1 that the linker finds"
 
         # The fake library reports other cards, and its NVML reports a power limit, heat, faulty memory and a missing
-        # license. The libraries for videos are in other packages.
+        # license. NVDEC and NVENC are in other packages.
         self.mended(machine, "cuda-library-missing", install,
                     may_come=("nvdec-library-missing", "nvenc-library-missing",
                               "joined-weakly", "lost", "unlisted", "not-given", "power-limited", "slowed-by-heat", "remap-pending", "vgpu-unlicensed"))

@@ -8,7 +8,7 @@ import time
 import unittest
 
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
-# A worker that never answers for one API.
+# A worker that never answers a probe of CUDA.
 WORKER = """#!/bin/sh
 if [ "$1" = cuda ]; then exec sleep 60; fi
 exec {bin}/gpuprobe-worker "$@"

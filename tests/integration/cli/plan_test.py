@@ -227,7 +227,7 @@ class PlanFormats(unittest.TestCase):
         return folder
 
     def test_parts_are_in_the_order_that_env_makes(self):
-        # The variables and values that select the GPUs in each runtime, in the order of the shares.
+        # {runtime: {variable: value}}. The values select the GPUs in the same order as the shares of --tensor-split.
         told = {
             "cuda": {"CUDA_VISIBLE_DEVICES": "GPU-00000000-0000-4000-8000-000000000001,GPU-00000000-0000-4000-8000-000000000002"},
             "rocm": {"ROCR_VISIBLE_DEVICES": "GPU-00c0ffee00c0ffe0,GPU-00c0ffee00c0ffe1", "HIP_VISIBLE_DEVICES": "0,1"},
@@ -325,7 +325,7 @@ class PlanFiles(unittest.TestCase):
         self.assertIn("the file ends within its header", self.refused("--beginning"))
 
     def test_from_standard_input(self):
-        """Tests with a pipe, whose size is known only at its end."""
+        """Tests with a pipe, whose size is unknown until its end."""
         whole = (MODELS / "llama-3.1-8b.header.gguf").read_bytes()
         words = [CTL, f"--replay={MACHINES / 'nvidia-h200-1'}", "plan", "-j", "--gguf=-"]
 
@@ -344,7 +344,7 @@ class PlanFiles(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_that_claims_everything_in_bounded_memory(self):
-        """Tests a header that claims to contain 2^60 texts, in a sparse file of 1 TiB."""
+        """Tests a header that claims to contain 2^60 strings, in a sparse file of 1 TiB."""
         start = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + gguf_writer.text("a") + struct.pack("<IIQ", 9, 8, 1 << 60)
         self.path.write_bytes(start)
         os.truncate(self.path, 1 << 40)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that programs and shells read answers correctly, whatever characters a value contains."""
+"""Tests that programs and shells parse gpuprobectl's output correctly, whatever characters a value contains."""
 import json
 import pathlib
 import shlex
@@ -11,7 +11,8 @@ import unittest
 from cli_case import SOURCE, environment, run
 
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
-# Only printable values, because data files may contain no other values.
+# All values are printable, because data files must not contain other characters. No value contains braces, because braces have a special
+# meaning in data files.
 HOSTILE = ("$(touch CANARY)", "`touch CANARY`", "; touch CANARY", "x\\$(touch CANARY)", "'; touch CANARY; '", "\"; touch CANARY; \"",
            "'\"; touch CANARY; '\"'", "\\'; touch CANARY #", "&& touch CANARY", "| touch CANARY", "x > CANARY", "!touch", "~root", "*", "?",
            "-x", "--", " a  b ", "#x", "%s %n", "=ls", "^x", "(touch CANARY)", "$((1))", "$'x'", "\\", "'", "\"", "''", "a=b", "$HOME", "", "a:=ls",
@@ -20,7 +21,7 @@ SHELLS = [words for words in (["dash"], ["bash"], ["bash", "--posix"], ["zsh", "
 
 
 def data_file(name, value, **members):
-    """An application that sets one variable of its own."""
+    """Returns the data file of an application that sets one variable."""
     selection = {"backends": ["cpu"], "cpu": "last", "integrated": "never", "strict": False,
                  "reads": ["EXAMPLE_GPU_NAME"], "environment": {"cpu": [{"EXAMPLE_GPU_NAME": value}]}}
     return {"schema": "gpuprobe.application/1", "name": name, "description": "", "selection": {**selection, **members}}
@@ -37,7 +38,6 @@ class QuotingCase(unittest.TestCase):
             (self.bin / name).symlink_to(shutil.which(name))
 
     def ask(self, value, *words, name="example"):
-        # Braces have a special meaning in data files.
         (self.folder / "example.json").write_text(json.dumps(data_file(name, value)), encoding="utf-8")
         return run(f"--replay={H200}", f"--applications={self.folder}", *words)
 

@@ -20,7 +20,7 @@ HOST = socket.gethostname()
 PEOPLE = [one for one in pwd.getpwall() if 1000 <= one.pw_uid < 65534]
 MARK = "the driver says"
 
-# The text before the identifier, and the identifier.
+# Pairs of the text before an identifier, and the identifier.
 IDENTIFIERS = [
     ("uuid", "80085d7a-5b7a-730a-fa19-3e8d3c64b84f"),
     ("UUID GPU-", "91196E8B-6C8B-841B-FB2A-4F9E4D75C95A"),
@@ -79,7 +79,7 @@ IDENTIFIERS = [
     *[("in", one.pw_dir) for one in PEOPLE if one.pw_dir.count("/") > 1],
 ]
 
-# The part of an identifier that no file may contain.
+# {identifier: the part that no file may contain}, for identifiers that are redacted only in part.
 PARTS = {f"{HOST}.quell-corp.example": "quell-corp", "/home/marta/.nv/cache": "marta", "/var/home/marta2/driver": "marta2", "/Users/marta3/driver": "marta3",
          "/root/.cache/nv": "/root", "/run/user/1234/bus": "1234/bus", "user-1234.slice": "user-1234",
          "https://marta:hunter22@git.quell-corp.example/x": "hunter22"}
@@ -99,7 +99,7 @@ def spellings(identifier):
 
 
 def everything(folder):
-    """The names and contents of all files: unchanged, in lower case, and without punctuation and spaces."""
+    """Returns the names and contents of all files: unchanged, in lower case, and without punctuation and spaces."""
     texts = []
     for path in sorted(pathlib.Path(folder).rglob("*")):
         texts.append(str(path.relative_to(folder)))

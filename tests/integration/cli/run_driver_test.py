@@ -18,8 +18,8 @@ from gpus import DISCRETE, GIB, gpu
 
 CARD = gpu("RTX 4090", "NVIDIA GeForce RTX 4090", 0x10de, 0x2684, DISCRETE, "1:0", memory=24 * GIB)
 VICTIM = "vulkan on NVIDIA GeForce RTX 4090"
-# Computes on the visible device, or prints "CPU" if no device is visible. Mesa's cache is disabled, because the worker may not
-# create a folder for it, and Mesa would print an error.
+# Computes on the visible device, or prints "CPU" if no device is visible. Mesa's cache is disabled, because the worker is not
+# allowed to create a folder for the cache, and Mesa would print an error.
 PROGRAM = """export MESA_SHADER_CACHE_DISABLE=true; test -n "${GGML_VK_VISIBLE_DEVICES-x}" || { echo CPU; exit 0; }
 exec "$0" vulkan --stage verify --device index:"${GGML_VK_VISIBLE_DEVICES:-0}" --driver "$VK_DRIVER_FILES" 3>"$1"
 """
@@ -42,7 +42,7 @@ class ThroughADriver(unittest.TestCase):
         return machine.ask("select", "llama.cpp", "--built=vulkan,cpu", "-q").stdout.strip()
 
     def run_on(self, machine, *words):
-        """The finished `run`, the GPUs that computed, and whether the program verified the result of its computation."""
+        """Returns the finished `run`, the GPUs that computed, and whether the program verified the result of its computation."""
         frames = machine.folder / "frames"
         frames.unlink(missing_ok=True)
         command = [BIN / "gpuprobectl", f"--socket={machine.folder}/socket", "run", "llama.cpp", "--built=vulkan,cpu", *words, "--",
@@ -55,7 +55,7 @@ class ThroughADriver(unittest.TestCase):
         machine = self.machine()
         done, computed, is_right = self.run_on(machine, "--fallback")
         self.assertEqual((done.returncode, computed, is_right), (0, {"RTX 4090"}, True), done.stderr)
-        # The driver uses the CPU, so the kernel sees no GPU in use, and this is reported.
+        # The driver uses the CPU, so `run` detects no GPU in use and reports that no GPU was used.
         self.assertEqual(done.stderr, "gpuprobectl: used no GPU, although vulkan was chosen\n")
         self.assertEqual(self.chosen(machine), "vulkan")
 

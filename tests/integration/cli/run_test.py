@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of run, which starts a program and reports the GPUs that it used, and of watch, which reports this for a running program."""
+"""Tests of run, which starts a program and reports the GPUs that it used, and of watch, which reports the GPUs of a running program."""
 import concurrent.futures
 import json
 import os
@@ -41,7 +41,7 @@ def run(*words, program, more=(), **variables):
 
 
 def watched(start):
-    """The result of start(), which runs a program. A run on a machine that was too busy to watch the program says so, and is repeated."""
+    """Returns the result of start(), which runs a program. Calls start() again if the machine was too busy to watch the program."""
     for _ in range(5):
         done = start()
         if "the machine was too busy" not in done.stderr:
@@ -59,7 +59,7 @@ def started(*words, program, **options):
 
 
 def loading(library, then="time.sleep(0.5)"):
-    """A program that loads a library with this file name, then runs the code in `then`."""
+    """Returns the command line of a program that loads a library with this file name, then runs the code in `then`."""
     shutil.copy(next(pathlib.Path("/usr/lib").rglob("libz.so.1")), library)
     return python(f"import ctypes, os, sys, time\nctypes.CDLL({str(library)!r})\n" + then, "20", "0.3")
 
@@ -165,7 +165,7 @@ class InATerminal(unittest.TestCase):
         os.waitpid(self.pid, 0)
 
     def until(self, text):
-        """The terminal's output up to and including the text. Later output is kept for the next call."""
+        """Returns the terminal's output up to and including `text`. Keeps later output for the next call."""
         end = time.monotonic() + 30
         while text not in self.seen:
             ready, _, _ = select.select([self.master], [], [], max(0, end - time.monotonic()))
@@ -341,7 +341,7 @@ class WithNvidiasNodes(unittest.TestCase):
         self.install("")
 
     def install(self, first):
-        """Makes a worker that creates a file after NVML was queried. The program waits for the file, even on a busy machine."""
+        """Makes a worker that creates a file after NVML was queried. The program waits for this file, however busy the machine is."""
         self.worker.write_text(f'#!/bin/sh\n{first}\n{self.folder}/told-worker "$@"\ntouch {self.folder}/told.json.asked\n',
                                encoding="utf-8")
         self.worker.chmod(0o755)
@@ -458,7 +458,7 @@ class WithNvidiasNodes(unittest.TestCase):
 
 @unittest.skipUnless(UNSHARE, "mount namespaces cannot be created here")
 class AHundredRuns(unittest.TestCase):
-    """Tests with 100 runs in separate folders. Every other program keeps the node open until NVML was queried."""
+    """Tests with 100 runs in separate folders. Every other program keeps the node open until NVML has been queried."""
 
     def one(self, takes):
         case = WithNvidiasNodes("test_tells_the_gpu_and_its_memory")
@@ -519,7 +519,7 @@ class Falls(unittest.TestCase):
 
 
 class Reports(unittest.TestCase):
-    """Tests that the outcome is reported to the daemon, which then chooses differently."""
+    """Tests that `run` reports the outcome to the daemon, which then chooses differently."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

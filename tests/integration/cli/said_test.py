@@ -2,7 +2,7 @@
 """Tests that the doctor finds each cause that depends on an error number, if a driver returns the number.
 
 A fake driver returns the number, and a worker reports the error. Then the machine that the cause names is replayed with this
-report instead of the recorded one. So no cause can depend on a value that no backend reports.
+report instead of the recorded one. This ensures that some backend reports each value on which a cause depends.
 """
 import json
 import os
@@ -17,7 +17,7 @@ from worker_process import run_worker
 
 FAKES = pathlib.Path(os.environ["GPUPROBE_FAKES"])
 NUMBER = re.compile(r"\.code=(-?\d+)")
-# The path of the fake driver of each API, and the driver's names for calls in the API's reference.
+# {API: (path of the fake driver, {name of a call in the API's reference: the driver's name for the call})}.
 DRIVERS = {"cuda": ("nvidia/healthy", {}),
            "nvml": ("nvidia/healthy", {"nvmlInit": "nvmlInit_v2", "nvmlDeviceGetHandleByIndex": "nvmlDeviceGetHandleByIndex_v2"}),
            "vulkan": ("vulkan/gpu", {})}
@@ -27,7 +27,7 @@ ELSEWHERE = {"kfd-locked"}
 
 
 def word(cause, name):
-    """The value that the cause requires in a term ".name=value"."""
+    """Returns the value that the cause requires in a term ".name=value"."""
     return next((term.split("=", 1)[1] for term in cause.get("when", []) if term.startswith(f".{name}=")), None)
 
 
@@ -39,7 +39,7 @@ def causes_with_numbers():
 
 
 def call_of(cause):
-    """The call that fails in the example of the cause, and whether the call fails during a test computation."""
+    """Returns the call that fails in the example of the cause, and whether the call fails during a test computation."""
     shown = json.dumps(cause["shows"]["set"])
     call = re.search(r'"call": "(\w+)"|"error": "(\w+):', shown)
     return call.group(1) or call.group(2), "verification" in shown

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that every captured machine can be shown, and that all its reasons have texts."""
+"""Tests that every captured machine can be shown, and that the table of messages contains all its reasons."""
 import json
 import re
 import unittest
