@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a call on each socket that is named, and prints a line for each: the code and the answer.
+// Makes a call on each socket in the arguments, and prints a line with the code and the answer.
 #include <gpuprobe/gpuprobe.h>
 #include <poll.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static void ask(const char* path) {
     gpuprobe_close(client);
 }
 
-/* Follows it to its end, and prints the code of that. */
+/* Follows the report until the server disconnects or an error occurs, and prints the last code. */
 static void follow(const char* path) {
     gpuprobe_client* client = NULL;
     int code = gpuprobe_open(&client, path, 0);
@@ -56,7 +56,8 @@ static void follow(const char* path) {
     gpuprobe_close(client);
 }
 
-/* An answer is that of its own call. `gate` answers when one more has been sent, to nobody. */
+/* Checks that each answer belongs to its call. After each answer to `client`, the server sends
+ * an answer that no call requested. The server answers the call of `gate` after that. */
 static int repeat(gpuprobe_client* client, gpuprobe_client* gate) {
     int code = 0;
     for (int i = 0; i < 20 && code == 0; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a call with <gpuprobe/client.h> on each socket that is named, and prints a line with the
-// result for each. The first word is the name of the call; "all" makes all calls one after the
-// other, after "call".
+// Makes a call with <gpuprobe/client.h> on each socket in the arguments, and prints a line with the
+// result for each. The first argument is the name of the call. If it is "all", two calls are made
+// on each socket: "call", and then one of the other calls in rotation.
 #include <cstdlib>
 #include <iostream>
 

@@ -32,7 +32,7 @@ func ask(socket string) (string, error) {
 	return "answers " + string(answer), err
 }
 
-// typed makes a call whose answer has types.
+// typed makes a call whose answer is read into generated types.
 func typed(socket string) (string, error) {
 	_, err := clientOf(socket).Describe(context.Background())
 	return "answers", err
@@ -50,7 +50,7 @@ func follow(socket string) (string, error) {
 	return "answers", stream.Err()
 }
 
-// repeat checks that an answer belongs to its call.
+// repeat checks that each answer belongs to its call.
 func repeat(socket string) (string, error) {
 	client, gate := clientOf(socket), clientOf(strings.Replace(socket, "/echo", "/gate", 1))
 	for number := 0; number < 20; number++ {

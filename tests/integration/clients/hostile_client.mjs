@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks each socket of a file, a JSON array of paths, by the Node package, and prints a line for each: what became of it.
+// Makes a call with the Node package on each socket in a file, which is a JSON array of paths, and prints each result.
 import { readFileSync } from "node:fs";
 
 const [module, how, file] = process.argv.slice(2);
@@ -17,7 +17,7 @@ async function follow(socket) {
   return "answers";
 }
 
-/** An answer is that of its own call. */
+/** Checks that each answer belongs to its call. */
 async function repeat(socket) {
   const client = new Client({ socket, daemonOnly: true, timeout: 60000 });
   const gate = new Client({ socket: socket.replace("/echo", "/gate"), daemonOnly: true, timeout: 60000 });

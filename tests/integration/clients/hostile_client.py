@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls each socket with the Python package, and prints the outcome of each call on a line. FILE contains a JSON array of socket paths.
+"""Makes a call with the Python package on each socket in FILE, which is a JSON array of paths, and prints a line with the result for each.
 
 Usage: hostile_client.py waiting|asyncio ask|follow|repeat FILE
 """

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Asks each socket of a file, a JSON array of paths, by the Rust client, and prints a line for each: the outcome.
+//! Makes a call with the Rust client on each socket in a file, which is a JSON array of paths, and prints each result.
 use std::time::Duration;
 
 use gpuprobe::{Client, Error, Result};
@@ -15,7 +15,7 @@ fn ask(socket: &str) -> Result<String> {
     Ok(format!("answers {}", if answer.len() < 4096 { &answer } else { "long" }))
 }
 
-/// Makes a call whose answer has types.
+/// Makes a call whose answer is read into generated types.
 fn typed(socket: &str) -> Result<String> {
     client_of(socket).describe().map(|_| "answers".to_owned())
 }
@@ -27,7 +27,7 @@ fn follow(socket: &str) -> Result<String> {
     Ok("answers".to_owned())
 }
 
-/// Checks that an answer belongs to its call.
+/// Checks that each answer belongs to its call.
 fn repeat(socket: &str) -> Result<String> {
     let (client, gate) = (client_of(socket), client_of(&socket.replace("/echo", "/gate")));
     for number in 0..20 {

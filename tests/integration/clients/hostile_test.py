@@ -32,7 +32,7 @@ CODES = {-110: LATE}  # ETIMEDOUT
 
 
 def followed():
-    """The same answers for a client that follows the report. The server disconnects after each answer."""
+    """Yields the rows that suit a client that follows the report. The server disconnects after each answer."""
     for row in hostile_answers.rows():
         if not row.at_once and row.expected != LATE:
             yield row._replace(ending="closes" if row.ending == "waits" else row.ending)
@@ -47,7 +47,7 @@ class HostileCase(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def run_client(self, *command, patience=100, **environment):
-        """The lines that the client prints, and its largest resident memory in KiB."""
+        """Returns the lines that the client prints, and its largest resident memory in KiB."""
         output = self.folder / "output"
         with open(output, "wb") as file, open(self.folder / "errors", "wb") as errors:
             child = subprocess.Popen(command, stdout=file, stderr=errors, env={**os.environ, **environment})
@@ -77,7 +77,7 @@ class HostileCase(unittest.TestCase):
         self.assertEqual("\n".join(wrong), "")
 
     def assert_ends(self, rows, lines):
-        """Checks that each client that followed the report ended with an error, or without a further change."""
+        """Checks that each client that followed the report ended with an error, or received no further change."""
         self.assertEqual(len(lines), len(rows))
         self.assertEqual([f"{row.name}: {line}" for row, line in zip(rows, lines) if line.split()[0] not in (ANSWERS, FAILS, REFUSED)], [])
 
@@ -168,7 +168,7 @@ class RustClient(TypedCase):
 
 
 class CompiledCase(HostileCase):
-    """Base class of tests of programs that contain the client library, with the address and undefined-behaviour sanitizers."""
+    """Base class of tests of programs that contain the client library, with the address and undefined-behavior sanitizers."""
 
     @classmethod
     def setUpClass(cls):
@@ -250,7 +250,7 @@ class CppClient(CompiledCase):
                 self.assertEqual([outcomes for _, outcomes in self.outcomes(server, call)], [[ANSWERS]])
 
     def test_reads_answers_of_other_versions(self):
-        """Tests answers of newer daemons, which have more members and words, and of older daemons, which have fewer members."""
+        """Tests answers of newer daemons, which have new members and values, and of older daemons, which have fewer members."""
         answers = {"select": ['{"backend":"x"}', '{"backend":"x","future":{"a":[1]},"candidates":[{"verdict":"a-new-word","x":1}]}',
                               '{"backend":"x","gpus":[],"candidates":[{"reasons":[{"code":"c","detail":{"a":null}}]}],"generation":18446744073709551615}'],
                    "recommend": ["{}", '{"status":"none","variant":null,"artifact":null,"default":null}',
@@ -294,7 +294,7 @@ class CppClient(CompiledCase):
 
 
 def typed_documents():
-    """{verb: an answer as the daemon sends it}."""
+    """Returns {verb: an answer as the daemon sends it}."""
     asked = {"select": ["select", "ollama", "--explain"], "recommend": ["recommend", "torch"], "doctor": ["doctor"], "list": ["list"]}
     return {verb: json.loads(subprocess.run([BIN / "gpuprobectl", f"--replay={MACHINES / 'pc-three-vendors'}", "-j", "-q", *words],
                                             capture_output=True, check=False, timeout=60).stdout)
@@ -302,7 +302,7 @@ def typed_documents():
 
 
 def rows_of_other_types(count):
-    """{verb: about `count` answers in which one member has another type}."""
+    """Returns {verb: about `count` answers in which one member has another type}."""
     found = {}
     for verb, document in typed_documents().items():
         others = list(hostile_answers.with_other_values(document))
@@ -321,7 +321,7 @@ class Gpuprobectl(HostileCase):
                               check=False, env={**os.environ, "HOME": str(self.folder)})
 
     def problem(self, row, path, words):
-        """The fault in the result of gpuprobectl; None if there is no fault."""
+        """Returns a description of the fault in the result of gpuprobectl, or None if there is no fault."""
         done = self.run_verb(path, words)
         said = done.stderr.strip() or done.stdout.strip()
         if done.returncode < 0 or done.returncode > 5:

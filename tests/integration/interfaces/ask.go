@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Makes each call in a file, [[method, parameters], …], with the Go client. Prints two lines of
-// JSON for each: the answer, and the answer of the typed method, written from its types; null if
-// the parameters do not fit the types.
+// JSON for each call: the answer, and the answer of the typed method, encoded from its types. The
+// second line is null if the parameters do not fit the types.
 package main
 
 import (
@@ -34,7 +34,7 @@ func untyped(client *gpuprobe.Client, method string, parameters json.RawMessage)
 	return answer
 }
 
-// parametersOf returns the value of a generated type, if it is equivalent to the text.
+// parametersOf decodes the text into a generated type. The second result is false if this loses information.
 func parametersOf(kind reflect.Type, text json.RawMessage) (reflect.Value, bool) {
 	value := reflect.New(kind)
 	var given, set any

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks each question of a file, [[method, parameters], …], by the Node package; one line of JSON for each.
+// Makes each call in a file, [[method, parameters], …], with the Node package. Prints each answer as a line of JSON.
 import { readFileSync } from "node:fs";
 
 const [module, socket, file] = process.argv.slice(2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Asks each question of a file, [[method, parameters], …], by the Rust client. Prints two lines of JSON for each: the answer, and the
-//! answer of the typed method, written from its types; null if the parameters do not fit the types.
+//! Makes each call in a file, [[method, parameters], …], with the Rust client. Prints two lines of JSON for each call:
+//! the answer, and the answer of the typed method, encoded from its types. The second line is null if the parameters do
+//! not fit the types.
 use gpuprobe::{Client, Error, Result};
 use serde::{de::DeserializeOwned, Serialize};
 use serde_json::{json, to_value, Value};
@@ -13,7 +14,7 @@ fn told<Answer: Serialize>(answer: Result<Answer>) -> Value {
     }
 }
 
-/// Calls `ask` with the parameters as a generated type, if it is equivalent to the JSON.
+/// Calls `ask` with the parameters as a generated type, unless the conversion to this type loses information.
 fn with<Parameters, Answer>(parameters: &Value, ask: impl FnOnce(&Parameters) -> Result<Answer>) -> Value
 where
     Parameters: DeserializeOwned + Serialize,

@@ -8,8 +8,8 @@ machine. Without the variable, the test makes one call of each kind on three mac
 bytes of an answer must be equal, with these exceptions:
 
 - answers of the Node package are compared as JSON values, because JavaScript writes 1 for 1.0 and sorts keys that look like numbers;
-  so are answers of the Rust client, which sorts keys, and answers that a client has read into types and written again: in these, a
-  missing member is null, and members of a manifest without a type are lost;
+- answers of the Rust client, which sorts keys, are also compared as JSON values, as are answers that a client has read into types and
+  written again, in which a missing member is null, and members of a manifest that have no type are lost;
 - on D-Bus, a record is a dictionary, without an order and without unknown members; a GPU is an object path, or "/" if the GPU is
   faked; and if no candidate matches, the reply is an answer with a generation. The test converts the socket's answer to this form;
 - a Varlink error is named next to its document on the socket, and inside the document on all other interfaces;
@@ -82,7 +82,7 @@ class Library:
 
 # D-Bus ------------------------------------------------------------------------------------------------------------
 
-MAPS = ("environment", "answers")  # these members are maps of text, so their keys are not renamed
+MAPS = ("environment", "answers")  # the keys of these members are data, such as names of variables, so they are not renamed
 
 
 def camel(key):
@@ -90,7 +90,7 @@ def camel(key):
 
 
 def path_of(gpu, paths):
-    """The object path of a partition, below the path of its GPU; "/" for an unknown partition."""
+    """Returns the object path of a GPU, or of a partition below the path of its GPU; "/" for an unknown GPU."""
     whole, _, unit = gpu.partition("/")
     return paths[whole] + (f"/{re.sub('[^A-Za-z0-9]', '_', unit)}" if unit else "") if whole in paths else "/"
 
@@ -102,7 +102,7 @@ def as_reason(reason, path_of_gpu):
 
 
 def as_data(value):
-    """A JSON value as it is sent on D-Bus, which has no null: an empty list replaces null (src/wire/bus_message.h)."""
+    """Converts a JSON value as for D-Bus, which has no null: an empty list replaces null (src/wire/bus_message.h)."""
     if isinstance(value, dict):
         return {key: as_data(each) for key, each in value.items()}
     return [as_data(each) for each in value] if isinstance(value, list) else [] if value is None else value
@@ -159,14 +159,14 @@ class BusInterface:
         return self.call("RecommendVariant", GLib.Variant("(ssa{sv})", (parameters["application"], "", request)))
 
     def large_report(self):
-        """The report from a file descriptor, because the size of a reply is limited."""
+        """Reads the report from a file descriptor, because the size of a reply is limited."""
         _, descriptors = self.connection.call_with_unix_fd_list_sync(
             NAME, ROOT, MANAGER, "DescribeFd", None, None, Gio.DBusCallFlags.NONE, DEADLINE * 1000, None, None)
         with os.fdopen(descriptors.get(0), "rb") as file:
             return file.read().decode()
 
     def answer(self, method, parameters):
-        """The answer on D-Bus: a JSON document or a dictionary, or the name and the message of an error."""
+        """Returns the answer on D-Bus: a JSON document or a dictionary, or the name and the message of an error."""
         try:
             if method in ("Select", "Recommend"):
                 return self.dictionary(method, parameters)
@@ -181,7 +181,7 @@ class BusInterface:
 
 
 def wanted_of_bus(method, text, paths):
-    """The socket's answer, converted to the form of the answer on D-Bus."""
+    """Converts the socket's answer to the form of the answer on D-Bus."""
     document = json.loads(text)
     if method == "ListApplications":
         return [{key.capitalize(): value for key, value in one.items() if value is not None} for one in document["applications"]]
@@ -257,7 +257,7 @@ class Interfaces(SocketCase):
         return text.removeprefix('{"error":').removesuffix("}") if text.startswith('{"error":') else text
 
     def by_program(self, asked, *command):
-        """The output lines of a program that makes all calls."""
+        """Runs a program that makes all calls. Returns the lines of its output."""
         file = pathlib.Path(self.folder, "questions.json")
         file.write_text(json.dumps([question[:2] for question in asked]), encoding="utf-8")
         done = subprocess.run([*command, self.path, file], capture_output=True, text=True, timeout=300, check=False)
@@ -265,7 +265,7 @@ class Interfaces(SocketCase):
         return done.stdout.splitlines()
 
     def assert_typed(self, machine, asked, told, language, program):
-        """Checks the two lines that a program prints for each call: the answer as received, and after it was read into types."""
+        """Checks the two lines that a program prints for each call: the answer as received, and the answer after it was read into types."""
         lines = self.by_program(asked, program)
         self.assertEqual(len(lines), 2 * len(asked))
         for question, text, plain, typed in zip(asked, told, lines[::2], lines[1::2]):
@@ -297,7 +297,7 @@ class Interfaces(SocketCase):
         self.count(machine, question, interface, found == told, found, told)
 
     def count(self, machine, question, interface, is_same, found, told):
-        """Counts the calls and the machines of each interface, and keeps the differences."""
+        """Counts the calls and the machines of each interface, and stores the differences."""
         self.asked[interface] += 1
         self.machines[interface].add(machine.name)
         if not is_same:
@@ -405,21 +405,21 @@ class Interfaces(SocketCase):
 
 
 def with_name(method, text):
-    """The document of an answer. If it is a Varlink error, the document with the name of the error."""
+    """Returns the document of an answer. If the answer is a Varlink error, adds the name of the error to the document."""
     errors = {'{"parameter":': "InvalidParameter", '{"method":': "MethodNotFound"}
     name = next((name for start, name in errors.items() if text.startswith(start)), None)
     return f'{{"name":"org.varlink.service.{name}",{text[1:]}' if name else text
 
 
 def as_typed(value):
-    """A document without unknown members, and without members of a manifest that have no type, such as x-archive."""
+    """Removes unknown members from a document, and members of a manifest that have no type, such as x-archive."""
     if isinstance(value, dict):
         return {key: as_typed(each) for key, each in value.items() if each is not None and not key.startswith("x-")}
     return [as_typed(each) for each in value] if isinstance(value, list) else value
 
 
 def shorter(found, told):
-    """The part of each text at which they begin to differ."""
+    """Returns the part of each string around the first difference."""
     at = next((at for at, (one, other) in enumerate(zip(found, told)) if one != other), min(len(found), len(told)))
     return found[max(0, at - 60):at + 80], told[max(0, at - 60):at + 80]
 

@@ -13,20 +13,20 @@ TERMS = ["driver>=550", "cuda>=12.8", "compute-capability>=8.0", "gfx=gfx11*", "
 
 NO_GPU = "pci:0000:00:00.0"
 
-# The options of gpuprobectl for the keys of a request whose names differ.
+# {key of a request: option of gpuprobectl}, if the key and the option have different names.
 OPTIONS = {"deny": "exclude", "gpus": "gpu", "variant": "installed", "min_memory": "memory", "need_mib": "memory"}
 
 
 def value_words(key, value):
-    """The value of an option, with "=" before it. Sizes without a unit are in bytes."""
+    """Returns "=" and the value of an option, or an empty string for True. Sizes without a unit are in bytes."""
     if value is True:
         return ""
     return f"={','.join(value) if isinstance(value, list) else value}{'MiB' if key.endswith('_mib') else ''}"
 
 
 def words_of(verb, name, request):
-    """The arguments of gpuprobectl for a request. None if gpuprobectl cannot express the request (an empty list, for example), or refuses
-    an argument before it makes the call."""
+    """Returns the arguments of gpuprobectl for a request. Returns None if gpuprobectl cannot express the request (an empty list, for
+    example), or refuses an argument before making the call."""
     words = [verb, name]
     for key, value in request.items():
         if value in (-1, "wrong", [], [NO_GPU]):
@@ -53,7 +53,7 @@ MODELS = pathlib.Path(__file__).resolve().parents[2] / "data/models"
 
 @functools.cache
 def model(name):
-    """The JSON document that describes the model with this recorded header."""
+    """Returns the JSON document that describes the model with this recorded header."""
     done = subprocess.run([pathlib.Path(os.environ["GPUPROBE_BIN"]) / "gpuprobectl", "plan", "--beginning", "--print-model",
                            f"--gguf={MODELS / name}.header.gguf"], capture_output=True, text=True, check=True)
     return done.stdout
@@ -64,7 +64,7 @@ PLAN_OPTIONS = {"gpus": ("gpu",), "kv": ("cache-type-k", "cache-type-v"), "strea
 
 
 def plan_words(key, value):
-    """The options of `plan` for a key of its request. Each of the two caches has an option; a single type is used for both."""
+    """Returns the options of `plan` for a key of its request. Each of the two caches has an option; a single type is used for both caches."""
     options = PLAN_OPTIONS.get(key, (key.replace("_", "-"),))
     if key == "kv":
         return [f"--{option}={each}" for option, each in zip(options, 2 * ([value] if isinstance(value, str) else value))]
@@ -79,7 +79,7 @@ def plan(name, **request):
 
 
 def first(gpus):
-    """One call of each kind, including calls that are refused."""
+    """Returns one call of each kind, including calls that are refused."""
     gpu = gpus[0] if gpus else NO_GPU
     return [
         ("Describe", {}, ["describe"]), ("ListGpus", {}, ["list"]), ("Diagnose", {}, ["doctor"]),
@@ -101,7 +101,7 @@ def first(gpus):
 
 
 def requests(gpus):
-    """Requests for select."""
+    """Yields requests for select."""
     for backend in BACKENDS:
         yield from ({"only": [backend]}, {"prefer": [backend]}, {"deny": [backend]}, {"backend": backend},
                     {"built": [backend, "cpu"]}, {"backend": backend, "strict": True, "any_vendor": True})
@@ -117,14 +117,14 @@ def requests(gpus):
 
 
 def plans(gpus):
-    """Requests for plan."""
+    """Returns requests for plan."""
     return [{}, {"ctx": 1}, {"ctx": 131072, "flash_attention": "off"}, {"ctx": "16k", "kv": "q8_0"}, {"batch": 2048, "ubatch": 256},
             {"streams": 16}, {"swa_full": True, "ctx": "32k"}, {"margin_mib": 0}, {"context_mib": 300}, {"tensor_split": "3,1"},
             {"gpus": gpus[:1] or [NO_GPU]}, {"kv": "q4_0", "flash_attention": "off"}, {"ctx": 0}, {"tensor_split": ["1", "wrong"]}]
 
 
 def further(report):
-    """An endless sequence of random calls, which is always the same for a machine."""
+    """Yields an endless sequence of random calls, which is always the same for a machine."""
     chance = random.Random(len(str(report["host"])))
     gpus = [gpu["id"] for gpu in report["gpus"]]
     asked = list(requests(gpus))
