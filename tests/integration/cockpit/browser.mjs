@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Chromium that does what its standard input says, one JSON object per line, and answers each with one on standard
-// output: {"ok": …} or {"error": "…"}. What to look for is the tests' to say, in Python (page_case.py).
-// Usage: node browser.mjs MODULES CHROMIUM FOLDER, where MODULES holds puppeteer-core and axe-core.
+// Runs Chromium and executes the commands on standard input. Each command is a line with a JSON object; its result is a
+// line on standard output: {"ok": …} or {"error": "…"}. page_case.py sends the commands and checks the results.
+// Usage: node browser.mjs MODULES CHROMIUM FOLDER. The folder MODULES contains puppeteer-core and axe-core.
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import readline from "node:readline";
@@ -10,7 +10,7 @@ const [modules, chromium, folder] = process.argv.slice(2);
 const require = createRequire(`${modules}/package.json`);
 const puppeteer = await import(require.resolve("puppeteer-core"));
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-/** Milliseconds; other programs may use the machine too. */
+/** In milliseconds. The time is long because other programs may use the machine, too. */
 const PATIENCE = 60000;
 
 const browser = await puppeteer.launch({
@@ -19,18 +19,21 @@ const browser = await puppeteer.launch({
 });
 const page = await browser.newPage();
 page.setDefaultNavigationTimeout(PATIENCE);
-/** What no page of ours may do: throw, be refused by the content security policy, open a dialog. */
+/** Errors of the page that must not occur: exceptions, violations of the content security policy, dialogs. */
 const faults = [];
 page.on("pageerror", error => faults.push(`error: ${error.message}`));
 page.on("console", message => { if (message.type() === "error") faults.push(`console: ${message.text()}`) });
 page.on("dialog", dialog => { faults.push(`dialog: ${dialog.message()}`); dialog.dismiss() });
-/** The page, or the frame of it that Cockpit's shell shows. */
+/** The main frame of the page, or the frame that Cockpit's shell shows. */
 let frame = page.mainFrame();
 
-/** What a person sees below `selector`: nothing of what is hidden or folded away. */
+/** Returns the text that a user sees in the elements that match `selector`, without hidden and collapsed parts. */
 const seen = selector => frame.$$eval(selector, all => all.map(one => one.innerText).join("\n"));
 
-/** Runs in a page. Blocks hide how a font is smoothed; what is missing in the first picture is different. */
+/**
+ * Compares two pictures; runs in a page. Compares blocks of pixels, so that font smoothing does not matter. If a part of
+ * the second picture is missing in the first picture, the part counts as different.
+ */
 async function differing(urls) {
     const [taken, wanted] = await Promise.all(urls.map(async url => createImageBitmap(await (await fetch(url)).blob())));
     const [columns, rows] = [Math.ceil(wanted.width / 4), Math.ceil(wanted.height / 4)];
@@ -84,7 +87,7 @@ const actions = {
         const input = await frame.$(selector);
         await input.uploadFile(...paths);
     },
-    /** Drops a file as a file manager does. */
+    /** Drops a file on an element, as a file manager does. */
     drop: ({ selector, name, base64 }) => frame.$eval(selector, (target, title, content) => {
         const bytes = Uint8Array.from(atob(content), letter => letter.charCodeAt(0));
         const dataTransfer = new DataTransfer();
@@ -99,7 +102,7 @@ const actions = {
         const section = await frame.$(selector);
         await section.screenshot({ path });
     },
-    /** The share of blocks of 4 x 4 pixels that look different in the upper left part that the second picture has. */
+    /** Returns the share of blocks of 4 x 4 pixels that differ, in a part with the size of the second picture. */
     async compare({ taken, wanted }) {
         const blank = await browser.newPage();
         const urls = [taken, wanted].map(path => `data:image/png;base64,${readFileSync(path).toString("base64")}`);
@@ -110,7 +113,7 @@ const actions = {
     place: async ({ selector }) => (await frame.$(selector)).boundingBox(),
     run: ({ script }) => frame.evaluate(script),
     async axe() {
-        // The policy of the page forbids scripts of others: this one comes in by the debugger.
+        // Inject axe through the debugger, because the page's content security policy forbids other scripts.
         await frame.evaluate(axe);
         const { violations } = await frame.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
         return violations.map(({ id, impact, help, nodes }) => ({ id, impact, help, nodes: nodes.map(node => node.html) }));

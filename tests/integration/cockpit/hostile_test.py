@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the page's functions in Node.js with texts that contain code or invisible characters."""
+"""Tests the page's functions in Node.js with strings that contain code or invisible characters."""
 import json
 import os
 import pathlib
@@ -48,7 +48,7 @@ class HostileTexts(unittest.TestCase):
         return json.loads(done.stdout)
 
     def elements(self, tag, script, value):
-        """All elements with this tag in the result of the script."""
+        """Returns all elements with this tag in the result of the script."""
         def below(node):
             if isinstance(node, dict):
                 if node["tag"] == tag:

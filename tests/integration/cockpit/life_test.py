@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the page while daemons and GPUs appear and disappear, inside Cockpit's shell, and of the buttons to copy texts."""
+"""Tests of the page while daemons and GPUs appear and disappear, inside Cockpit's shell, and of the copy buttons."""
 import json
 import pathlib
 import shutil

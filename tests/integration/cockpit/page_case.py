@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of the tests of the Cockpit page: shows the page in Chromium, served by a real cockpit-ws, with a daemon on a private bus.
+"""Shared code for the tests of the Cockpit page: shows the page in Chromium, served by a real cockpit-ws, with a daemon on a private bus.
 
 Pictures are written to the build folder and compared with the pictures in docs/ that pictures.txt lists. The words in a picture are
-compared exactly with picture_words.json. If GPUPROBE_PICTURES is set, pictures are written to that folder and the words to that file, and
-neither is compared; tests/integration/cockpit/pictures makes the pictures in docs/ from them."""
+compared exactly with picture_words.json. If GPUPROBE_PICTURES names a folder, the pictures are written to this folder and the words to
+picture_words.json, and neither is compared; tests/integration/cockpit/pictures makes the pictures in docs/ from this folder."""
 import json
 import os
 import pathlib
@@ -29,11 +29,11 @@ BRIDGE = "/usr/bin/cockpit-bridge"
 BUILT = BIN.parent / "tests/cockpit"
 BIN_OF_BRIDGE = "/usr/sbin:/usr/bin:/sbin:/bin"
 PICTURES = pathlib.Path(os.environ.get("GPUPROBE_PICTURES", BUILT / "pictures"))
-# The share of pixels that may differ, because other versions of Chromium or of a font smooth letters differently.
+# The share of blocks of pixels that may differ, because other versions of Chromium or of a font smooth letters differently.
 TOLERANCE = 0.02
 # {name of a picture in docs/pictures: the words that it shows, from top to bottom}.
 WORDS = HERE / "picture_words.json"
-# The visible words below an element, in the order of the document, down to a height.
+# A function that returns the visible words in an element, in the order of the document, down to a height.
 VISIBLE = """((root, height) => {
     const words = [];
     const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
@@ -53,7 +53,7 @@ IN_SHELL = "/gpuprobe"
 
 
 def missing():
-    """The reason why the page cannot be shown here; empty if it can."""
+    """Returns the reason why the page cannot be shown on this machine, or an empty string if the page can be shown."""
     for program in (WS, BRIDGE, "chromium", "node", "npm", "dbus-daemon"):
         if not shutil.which(program):
             return f"{program} is not installed: tools/install-dependencies --test"
@@ -64,12 +64,12 @@ MISSING = missing()
 
 
 def modules():
-    """The folder with the browser's driver and axe. Skips the test if they cannot be installed."""
+    """Returns the folder with puppeteer-core and axe-core. Skips the test if these packages cannot be installed."""
     return npm_folder.installed(HERE, BUILT / "npm")
 
 
 def documented():
-    """{name of a picture that a test takes: (the picture of docs/ that shows it, how many rows it shows or 0)}."""
+    """Returns {name of a picture that a test takes: (path of the picture in docs/, its height in pixels, or 0 for the whole picture)}."""
     rows = [line.split() for line in (HERE / "pictures.txt").read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
     return {taken: (SOURCE / f"docs/pictures/page-{name}.png", int(height)) for name, taken, height, *_ in rows}
 
@@ -87,7 +87,7 @@ def free_port():
 
 
 class Browser:
-    """A Chromium browser. browser.mjs implements the commands."""
+    """Starts Chromium and sends commands to it. browser.mjs implements the commands."""
 
     STARTS = 3  # on a busy machine, a browser that has just started may never answer
     PATIENCE = 60  # seconds to wait for a browser
@@ -238,7 +238,7 @@ class PageCase(BusCase):
         self.assert_as_documented(name, "body")
 
     def words_in(self, selector, height):
-        """The visible words of a section, down to a height unless it is 0. Times are left out, because they change."""
+        """Returns the visible words of a section, down to `height` unless `height` is 0. Replaces times, because they change."""
         words = self.ask("run", script=f"{VISIBLE}(document.querySelector({json.dumps(selector)}), {height})")
         return [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "TIME", one) for one in words]
 
@@ -256,7 +256,7 @@ class PageCase(BusCase):
         self.assertLess(share, TOLERANCE, advice)
 
     def take_pictures(self, name):
-        """Takes pictures in the light and dark theme, in desktop and phone size. Checks in each that the page is accessible and fits."""
+        """Takes pictures in the light and dark theme, in desktop and phone size. Before each, checks that the page is accessible and fits."""
         for kind, theme, width in (("light", "light", 1280), ("dark", "dark", 1280), ("phone", "light", 375), ("phone-dark", "dark", 375)):
             self.ask("theme", name=theme)
             self.ask("size", width=width, height=800)

@@ -40,7 +40,7 @@ class German(PageCase):
 
 
 class Videos(PageCase):
-    """A copy of a recorded machine on which NVDEC and NVENC answered too."""
+    """Tests with a copy of a recorded machine on which NVDEC and NVENC answered, too."""
     MACHINE = "nvidia-h200-1"
 
     def machine(self):
@@ -177,7 +177,7 @@ class Fixes(PageCase):
     MACHINE = "software-only"
 
     def parts(self, fix, *arguments):
-        """(text, commands with a button) of a fix on the page."""
+        """Returns (text, commands with a button) of a fix on the page."""
         words, commands = self.ask("run", script=f"""import("./words.js").then(words => {{
             const node = words.fixNode({", ".join(json.dumps(one) for one in (fix, *arguments))});
             return [".words, p", "code"].map(css => [...node.querySelectorAll(css)].map(one => one.textContent)) }})""")
@@ -229,7 +229,7 @@ class Keyboard(PageCase):
         self.ask("press", key="Enter")
         self.see("#gpus details[id^=apis]", "13.580.159.04")
         self.ask("run", script="document.getElementById('choice-application').focus()")
-        # Each press of "o" selects the next application whose name begins with it.
+        # Each press of "o" selects the next application whose name begins with "o".
         names = self.ask("run", script="[...document.getElementById('choice-application').options].map(one => one.value)")
         for _ in range([name for name in names if name.startswith("o")].index("ollama") + 1):
             self.ask("press", key="o")
@@ -316,7 +316,7 @@ class HalfAsked(PageCase):
     MACHINE = "nvidia-h100-mig-mixed"
 
     def reasons(self, place):
-        """{heading: sentences} of the unfolded card with this number."""
+        """Returns {heading: sentences} of the unfolded card with this number."""
         self.ask("run", script="document.querySelectorAll('#gpus details[id^=not]').forEach(one => { one.open = true })")
         texts = self.ask("run", script=f"""[...document.querySelectorAll("#gpus article:nth-of-type({place}) details[id^=not]")]
             .map(one => one.innerText)""")

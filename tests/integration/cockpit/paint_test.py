@@ -38,7 +38,7 @@ class FirstPaint(PageCase):
         return self.ask("run", script="performance.timeOrigin")
 
     def marked(self, name):
-        """The time of the mark with this name, which must exist only once."""
+        """Returns the time of the performance mark with this name. Fails unless there is exactly one such mark."""
         marks = self.ask("run", script=f"performance.getEntriesByName('{name}').map(one => performance.timeOrigin + one.startTime)")
         self.assertEqual(len(marks), 1)
         return marks[0]

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the page and gpuprobectl have the same texts about the same recorded machine."""
+"""Tests that the page and gpuprobectl show the same messages about the same recorded machine."""
 import collections
 import json
 import re
@@ -11,14 +11,14 @@ from page_case import BIN, MACHINES, SOURCE, PageCase
 
 
 def ctl(machine, *words):
-    """The output of gpuprobectl for a recorded machine, including standard error."""
+    """Returns the output of gpuprobectl for a recorded machine, including standard error."""
     done = subprocess.run([BIN / "gpuprobectl", f"--replay={MACHINES / machine}", *words], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
     return done.stdout
 
 
 def joined(headline):
-    """A headline of gpuprobectl, which names each GPU with its id, changed to the page's form: "cu132 on 4 x NVIDIA H200"."""
+    """Converts a headline of gpuprobectl, which names each GPU with its id, to the form on the page: "cu132 on 4 x NVIDIA H200"."""
     found = re.fullmatch(r"(.*?) on (.*?)(|, perhaps.*| by default.*)", headline)
     if not found:
         return headline
@@ -28,7 +28,7 @@ def joined(headline):
 
 
 class Same(PageCase):
-    """Tests that the page shows gpuprobectl's sentences. A sentence that is not part of another begins with a capital on the page."""
+    """Tests that the page shows gpuprobectl's sentences. Only a sentence inside another sentence begins with a small letter."""
 
     # Machines with and without a choice; with equal, different, known, unknown, partitioned and no GPUs; with accelerators; and
     # with WSL.
@@ -46,7 +46,7 @@ class Same(PageCase):
         self.ask("run", script="document.querySelectorAll('details').forEach(one => { one.open = true })")
 
     def details(self, heading):
-        """The texts below this heading on all cards."""
+        """Returns the text below this heading on all cards."""
         return "\n".join(text for text in self.ask("run", script="""[...document.querySelectorAll("#gpus details")]
             .map(one => one.innerText)""") if text.startswith(heading))
 
@@ -109,7 +109,7 @@ class Same(PageCase):
             self.assertRegex(shown, rf"(?im)^ +{backend} +{words}(:|$)")
 
     def test_what_each_api_says(self):
-        """Tests that the reasons of an API are shown as text even if no backend has the same reason."""
+        """Tests that the page shows the reasons of an API as sentences, even if no backend has the same reason."""
         for machine in ("nvidia-h200-2", "nvidia-h100-mig-mixed", "soc-jetson-orin-jp6", "hwloc-epyc-corona"):
             with self.subTest(machine):
                 self.open_machine(machine)
@@ -137,7 +137,7 @@ class Same(PageCase):
                 self.see("#choice-answer .mark.good", "on" if choice["gpus"] else "")
                 for candidate in choice["candidates"]:
                     for reason in candidate["reasons"]:
-                        self.see("#choice-answer", reason["text"])  # before, the page may still show the answer for the application "default"
+                        self.see("#choice-answer", reason["text"])  # until then, the page may show the answer for the application "default"
                 answer = self.text("#choice-answer")
                 self.assertIn(choice["backend"].lower(), answer.split("\n")[0].lower())
                 for fix in {reason["fix"] for candidate in choice["candidates"] for reason in candidate["reasons"] if reason["fix"]}:
