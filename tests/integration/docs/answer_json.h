@@ -11,8 +11,8 @@
 
 #include <gpuprobe/client.h>
 
-/// Writes what functions of <gpuprobe/client.h> return as JSON, for reference_test.py. Members that
-/// an answer does not have are null or empty.
+/// Converts the results of functions in <gpuprobe/client.h> to JSON, for reference_test.py. Members
+/// that an answer does not have are null or empty.
 namespace answer_json {
 
 using gpuprobe::api::detail::quoted;

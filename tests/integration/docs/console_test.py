@@ -20,7 +20,7 @@ SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
-# Why commands that begin with these words are not run here.
+# {beginning of a command: the reason why the command is not run here}.
 NOT_RUN = {
     "varlinkctl": "Debian 12 has no varlinkctl; tests/system/guest runs it on Debian 13",
     "tools/build": "takes minutes, and is how this test's programs were built",
@@ -53,7 +53,7 @@ def commands(page):
 
 
 def is_command(line):
-    """Whether a line of a block without a language begins with a program, or with the sign of a shell."""
+    """Returns whether a line of a block without a language begins with a program or with a shell prompt."""
     word = re.sub(r"^(?:[A-Z_]+=\S* )*", "", line).split(" ")[0]
     return line.startswith(("$ ", *NOT_RUN)) or bool(re.match(r"[\w./-]+$", word) and (
         shutil.which(word, path=f"{BIN}:/usr/bin:/bin") or (SOURCE / word).is_file()))

@@ -22,7 +22,7 @@ def printed(*command):
 
 
 def read(page):
-    """The page as mandoc prints it, without bold and underline."""
+    """Returns the page as mandoc prints it, without bold and underline."""
     return re.sub(r".\x08", "", printed("mandoc", "-T", "utf8", "-O", "width=200", PAGES / page))
 
 
@@ -88,7 +88,7 @@ class ManPages(unittest.TestCase):
             self.assertNotRegex(text, r"\[[a-z-]+\.md\]|\]\(", page)
 
     def test_no_markdown_and_no_page_of_the_source_tree_is_left(self):
-        """Tests that there are no asterisks and backticks outside of code, which is bold, and that no page in docs/ is mentioned."""
+        """Tests that asterisks and backticks occur only in code, which is bold, and that no page in docs/ is mentioned."""
         for page in ALL:
             formatted = printed("mandoc", "-T", "utf8", "-O", "width=200", PAGES / page)
             plain = [re.sub(r".\x08.", "", line) for line in formatted.splitlines()]

@@ -29,7 +29,7 @@ NODE = os.environ.get("GPUPROBE_NODE") or shutil.which("node")
 SANITIZERS = os.environ.get("GPUPROBE_SANITIZE")
 PATH = f"{BIN}:/usr/bin:/bin"
 DATA = json.loads(EXAMPLES.read_text(encoding="utf-8"))
-# Calls that are refused: (method, parameters, error). The page must list the error at the method.
+# Calls that are refused: (method, parameters, error). The page must list the error in the section about the method.
 NOT_A_GPU = {"gpu": "pci:none"}
 REFUSALS = [
     ("GetGpu", NOT_A_GPU, "NoSuchGpu"), ("GetMemory", NOT_A_GPU, "NoSuchGpu"), ("GetIdentifiers", NOT_A_GPU, "NoSuchGpu"),
@@ -56,7 +56,7 @@ NOT_PROVOKED = {"Failed", "NotAuthorized", "WouldWake", "TooManyRequests", "TooL
 
 
 class Section:
-    """The section of the page about a method: its calls by interface, its errors, and the lines of its answer."""
+    """Parses the section of the page about a method: its calls by interface, its errors, and the lines of its answer."""
 
     def __init__(self, name, text):
         self.name = name
@@ -72,12 +72,12 @@ def sections():
 
 
 def program(language):
-    """The program in this language on the page."""
+    """Returns the program in this language on the page."""
     return re.search(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)[1]
 
 
 def with_call(text, call, replacement):
-    """The program with its call replaced by another call."""
+    """Returns the program with its call replaced by another call."""
     if text.count(call) != 1:
         raise AssertionError(f"the program on the page must contain exactly once: {call}")
     return text.replace(call, replacement)
@@ -94,7 +94,7 @@ class ReferenceCase(BusCase):
                                      "DBUS_SYSTEM_BUS_ADDRESS": self.bus.address, "LD_LIBRARY_PATH": str(BIN)}
 
     def on_socket(self, section):
-        """The answer to the call that the page shows for the socket."""
+        """Returns the answer to the call that the page shows for the socket."""
         self.prepare(section)
         with Client(self.socket) as client:
             client.send_raw(section.calls["socket"][0].encode() + b"\0")
@@ -124,7 +124,7 @@ class ReferenceCase(BusCase):
         return compared
 
     def first_line(self, *words):
-        """The first line that a program prints, which does not end by itself."""
+        """Returns the first line of output of a program that does not end by itself."""
         with subprocess.Popen(words, env=self.environment_of_calls, stdout=subprocess.PIPE, text=True) as process:
             try:
                 return process.stdout.readline()
@@ -141,8 +141,8 @@ class ReferencePage(ReferenceCase):
                 self.assertEqual(section.answer, shown(self.on_socket(section)), "read the difference, then run with GPUPROBE_ACCEPT=1")
 
     def accept(self):
-        # First, write the parameters from the file to the calls on the page; then record their
-        # answers.
+        # First, write the parameters from the file to the calls on the page; then record the
+        # answers to these calls.
         write = [SOURCE / "tools/interface-files", "--write", "reference", TYPES]
         subprocess.run(write, check=True)
         data = json.loads(EXAMPLES.read_text(encoding="utf-8"))
@@ -166,7 +166,7 @@ class ReferencePage(ReferenceCase):
 
             def keep(answer):
                 printed.append(answer)
-                raise Done  # the answers of a subscription do not end
+                raise Done  # otherwise, a subscription would never end
 
             own = 'print(client.call("ListApplications"))'
             code = codes[0] if section.name == "Subscribe" else f"print({codes[0]})"
@@ -178,7 +178,7 @@ class ReferencePage(ReferenceCase):
             self.assertGreater(self.check("Python", answer_of), 15)
 
 def errors():
-    """{error: (code in C, class of the exception, exit status)} from the table on the page."""
+    """Returns {error: (code in C, class of the exception, exit status)} from the table on the page."""
     rows = re.findall(r"^\| `(\w+)` \| .* \| `(-E\w+)` \| `(\w+)` \| (\d) \|$", PAGE.read_text(encoding="utf-8"), re.M)
     return {error: (code, exception, int(status)) for error, code, exception, status in rows}
 
@@ -247,7 +247,7 @@ class ReferenceOnBus(ReferenceCase):
         self.assertGreater(compared, 15)
 
     def wanted(self, method, form, answer):
-        """The values of the D-Bus reply that corresponds to this answer on the socket."""
+        """Returns the values of the D-Bus reply that corresponds to this answer on the socket."""
         members = {member["name"]: member["type"] for member in self.methods[method]["result"]}
         values = []
         for name, signature in arguments(form["out"]):
@@ -288,14 +288,14 @@ def bus_key(key):
 
 
 def without_null(value):
-    """A JSON value as it is sent on D-Bus, which has no null: an empty list replaces null."""
+    """Converts a JSON value as for D-Bus, which has no null: an empty list replaces null."""
     if isinstance(value, dict):
         return {key: without_null(each) for key, each in value.items()}
     return [without_null(each) for each in value] if isinstance(value, list) else [] if value is None else value
 
 
 def bus_values(printed, form):
-    """The values that busctl prints, without their types."""
+    """Returns the values that busctl prints, without their types."""
     def plain(value):
         if isinstance(value, dict):
             return plain(value["data"]) if value.keys() == {"type", "data"} else {key: plain(each) for key, each in value.items()}
@@ -382,8 +382,8 @@ class ReferenceInCpp(ReferenceInC):
 
 
 def known(value):
-    """The value without unknown and empty members, which a C++ struct cannot leave out, and without private members of manifests,
-    which a C++ struct does not have."""
+    """Removes unknown and empty members, which a C++ struct cannot leave out, and private members of manifests, which a C++ struct does
+    not have."""
     if isinstance(value, list):
         return [known(each) for each in value]
     if not isinstance(value, dict):

@@ -17,7 +17,7 @@ from cli_case import run_in_terminal  # noqa: E402
 
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 COLUMNS, WIDTH, HEIGHT = 112, 8.4, 19
-# How many lines of each part of a recording are shown: at its beginning, and at its end.
+# How many lines are shown at the beginning and at the end of each part of a recording.
 SHOWN = 7, 2
 # The colors of a dark terminal, by their numbers in "select graphic rendition" (ECMA-48, 8.3.117).
 COLOURS = {"31": "#ff8f85", "32": "#7fd88f", "33": "#f0c674", "36": "#8abeb7"}
@@ -42,7 +42,7 @@ def typed(command):
 
 
 def drawn(lines):
-    """An SVG picture of a terminal with these lines."""
+    """Returns an SVG picture of a terminal with these lines."""
     size = f"{COLUMNS * WIDTH + 40:.0f} {len(lines) * HEIGHT + 30}"
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" font-family="monospace" font-size="14" fill="#e6e6e6">',
              '<rect width="100%" height="100%" rx="8" fill="#17191d"/>']

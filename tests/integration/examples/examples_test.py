@@ -49,13 +49,13 @@ class ExampleCase(BusCase):
 
 
 def blocks():
-    """The commands of each example in README.md. The last command runs the example; the others build it."""
+    """Returns the commands of each example in README.md. The last command runs the example; the others build the example."""
     page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     return [list(steps(text)) for language, text in FENCE.findall(page) if language == "console"]
 
 
 def compiler_of(block):
-    """The compiler that builds an example; None if the example is a script."""
+    """Returns the compiler that builds an example, or None if the example is a script."""
     return next(word for word in block[0][0].split() if "=" not in word) if len(block) > 1 else None
 
 
@@ -67,7 +67,7 @@ def is_missing(block):
 
 @contextlib.contextmanager
 def refusing_daemon(path, answer):
-    """A server on a socket that gives each call this answer."""
+    """Runs a server on a socket that gives this answer to each call."""
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path)
         server.listen()
@@ -146,7 +146,7 @@ class Programs(ExampleCase):
                 self.assertIn("no backend fits for tsuku", done.stderr)
 
     def test_say_why_nothing_will_do(self):
-        """Tests the programs that use the socket with a daemon that refuses for one reason."""
+        """Tests the programs that use the socket, with a fake daemon that rejects every candidate for one reason."""
         reason = {"code": "no-permission", "text": "this user cannot open the device nodes", "fix": "add the user to the group render",
                   "commands": [], "subject": {"gpu": "pci:0", "api": None, "path": "/dev/dri/renderD128"}, "detail": {}}
         candidate = {"backend": "cuda", "gpu": "pci:0", "verdict": "rejected", "reasons": [reason], "environment": {}}
@@ -155,7 +155,7 @@ class Programs(ExampleCase):
         text = json.dumps(refusal, separators=(",", ":")).encode() + b"\0"
         with refusing_daemon(f"{self.folder}/refusing", text) as path:
             for example in self.examples():
-                if example[-1] in ("run_with_gpu.py", "run-with-gpu.mjs"):  # these use D-Bus
+                if example[-1] in ("run_with_gpu.py", "run-with-gpu.mjs"):  # these programs use D-Bus
                     continue
                 with self.subTest(example[-1]):
                     done = self.run_example(NOTHING, *example, "tsuku", *PROGRAM, cwd=self.sources, GPUPROBE_SOCKET=path)
@@ -170,14 +170,14 @@ class Programs(ExampleCase):
 
 
 class Which(ExampleCase):
-    """Tests programs of 15 lines that print after each change which build to download, and why not others. docs/integrating.md shows them."""
+    """Tests the programs of 15 lines in docs/integrating.md. After each change, they print the build to download and why other builds do not fit."""
 
     LONGEST = 15
     CODE = re.compile(r"^func main|^fn main|^int main")
     LANGUAGES = {".cpp": "cpp", ".go": "go", ".rs": "rust"}
 
     def follow(self, program):
-        """The first answer that the program prints, and the answer after a change."""
+        """Returns the first answer that the program prints, and the answer after a change."""
         self.start("--replay", str(H200), f"--socket={self.socket}", f"--state-dir={self.folder}")
         environment = {**os.environ, "GPUPROBE_SOCKET": self.socket, "LD_LIBRARY_PATH": str(BIN)}
         process = subprocess.Popen([program], env=environment, stdout=subprocess.PIPE, text=True)
@@ -189,7 +189,7 @@ class Which(ExampleCase):
         return first, self.answer(process)
 
     def answer(self, process):
-        """{variant: [verdict, reason]} in one answer of the program. The first line is at the key "download"."""
+        """Returns {variant: [verdict, reason]} from one answer of the program. The key "download" contains the first line."""
         lines = [process.stdout.readline() for _ in range(self.count() + 1)]
         return {word.rstrip(":"): rest.split(" ", 1) for word, _, rest in (line.strip().partition(" ") for line in lines)}
 
@@ -209,7 +209,7 @@ class Which(ExampleCase):
         return json.loads(text[:-1])["parameters"]
 
     def shown(self, language):
-        """The program on the page."""
+        """Returns the program in this language on the page."""
         page = (SOURCE / "docs/integrating.md").read_text(encoding="utf-8")
         (text,) = (text for name, text in FENCE.findall(page) if name == language)
         return text
@@ -253,7 +253,7 @@ class Page(unittest.TestCase):
             self.assertRegex(shown, rf"\b{re.escape(file.name)}\b")
 
     def test_is_built_as_a_whole(self):
-        """Skipped if a compiler is missing, because Programs then leaves out the examples that need it."""
+        """Skipped if a compiler is missing, because the class Programs then leaves out the examples that need the compiler."""
         missing = [compiler_of(block) for block in blocks() if is_missing(block)]
         if missing:
             self.skipTest(f"not installed: {', '.join(missing)}: tools/install-dependencies --engines")

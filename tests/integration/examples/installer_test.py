@@ -72,7 +72,7 @@ class Installer(ExampleCase):
         self.assertEqual(sorted(path.name for path in self.prefix.iterdir()), sorted(names))
 
     def everyone(self):
-        """{source of the answers: the option that selects it}."""
+        """Returns {source of the answers: the option that selects the source}."""
         return {"a daemon": f"--socket={self.socket}", "a capture": f"--replay={H200}"}
 
     def test_installs_the_first_of_the_chain_and_says_why(self):

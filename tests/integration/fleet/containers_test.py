@@ -6,7 +6,7 @@ import unittest
 
 import fleet_case
 
-# An OCI runtime that stores its configuration and starts nothing, so that neither an image nor a control
+# This OCI runtime stores its configuration and starts nothing, so that neither an image nor a control
 # group is needed.
 RECORDER = """#!/bin/sh
 for word in "$@"; do

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of the tests with real orchestrators: exports of known machines, and the reason for a skip."""
+"""Shared code for the tests with real orchestrators: exports of known machines, and the reason why a test is skipped."""
 import os
 import pathlib
 import shutil
@@ -14,12 +14,12 @@ PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def golden(name):
-    """The expected export of a machine with an H200 and the integrated GPU of an AMD processor (tests/unit/export)."""
+    """Returns the expected export of a machine with an H200 and the integrated GPU of an AMD processor (tests/unit/export)."""
     return (SOURCE / f"tests/data/fleet/{name}.txt").read_text(encoding="utf-8")
 
 
 def missing(*programs):
-    """The reason why an orchestrator cannot be tested here; empty if it can."""
+    """Returns the reason why an orchestrator cannot be tested here, or an empty string if it can be tested."""
     for program in programs:
         if not shutil.which(program, path=PATH):
             return f"{program} is not installed: tools/install-dependencies --engines"

@@ -15,7 +15,7 @@ CHANGE, END = 60, 180  # minutes: there is no fault before CHANGE, and the alert
 
 
 def series():
-    """{series with the label "instance": value} of the golden export, as Prometheus stores them."""
+    """Returns {series with the label "instance": value} from the golden export, as Prometheus stores them."""
     found = {f'up{{instance="{MACHINE}"}}': "1"}
     for line in fleet_case.golden("prometheus").splitlines():
         if line.startswith("gpuprobe_"):
@@ -26,7 +26,7 @@ def series():
 
 
 def values(before, after):
-    """The values of a series as promtool reads them: `before`, then `after` from CHANGE on. If `after` is None, the series ends."""
+    """Returns the values of a series in promtool's notation: `before`, and `after` from CHANGE on. If `after` is None, the series ends at CHANGE."""
     rest = "_" if after is None else after
     return f"{before}x{CHANGE - 1} {rest}x{END - CHANGE}"
 
@@ -36,7 +36,7 @@ def rules():
 
 
 def filled(template, labels, value):
-    """The text of an alert with its values. Raises KeyError if the text names a label that the alert does not have."""
+    """Fills in the description of an alert. Raises KeyError if the description names a label that the alert does not have."""
     text = re.sub(r"{{ \$labels\.(\w+) }}", lambda found: labels[found[1]], template)
     return text.replace("{{ $value | humanize1024 }}", value)
 
@@ -70,7 +70,7 @@ SITUATIONS = {
 
 
 def test_of(changes, wanted):
-    """An entry of promtool's test file: applies the changes and expects the alerts in `wanted`."""
+    """Returns an entry of promtool's test file, which applies the changes and expects the alerts in `wanted`."""
     inputs = []
     for name, value in series().items():
         changed = [after for part, after in changes.items() if part in name]

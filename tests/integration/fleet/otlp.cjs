@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What OpenTelemetry's own types make of export requests in JSON: node otlp.cjs FOLDER, with a request on each line of standard
-// input. Each is read as the protocol's message, written and read as a collector gets it over the wire, and told again: what the
-// protocol has no name for is lost on the way. Beside them, the names of the semantic conventions.
+// Decodes export requests with OpenTelemetry's own types. Usage: node otlp.cjs FOLDER, with a JSON request on each line of standard
+// input. Each request is encoded as on the wire, decoded as in a collector, and printed as JSON, so that members that the protocol
+// does not define are lost. Also prints the names in the semantic conventions.
 "use strict";
 const fs = require("node:fs");
 const path = require("node:path");

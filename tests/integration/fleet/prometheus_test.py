@@ -24,7 +24,7 @@ class Prometheus(fleet_case.FleetCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
 
     def scraped(self):
-        """The metrics that node_exporter serves from the folder."""
+        """Returns the metrics that node_exporter serves from the folder."""
         port = fleet_case.free_port()
         exporter = subprocess.Popen(
             ["/usr/bin/prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{port}",
@@ -61,7 +61,7 @@ class Prometheus(fleet_case.FleetCase):
         self.assertIn("node_textfile_scrape_error 0", self.scraped())
 
     def found(self, variant):
-        """Whether the PromQL selector for a variant of llama.cpp finds the golden machine, as evaluated by promtool."""
+        """Returns whether the PromQL selector for a variant of llama.cpp finds the golden machine when promtool evaluates the selector."""
         manifest = self.write("manifest.json", VARIANTS)
         query = self.ctl("selector", "llama.cpp", variant, f"--manifest={manifest}", "--orchestrator=promql").stdout
         inputs = ""

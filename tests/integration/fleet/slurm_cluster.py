@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Slurm cluster on 127.0.0.1 with one running node. The cluster changes nothing outside its folder."""
+"""Runs a Slurm cluster on 127.0.0.1 with one running node. The cluster changes nothing outside its folder."""
 import contextlib
 import os
 import pathlib
@@ -43,13 +43,13 @@ PartitionName=all Nodes=ALL Default=YES State=UP
 
 
 def missing():
-    """The reason why no cluster can be started here; empty if it can."""
+    """Returns the reason why no cluster can be started here, or an empty string if a cluster can be started."""
     return fleet_case.missing(*PROGRAMS) or ("" if os.geteuid() == 0 else "only root can start slurmd")
 
 
 class Cluster(contextlib.ExitStack):
-    """A cluster with this text of gres.conf, and with these parts of slurm.conf: the line of the running node (its name is
-    `node`), GresTypes, and lines of nodes that never start."""
+    """`gres` is the content of gres.conf. The other arguments are parts of slurm.conf: the line of the running node, whose name is
+    `node`, then GresTypes, and the lines of nodes that never start."""
 
     node = socket.gethostname().split(".")[0]
 

@@ -41,7 +41,7 @@ class Slurm(fleet_case.FleetCase):
         return path
 
     def job(self, *options, patience=30):
-        """Runs a job. `patience` is how many seconds Slurm may take to free the node after the job before."""
+        """Runs a job. `patience` is how many seconds Slurm may take to free the node after the previous job."""
         return self.cluster.run("srun", f"--immediate={patience}", *options, "/usr/bin/env")
 
     def test_gives_a_job_the_card(self):
@@ -60,7 +60,7 @@ class Slurm(fleet_case.FleetCase):
         self.assertEqual(self.job("--constraint=var_llamacpp_cuda13").returncode, 0)
 
     def select(self, toolkit):
-        """The exit status and the query of selector for a variant with kernels for sm_80 and sm_90, given the features of all nodes."""
+        """Runs `selector` for a variant with kernels for sm_80 and sm_90. Passes the features of all nodes. Returns the exit status and query."""
         manifest = self.write("manifest.json", CUDA % toolkit)
         features = self.cluster.run("sinfo", "-h", "-o", "%f").stdout
         done = self.ctl("selector", "p", "v", f"--manifest={manifest}", "--orchestrator=slurm", f"--features={features}",

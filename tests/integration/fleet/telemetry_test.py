@@ -16,7 +16,7 @@ NAME = "node7"
 
 
 def plain(attributes):
-    """{key: text} of a list of attributes. The protocol requires that each key occurs only once."""
+    """Returns {key: string value} of a list of attributes. The protocol requires that each key occurs only once."""
     texts = {attribute["key"]: attribute["value"]["stringValue"] for attribute in attributes}
     if len(texts) != len(attributes):
         raise AssertionError(f"a key occurs twice: {attributes}")
@@ -29,12 +29,12 @@ def metrics_of(request):
 
 
 def points_of(metric):
-    """The attributes and the value of each data point."""
+    """Returns the attributes and the value of each data point."""
     return [(plain(point["attributes"]), int(point["asInt"])) for point in metric["sum"]["dataPoints"]]
 
 
 def without_empty(value):
-    """A message without its empty lists, because an empty list and a missing list are encoded in the same way."""
+    """Removes empty lists from a message, because an empty list and a missing list are encoded in the same way."""
     if isinstance(value, list):
         return [without_empty(item) for item in value]
     if isinstance(value, dict):
@@ -55,13 +55,13 @@ class Telemetry(fleet_case.FleetCase):
         return json.loads(done.stdout)
 
     def of(self, machine, *words):
-        """The output of gpuprobectl for a recorded machine. Exit status 3 is allowed: it means that the output is incomplete."""
+        """Returns the output of gpuprobectl for a recorded machine. Exit status 3, which means that the output is incomplete, is allowed."""
         done = self.run_command(fleet_case.BIN / "gpuprobectl", f"--replay={MACHINES / machine}", *words, check=False)
         self.assertIn(done.returncode, (0, 3), done.stderr)
         return done.stdout
 
     def exported(self, machine):
-        """The exported request, which is one line of a file that a collector reads."""
+        """Returns the exported request, which is one line of a file that a collector reads."""
         text = self.of(machine, "export", "otlp", f"--node={NAME}")
         self.assertEqual((text.count("\n"), text[-1:]), (1, "\n"))
         return json.loads(text)
@@ -103,8 +103,8 @@ class Telemetry(fleet_case.FleetCase):
             self.assertIn(resource["host.arch"], judged["architectures"])
             metrics = metrics_of(request)
             self.assertLessEqual(set(metrics), set(judged["metrics"]))
-            # Units and instruments are only in the text of the conventions: both are
-            # UpDownCounters.
+            # The npm package does not contain units and instruments. In the published conventions, both
+            # metrics are UpDownCounters.
             self.assertEqual({name: metric["unit"] for name, metric in metrics.items()}, {"hw.gpu.memory.limit": "By", "hw.status": "1"})
             for name, metric in metrics.items():
                 self.assertEqual((metric["sum"]["isMonotonic"], metric["sum"]["aggregationTemporality"]), (False, judged["cumulative"]))
