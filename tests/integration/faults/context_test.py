@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests how much memory a CUDA context needs: a sandboxed worker measures it with NVML, and the report and plan contain it."""
+"""Tests that a sandboxed worker measures with NVML how much memory a CUDA context needs, and that the report and plan contain the result."""
 import json
 import os
 import pathlib

@@ -100,7 +100,7 @@ class Deaths(FaultCase):
 
 
 class Silence(FaultCase):
-    """Tests that a worker without a final frame has not answered, whatever its exit status and its output are."""
+    """Tests that a worker that sends no final frame never counts as having answered, whatever its exit status and output are."""
 
     def test_it_is_never_taken_for_absence(self):
         self.start_healthy()
@@ -152,7 +152,7 @@ class Harmless(FaultCase):
 
 
 class Torrents(FaultCase):
-    """Tests with workers that each print one GiB. The deadline is long, because other tests cover it."""
+    """Tests with workers that each print one GiB. The deadline is long, because other tests cover deadlines."""
 
     OPTIONS = ("--deadline-ms=60000",)
     KEPT = 16 << 10  # KiB that the daemon may keep; a stream of frames may have up to 8 MiB

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A disk that fails at a chosen call, for a program that is started with this library in
-/// LD_PRELOAD. Only calls that change something below $DISK_FOLDER are counted. The test writes the
-/// file $DISK_ORDERS, which determines the call that fails.
+/// Simulates a disk that fails at a chosen call. The program under test is started with this
+/// library in LD_PRELOAD. Only calls that change something below $DISK_FOLDER are counted. The test
+/// writes the file $DISK_ORDERS, which determines the call that fails.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,9 +19,9 @@ enum { kHalf = -1 };
 
 struct orders {
     int64_t made;      ///< calls so far
-    int64_t fails_at;  ///< the call that fails, the first is 1; 0 for none
-    int64_t is_over;   ///< all later calls also fail
-    int64_t problem;   ///< errno, or kHalf: writes only half
+    int64_t fails_at;  ///< number of the call that fails, from 1; 0 for none
+    int64_t is_over;   ///< whether all later calls also fail
+    int64_t problem;   ///< the errno of the failure; kHalf: write only half
     int64_t failed;    ///< number of calls that failed
 };
 
@@ -50,7 +50,7 @@ static int is_open_below(int fd) {
     return is_below(path);
 }
 
-/// 0, or the error with which the call must fail.
+/// Returns 0, or the error with which the call must fail.
 static int problem(int concerns) {
     const int before = errno;
     volatile struct orders* orders = concerns ? given() : NULL;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests with a disk that fails at one call of the daemon, or at this call and all later calls.
 
-The first call fails, then in the next round the second call, and so on, until a request finishes before a call fails. After each
-round, the disk must have either the old state or the requested state, and no mixture of them.
+The first call fails in the first round, the second call in the second round, and so on, until a request finishes before a call fails.
+After each round, the disk must contain either the old state or the requested state, but not a mixture of them.
 """
 import contextlib
 import errno
@@ -18,7 +18,7 @@ from fault_case import MANAGER, ROOT, FaultCase
 from bus_case import Failure
 from gi.repository import GLib
 
-HALF = -1  # instead of an error: writes only half of the data
+HALF = -1  # the call does not fail, but writes only half of the data
 ONCE, FROM_THEN_ON = 0, 1
 FAILURES = [(errno.EIO, ONCE), (errno.EIO, FROM_THEN_ON), (errno.ENOSPC, ONCE), (errno.ENOSPC, FROM_THEN_ON),
             (errno.EROFS, FROM_THEN_ON), (HALF, FROM_THEN_ON)]
@@ -86,7 +86,7 @@ class FailingDiskCase(FaultCase):
         self.wait_until(lambda: self.property(ROOT, MANAGER, "State") in ("ready", "degraded"), "the first probes")
 
     def restart(self):
-        """Kills the daemon and starts it again, so that it has only the state on the disk."""
+        """Kills the daemon and starts it again, so that the daemon has only the state on the disk."""
         self.orders.give()
         self.end_daemon()
         self.start_daemon()
@@ -98,7 +98,7 @@ class FailingDiskCase(FaultCase):
         return {note["code"] for note in json.loads(self.manager("Describe"))["notes"]}
 
     def kept(self):
-        """The backend in the only override."""
+        """Returns the backend in the only override."""
         return self.manager("ListOverrides").get("torch", {}).get("Rule", {}).get("only", [None])[0]
 
     def decide(self, backend):

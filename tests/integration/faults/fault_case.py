@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of the tests of faults: a daemon with only fake drivers, one of which is faulty."""
+"""Shared code for the tests of faults: a daemon with only fake drivers, one of which is faulty."""
 import json
 import os
 import pathlib
@@ -17,8 +17,8 @@ LIBRARIES = [FAKES / "nvidia/healthy", FAKES / "intel/healthy"]
 # The time that a cached answer may take while a driver misbehaves, in seconds. The goal is 50 ms. The tests compare
 # the median, because a single answer may be late on a busy machine.
 SLOWEST = 0.25
-# Twice as much as the fake drivers need, so that a driver that never stops allocating is stopped
-# early.
+# Limits the address space of a worker to twice as much as the fake drivers need, so that a driver
+# that never stops allocating memory is stopped early.
 ADDRESS_SPACE_KIB = 2_000_000
 MARK = "GPUPROBE_FAULT_CASE"
 
@@ -41,7 +41,7 @@ def processes():
 
 
 def files_below(folder):
-    """All paths below the folder. Unlike Path.rglob(), does not fail if a folder is removed meanwhile."""
+    """Returns all paths below the folder. Unlike Path.rglob(), does not fail if a folder is removed in the meantime."""
     return [os.path.join(place, name) for place, folders, files in os.walk(folder) for name in folders + files]
 
 
@@ -95,7 +95,7 @@ class FaultCase(BusCase):
         return json.loads(self.text())
 
     def text(self):
-        """The report, from a file descriptor, because the daemon limits how much text it sends in a short time."""
+        """Returns the report, read from a file descriptor, because the daemon limits how much text it sends in messages in a short time."""
         _, descriptors = self.connection.call_with_unix_fd_list_sync(
             NAME, ROOT, MANAGER, "DescribeFd", None, None, Gio.DBusCallFlags.NONE, DEADLINE * 1000, None, None)
         with os.fdopen(descriptors.get(0), "rb") as file:
@@ -111,13 +111,13 @@ class FaultCase(BusCase):
     # Processes and files that a worker leaves behind.
 
     def remains(self):
-        """The resources that another probe must not increase."""
+        """Returns the resources of which another probe must not use more."""
         pid = self.daemon.pid
         files = set(files_below(self.home / "tmp"))
         return {"descriptors": len(os.listdir(f"/proc/{pid}/fd")), "files": files, "processes": self.strays(pid)}
 
     def lasting_remains(self):
-        """remains(), when they no longer change: the daemon closes the descriptors of a worker a moment after its end."""
+        """Returns the result of remains() when it no longer changes, because the daemon closes a worker's descriptors a moment after its end."""
         seen = []
 
         def is_as_before():
@@ -129,7 +129,7 @@ class FaultCase(BusCase):
         return seen[-1]
 
     def strays(self, daemon):
-        """The daemon's children, and all processes with the environment of its worker."""
+        """Returns the daemon's children, and all processes with the environment of its worker."""
         found = set()
         for pid in processes():
             try:
@@ -194,7 +194,7 @@ class FaultCase(BusCase):
         return self.launched.read_text(encoding="utf-8").split().count(api)
 
     def ask(self, *apis):
-        """Probes the APIs, and requests the cached report again and again meanwhile."""
+        """Probes the APIs. Meanwhile, requests the cached report again and again."""
         answers = []
 
         def answered(connection, result):

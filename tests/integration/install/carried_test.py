@@ -2,8 +2,8 @@
 """Tests tools/packages: each client is installed offline into an empty folder. A client calls the daemon if one runs; otherwise it
 runs the program in its package, which gives the same answers as gpuprobectl.
 
-GPUPROBE_FILE is the program that the packages contain, made by tools/portable. If it is not set, they contain gpuprobectl of
-this build. GPUPROBE_MACHINES=all replays all recorded machines instead of every tenth."""
+GPUPROBE_FILE is the program that the packages contain, made by tools/portable. If it is not set, the packages contain
+gpuprobectl from this build. GPUPROBE_MACHINES=all replays all recorded machines instead of every tenth."""
 import base64
 import csv
 import hashlib
@@ -33,7 +33,7 @@ ALONE = {"PATH": "/usr/bin:/bin", "GPUPROBE_SOCKET": "/nothing", "HOME": "/nothi
 
 
 def replayed():
-    """The folders of the recorded machines that are replayed."""
+    """Returns the folders of the recorded machines that are replayed."""
     machines = sorted(path for path in MACHINES.iterdir() if path.is_dir() and path.name != "LICENSES")
     return machines if os.environ.get("GPUPROBE_MACHINES") == "all" else machines[::10]
 
@@ -46,7 +46,7 @@ def run(*words, **more):
 
 
 class Carried:
-    """Tests of the package of a client. The program in the package replays the machine in $MACHINE."""
+    """Tests of a client's package. The program in the package replays the machine in $MACHINE."""
 
     @classmethod
     def setUpClass(cls):
@@ -64,7 +64,7 @@ class Carried:
         cls.ask = cls.installed()
 
     def answers(self, *, user=None, file=None, **environment):
-        """The answers that a program with the installed client prints."""
+        """Returns the answers that a program with the installed client prints."""
         as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
         text = run(*as_user, *self.ask, file or self.questions, env={**ALONE, **environment}, cwd="/")
         return [json.loads(line) for line in text.splitlines()]
@@ -75,7 +75,7 @@ class Carried:
         return path
 
     def assert_contains(self, program, *names):
-        """Checks that the archive contains these files, and the program in a file whose name begins with `program`."""
+        """Checks that the archive contains the files in `names`, and the program in a file whose name begins with `program`."""
         (archive,) = self.packages.glob("*.tar.gz")
         with tarfile.open(archive) as members:
             held = {member.name.partition("/")[2]: member for member in members.getmembers()}

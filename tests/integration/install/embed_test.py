@@ -23,7 +23,7 @@ LEFT_OUT = ("run", "watch", "export", "selector", "verify", "check", "plan", "pr
 
 
 def ask(program, *words):
-    """The exit status, the standard output and the standard error of a program."""
+    """Returns the exit status, the standard output and the standard error of a program."""
     environment = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
     done = subprocess.run([program, *words], capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
                           env=environment)

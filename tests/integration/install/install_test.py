@@ -103,7 +103,7 @@ class Installed(unittest.TestCase):
     def test_a_program_builds_by_what_pkg_config_says(self):
         self.need_plain_library()
         flags = self.build("pkg-config", "--cflags", "--libs", "gpuprobe").split()
-        self.assertNotIn("-lsystemd", flags)  # the flags are for the shared library
+        self.assertNotIn("-lsystemd", flags)  # programs link to the shared library, so they do not need libsystemd
         self.build("c++", "-std=c++20", EXAMPLE, *flags, "-o", "by-pkg-config")
         self.assert_runs(self.root / "by-pkg-config")
         self.assertEqual(self.build("pkg-config", "--variable=bus_name", "gpuprobe").strip(), "org.gpuprobe.GpuProbe1")

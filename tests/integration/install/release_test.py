@@ -17,7 +17,7 @@ import zipfile
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BUILD = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent
 TAG = "v0.1.0"
-# Used instead of the program from tools/portable, which takes minutes to build.
+# This program replaces the program from tools/portable, which takes minutes to build.
 PROGRAM = pathlib.Path("/usr/bin/true")
 ARCH = platform.machine()
 WORD = {"x86_64": "x64", "aarch64": "arm64"}.get(ARCH)
@@ -94,7 +94,7 @@ class Releases:
         return done.stdout + done.stderr
 
     def clone_with(self, **programs):
-        """A clone with a tag in which scripts replace programs in tools/, because the original programs run for an hour."""
+        """Makes a tagged clone in which scripts replace programs in tools/, because the original programs run for an hour."""
         clone = self.folder / "with other programs"
         self.git("clone", "--quiet", self.clone, clone)
         for name, text in programs.items():
@@ -105,7 +105,7 @@ class Releases:
         return clone
 
     def new_key(self):
-        """A home folder of gpg with a key for release@example.org."""
+        """Makes a home folder for gpg with a key for release@example.org."""
         keys = self.folder / "keys"
         keys.mkdir(mode=0o700)
         self.addCleanup(subprocess.run, ["gpgconf", "--homedir", keys, "--kill", "all"], check=False)

@@ -36,7 +36,7 @@ class Abi(unittest.TestCase):
         return subprocess.run(["abidiff", *words, DESCRIBED, described], capture_output=True, text=True, timeout=60, check=False)
 
     def changed(self, changes):
-        """Builds the library with changes, {file: (old text, new text)}. Returns the description of its public interface."""
+        """Builds the library with changes, {file: (old text, new text)}. Returns a description of the library's public interface."""
         folder = self.folder / "changed"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(SOURCE / "include", folder / "include")

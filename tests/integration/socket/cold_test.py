@@ -14,7 +14,7 @@ FAKES = pathlib.Path(os.environ["GPUPROBE_FAKES"])
 sys.path.append(str(SOURCE / "tests/hardware"))
 import cold  # noqa: E402
 
-# After how many seconds these drivers answer; all other drivers answer at once.
+# {API: number of seconds after which its driver answers}. All other drivers answer at once.
 TIMES = {"cuda": 3.0, "vulkan": 2.5, "opencl": 2.0, "level_zero": 2.0}
 WORKER = """#!/bin/sh
 case "$1" in {times} esac

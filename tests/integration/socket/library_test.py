@@ -40,14 +40,14 @@ class Library:
         self.lib.gpuprobe_close(self.handle)
 
     def ask(self, method, parameters=None):
-        """Returns the code, and the answer as text or None."""
+        """Makes a call. Returns the code, and the answer as text or None."""
         text = ctypes.c_void_p()
         given = None if parameters is None else json.dumps(parameters).encode()
         code = self.lib.gpuprobe_call(self.handle, method.encode(), given, ctypes.byref(text))
         return code, self.taken(text)
 
     def ask_more(self, method):
-        """Returns the code, the last reply as text or None, and the earlier replies."""
+        """Makes a call with several replies. Returns the code, the last reply as text or None, and the earlier replies."""
         text, heard = ctypes.c_void_p(), []
         listener = LISTENER(lambda _context, json: heard.append(json.decode()))
         code = self.lib.gpuprobe_call_more(self.handle, method.encode(), None, listener, None, ctypes.byref(text))
@@ -113,7 +113,7 @@ class ClientLibrary(SocketCase):
 
     @contextlib.contextmanager
     def server(self, answer, waits=False):
-        """A fake daemon that answers each call with these bytes and closes the connection. If `waits` is set, it keeps the connection open."""
+        """Runs a fake daemon that answers each call with these bytes and closes the connection, or keeps it open if `waits` is set."""
         path = f"{self.folder}/other"
         pathlib.Path(path).unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX) as listening:
@@ -261,7 +261,7 @@ class ClientLibrary(SocketCase):
             self.assertEqual(told, self.gpuprobectl(f"--replay={H200}", "-j", *words).stdout)
 
     def program(self, name, select):
-        """Compiles a program that answers Select with this backend, and Subscribe with two changes."""
+        """Compiles a program that answers a Select call with this backend, and a Subscribe call with two changes."""
         code, program = pathlib.Path(self.folder, f"{name}.c"), pathlib.Path(self.folder, name)
         code.write_text(f"""
             #include <stdio.h>
@@ -342,7 +342,7 @@ class ClientLibrary(SocketCase):
 
 
 def reason_line(reason):
-    """The line that client_header.cpp prints for a reason."""
+    """Returns the line that client_header.cpp prints for a reason."""
     subject = reason.get("subject") or {}
     return "|".join((reason["code"], reason.get("text") or "", reason.get("fix") or "", subject.get("gpu") or "",
                      str(len(reason.get("commands") or [])), json.dumps(reason["detail"], ensure_ascii=False, separators=(",", ":"))))

@@ -13,7 +13,7 @@ from socket_case import DEADLINE, Client, Refused, SocketCase
 
 MIB = 1 << 20
 SOON = 0.25 if not os.environ.get("GPUPROBE_SANITIZE") else 2  # seconds within which 99 of 100 answers arrive
-MOST = 64 * MIB  # of resident memory
+MOST = 64 * MIB  # the most resident memory that the daemon may use
 UNFINISHED = b'{"method":"' + b"x" * (2 * MIB - 4096)
 STRANGERS = range(3_100_000_000, 3_100_010_000)  # uids without an account, and without an owner in /etc/subuid
 ORDINARY = sorted(entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid not in (0, 65534))[:20]
@@ -25,11 +25,11 @@ def call(method, parameters=None):
 
 
 def connected(path, uid):
-    """A connection of this user. The daemon sees the uid with which connect() was called: unix(7), SO_PEERCRED."""
+    """Connects as this user. The daemon sees the uid with which connect() was called: unix(7), SO_PEERCRED."""
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     os.seteuid(uid)
     try:
-        client.connect(path)  # has no timeout, because it must wait if the queue is full
+        client.connect(path)  # without a timeout, because connect() must wait if the queue is full
     finally:
         os.seteuid(0)
     client.settimeout(DEADLINE)
@@ -37,7 +37,7 @@ def connected(path, uid):
 
 
 def flood(path, uid, ready):
-    """Acts as an ordinary user who opens idle connections, sends unfinished calls, spends the budgets, and requests uncached decisions."""
+    """Acts as an ordinary user who opens idle connections, sends unfinished calls, uses up budgets, and requests decisions that are not cached."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
     held = []
     for _ in range(100):
@@ -126,7 +126,7 @@ class ManyUsers(ManyUsersCase):
         held = [self.connect(uid) for uid in STRANGERS[:4200]]
         self.assert_others_are_served(STRANGERS[-1])
         time.sleep(1)  # after this time, a connection is idle (SocketServer::kIdle)
-        self.ask(STRANGERS[-2])  # this stranger is new, so the daemon closes an idle connection of another stranger for it
+        self.ask(STRANGERS[-2])  # for this new stranger, the daemon closes an idle connection of another stranger
         for client in held:
             client.close()
 
@@ -227,7 +227,7 @@ class Hoarders(ManyUsersCase):
         self.assert_others_are_served(SOMEBODY)
 
     def test_calls_behind_one_that_is_answered_too_late(self):
-        """Each client sends a call and a part of the next call, and has disconnected when its answer is ready."""
+        """Tests clients that send a call and part of the next call, and disconnect before the answer is ready."""
         for _ in range(3000):
             client = self.connect(self.HOARDER)
             client.sendall(call("Recommend", {"application": "torch"}) + UNFINISHED[:60_000])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of the socket tests: starts a daemon without a bus. The client needs only the standard library."""
+"""Shared code for the socket tests: starts a daemon without a bus. The client needs only the standard library."""
 import json
 import os
 import pathlib
@@ -71,7 +71,7 @@ class Client:
         return self.receive()["parameters"]
 
     def text_of(self, method, parameters=None):
-        """The unchanged JSON text of an answer or of an error's parameters."""
+        """Makes a call. Returns the unchanged JSON text of the answer or of the error's parameters."""
         self.send(method, parameters)
         text = self.receive_raw()
         return text.split('"parameters":', 1)[1].removesuffix("}")

@@ -150,7 +150,7 @@ class Answers(SocketCase):
 @unittest.skipUnless(os.geteuid() == 0, "only root can become other users")
 class Callers(SocketCase):
     def as_nobody(self, ask):
-        """Runs `ask` in a process of the user nobody. Returns its result, which is sent as JSON."""
+        """Runs `ask` in a process of the user nobody. Returns the result of `ask`, which the process sends as JSON."""
         ours, theirs = os.pipe()
         child = os.fork()
         if child == 0:
@@ -188,7 +188,7 @@ class Callers(SocketCase):
         do. Source: user_namespaces(7)."""
         libc = ctypes.CDLL(None, use_errno=True)
         user, group = os.getuid(), os.getgid()
-        libc.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE, which setuid() has cleared: makes this process the owner of /proc/self again
+        libc.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: setuid() has cleared this flag, and only a dumpable process owns /proc/self
         if libc.unshare(0x10000000 | 0x20000) != 0:  # CLONE_NEWUSER, CLONE_NEWNS
             return os.strerror(ctypes.get_errno())
         for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):

@@ -15,7 +15,7 @@ from socket_case import DEADLINE, MACHINES, Client, Refused, SocketCase
 
 QUESTION = json.dumps({"method": "org.gpuprobe.Select", "parameters": {"application": "default"}}).encode() + b"\0"
 LIMIT = 0.05 if not os.environ.get("GPUPROBE_SANITIZE") else 0.5  # seconds within which 99 of 100 answers arrive
-# Set by tools/test --strain: 100,000 connections, as fast as the daemon accepts them, must take at most a minute.
+# tools/test --strain sets this variable. The daemon must then accept 100,000 connections within a minute.
 LONG = bool(os.environ.get("GPUPROBE_STRAIN"))
 CONNECTIONS = 100_000 if LONG else 5_000
 
@@ -30,7 +30,7 @@ class StrainCase(SocketCase):
         self.wait_for_descriptors(self.settled())
 
     def settled(self):
-        """The number of the daemon's descriptors, when it no longer changes."""
+        """Returns the number of the daemon's descriptors when this number no longer changes."""
         counts = [self.descriptors()]
         while len(counts) < 3 or len(set(counts[-3:])) > 1:
             time.sleep(0.05)
@@ -38,7 +38,7 @@ class StrainCase(SocketCase):
         return counts[-1]
 
     def times(self, rounds=300):
-        """The times that another client waits for its answers, in ascending order."""
+        """Makes calls as another client. Returns the times that the client waits for its answers, in ascending order."""
         times = []
         with Client(self.path) as client:
             for _ in range(rounds):
@@ -124,10 +124,10 @@ class Strain(StrainCase):
         self.wait_for_descriptors(before)
 
     def test_of_connections_that_come_and_go(self):
-        """Another process opens and closes connections while a client makes calls."""
+        """Tests that a client is answered while another process opens and closes connections."""
         before = self.settled()
         program = ("import socket,sys\nfor index in range(int(sys.argv[2])):\n s=socket.socket(socket.AF_UNIX)\n s.connect(sys.argv[1])\n"
-                   f" if index%3==0: s.sendall({QUESTION!r})\n s.close()\n")  # in this case, the answer has no receiver
+                   f" if index%3==0: s.sendall({QUESTION!r})\n s.close()\n")  # nobody receives the answers to these calls
         start = time.monotonic()
         times, crowds = [], 0
         while len(times) < 1000:  # enough answers for a meaningful percentage: 10 late answers are 1 %
@@ -143,7 +143,7 @@ class Strain(StrainCase):
         self.wait_for_descriptors(before)
 
     def test_of_calls_that_are_not_known_yet(self):
-        """Each call of the other clients is different, so that the daemon must decide each time."""
+        """Tests with other clients whose calls all differ, so that the daemon must make a new decision for each call."""
         stop = threading.Event()
 
         def ask(number):
@@ -177,7 +177,7 @@ class Strain(StrainCase):
         self.wait_for_descriptors(before)
 
     def test_of_subscribers_that_never_read(self):
-        self.call("SetOverride", {"application": "default", "rule": {"strict": True}})  # so that the daemon has opened its state file
+        self.call("SetOverride", {"application": "default", "rule": {"strict": True}})  # makes the daemon open its state file
         before = self.settled()
         clients = self.many(200)
         for client in clients:
@@ -283,7 +283,7 @@ for line in sys.stdin:
 
 @unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "a sanitizer keeps freed memory")
 class Rest(SocketCase):
-    """Tests that the daemon returns unused memory. Pages of its program and libraries are not counted, because they are page cache."""
+    """Tests that the daemon returns unused memory. Pages of its program and libraries are not counted, because they are in the page cache."""
 
     QUESTIONS = (("Select", {}), ("Select", {"application": "ollama"}), ("Diagnose", {}), ("Recommend", {"application": "torch"}),
                  ("Describe", {}), ("ListApplications", {}))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands for the program in packages: PROGRAM, which replays $MACHINE if that is set, and ends with
- * 9 if that is empty. */
+/* Replaces the program in packages. Runs PROGRAM, which replays $MACHINE if the variable is set. If
+ * $MACHINE is empty, exits with status 9. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
