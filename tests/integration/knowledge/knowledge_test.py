@@ -55,7 +55,7 @@ class KnowledgeCase(unittest.TestCase):
                               stdin=subprocess.DEVNULL, check=False)
 
     def bundle(self, version, key="us", name="file", **more):
-        """Makes a bundle of the data files in this tree, of which `more` replaces some. Returns its path."""
+        """Makes a bundle of the data files in this tree, some of which `more` replaces. Returns the path of the bundle."""
         changed = {each.replace("__", "/"): text for each, text in more.items()}
         path = self.home / name
         path.write_bytes(self.tool.make_bundle(self.keys / f"{key}.pem", {**self.documents, **changed}, version=version,
@@ -292,7 +292,7 @@ class Expired(KnowledgeCase):
 
 
 class Superseded(KnowledgeCase):
-    """Tests with data files that describe an older version of their project than the newest known version."""
+    """Tests with data files that describe a version of a project that is older than the newest known version."""
 
     def setUp(self):
         super().setUp()

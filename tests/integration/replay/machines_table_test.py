@@ -48,7 +48,7 @@ def all_machines():
 
 
 def plain(value):
-    """The expected value without its known-gap mark."""
+    """Returns the expected value without its known-gap mark."""
     return value[VALUE] if isinstance(value, dict) and KNOWN_GAP in value else value
 
 
@@ -60,7 +60,7 @@ def expected_count(expected):
 
 
 def gaps_in(value, path=""):
-    """Yields (path within the GPU, expected value, reason why it is not found) for each known gap."""
+    """Yields (path within the GPU, expected value, reason why gpuprobe does not find the value) for each known gap."""
     if isinstance(value, dict) and KNOWN_GAP in value:
         yield path, value[VALUE], value[KNOWN_GAP]
     elif isinstance(value, dict):
@@ -77,7 +77,7 @@ def gap_text(place, value, why):
 
 
 def size(count):
-    """A size as gpuprobectl prints it, rounded down to one decimal."""
+    """Formats a size as gpuprobectl does, rounded down to one decimal."""
     if count is None:
         return UNKNOWN
     unit = 0
@@ -97,7 +97,7 @@ def memory(gpu):
 
 
 def apis(gpu):
-    """The APIs whose devices were joined with the GPU. "pci" describes the hardware itself, so it is left out."""
+    """Returns the APIs whose devices were joined with the GPU. "pci" is left out, because "pci" describes the hardware itself."""
     joined = [f"{api} ({view['joined_by'] or 'itself'})" for api, view in sorted(gpu["apis"].items())
               if view["device"] is not None and api != "pci"]
     return ", ".join(joined) or UNKNOWN

@@ -9,7 +9,7 @@ CONTAINS = "_contains"
 
 
 class Comparison:
-    """The result of a comparison: the differences, and the known gaps that still exist or no longer exist."""
+    """Contains the result of a comparison: the differences, the known gaps that still exist, and the known gaps that no longer exist."""
 
     def __init__(self):
         self.differences = []
@@ -70,7 +70,7 @@ def _compare_list(expected, got, path, out):
 
 
 def _compare_some(expected, got, path, out):
-    """Compares lists. Each expected element must match a different element: the one with the same id, or any if it has no id."""
+    """Compares lists. Each expected element must match a different element: the element with the same id, or if it has no id, any element."""
     if not isinstance(got, list):
         out.differences.append(f"{path}: expected an array, got {_short(got)}")
         return
@@ -91,7 +91,7 @@ def _compare_some(expected, got, path, out):
 
 
 def _assign(expected, got, free, path, out):
-    """Assigns expected elements without id to different elements. Records the differences from the closest element if this fails."""
+    """Assigns expected elements without an id to different elements. If this fails, records the differences from the closest elements."""
     if not expected or _assignment(expected, got, free):
         return
     for number, element in enumerate(expected):

@@ -71,7 +71,7 @@ class ReportSchema(unittest.TestCase):
     def test_requires_every_field_of_every_record(self):
         for place, record in closed_records(self.schema):
             with self.subTest(place):
-                # Reasons in a report have no texts; only reasons in answers to calls have texts.
+                # Only reasons in answers to calls have these members; reasons in a report do not.
                 words = {"text", "fix", "commands", "subject"} if place.endswith("/Reason") else set()
                 self.assertEqual({*record["required"]} | words, {*record["properties"]})
 
@@ -102,7 +102,7 @@ class ReportSchema(unittest.TestCase):
 
 @unittest.skipUnless(os.path.exists(PROGRAM), "gpuprobectl is not built")
 class Replay(unittest.TestCase):
-    """Has one test for each machine; add_tests() adds the tests."""
+    """Contains one test for each machine; add_tests() adds the tests."""
 
     @classmethod
     def setUpClass(cls):
@@ -131,7 +131,7 @@ class Replay(unittest.TestCase):
 
 
 def without_ages(value):
-    """The report without the members that depend on the clock."""
+    """Removes the members of a report that depend on the clock."""
     if isinstance(value, dict):
         return {k: without_ages(v) for k, v in value.items() if k not in ("age_usec", "free_at_usec", "duration_usec")}
     if isinstance(value, list):

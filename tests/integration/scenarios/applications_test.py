@@ -11,7 +11,7 @@ from scenario_case import SOURCE, ScenarioCase
 
 MACHINES = SOURCE / "tests/data/machines"
 ANSWERS = SOURCE / "tests/data/selection/applications"
-# Families of variants that are other names for a backend.
+# {family of variants: backend}, if the family and the backend have different names.
 BACKENDS = {"xpu": "sycl"}
 # Reasons that only `recommend` has, because they are about a build. A missing library may be installed together with
 # the build, so `recommend` advises installing it instead of rejecting the build.
@@ -58,7 +58,7 @@ def document(name):
 
 
 class Sides:
-    """The answers of `select` and `recommend` about one application on one machine."""
+    """Compares the answers of `select` and `recommend` about one application on one machine."""
 
     def __init__(self, name, selected, recommended):
         selection, application = (document(name)[part] for part in ("selection", "manifest"))
@@ -80,7 +80,7 @@ class Sides:
         return f"{self.word} / {self.variant or self.status}"
 
     def unexplained(self):
-        """A text if one answer chose a backend and the other answer rejected it without a reason that explains the difference; otherwise None."""
+        """Returns a description if one answer chose a backend that the other answer rejected without explaining the difference, else None."""
         if self.backend == self.family or self.status == "no-platform":
             return None
         rank = {backend: place for place, backend in enumerate(self.order)}
@@ -102,12 +102,12 @@ class ApplicationCase(ScenarioCase):
         return json.loads(self.run_ctl("--replay", str(machine), *words, "-j").stdout)
 
     def machines(self):
-        """{name: folder} of all recorded and made-up machines."""
+        """Returns {name: folder} of all recorded and made-up machines."""
         made = {f"made-{name}": self.capture(machine()) for name, machine in MADE.items()}
         return made | {name: MACHINES / name for name in captures()}
 
     def asked(self, question):
-        """{machine: answer to the question}."""
+        """Returns {machine: result of calling `question` with the folder of the machine}."""
         machines = self.machines()
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             return dict(zip(machines, pool.map(question, machines.values())))

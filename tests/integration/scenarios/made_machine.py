@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes captures of fake machines, with the files of the kernel and the answers of each driver, which tests replay."""
+"""Makes captures of fake machines, which tests replay. A capture contains files of the kernel and the answers of each driver."""
 import json
 import os
 import pathlib
 
 GB = 10**9
 GIB = 2**30
-# A GPU for each compute capability, as NVIDIA's driver names it. gpuprobe derives the product line from the
+# {compute capability: name of a GPU as NVIDIA's driver reports it}. gpuprobe derives the product line from the
 # name.
 NVIDIA_NAMES = {"12.0": "NVIDIA GeForce RTX 5090", "9.0": "NVIDIA H100 80GB HBM3", "8.9": "NVIDIA GeForce RTX 4090", "8.6": "NVIDIA GeForce RTX 3090",
                 "8.0": "NVIDIA A100-SXM4-80GB", "7.5": "Tesla T4", "7.0": "Tesla V100-SXM2-32GB", "6.1": "NVIDIA GeForce GTX 1080",
@@ -23,14 +23,14 @@ def node(major, minor, group="render", accessible=True):
 
 
 def video_of(formats):
-    """The fact `video` for formats such as "decode h264-high". "decode hevc-main10/10" has 10 bits."""
+    """Returns the fact `video` for formats such as "decode h264-high". "decode hevc-main10/10" has 10 bits per sample."""
     return [{"direction": direction, "codec": word.split("-")[0], "profile": word.partition("-")[2].partition("/")[0] or None,
              "bits": int(word.partition("/")[2] or 8), "chroma": "4:2:0", "max_width": 4096, "max_height": 4096, "name": word}
             for direction, word in map(str.split, formats)]
 
 
 class Machine:
-    """A fake machine, at first without a GPU. The library of an API is missing until a GPU is added that has it."""
+    """Describes a fake machine, which has no GPU at first. The library of an API is missing until a GPU that uses this API is added."""
 
     def __init__(self, arch="x86_64", libc="glibc", libc_version="2.36", features=("avx", "avx2"), level="x86-64-v3", os_name="linux",
                  libraries=()):
@@ -178,8 +178,8 @@ class Machine:
         return self
 
     def nvcodec(self, *formats, address="0000:01:00.0", missing=(), **device):
-        """Adds the GPU at the address to the answer of NVDEC and NVENC. `missing`: libraries that are not installed; if both are
-        missing, the API lists no GPU."""
+        """Adds the GPU at the address to the answer of NVDEC and NVENC. `missing`: libraries that are not installed; if both
+        libraries are missing, the API lists no GPU."""
         probe = self.probes.setdefault("nvcodec", {"api": "nvcodec", "driver": "", "outcome": "answered", "devices": [], "runtime": None})
         probe["reasons"] = [{"code": "library-missing", "detail": {"missing": library}} for library in missing]
         if len(missing) == 2:

@@ -7,7 +7,7 @@ import unittest
 from scenario_case import SOURCE
 
 WANTED = {f"{letter}{number}" for letter, last in (("T", 18), ("S", 13), ("C", 10), ("V", 11), ("B", 12)) for number in range(1, last + 1)}
-# Scenarios about packages, which also need a test of `recommend`.
+# The scenarios about packages, each of which also needs a test of `recommend`.
 OF_PACKAGES = {"T1", "T2", "T3", "T4", "T5", "T8", "T9", "C1", "C2", "C3", "C4", "C5", "C6", "S12"}
 PLACES = [*SOURCE.glob("tests/integration/scenarios/*_test.py"), *SOURCE.glob("tests/unit/policy/*_test.cpp")]
 TESTS = re.compile(r"^\s*def test_([TSCVB]\d+)_|^TEST\(\w+, ([TSCVB]\d+)_", re.MULTILINE)

@@ -166,7 +166,7 @@ class ShimmyAssets(ScenarioCase):
 
 
 class PyTorchIndexes(ScenarioCase):
-    """Tests that the newest PyTorch index with kernels for the GPU that works with the driver is chosen, up to version 2.14."""
+    """Tests that the newest PyTorch index that works with the driver and has kernels for the GPU is chosen, up to version 2.14."""
 
     def assert_index(self, machine, variant):
         answer = self.recommend(machine, "torch")

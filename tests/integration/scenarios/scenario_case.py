@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of the scenario tests, in which gpuprobectl replays captures of fake machines."""
+"""Shared code for the scenario tests, in which gpuprobectl replays captures of fake machines."""
 import json
 import os
 import pathlib
@@ -18,7 +18,7 @@ exec {program} "$@"
 
 
 class Answer:
-    """The output of `select -j`."""
+    """Parses the output of `select -j`."""
 
     def __init__(self, done):
         self.code = done.returncode
@@ -34,7 +34,7 @@ class Answer:
         self.candidates = about.get("candidates", [])
 
     def codes(self, backend, gpu=None):
-        """The codes of the reasons of a candidate. Without `gpu`, the backend must have only one candidate."""
+        """Returns the codes of the reasons of a candidate. Without `gpu`, the backend must have only one candidate."""
         found = [each for each in self.candidates if each["backend"] == backend and gpu in (None, each["gpu"])]
         assert len(found) == 1, (backend, self.candidates)
         return [reason["code"] for reason in found[0]["reasons"]]
@@ -48,7 +48,7 @@ class Answer:
 
 
 class Recommended:
-    """The output of `recommend`: JSON, and the text for users."""
+    """Parses the output of `recommend`: the JSON document, and the text for users."""
 
     def __init__(self, done, explained):
         self.code = done.returncode
@@ -64,7 +64,7 @@ class Recommended:
         self.candidates = {each["variant"]: each for each in document["candidates"]}
 
     def why(self, variant):
-        """{code: detail} of the reasons for which the variant was rejected."""
+        """Returns {code: detail} of the reasons for which the variant was rejected."""
         candidate = self.candidates[variant]
         assert candidate["verdict"] == "rejected", candidate
         return {reason["code"]: reason["detail"] for reason in candidate["reasons"]}
@@ -117,13 +117,13 @@ class ScenarioCase(unittest.TestCase):
 
     @staticmethod
     def manifest(name, platform):
-        """{name: variant} of an application for a platform."""
+        """Returns {name: variant} of an application for a platform."""
         text = (SOURCE / f"data/knowledge/applications/{name}.json").read_text(encoding="utf-8")
         return json.loads(text)["manifest"]["platforms"][platform]["variants"]
 
     def spy_on(self, program, name):
-        """Makes a program with this name that logs each run and then runs `program`. Returns its path and the path of the log, which
-        is part of the program, because workers do not inherit variables."""
+        """Makes a program with this name that logs each run and then runs `program`. Returns the paths of the new program and of the log.
+        The new program contains the path of the log, because workers do not inherit variables."""
         log = self.folder / f"{name}.log"
         spy = self.folder / "spies" / name
         spy.parent.mkdir(exist_ok=True)

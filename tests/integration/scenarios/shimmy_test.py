@@ -62,7 +62,7 @@ class Shimmy(ScenarioCase):
         answer = self.run_ctl("--direct", "-j", "select", "shimmy-v1", "--worker", str(BIN / "gpuprobe-worker"), PATH=path)
         self.assertEqual(answer.returncode, 0, answer.stderr)
         self.assertEqual([self.runs(log) for log in logs], [[]] * len(TOOLS))
-        # Check that the test can fail: the run of a tool is detected.
+        # Check that the test can fail: if a tool runs, the log shows this.
         subprocess.run(["sh", "-c", "nvidia-smi"], check=True, env={"PATH": path})
         self.assertEqual(len(self.runs(logs[0])), 1)
 
@@ -98,7 +98,7 @@ class Shimmy(ScenarioCase):
         self.assertEqual(self.select(Machine().amd(), "shimmy-v2", "--require=max-storage-buffer>=2GiB").backend, "cpu")
 
     def test_S12_what_a_binary_contains_decides_and_not_what_its_name_says(self):
-        """shimmy 1.9.0 was published without any GPU backend."""
+        """Tests a build like shimmy 1.9.0, which was published without any GPU backend."""
         hollow = self.select(Machine().nvidia(), "shimmy-v1", "--built=cpu")
         self.assertEqual(hollow.backend, "cpu")
         self.assertEqual(hollow.detail("cuda", "not-built"), {"built": ["cpu"]})

@@ -6,7 +6,7 @@ from scenario_case import ScenarioCase
 
 class Tsuku(ScenarioCase):
     def assert_choice(self, answer, backend, gpu, detected=None):
-        """`gpu` is the value in the recipe; `detected` is the value that tsuku detects by itself, if it differs from `gpu`."""
+        """`gpu` is the value in the recipe; `detected` is the value that tsuku itself detects, if this value differs from `gpu`."""
         self.assertEqual((answer.backend, answer.answers["gpu"]), (backend, gpu), answer.document)
         self.assertEqual(answer.answers["detected_by_tsuku"], detected or gpu)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests which GPU and backend `select` chooses for applications that decode and encode videos, and the settings that it gives them."""
+"""Tests which GPU and backend `select` chooses for applications that decode and encode videos, and which settings `select` prints."""
 import json
 import shutil
 
@@ -12,7 +12,7 @@ H264 = ("decode h264-main", "decode h264-high", "encode h264-main", "encode h264
 HEVC = ("decode hevc-main", "decode hevc-main10", "decode hevc-main10/10", "encode hevc-main")
 AV1 = ("decode av1-main", "decode av1-main/10")
 DECODE = ("decode h264-high", "decode h264-main", "decode hevc-main", "decode hevc-main10/10", *AV1)
-# The encoders of FFmpeg that need frames in the memory of the GPU, by the output format of the decoder.
+# {output format of the decoder: suffix of FFmpeg's encoders that need frames in GPU memory in this format}.
 ENCODERS = {"vaapi": "_vaapi", "qsv": "_qsv", "cuda": "_nvenc"}
 
 
@@ -59,7 +59,7 @@ class VideoBackends(ScenarioCase):
             self.assertEqual(self.select(machine, application).backend, backend, application)
         self.assertEqual(self.select(machine, "jellyfin").codes("nvenc", f"pci:{NVIDIA}"), ["less-preferred"])
         self.assertEqual(self.select(machine, "jellyfin", f"--gpu={NVIDIA}").backend, "nvenc")
-        # It is unknown whether this GPU encodes, so it is not put behind the integrated GPU.
+        # The discrete GPU is still preferred to the integrated GPU if it is unknown whether the discrete GPU encodes.
         self.assertEqual(self.select(Machine().nvidia().intel().vaapi(INTEL, 128, "iHD", *H264), "jellyfin").backend, "nvenc")
 
     def test_a_program_that_opens_one_gpu_gets_one(self):
@@ -93,7 +93,7 @@ class VideoBackends(ScenarioCase):
         self.assertIn("name the engine", arm.answers["hint"])
 
     def test_boards_with_v4l2_have_no_engine_that_is_judged(self):
-        """The nodes of the boards in public outputs of v4l2-ctl. gpuprobe does not read them, and says that FFmpeg may use them."""
+        """Tests boards with the drivers in public outputs of v4l2-ctl. gpuprobe does not read V4L2 nodes, but hints at FFmpeg's V4L2 support."""
         rows = json.loads((SOURCE / "tests/data/video/public_dumps.json").read_text(encoding="utf-8"))["v4l2"]
         for row in rows:
             board = Machine(arch="aarch64")
@@ -115,18 +115,18 @@ class VideoBackends(ScenarioCase):
             "mpv": "nvdec"})
 
     def test_a_chip_without_an_encoder_only_decodes(self):
-        """No API reported the formats of the H100, but no GH100 has NVENC."""
+        """Tests an H100 whose formats no API reported. The table of chips shows that no GH100 has NVENC."""
         machine = Machine().nvidia(device="2330", capability="9.0", pci_class="0302")
         self.assertEqual(self.backends(machine), {
             "ffmpeg": "cuda", "jellyfin": "nvenc", "frigate": "nvidia", "go2rtc": "software", "immich": "disabled", "obs": "x264", "handbrake": "cpu",
             "mpv": "nvdec"})
         answer = self.select(machine, "handbrake")
         self.assertEqual(answer.detail("nvenc", "requirement-unmet"), {"requirement": "video.encode=h264", "have": "none"})
-        # An API that lists formats knows better than the chip table.
+        # Formats that an API reports override the table of chips.
         self.assertEqual(self.select(machine.nvcodec("encode h264-high"), "handbrake").backend, "nvenc")
 
     def test_a_mig_instance_without_a_decoder_is_not_chosen(self):
-        """NVML counts the engines of each instance. An H100 has no encoder."""
+        """Tests H100s for which NVML reports the number of video engines of each instance. An H100 has no encoder."""
         for owner, decoders in ((3, [0, 0, 0, 1, 0]), (0, [3, 2, 2, 1, 1]), (None, [0] * 5)):
             folder = self.folder / f"mig-{owner}"
             shutil.copytree(SOURCE / "tests/data/machines/nvidia-h100-mig-mixed", folder, symlinks=True)
@@ -234,7 +234,7 @@ class VideoSettings(ScenarioCase):
         self.assertNotIn("arguments", self.answers(Machine(), "ffmpeg"))
 
     def test_frames_stay_on_the_gpu_only_for_an_encoder_there(self):
-        """FFmpeg cannot give frames on the GPU to an encoder on the CPU, and gives an encoder for VA-API no other frames."""
+        """FFmpeg cannot pass frames on the GPU to an encoder on the CPU, and passes only frames on the GPU to a VA-API encoder."""
         formats = ((), H264, HEVC, H264 + HEVC, ("encode av1-main",), H264 + ("encode av1-main",))
         machines = [lambda more=more: intel("iHD", *DECODE, *more) for more in formats]
         machines += [lambda more=more: Machine().amd().vaapi(AMD, 128, "radeonsi", *DECODE, *more) for more in formats]

@@ -36,7 +36,7 @@ class ImportCase(unittest.TestCase):
         self.assertTrue(str(refusal.exception).startswith(problem), refusal.exception)
 
     def assert_sound_when_cut(self, convert, text):
-        """Checks that the text, cut at any byte, makes a manifest or is refused with a reason. Returns the number of manifests."""
+        """Checks that the text, truncated at any byte, is converted or refused with a reason. Returns the number of manifests."""
         taken = 0
         for length in range(len(text)):
             try:
@@ -150,13 +150,13 @@ class ImportUnsloth(ImportCase):
 
 
 def alias_bomb(levels):
-    """A YAML document with lists that each contain nine aliases of the previous list."""
+    """Returns a YAML document with lists that each contain nine aliases of the previous list."""
     lists = [f"- &a{level} [{','.join([f'*a{level - 1}'] * 9)}]\n" for level in range(1, levels + 1)]
     return ("- &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(lists)).encode()
 
 
 def merge_bomb(levels):
-    """A YAML document with mappings that each merge the previous mapping twice."""
+    """Returns a YAML document with mappings that each merge the previous mapping twice."""
     mappings = [f"- &a{level} {{<<: [*a{level - 1}, *a{level - 1}]}}\n" for level in range(1, levels + 1)]
     return ("- &a0 {name: x}\n" + "".join(mappings)).encode()
 

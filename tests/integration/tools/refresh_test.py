@@ -70,7 +70,7 @@ class RefreshCase(unittest.TestCase):
                               capture_output=True, env={**os.environ, "GPUPROBECTL": CTL}, timeout=60, check=False)
 
     def written(self, name):
-        """The data file that the tool writes, the tool's messages, and the difference that it prints."""
+        """Runs the tool with --write. Returns the data file that the tool writes, its messages, and the difference that it prints."""
         done = self.run_tool("--write")
         self.assertEqual(done.returncode, 0, done.stderr)
         text = (self.applications / f"{name}.json").read_text(encoding="utf-8")
@@ -81,7 +81,7 @@ class RefreshCase(unittest.TestCase):
 
 
 class KnownVersions(RefreshCase):
-    """Tests how newer versions are found that a data file does not describe yet."""
+    """Tests how the tool finds newer versions, which a data file does not describe yet."""
 
     def setUp(self):
         super().setUp()
@@ -394,7 +394,7 @@ class ByRules(RefreshCase):
 
     @staticmethod
     def facts_in(done):
-        """The lines of the table of facts, which follows the table of versions."""
+        """Returns the lines of the table of facts, which follows the table of versions."""
         lines = done.stdout.splitlines()
         return lines[[line.startswith("Facts on ") for line in lines].index(True):]
 

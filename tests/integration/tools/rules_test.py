@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the rules that check facts: the readers of other projects' files, the table of rules, and whether changes of files are noticed."""
+"""Tests the rules that check facts: the readers of other projects' files, the table of rules, and whether a changed file is noticed."""
 import datetime
 import hashlib
 import json
@@ -437,7 +437,7 @@ class Mutation(UpstreamCase):
                 self.assertEqual([(each.state, each.detail) for each in results], [("same", "")] * len(results))
 
     def changed(self, generator, text):
-        """The text with one marked word changed at random, and a description of the change."""
+        """Changes one marked word in the text at random. Returns the new text and a description of the change."""
         words = list(re.finditer("«(.*?)»", text))
         word = generator.choice(words)
         if generator.random() < 0.25:

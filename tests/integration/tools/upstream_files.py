@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small files in the formats of other projects' files, for tests of the rules in tools/knowledge/rules.json.
+"""Contains small files in the formats of other projects' files, for tests of the rules in tools/knowledge/rules.json.
 
-FILES contains (application, beginning of the fact that cites the file, text). «» mark words on which a rule depends; the marks are removed.
+FILES contains (application, beginning of the fact that cites the file, text). The marks «» enclose words on which a rule depends. The marks
+are removed from the text.
 """
 
 import json
@@ -84,7 +85,7 @@ fi
 
 
 def releases(cuda="", rocm="", tested="", stable="", candidate="", python=""):
-    """PyTorch's matrix of builds, with only these versions of CUDA and ROCm."""
+    """Returns PyTorch's matrix of builds, with only these versions of CUDA and ROCm."""
     words = lambda text: ", ".join(f'"«{word}»"' for word in text.split())
     members = lambda name, text: f'"«{name}»": [{words(text)}],' if text else ""
     versions = "".join(f'CURRENT_{kind}_VERSION = "«{version}».0"\n' for kind, version in (("STABLE", stable), ("CANDIDATE", candidate)) if version)
@@ -468,7 +469,7 @@ HIPBLASLT = f"""\
 
 
 def cudnn(package, toolkits, capabilities):
-    """A row of cuDNN's support matrix, followed by another row."""
+    """Returns a row of cuDNN's support matrix, followed by another row."""
     bullets = lambda words: "".join(f"\n  • {each}\n" for each in words.split())
     rows = ((package, toolkits, "".join(f"\n  • «{each}» [3]\n" for each in capabilities.split())), ("cuDNN 9.0.0 for CUDA 11.x", "11.8", bullets("9.0 3.5")))
     return "".join(f"{name}\n{bullets(versions)}\nYes\n\n>=525.60.13\n\n>=527.41\n{found}\n  • NVIDIA Hopper\n\n" for name, versions, found in rows)
@@ -486,7 +487,7 @@ UV_SINCE = {"0.8.13": "cu129", "0.9.4": "cu130", "0.9.15": "rocm6.4", "0.9.27": 
 
 
 def uv_accepting(words):
-    """The function of uv that reads UV_TORCH_BACKEND, with these words as the only new ones."""
+    """Returns uv's function that parses UV_TORCH_BACKEND, which accepts only these values."""
     return "impl FromStr for TorchBackend {\n" + "".join(f'            "«{each}»" => Ok(Self::Any),\n' for each in words.split()) + "}\n"
 
 
