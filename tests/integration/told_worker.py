@@ -6,7 +6,7 @@ Usage: told_worker.py TOLD.json API --stage STAGE [--driver MANIFEST] [--device 
 
 TOLD.json is {"API STAGE": answer, "API STAGE DEVICE": answer}; the longer key is preferred. An answer has the members "devices"
 (a list of facts), "outcome", "note" and "reasons". With "deed": "crash" or "hang", the worker crashes or hangs after it has
-sent the devices. With "after": PIPE, it waits until the test has opened and closed this pipe. If there is no answer for an
+sent the devices. With "after": PIPE, the worker waits until the test has opened and closed this pipe. If there is no answer for an
 API, the outcome is "absent".
 """
 import json

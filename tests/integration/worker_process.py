@@ -50,7 +50,7 @@ def run_worker(api, *options, library_path=None, timeout=20, variables=None):
     if library_path:
         environment["LD_LIBRARY_PATH"] = library_path
     environment.update(variables or {})
-    # sh moves the pipe to descriptor 3, because subprocess can't change the number of a descriptor.
+    # sh moves the pipe to descriptor 3, because subprocess cannot change the number of a descriptor.
     command = ["/bin/sh", "-c", f'exec "$@" 3>&{writer}', "sh", f"{BIN}/gpuprobe-worker", api, *options]
     process = subprocess.Popen(
         command, cwd=folder.name, pass_fds=[writer], env=environment, stdin=subprocess.DEVNULL,

@@ -55,7 +55,7 @@ class Steps:
         self.assertNotEqual(self.answers("doctor"), ["drivers-overridden"])
 
     def test_send_only_what_is_set(self):
-        """Tests that unset members are not sent: the daemon refuses null and an empty list of GPUs. No list means any GPU."""
+        """Tests that unset members are not sent: the daemon refuses null and an empty list of GPUs. A missing list means any GPU."""
         self.start()
         self.assertEqual(self.answers("select default cuda", "select-nothing"), ["cuda", "refused: InvalidRequest"])
 
@@ -112,7 +112,7 @@ class Steps:
             self.assertEqual([self.answers("select x", path=server.path(row))[0] for row in rows], ["invalid"] * len(rows))
 
     def output(self, program):
-        """The output of a program that needs no input, while a daemon runs."""
+        """Starts a daemon and returns the output of a program that needs no input."""
         self.start()
         return subprocess.run([program], env={**os.environ, "GPUPROBE_SOCKET": str(self.path), "HOME": self.folder}, timeout=60,
                               stdout=subprocess.PIPE, text=True, check=True).stdout

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Does what each line of standard input says, with one Rust client, and prints a line for it.
+//! Executes each line of standard input with one Rust client, and prints a line with the result.
 use std::io::BufRead;
 use std::time::Duration;
 

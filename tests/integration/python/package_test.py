@@ -35,7 +35,7 @@ def waited(path, name, *words, **more):
 
 
 def both(path, name, *words, **more):
-    """The results of the blocking client and of the asyncio client: a document, or the class of the exception."""
+    """Returns the results of the blocking client and of the asyncio client. Each is a document, or the class of the exception."""
     answers = []
     for ask in (lambda: waited(path, name, *words, **more), lambda: asyncio.run(awaited(path, name, *words, **more))):
         try:
@@ -143,7 +143,7 @@ class PythonPackage(SocketCase):
 
     @contextlib.contextmanager
     def server(self, *messages):
-        """A fake daemon that answers each call with these documents."""
+        """Runs a fake daemon that answers each call with these documents."""
         path = f"{self.folder}/fake"
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(path)
@@ -311,7 +311,7 @@ class PythonTypes(SocketCase):
             self.assert_is({"applications": [{"name": 1}]}, interface.ListApplicationsAnswer, "")
 
     def check(self, *words):
-        """The output of mypy with these arguments."""
+        """Returns the output of mypy with these arguments."""
         done = subprocess.run(["/usr/bin/python3", "-m", "mypy", "--strict", "--no-error-summary", "--enable-incomplete-feature=Unpack",
                                f"--cache-dir={self.folder}/cache", *words], cwd=self.folder, capture_output=True, text=True, timeout=100,
                               check=False, env={**os.environ, "MYPYPATH": str(PACKAGE)})

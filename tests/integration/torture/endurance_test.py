@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Short torture tests with kills, clock jumps, suspends, hardware events and many GPUs. Also tests that each would notice a fault."""
+"""Short torture tests with kills, clock jumps, suspends, hardware events and many GPUs. Also tests that each torture test notices faults."""
 import collections
 import json
 import os
@@ -80,13 +80,13 @@ class ManyGpus(TortureCase):
 
 
 class Noticed(unittest.TestCase):
-    """Tests that the torture tests notice the faults of a daemon: each gets answers that a faulty daemon would have given."""
+    """Tests that the torture tests notice the faults of a daemon: each torture test gets answers that only a faulty daemon would give."""
 
     def setUp(self):
         self.figures = figures.Figures("faults")
 
     def compared(self, known, found, unanswered=None, file=None, notes=()):
-        """The number of faults that the torture test with kills finds after one round with one client."""
+        """Returns how many faults the torture test with kills finds after one round with one client."""
         with tempfile.TemporaryDirectory() as folder:
             for name in ("state", "cache"):
                 pathlib.Path(folder, name).mkdir()

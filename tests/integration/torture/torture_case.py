@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of the tests that run tools/torture for a short time."""
+"""Shared code for the tests that run tools/torture for a short time."""
 import json
 import os
 import pathlib

@@ -44,7 +44,7 @@ def captures():
 
 
 def with_all_drivers(report):
-    """A report as if CUDA 12.8, ROCm 7.0 and Level Zero were installed and worked on all GPUs of their vendors."""
+    """Changes a report as if CUDA 12.8, ROCm 7.0 and Level Zero were installed and worked on all GPUs of their vendors."""
     report = copy.deepcopy(report)
     report["runtimes"] |= {"cuda": {"version": "12.8"}, "nvml": {}, "hip": {"release": "7.0.2-56"}, "level_zero": {}}
     for gpu in report["gpus"]:
@@ -57,7 +57,7 @@ def with_all_drivers(report):
 
 
 def told_by(report):
-    """{namespace: facts that the drivers of this machine report to the vendor's provider}."""
+    """Returns {namespace: facts that the drivers of this machine report to the vendor's provider}."""
     def of(api, key):
         gpus = [gpu for gpu in report["gpus"] if gpu["apis"].get(api, {}).get("outcome") == "answered"]
         return [gpu["architecture"][key] for gpu in gpus if gpu["architecture"][key]]
@@ -69,7 +69,7 @@ def told_by(report):
 
 
 def as_recorded(recorded, told):
-    """The answers of the vendors' providers to these facts, put together from the recorded answers to each single value."""
+    """Returns the answers that the vendors' providers give for these facts, combined from the recorded answers for each single value."""
     nvidia, amd, intel = told["nvidia"], told["amd"], told["intel"]
     found = {"nvidia": {}, "amd": {}, "intel": {}}
     if nvidia["cuda"] and nvidia["capabilities"]:
@@ -87,7 +87,7 @@ def as_recorded(recorded, told):
 
 
 def record(reports):
-    """The answers of the vendors' providers to each value that occurs on one of the machines."""
+    """Returns the answers of the vendors' providers for each value that occurs on one of the machines."""
     told = [told_by(with_all_drivers(report)) for report in reports]
 
     def all_of(namespace, key):
@@ -146,7 +146,7 @@ class WheelVariants(unittest.TestCase):
         self.assertIn("90_real", properties(report)["nvidia"]["sm_arch"])
         report["gpus"][0]["backends"]["cuda"]["usable"] = False
         self.assertEqual(properties(report)["nvidia"]["sm_arch"], ["61_real", "60_real", "60_virtual"])
-        older["backends"]["cuda"]["usable"] = None  # as if CUDA had not been probed
+        older["backends"]["cuda"]["usable"] = None  # as on a machine where CUDA was not probed
         self.assertEqual(properties(report)["nvidia"], {})
 
     def test_takes_nothing_for_a_version_that_is_none(self):

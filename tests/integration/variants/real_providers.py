@@ -2,7 +2,7 @@
 """Runs the vendors' providers of wheel variants with fake drivers that report given facts.
 
 $GPUPROBE_WHEELNEXT is a folder with checkouts of wheelnext's variantlib, nvidia-, amd- and intel-variant-provider. The
-providers run unchanged, with an NVML, a rocminfo and a Level Zero that are faked here.
+providers run unchanged, with fakes of NVML, rocminfo and Level Zero that this file contains.
 """
 import json
 import os
@@ -74,7 +74,7 @@ def nvidia_path(folder):
 
 
 def answer(namespace, told):
-    """{feature: values} that the provider supports with the facts in `told`. If `told` has "all", {feature: values} of all known values."""
+    """Returns {feature: values that the provider supports with the facts in `told`}, or {feature: all known values} if `told` has "all"."""
     with tempfile.TemporaryDirectory() as folder:
         path = nvidia_path(folder) if namespace == "nvidia" else f"{FOLDER}/{namespace}-variant-provider"
         done = subprocess.run([sys.executable, "-W", "ignore", "-c", TELL % CODE[namespace]], input=json.dumps({"all": False, **told}),
