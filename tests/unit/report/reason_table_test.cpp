@@ -114,8 +114,8 @@ std::string health_line() {
     std::vector<std::string> codes;
     for (const auto* row : graver)
         codes.emplace_back(row->code);
-    return "\nFrom grave to light: " + quoted(codes) +
-           ". Other findings inform and do not count.\n";
+    return "\nFrom most to least serious: " + quoted(codes) +
+           ". All other findings do not affect `health`.\n";
 }
 
 std::string section_of(ReasonPlaces place) {
