@@ -54,13 +54,13 @@ def without_paths(text):
 
 
 def sections_of(text, wanted):
-    """The sections with the titles in `wanted`, in that order."""
+    """Returns the sections with the titles in `wanted`, in that order."""
     parts = dict(part.split("\n", 1) for part in re.split(r"(?m)^## ", text)[1:])
     return "".join(f"## {title}\n{parts[title]}" for title in wanted)
 
 
 def documentation(path, wanted=()):
-    """A page without its title, or only some of its sections. Each heading is moved up by one level."""
+    """Returns a page without its title, or only the sections in `wanted`. Moves each heading up by one level."""
     text = re.sub(r"\A# .*\n", "", path.read_text(encoding="utf-8"))
     text = sections_of(text, wanted) if wanted else text
     text = re.sub(r"^#(#+ )", r"\1", text, flags=re.M)
@@ -72,7 +72,7 @@ def listing(text):
 
 
 def remark(text):
-    """The text of a comment, without its indentation."""
+    """Returns the text of a comment without its indentation."""
     lines = text.strip("\n").splitlines()
     depths = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
     depth = min(depths, default=0)
@@ -173,13 +173,13 @@ def version():
 
 
 def heading(title, section):
-    """The line of a page's header and footer, as in the pages of systemd: GPUPROBECTL(1) on both sides, and the name in the middle."""
+    """Returns the macro for the header and footer. As in systemd's pages, both sides show GPUPROBECTL(1) and the middle shows the name."""
     return f'.TH "{title.upper()}" "{section}" "{date()}" "gpuprobe {version()}" "{title}"'
 
 
 def tidy(roff):
     """Corrects the output of lowdown: lowdown uses a fixed-width font that some formatters lack, begins some paragraphs twice, writes
-    lists of terms only for groff, and does not say on the first line that the page contains tables."""
+    lists of terms only for groff, and does not state on the first line that the page contains tables."""
     roff = roff.replace("\\fC", "\\fB").replace(ITALIC, "\\fI").replace(ROMAN, "\\fR")
     # In a table with four columns, the first two columns are as wide as their contents, and the other two share the remaining width.
     roff = roff.replace("expand allbox;\nlb lb lb lb\nl l l l.", "allbox;\nlb lb lb lb\nl l lx lx.")

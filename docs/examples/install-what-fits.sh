@@ -6,11 +6,11 @@
 # Usage: install-what-fits.sh MANIFEST ARCHIVES PREFIX
 #
 # MANIFEST  the available builds, with their hashes and requirements (docs/data-files.md)
-# ARCHIVES  a folder with the builds' tar archives, each named like the end of its URL
+# ARCHIVES  a folder with the builds' tar archives, each named like the last part of its URL
 # PREFIX    the folder for the installed build, and for the link `current` to it
 #
-# An archive contains bin/self-test, which exits with 0 if the build works. If it does not, the failure is reported, so that
-# no user of this machine gets this build again while the machine stays the same, and the next build is tried.
+# An archive contains bin/self-test, which exits with 0 if the build works. If bin/self-test fails, the script reports the
+# failure, so that no user of this machine gets this build again until the machine changes, and tries the next build.
 #
 # Exit status: 0 (installed), 1 (failure: nothing is installed) or 3 (no build fits).
 # Needs jq. GPUPROBECTL may contain the command and its options, as in GPUPROBECTL="gpuprobectl --direct". If gpuprobectl is

@@ -5,13 +5,13 @@
 // Usage: run-with-gpu.mjs APPLICATION PROGRAM [ARGUMENT…]
 //
 // APPLICATION is a name of `gpuprobectl apps`. Debian has no module for D-Bus, so systemd's busctl
-// makes the call; it prints the answer as JSON.
+// makes the call and prints the answer as JSON.
 import { spawnSync } from "node:child_process";
 
 const NAME = "org.gpuprobe.GpuProbe1";
 const ROOT = "/org/gpuprobe/GpuProbe1";
 
-/** busctl's {type, data} pairs as plain values. */
+/** Converts busctl's {type, data} pairs to plain values. */
 function plain(value) {
   if (Array.isArray(value)) return value.map(plain);
   if (value === null || typeof value !== "object") return value;
@@ -19,7 +19,7 @@ function plain(value) {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plain(each)]));
 }
 
-/** The answer of SelectBackend, with all candidates; its Backend is "" if no backend fits. */
+/** Returns the answer of SelectBackend, with all candidates. Backend is "" if no backend fits. */
 function select(application, built) {
   const request = ["2", "built", "as", String(built.length), ...built, "explain", "b", "true"];
   const call = ["--system", "--json=short", "call", NAME, ROOT, `${NAME}.Manager`, "SelectBackend", "sa{sv}"];
