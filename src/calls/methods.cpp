@@ -24,8 +24,8 @@ namespace gpuprobe::inline calls {
 namespace {
 
 constexpr std::string_view kServiceInterface = "org.varlink.service";
-constexpr std::size_t kMaxEcho = 256;  // characters of the question that are repeated in an error
-constexpr std::size_t kMaxProblem = 1024;  // characters of the message of such an error
+constexpr std::size_t kMaxEcho = 256;      // characters of the request that an error repeats
+constexpr std::size_t kMaxProblem = 1024;  // characters of an error message
 
 /// Sends the answers to a call in the form that the caller wants. The object may outlive the call.
 struct Sender {
@@ -66,7 +66,7 @@ struct Asking {
         result ? sender.send(*result) : sender.refuse(result.error());
     }
     void refuse(const Error& error) const { sender.refuse(error); }
-    /// Adds words to the reasons of a record.
+    /// Adds messages and fixes to the reasons of a record.
     template <Described T>
     T explained(T record) const {
         const auto place = [this] {
@@ -80,7 +80,7 @@ struct Asking {
     }
 };
 
-/// Sends an answer after the call has returned, with texts for its reasons. The caller's view of
+/// Sends an answer after the call has returned, with messages for its reasons. The caller's view of
 /// the machine no longer exists then, so the fixes are the general fixes for all users.
 class LaterAnswer {
 public:
@@ -90,7 +90,7 @@ public:
           uid_{ask.call.uid},
           engine_{&ask.machine.engine} {}
 
-    /// Exceptions end here, because the engine calls this.
+    /// Catches all exceptions, because the engine calls this function.
     template <Described T>
     void send(T record) const {
         try {
@@ -116,13 +116,13 @@ private:
     const engine::Engine* engine_;
 };
 
-/// An error's name without its interface, such as "NoMatch", which is the same on D-Bus.
+/// Returns an error's name without the interface, such as "NoMatch", which is the same on D-Bus.
 std::string short_name(ErrorCode code) {
     const auto name = bus::error_name(code);
     return name.substr(name.rfind('.') + 1);
 }
 
-/// The error's name in Varlink: "org.gpuprobe.NoMatch".
+/// Returns the error's name in Varlink: "org.gpuprobe.NoMatch".
 std::string error_name(ErrorCode code) {
     return std::string{kInterface} + "." + short_name(code);
 }
@@ -132,7 +132,7 @@ MethodAnswer Sender::named(const Error& error) {
 }
 
 /// An error of org.varlink.service. The document contains `text` as the member `key`, which Varlink
-/// defines for the error, and `message`, the text of the error for users.
+/// defines for the error, and `message`, the error message for users.
 MethodAnswer service_error(const char* name,
                            const char* key,
                            std::string_view text,
@@ -149,7 +149,7 @@ MethodAnswer service_error(const char* name,
 // Implementations of the methods ---------------------------------------------------------------
 
 void describe_machine(const Nothing&, const Asking& ask) {
-    // The server already has the report as JSON, so use that text and do not convert the report
+    // The server already has the report as JSON, so use this JSON and do not convert the report
     // again.
     ask.sender.heard({.document = ask.machine.seen_json()});
 }
@@ -175,7 +175,7 @@ void get_identifiers(const GpuParameters& in, const Asking& ask) {
     const auto gpu = known_gpu(view, in.gpu);
     if (!gpu)
         return ask.refuse(gpu.error());
-    // Members of the identity that are not text, such as numbers, are not identifiers.
+    // Members of the identity that are not strings, such as numbers, are not identifiers.
     IdentifierList list;
     const auto identity = to_value((*gpu)->identity);
     for (const auto& member : *identity.as_object())
@@ -199,8 +199,8 @@ void list_applications(const Nothing&, const Asking& ask) {
     ask.send(ApplicationList{ask.machine.engine.applications()});
 }
 
-/// The request with "explain" set, because the documents always contain every candidate. A value of
-/// the wrong type is kept, so that reading the request reports it.
+/// Returns the request with "explain" set, because the documents always contain every candidate. A
+/// value of the wrong type is kept, so that reading the request reports the error.
 Value with_candidates(Value request) {
     const auto& explain = request.at("explain");
     if (explain.is_null() || explain.as_bool())
@@ -221,7 +221,7 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
     if (!decision)
         return ask.refuse(decision.error());
     if (!decision->backend && (always || !wants_candidates(request))) {
-        // Send an error. If the interface's errors can contain candidates, the error contains them.
+        // Send an error. The error contains the candidates if the interface supports this.
         auto no_match = no_match_of(*decision);
         if (always)
             no_match = ask.explained(std::move(no_match));
@@ -229,19 +229,19 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
                                Sender::named({ErrorCode::NoMatch, no_match.failure.message}));
     }
     if (!always && !wants_candidates(request))
-        decision->candidates.clear();  // so that no words are added to them
+        decision->candidates.clear();  // so that no messages are made for them
     // On D-Bus, the member is always present, and "" means no backend.
     decision->backend = decision->backend.value_or("");
     ask.send(ask.explained(std::move(*decision)));
 }
 
-/// The maximum number of reasons in an answer on D-Bus, counted over all candidates. It takes
-/// milliseconds to write a reason to a message on a busy machine, and callers wait for 25 seconds.
-/// A manifest with 512 variants produces more reasons on a machine with many GPUs.
+/// The maximum number of reasons in an answer on D-Bus, counted over all candidates. On a busy
+/// machine, writing one reason to a message takes milliseconds, and callers wait for 25 seconds. A
+/// manifest with 512 variants produces more reasons on a machine with many GPUs.
 constexpr std::size_t kMaxBusReasons = 2048;
 
 /// Drops the reasons of the last candidates if there are too many for a message of D-Bus. In this
-/// case, adds a warning and returns true. The candidates keep their verdicts and the texts in
+/// case, adds a warning and returns true. The candidates keep their verdicts and the messages in
 /// `why`.
 bool shorten(Recommendation& recommendation) {
     std::size_t left = kMaxBusReasons;
@@ -272,15 +272,15 @@ void recommend_variant(const RecommendParameters& in, const Asking& ask) {
     if (!answer)
         return ask.refuse(answer.error());
     auto explained = ask.explained(std::move(*answer));
-    // On D-Bus, the answer has no candidates unless the request asks for them. A new warning has no
-    // text yet.
+    // On D-Bus, the answer has no candidates unless the request asks for them. A warning that
+    // shorten() has added has no message yet.
     if (!always && wants_candidates(request) && shorten(explained))
         explained = ask.explained(std::move(explained));
     ask.send(explained);
 }
 
-/// The request for a plan, from the keys of `request` and from the parameters in bytes next to
-/// `request`.
+/// Builds the request for a plan from the keys of `request` and from the parameters `need` and
+/// `margin`, which are in bytes.
 Result<PlanRequest> request_of(const PlanParameters& in) {
     auto request = in.request.value;
     // A parameter and a key with the same meaning must not contradict each other.
@@ -304,7 +304,7 @@ void plan_memory(const PlanParameters& in, const Asking& ask) {
     auto request = request_of(in);
     if (!request)
         return ask.refuse(request.error());
-    // `ask` refers to objects that may be gone when the memory has been read.
+    // `ask` refers to objects that may no longer exist when the memory has been read.
     const auto started =
         answer_plan(std::move(*request), ask.call.uid, ask.machine.seen, ask.machine.engine,
                     [later = LaterAnswer{ask}](const PlanAnswer& answer) { later.send(answer); });
@@ -325,7 +325,7 @@ void query_terms(const QueryParameters& in, const Asking& ask) {
 }
 
 void get_memory(const MemoryParameters& in, const Asking& ask) {
-    // On D-Bus the object is the GPU, and an option names the partition.
+    // On D-Bus, the object of the call is the GPU, and an option names the partition.
     const auto id = in.partition ? in.gpu + "/" + *in.partition : in.gpu;
     const auto asked = ask.machine.engine.read_memory(
         id, false,
@@ -357,8 +357,8 @@ void probe_drivers(const ProbeParameters& in, const Asking& ask) {
         return ask.refuse(meant.error());
     const auto& request = *meant;
     // Callers that did not set "more" get only the last answer. The reported progress never
-    // decreases, even if more probes begin. Smaller steps are not reported, because they would wake
-    // the caller for nothing.
+    // decreases, even if more probes begin. Steps below kStep are not reported, because they would
+    // wake the caller for nothing.
     constexpr double kStep = 0.01;
     const auto next = std::make_shared<double>(0);
     const auto progress = [sender = ask.sender, wants_more = ask.call.wants_more,
@@ -376,7 +376,7 @@ void probe_drivers(const ProbeParameters& in, const Asking& ask) {
         ask.refuse(started.error());
 }
 
-/// The parameters, in which members that are null are left out.
+/// Returns the parameters without the members that are null.
 Value given(const Value& parameters) {
     Value::Object members = *parameters.as_object();
     std::erase_if(members, [](const Value::Member& member) { return member.value.is_null(); });
@@ -533,7 +533,7 @@ std::vector<Method> lists() {
     };
 }
 
-/// The method of `plan`, which the profile "embed" leaves out.
+/// The method that makes plans. The build profile "embed" leaves out this method.
 Method plan_method() {
     using enum ErrorCode;
     return method<PlanParameters, PlanAnswer, plan_memory>(
@@ -737,7 +737,7 @@ constexpr std::string_view kServiceErrors =
     "error PermissionDenied ()\n\n"
     "error ExpectedMore (message: string)\n";
 
-/// The errors of org.gpuprobe, one for each ErrorCode. NoMatch has more members than the others.
+/// The errors of org.gpuprobe, one for each ErrorCode. Only NoMatch has additional members.
 std::string own_errors(TypeTable& types) {
     const auto failure = types.members<Failure>(), no_match = types.members<NoMatch>();
     std::string text;

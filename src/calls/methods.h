@@ -40,14 +40,14 @@ inline constexpr std::string_view kInterface = "org.gpuprobe";
 struct MethodCall {
     std::string method = {};  ///< name of the method, such as "org.gpuprobe.Select"
     Value parameters = Value{Value::Object{}};
-    /// Whether the caller also wants the answers before the last answer (Varlink's "more").
+    /// Whether the caller also wants intermediate answers (Varlink's "more").
     bool wants_more = false;
     /// Whether candidates and their reasons are in every answer. If false, as on D-Bus, candidates
     /// are only in answers to requests with "explain", and NoMatch is an error only for requests
     /// without "explain".
     bool always_explains = true;
-    bool wants_value = false;  ///< whether answers contain a Value instead of a text
-    bool wants_words = true;   ///< whether reasons contain texts for users
+    bool wants_value = false;  ///< whether answers contain a Value instead of JSON
+    bool wants_words = true;   ///< whether reasons contain messages for users
     uid_t uid = 0;
     /// All groups of the caller; nullopt if unknown.
     std::optional<std::vector<std::uint32_t>> groups = {};
@@ -63,8 +63,8 @@ struct MachineView {
     std::function<const std::string&()> seen_json;
     /// Returns the doctor's findings in `seen`, on which the fixes of reasons depend.
     std::function<const std::vector<Finding>&()> findings;
-    /// The surroundings in a capture; nullopt if the capture has no surroundings, and on a live
-    /// machine.
+    /// The environment of the process that made the capture; nullopt if the capture does not
+    /// describe this environment, and on a live machine.
     std::optional<Surroundings> captured = {};
     /// Whether the process ends after the answer, so that nothing may be probed in the background.
     bool ends_after = false;
@@ -77,13 +77,13 @@ struct MethodAnswer {
     std::string document = "{}";  ///< a JSON object on one line; unused if the call wants a value
     bool continues = false;       ///< whether another answer follows
     Value value = {};             ///< the answer's object, if the call wants a value
-    std::string message = {};     ///< text of the error for users
+    std::string message = {};     ///< error message for users
     std::optional<ErrorCode> code = {};  ///< the error; nullopt for errors of org.varlink.service
 };
 /// Called with each answer of a method.
 using HearAnswer = std::function<void(const MethodAnswer&)>;
 
-/// How long a server may send the same answer again.
+/// How long a server may cache an answer.
 enum class Keeping {
     Never,
     UntilReport,  ///< valid until the report changes, for all callers who see the same report
@@ -100,12 +100,12 @@ struct MethodTraits {
     Keeping keeping = Keeping::Never;
     bool is_costly = false;  ///< whether the method writes to the disk or runs probes
     bool waits = false;  ///< whether the answer waits until the memory of the GPUs has been read
-    bool reports_progress = false;  ///< whether the answers before the last one report progress
+    bool reports_progress = false;  ///< whether intermediate answers report progress
     bool subscribes = false;        ///< whether each change of the report is sent; needs wants_more
     bool is_of_now = false;         ///< whether the server must call Engine::renew() first
     std::vector<Action> needs = {};  ///< the privileged actions that the caller performs
-    /// Further actions, which only some calls perform. traits_of() adds the actions that a call
-    /// performs to `needs`.
+    /// Further actions, which only some calls perform. traits_of() adds to `needs` the actions that
+    /// the given call performs.
     std::vector<Action> may_need = {};
 };
 /// The traits of the called method; nullopt if the method does not exist. `seen` is the report as
@@ -129,7 +129,7 @@ MethodAnswer refusal_of(const Error& error);
 /// An argument in `in` is the parameter with the same name. If there is no such parameter, the
 /// argument is a dictionary of parameters. If the dictionary is called "options", unknown keys are
 /// ignored. An argument in `out` is the member of the answer with the same name. "json" is the
-/// whole answer as JSON, in a text or a sealed memory file, and "answer" is the whole answer as a
+/// whole answer as JSON, in a string or a sealed memory file, and "answer" is the whole answer as a
 /// dictionary.
 struct BusForm {
     std::string_view member = {};  ///< name on D-Bus, such as "SelectBackend"
@@ -168,8 +168,8 @@ struct MethodTypes {
     std::vector<TypedMember> parameters = {};
     std::vector<TypedMember> result = {};
 };
-/// The methods of an interface. The function adds the definitions that the methods refer to to
-/// `types`.
+/// The methods of an interface. The function adds to `types` the definitions that the methods refer
+/// to.
 std::vector<MethodTypes> methods_of(std::string_view interface, TypeTable& types);
 
 /// The Varlink description of an interface; nullopt if gpuprobe does not have this interface.

@@ -34,15 +34,15 @@ struct WaitingPlan {
     }
 };
 
-/// Whether the request includes the GPU with that id, or the GPU that the partition belongs to. If
-/// the request names no ids, it includes every GPU.
+/// Whether the request includes `id`, which is a GPU or a partition. A request for a GPU includes
+/// its partitions, and a request without ids includes every GPU.
 bool is_meant(const std::vector<std::string>& wanted, const std::string& id) {
     return wanted.empty() || std::ranges::any_of(wanted, [&id](const std::string& one) {
                return id == one || id.starts_with(one + "/");
            });
 }
 
-/// The error NoMatch, about the candidates on the GPUs that the request includes.
+/// Returns the error NoMatch, which describes the candidates on the GPUs that the request includes.
 Error no_match_among(const std::vector<std::string>& wanted, Decision decision) {
     std::erase_if(decision.candidates, [&wanted](const Candidate& candidate) {
         return !candidate.gpu || !is_meant(wanted, *candidate.gpu);
@@ -50,15 +50,14 @@ Error no_match_among(const std::vector<std::string>& wanted, Decision decision) 
     return {ErrorCode::NoMatch, no_match_of(decision).failure.message};
 }
 
-/// Whether an application's word for a backend means the backend to which gpuprobe gives the same
-/// name. PyTorch also calls ROCm "cuda", so the word has another meaning if the backend does not
-/// support the GPU's vendor.
+/// Whether an application uses `word` for the same backend as gpuprobe. PyTorch also calls ROCm
+/// "cuda", so the word has another meaning if the backend does not support the GPU's vendor.
 bool is_ours(const std::string& word, const Gpu& gpu) {
     const auto view = gpu.backends.find(word);
     return view != gpu.backends.end() && !has_reason(view->second.reasons, "vendor-mismatch");
 }
 
-/// Changes the ids to the report's spelling. Errors: UnknownDevice.
+/// Changes the ids of GPUs to the spelling in the report. Errors: UnknownDevice.
 Status spell_gpus(std::vector<std::string>& wanted, const Report& seen) {
     const ComputeView view{seen};
     for (auto& id : wanted)
@@ -149,11 +148,11 @@ Status answer_plan(PlanRequest request,
                 waiting->put(id, live);
                 waiting->finish_one();
             });
-        if (!asked)  // gone since the report, or too many readings: keep the report's value
-            // The loop counts as one more reading, which ends here: if all readings were answered
-            // during the loop, the plan is made here.
+        if (!asked)  // the GPU is gone, or there are too many readings: keep the report's value
             waiting->finish_one();
     }
+    // The loop counts as one more reading, which ends here: if all readings were answered during
+    // the loop, the plan is made here.
     waiting->finish_one();
     return Done{};
 }
@@ -165,7 +164,7 @@ constexpr std::size_t kMaxNames = 256;  // names of GPUs or APIs in one call
 }  // namespace
 
 std::optional<std::string> power_state(const FileSystem& files, const Gpu& gpu) {
-    // Devices on other buses have no such file at a known path.
+    // Only PCI devices have the file power/runtime_status at a known path.
     if (gpu.pci && gpu.pci->address)
         if (auto status = files.line("/sys/bus/pci/devices/" + text_of(*gpu.pci->address) +
                                      "/power/runtime_status"))

@@ -58,7 +58,7 @@ bool is_asleep(const FileSystem& files, const Gpu& gpu);
 /// The privileged actions that a probe request performs.
 std::vector<Action> needs_of(const ProbeRequest& request);
 
-/// The request, in which the ids of GPUs are spelled as in the report. Errors: InvalidRequest for
+/// Returns the request with the ids of GPUs spelled as in the report. Errors: InvalidRequest for
 /// too many names; UnknownDevice; WouldWake if a GPU is asleep and must not be woken.
 Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const FileSystem& files);
 
