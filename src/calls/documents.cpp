@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t kMaxMessage = 4096;
 constexpr std::size_t kMaxName = 64;
 
-/// Tests one term for `gpu`, or for the machine if `gpu` is null. Only a term that is not true has
-/// a reason.
+/// Tests one term for `gpu`, or for the machine if `gpu` is null. The result has a reason unless
+/// the term is true.
 TestedTerm tested_on(const Predicate& term, const Gpu* gpu, const Report& report) {
     auto found = test_predicate(term, Facts{{.report = report, .gpu = gpu}});
     TestedTerm answer{.term = term.text, .truth = found.truth};
@@ -34,8 +34,8 @@ TestedTerm tested_on(const Predicate& term, const Gpu* gpu, const Report& report
     return answer;
 }
 
-/// The GPUs with those ids, each once. If there is no list, returns all GPUs; if the list is empty,
-/// returns no GPU. The pointers refer to GPUs in the view. Errors: UnknownDevice.
+/// Returns the GPUs with these ids, without duplicates: all GPUs if `ids` is absent, and no GPU if
+/// `ids` is empty. The pointers refer to GPUs in the view. Errors: UnknownDevice.
 Result<std::vector<const Gpu*>> named_gpus(const std::optional<std::vector<std::string>>& ids,
                                            const ComputeView& view) {
     std::vector<const Gpu*> gpus;
@@ -70,8 +70,8 @@ OrtHardwareDevice device_of(const std::string& id,
     return device;
 }
 
-/// ONNX Runtime's metadata for GPUs: "Discrete" only if the kind is known for certain, "card_idx"
-/// from the name of the DRM primary node.
+/// Describes a GPU, with ONNX Runtime's metadata: "Discrete" only if the kind of the GPU is
+/// certain, and "card_idx" from the name of the DRM primary node.
 OrtHardwareDevice gpu_device(const Gpu& gpu) {
     constexpr std::string_view kCard = "/dev/dri/card";
     auto device = device_of(gpu.id, "GPU", gpu.vendor, gpu.pci);
@@ -106,7 +106,7 @@ PlanAnswer plan_answer(const PlanRequest& request, const Report& report, Plan pl
                       .asked = request.need,
                       .margin = request.margin,
                       .plan = std::move(plan)};
-    // A plan for a number of bytes has neither a model nor a run.
+    // A plan for a number of bytes contains no model.
     if (!request.model)
         return answer;
     answer.model = {.name = request.model->name,
@@ -154,7 +154,7 @@ NoMatch no_match_of(const Decision& decision) {
     auto failure =
         failure_of({ErrorCode::NoMatch, "nothing on this machine satisfies '" +
                                             scrubbed(decision.application, kMaxName) + "'"});
-    // Candidates are in the order of preference.
+    // The candidates are sorted by preference.
     if (const auto* closest =
             closest_to_fit(decision.candidates, [](const Candidate&) { return 0; }))
         failure.message += phrase("; the closest candidate is {backend}[ on {gpu}]: {why}",

@@ -15,8 +15,8 @@
 #include "policy/truth.h"
 #include "report/report.h"
 
-// The documents that answer questions. The socket sends these documents, and `gpuprobectl -j`
-// prints them. A document is the same on every interface.
+// JSON documents with the results of methods. The daemon sends these documents on its socket, and
+// `gpuprobectl -j` prints them. A document is the same on every interface.
 
 namespace gpuprobe::inline calls {
 
@@ -149,7 +149,7 @@ void describe(Visitor& visit, NoMatch& no_match) {
     visit("messages", no_match.messages);
     visit("warnings", no_match.warnings);
 }
-/// The message names the closest candidate.
+/// Makes the document for a decision without a backend. The message names the closest candidate.
 NoMatch no_match_of(const Decision& decision);
 
 /// A device described with the names of ONNX Runtime's OrtHardwareDevice, for programs that assign

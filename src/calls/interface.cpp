@@ -7,7 +7,7 @@
 namespace gpuprobe::inline calls {
 namespace {
 
-/// The text with one character replaced by another.
+/// Replaces each occurrence of one character with another.
 std::string with(std::string_view text, char from, char to) {
     std::string changed{text};
     std::ranges::replace(changed, from, to);
@@ -98,7 +98,7 @@ Value with_table_keys(const Value& request, std::span<const RequestKey> keys) {
     const auto* members = request.as_object();
     if (!members)
         return request;
-    // Only known keys are respelled, so that an error names an unknown key as it was written.
+    // Only known keys are respelled, so that an error names an unknown key as it was given.
     Value::Object spelled = *members;
     for (auto& member : spelled) {
         auto dashed = with(member.key, '_', '-');
@@ -121,7 +121,7 @@ MemberType member_type(TypeTable& types, std::type_identity<PlanRequestValue>) {
 }
 
 std::string varlink_members(const TypeTable& types, std::span<const TypedMember> members) {
-    // Members with a comment have a line of their own.
+    // If members have comments, write each member on a separate line.
     const bool has_comments =
         std::ranges::any_of(members, [](const TypedMember& one) { return !one.about.empty(); });
     std::string text;

@@ -36,7 +36,7 @@ using SelectRequestValue = KeyedRequest<select_keys>;
 using RecommendRequestValue = KeyedRequest<recommend_keys>;
 using PlanRequestValue = KeyedRequest<plan_keys>;
 
-/// The request with its keys spelled as in `keys`.
+/// Returns the request with its keys spelled as in `keys`.
 Value with_table_keys(const Value& request, std::span<const RequestKey> keys);
 
 template <std::span<const RequestKey> (*Keys)()>

@@ -40,12 +40,12 @@ constexpr std::array kProgramFolders{"/usr/bin", "/usr/local/bin", "/usr/sbin",
 constexpr std::array kLayerFolders{"/etc/vulkan/implicit_layer.d",
                                    "/usr/local/share/vulkan/implicit_layer.d",
                                    "/usr/share/vulkan/implicit_layer.d"};
-/// The file in a capture that describes the surroundings of the process that made the capture (its
-/// container, sandbox and variables; docs/capture.md).
+/// The file in a capture that describes the environment of the process that made the capture: its
+/// container, sandbox and variables (docs/capture.md).
 constexpr std::string_view kCapturedSurroundings = "/surroundings.json";
 /// Folders of CDI specifications. Source: CDI specification, "OCI runtime discovery".
 constexpr std::array kCdiFolders{"/etc/cdi", "/var/run/cdi"};
-/// Paths of the files in those folders whose names end in one of the suffixes, at most kMaxListed.
+/// Lists the files in `folders` whose names end in one of the suffixes; at most kMaxListed paths.
 std::vector<std::string> listed(const FileSystem& files,
                                 std::span<const char* const> folders,
                                 std::initializer_list<std::string_view> endings) {
@@ -93,9 +93,9 @@ GroupsOfAccount groups_of(const FileSystem& files,
     return groups;
 }
 
-/// A process that has none of the account's groups is a separate fact. The likely cause is a
-/// container that drops groups, or an account that got its first groups after the login, rather
-/// than a login that is older than one of the groups.
+/// If the process has none of the account's groups, records this as a separate fact. The likely
+/// cause is a container that drops groups, or an account that got its first groups after the login,
+/// rather than a login that is older than one of the groups.
 void add_groups(const GroupsOfAccount& groups, Surroundings& here) {
     here.new_groups = groups.missing;
     here.has_no_group = !groups.missing.empty() && groups.held == 0;
@@ -137,7 +137,7 @@ std::vector<std::string> drivers_named_in(const FileSystem& files,
     std::set<std::string> versions;
     auto left = kMaxSpec;
     for (const auto& path : specs) {
-        // All specifications share one limit.
+        // The limit applies to all specifications together.
         const auto text = files.read(path, left);
         left.count -= text ? text->size() : 0;
         for (auto at = text ? text->find(kLibrary) : std::string::npos; at != std::string::npos;
@@ -152,8 +152,8 @@ std::vector<std::string> drivers_named_in(const FileSystem& files,
     return {versions.begin(), versions.end()};
 }
 
-/// The programs of the causes' table that are installed. Names are searched for in kProgramFolders;
-/// paths are checked directly.
+/// Returns the programs that the causes refer to and that are installed. Names are searched for in
+/// kProgramFolders; paths are checked directly.
 std::vector<std::string> programs_in(const FileSystem& files) {
     std::vector<std::string> found;
     const auto is_there = [&files](const std::string& name) {
@@ -221,9 +221,9 @@ std::vector<std::string> kernel_log() {
     return lines;
 }
 
-/// The surroundings of a process on the running machine, except for its account and groups.
-/// `variable` looks up a variable in that process's environment, like getenv(3). Members that can't
-/// be read stay unknown.
+/// Describes what surrounds a process on the running machine, except for its account and groups.
+/// `variable` looks up an environment variable of the described process, like getenv(3). Members
+/// that cannot be read stay unknown.
 Surroundings surroundings_here(const FileSystem& files,
                                const std::function<const char*(const char* name)>& variable) {
     Surroundings here{.vulkan_layers = listed(files, kLayerFolders, {".json"}),

@@ -15,10 +15,10 @@
 
 namespace gpuprobe::inline calls {
 
-/// The doctor's findings for a caller of the daemon, the same on every interface. The findings are
-/// based on `seen`, the report as the caller may see it. `environment` contains the variables of
-/// the program that the caller asks about. If the machine is a capture, `captured` contains the
-/// surroundings in the capture.
+/// Returns the doctor's findings for a caller of the daemon, which are the same on every interface.
+/// The findings are based on `seen`, the report as the caller may see it. `environment` contains
+/// the variables of the program that the caller asks about. If the machine is a capture, `captured`
+/// contains the environment that the capture describes.
 ///
 /// Accounts are looked up only in /etc/passwd, because other account databases may take a while to
 /// answer. The caller's security label is not examined, because the host's report does not contain
@@ -29,16 +29,16 @@ std::vector<Finding> findings_for(const Caller& caller,
                                   const FileSystem& files,
                                   const std::optional<Surroundings>& captured = {});
 
-/// The surroundings of this process, including its account. The lookup of the account may take a
-/// while.
+/// Describes the environment of this process, including its account. Looking up the account may
+/// take a while.
 Surroundings own_surroundings(const FileSystem& files);
 
 /// The container, sandbox and variables of the process that made a capture; nullopt if the capture
 /// does not contain them. Errors: Malformed, TooLarge.
 Result<std::optional<Surroundings>> captured_surroundings(const std::string& folder);
 
-/// Writes the surroundings into the folder of a capture, redacted if `mask` is not null. Errors:
-/// Io, PermissionDenied.
+/// Writes `here` into the folder of a capture, redacted if `mask` is not null. Errors: Io,
+/// PermissionDenied.
 Status add_to_capture(const std::string& folder, const Surroundings& here, engine::Redaction* mask);
 
 /// The doctor's findings based on the report and on this process's account, which the function
