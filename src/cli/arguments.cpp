@@ -98,8 +98,8 @@ void add_verb(CLI::App& app, Arguments& arguments, const Verb& verb) {
         add_option(added, arguments, option);
 }
 
-/// Declares the options and those verbs to CLI11 that the words can contain. A word that is not the
-/// name of a verb can't be parsed as one, so one verb suffices for most command lines.
+/// Declares to CLI11 the global options, and the verbs whose names are among the words. A word that
+/// is not the name of a verb cannot be parsed as a verb, so most command lines need only one verb.
 void add_tables(CLI::App& app, Arguments& arguments, const std::vector<std::string>& words) {
     for (const auto& group : global_options())
         for (const auto& option : group.options)
@@ -112,7 +112,7 @@ void add_tables(CLI::App& app, Arguments& arguments, const std::vector<std::stri
         }
 }
 
-/// A refusal with the given text. If the text contains a hint, the hint is its second line.
+/// A refusal with the error message `text`. A hint, if any, is the second line of the message.
 Parsed refused(std::string_view text) {
     return {.refusal = Refusal{.text = fmt::format("gpuprobectl: {}\n", text)}};
 }
@@ -147,7 +147,7 @@ std::string advice(const std::string& word, std::string_view verb) {
     if (is_option && word.size() == 2)
         return hint_on(verb);
     const auto name = word.substr(0, word.find('='));
-    // CLI11 may have recognized the verb although the option was before it.
+    // CLI11 may have recognized the verb although the option precedes the verb.
     const auto own = fmt::format("'{}'", verb);
     if (const auto others = is_option ? verbs_with(name) : ""; !others.empty())
         return verb.empty() || others.find(own) != std::string::npos
@@ -167,7 +167,7 @@ std::string chosen_verb(const CLI::App& app) {
     return chosen.empty() ? "" : chosen.front()->get_name();
 }
 
-/// The refusal for a word that is in the place of the verb but is not a verb.
+/// The refusal for a word that is not a verb, although a verb is expected in its place.
 Parsed refused_verb(const std::string& word) {
     if (is_left_out(word))
         return refused(
@@ -257,8 +257,8 @@ std::vector<std::string> reversed(const std::vector<std::string>& words) {
     return last_first;
 }
 
-/// Removes and returns the words after the first "--" if a verb before it takes a program. The
-/// words after "--" belong to the program and are not parsed here.
+/// Removes and returns the words after the first "--" if a verb before the "--" takes a program.
+/// The words after "--" belong to the program and are not parsed here.
 std::vector<std::string> program_words(std::vector<std::string>& words) {
     const auto dashes = std::ranges::find(words, "--");
     const auto is_such = [](const std::string& word) {

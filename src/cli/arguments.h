@@ -120,7 +120,7 @@ struct RunArguments {
 struct CallArguments {
     std::string method = {};
     std::string parameters = "{}";  ///< the parameters as JSON; "-" reads standard input
-    bool wants_more = false;        ///< whether to print the answers before the last one, too
+    bool wants_more = false;        ///< whether to print intermediate answers, too
 };
 
 /// A parsed command line.
@@ -172,10 +172,10 @@ struct Arguments {
     RunArguments run = {};
 };
 
-/// The text for a command line that runs no verb: help, or an error message.
+/// The output for a command line that runs no verb: help, or an error message.
 struct Refusal {
     bool is_help = false;
-    std::string text = {};  ///< the text, which ends with a newline
+    std::string text = {};  ///< the output, which ends with a newline
 };
 
 /// The result of parsing. Exactly one of the members is set.

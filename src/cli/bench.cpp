@@ -39,7 +39,7 @@ constexpr std::string_view kBytes = "B/s";
 constexpr std::string_view kFloats = "FLOPS";
 constexpr std::string_view kIntegers = "OPS";
 
-// A dash stands for an unknown value.
+// A dash means that the value is unknown.
 Cell rate_cell(const std::optional<std::uint64_t>& rate,
                std::string_view unit,
                const Screen& screen) {
@@ -80,7 +80,7 @@ Tone tone_of(const std::optional<Verification>& verification) {
     }
 }
 
-/// "verified", "miscomputed", "crashed" …; a dash if the device was not verified.
+/// The result: "verified", "miscomputed", "crashed" …; a dash if the device was not verified.
 Cell verification_cell(const std::optional<Verification>& verification, const Screen& screen) {
     const auto word = verification ? name_of(verification->result) : screen.dash();
     return {.text = std::string{word}, .tone = tone_of(verification)};
@@ -119,7 +119,7 @@ void add_remark(const BenchRow& row,
                 const std::optional<std::string>& note,
                 const std::vector<Reason>& reasons,
                 std::string& lines) {
-    // Prefer the explained reasons; the probe's note is only for people.
+    // Use the note of the probe only if the reasons have no message.
     auto why = std::optional{explained(reasons).text};
     if (why->empty())
         why = note ? std::optional{scrubbed(*note)} : std::nullopt;
@@ -201,8 +201,8 @@ void add_part(std::string& text, const std::string& part, std::string_view betwe
         text += (text.empty() ? "" : std::string{between}) + part;
 }
 
-/// "reads 4.19 TB/s (85 % of the theoretical 4.92 TB/s)"; "" without a rate. `what` is the text
-/// with placeholders.
+/// Formats a rate: "reads 4.19 TB/s (85 % of the theoretical 4.92 TB/s)"; "" without a rate. `what`
+/// is a message with placeholders.
 std::string rate_words(std::string_view what,
                        const std::optional<std::uint64_t>& rate,
                        std::string_view unit,
@@ -240,7 +240,7 @@ std::string measurement_words(const Measurement& measured, const PeakRates& peak
                   {{"outcome", std::string{name_of(measured.outcome)}}, {"why", why}});
 }
 
-/// The peak rates of the GPU in that row; unknown for other devices.
+/// The peak rates of the GPU in the row; unknown for other devices.
 PeakRates peak_rates_for(const Report& report, const BenchRow& row) {
     const auto gpu = std::ranges::find_if(
         report.gpus, [&](const Gpu& one) { return row.gpu && one.id == *row.gpu; });
@@ -261,7 +261,7 @@ bool went_well(const BenchRow& row) {
 }
 
 /// An entry of the section "Computed": one device, and the number of other devices with the same
-/// text.
+/// result.
 struct MeasuredEntry {
     std::string backend = {};
     std::string place = {};
@@ -275,7 +275,7 @@ MeasuredEntry measured_entry(const BenchRow& row, const PeakRates& peak) {
             .words = measured_words(row.verification, row.measurement, row.score, peak)};
 }
 
-/// Adds an entry, or counts the row in an existing entry with the same text.
+/// Adds an entry, or counts the row in an existing entry with the same result.
 void add_entry(std::vector<MeasuredEntry>& entries, const BenchRow& row, const PeakRates& peak) {
     auto entry = measured_entry(row, peak);
     const auto same = std::ranges::find_if(entries, [&entry](const MeasuredEntry& one) {

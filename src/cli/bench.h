@@ -43,7 +43,7 @@ std::string measured_words(const std::optional<Verification>& verification,
 
 /// The section "Computed" of `status`: the device and backend with the highest score, the number of
 /// other devices that computed correctly, and each device that did not compute correctly. Failures
-/// with the same text share a line. Returns "" if nothing was verified or measured.
+/// with the same message share a line. Returns "" if nothing was verified or measured.
 std::string measured_section(const Report& report, const Screen& screen);
 
 }  // namespace gpuprobe::inline cli

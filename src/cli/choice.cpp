@@ -52,7 +52,7 @@ bool has_address(const Gpu& gpu, std::string_view selector) {
     return address && gpu.pci && gpu.pci->address == address;
 }
 
-/// Whether the text starts with `start`, ignoring upper and lower case.
+/// Whether the text starts with `start`, ignoring case.
 bool starts(std::string_view text, std::string_view start) {
     return lower_case(text).starts_with(lower_case(start));
 }
@@ -143,7 +143,7 @@ std::vector<const Gpu*> gpus_meant(const ComputeView& view, std::string_view sel
 
 namespace {
 
-/// The only match. Errors: UnknownDevice for no match and for several.
+/// Returns the only match. Errors: UnknownDevice if there is no match or more than one.
 Result<const Gpu*> only_one(const Gpus& meant, const Report& report, std::string_view selector) {
     if (meant.empty())
         return unknown(report, selector);
@@ -239,7 +239,7 @@ struct CandidateRow {
     [[nodiscard]] std::string place() const { return gpus.empty() ? "" : first_and_more(gpus); }
 };
 
-/// Adds the candidate to the row that shows the same, or as a row of its own.
+/// Adds the candidate to the row with the same content, or adds a new row.
 void add_row(const Candidate& candidate,
              const std::string& sentence,
              const Screen& screen,
@@ -286,7 +286,7 @@ bool is_chosen(const Candidate& candidate, const Decision& decision) {
 
 namespace {
 
-/// Whether the reasons leave open whether a GPU, or the machine, is suitable.
+/// Whether a GPU, or the machine, may still be suitable despite the reasons.
 bool leaves_open(const std::vector<Reason>& reasons) {
     std::set<std::string> open;
     std::set<std::string> closed;
@@ -510,8 +510,8 @@ bool wants_no_gpu(const Arguments& arguments) {
 
 std::map<std::string, std::string> switches_here(const std::string& application) {
     Variables found;
-    // The profile is looked up here even if a daemon decides, because only this process has the
-    // variables.
+    // The profile is looked up here even if a daemon makes the decision, because only this process
+    // has the user's variables.
     const auto known = engine::applications_in(engine::application_folders());
     if (const auto* profile = known.selection(application))
         for (const auto& [variable, values] : profile->integrated_by)

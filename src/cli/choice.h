@@ -48,14 +48,14 @@ std::vector<const Gpu*> gpus_meant(const ComputeView& view, std::string_view sel
 /// The GPUs in one line, such as "pci:0000:01:00.0 (Card), …".
 std::string gpu_listing(const std::vector<const Gpu*>& gpus);
 
-/// Text for a shell: assignments of variables, and comments that show other ways to select the GPU.
+/// Lines for a shell: variable assignments, and comments that show other ways to select the GPU.
 struct EnvironmentLines {
     std::string settings = {};  ///< lines of the form "KEY=VALUE"
     std::string comments = {};  ///< lines of the form "# …"
 };
 
-/// The variables of environment_for() as assignments, and every other selector as a comment. The
-/// whole text can be passed to eval.
+/// The variables of environment_for() as assignments, and every other selector as a comment. All
+/// lines together can be passed to eval.
 EnvironmentLines environment_lines(const std::vector<GpuSelector>& selectors,
                                    const std::map<std::string, std::string>& settings);
 

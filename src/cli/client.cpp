@@ -9,12 +9,12 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// A call by this user. The name of a method without an interface belongs to org.gpuprobe.
+/// Makes a call by this user. A name without an interface is a method of org.gpuprobe.
 MethodCall call_of(std::string_view method, Value parameters) {
     const bool has_interface = method.find('.') != std::string_view::npos;
     return {.method = (has_interface ? "" : std::string{kInterface} + ".") + std::string{method},
             .parameters = std::move(parameters),
-            .wants_words = false,  // the verbs find words themselves
+            .wants_words = false,  // the verbs make the messages themselves
             .uid = ::getuid()};
 }
 
@@ -27,7 +27,7 @@ Error error_from(const Value& details) {
             message && !message->empty() ? *message : json_line(details)};
 }
 
-/// Parses the document of an answer. The transport has already limited its size.
+/// Parses the document of an answer. The transport has already limited the size of the document.
 Result<Value> document_in(const MethodAnswer& answer) {
     return of_answer(parse_json(answer.document, Bytes{answer.document.size()}));
 }
@@ -67,14 +67,14 @@ Result<Decision> Client::select(const std::string& application, const Value& req
     return of_answer(record_from<Decision>(document));
 }
 
-/// The daemon refreshes its facts for this method. If the daemon refuses, its report stays the
-/// same.
+/// The daemon refreshes its facts before it answers Diagnose. If the daemon refuses the call, the
+/// report stays the same.
 Status Client::renew() {
     (void)ask("Diagnose");
     return Done{};
 }
 
-/// If the daemon does not answer, the value from its report stays.
+/// If the daemon does not answer, `gpu` keeps the value from the daemon's report.
 Status Client::refresh_memory(Gpu& gpu) {
     constexpr Duration kIsOfNow = std::chrono::seconds{1};
     if (gpu.memory.free_at && SystemClock{}.wall() - *gpu.memory.free_at < kIsOfNow)

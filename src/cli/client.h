@@ -26,8 +26,8 @@ struct ClientInfo {
     std::optional<std::string> version = {};
 };
 
-/// The result of reading an answer. Context is added to an error: only a daemon can send an answer
-/// that can't be read.
+/// Returns the result of reading an answer. If this is an error, adds context: only a daemon can
+/// send an answer that cannot be read.
 template <class T>
 Result<T> of_answer(Result<T> read) {
     if (!read)
@@ -78,19 +78,19 @@ public:
     /// read again keep their old value. The only error is Cancelled.
     virtual Status renew();
 
-    /// Reads the free memory of `gpu` again without waking the GPU, unless it was read less than a
-    /// second ago. If the value cannot be read, `gpu` keeps the old value and the age of this
-    /// value. The only errors are Malformed and Cancelled.
+    /// Reads the free memory of `gpu` again without waking the GPU, unless the last reading is less
+    /// than a second old. If the memory cannot be read, `gpu` keeps the old value and its age. The
+    /// only errors are Malformed and Cancelled.
     Status refresh_memory(Gpu& gpu);
 
     /// Calls a method and returns its document; an error reply becomes an Error. A name without an
-    /// interface belongs to org.gpuprobe. Errors: the same as for call(); Malformed for a document
-    /// that is not JSON.
+    /// interface is a method of org.gpuprobe. Errors: the same as for call(); Malformed for a
+    /// document that is not JSON.
     Result<Value> ask(std::string_view method,
                       Value parameters = Value{Value::Object{}},
                       const HearAnswer& heard_before = {});
     /// Calls a method and reads its document as the record T, without the members that this program
-    /// does not know. Errors: the same as above, and Malformed with the name of the invalid member.
+    /// does not know. Errors: as for ask(), and Malformed with the name of the invalid member.
     template <class T>
     Result<T> ask_for(std::string_view method, Value parameters = Value{Value::Object{}}) {
         const auto document = ask(method, std::move(parameters));

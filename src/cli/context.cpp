@@ -84,9 +84,9 @@ std::string pager_command() {
     ::_exit(127);
 }
 
-/// The text without characters that could control a terminal. Printable characters (base/text.h),
-/// line feeds, tabs, and the escape sequences that this program itself writes are kept. All text
-/// output passes through this function.
+/// Replaces characters that could control a terminal. Printable characters (base/text.h), line
+/// feeds, tabs, and the escape sequences that this program itself writes are kept. All text output
+/// passes through this function.
 std::string terminal_text(std::string_view text) {
     constexpr std::string_view kKept = "\n\t";
     std::string shown;

@@ -27,8 +27,8 @@ namespace gpuprobe::inline cli {
 /// not "dumb" if NO_COLOR is unset or empty (no-color.org).
 Screen screen_of(int descriptor, ColourMode mode);
 
-/// A progress line on standard error. Each new text overwrites the line, and the line is erased
-/// when the work is done. With --quiet, or if standard error is not a terminal, nothing is printed.
+/// A progress line on standard error. Each show() overwrites the line, and the line is erased when
+/// the work is done. With --quiet, or if standard error is not a terminal, nothing is printed.
 class ProgressLine {
 public:
     explicit ProgressLine(const Arguments& arguments);
@@ -37,7 +37,7 @@ public:
     ProgressLine& operator=(const ProgressLine&) = delete;
 
     void show(std::string_view what);
-    /// Shows a text and a progress bar. `share` is limited to the range from 0 to 1.
+    /// Shows `what` and a progress bar. `share` is limited to the range from 0 to 1.
     void show(std::string_view what, double share);
     void clear();
 
@@ -97,7 +97,7 @@ struct Context {
     Status (*read_build)(const Arguments& arguments, Value& request) = nullptr;
 
     [[nodiscard]] bool wants_json() const { return arguments.json != JsonMode::Off; }
-    /// The record, with a text added to each reason that has no text.
+    /// Returns the record, with a message added to each reason that has none.
     template <Described T>
     [[nodiscard]] T worded(T record) const {
         OwnPlace place{client};

@@ -14,7 +14,7 @@ namespace {
 
 /// The width for which pages are written.
 constexpr std::size_t kColumns = 100;
-constexpr std::size_t kTextColumn = 20;  ///< the leftmost column of the texts of entries
+constexpr std::size_t kTextColumn = 20;  ///< the leftmost column of the descriptions of entries
 
 constexpr std::string_view kGpuNames = R"(
 To name a GPU, use its id, its index in the list, its PCI address, a node such as
@@ -35,8 +35,8 @@ std::string option_words(const Option& option) {
     return option.value.name.empty() ? text : fmt::format("{}={}", text, option.value.name);
 }
 
-/// An entry: the words on the left, and the text at `column` on as many lines as needed. If the
-/// words are too long, the text starts on the next line.
+/// An entry: the words on the left, and the description at `column` on as many lines as needed. If
+/// the words are too long, the description starts on the next line.
 std::string entry(const std::string& words, std::string_view text, std::size_t column) {
     auto lead = padded_right("  " + words, column - 2) + "  ";
     std::string page;
@@ -102,7 +102,7 @@ bool continues(std::string_view line, std::size_t start, bool is_prose) {
            text_start(line) == start;
 }
 
-/// The indentation of entries' texts on the narrowest terminals.
+/// The indentation of the descriptions of entries on the narrowest terminals.
 constexpr std::size_t kNarrowIndent = 6;
 constexpr std::string_view kUsage = "Usage: ";
 
@@ -208,14 +208,14 @@ struct Place {
     const Option* option = nullptr;  ///< set if the word at the cursor is this option's value
 };
 
-/// Whether the option has that name.
+/// Whether `word` is a name of the option.
 bool is_called(const Option& option, std::string_view word) {
     const auto names = split(option.names, ',');
     return std::ranges::find(names, word) != names.end() ||
            (!option.also.empty() && option.also == word);
 }
 
-/// Every option that is allowed at that position.
+/// Every option that is allowed at the position `place`.
 std::vector<const Option*> options_at(const Place& place) {
     std::vector<const Option*> options;
     if (place.verb)
@@ -227,7 +227,7 @@ std::vector<const Option*> options_at(const Place& place) {
     return options;
 }
 
-/// The option with that name. A value after "=" is ignored.
+/// The option whose name is `word`. A value after "=" is ignored.
 const Option* option_called(const Place& place, std::string_view word) {
     for (const auto* option : options_at(place))
         if (is_called(*option, word.substr(0, word.find('='))))
@@ -278,8 +278,8 @@ void add(Completion& completion, std::string word, std::string_view help) {
     completion.offers.push_back({.word = std::move(word), .help = std::string{help}});
 }
 
-/// Offers the words that fit. `text` is the value as typed so far, and `front` is the text before
-/// it in the same word ("--only=").
+/// Offers the words that fit. `text` is the value as typed so far, and `front` is the part of the
+/// same word before the value ("--only=").
 void offer_words(Completion& completion,
                  const Word& word,
                  std::string_view front,

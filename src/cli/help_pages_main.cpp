@@ -27,7 +27,7 @@ std::span<const HelpPage> help_pages() {
 }  // namespace gpuprobe::inline cli
 )";
 
-/// The row with the help page of a verb, or with the overview if the verb is "".
+/// Makes a row with the help page of a verb, or with the overview if the verb is "".
 std::string row(std::string_view verb) {
     return "    {\"" + std::string{verb} + "\", R\"page(" + help_text(verb).value_or("") +
            ")page\"},\n";
