@@ -62,7 +62,7 @@ std::string device_title(std::string_view id, const Report& report) {
     return scrubbed(alike > 1 ? fmt::format("{} ({})", title, id) : title, 128);
 }
 
-/// "CUDA or HIP"; nullopt if no API is known.
+/// The labels of the APIs: "CUDA or HIP"; nullopt if no API is known.
 std::optional<std::string> api_labels(const std::vector<std::string>& apis) {
     std::vector<std::string> labels;
     for (const auto& word : apis) {
@@ -72,7 +72,7 @@ std::optional<std::string> api_labels(const std::vector<std::string>& apis) {
     return labels.empty() ? std::nullopt : std::optional{joined_with_or(labels)};
 }
 
-/// "NVIDIA H200, 18.2 GiB".
+/// A device and the memory that is used on it: "NVIDIA H200, 18.2 GiB".
 std::string device_text(const DeviceUse& use, const Report& report) {
     return phrase("{device}[, {memory}]",
                   {{"device", device_title(use.device, report)},
@@ -86,8 +86,8 @@ std::optional<std::string> contrast(const SeenUse& seen,
                                     const Report& report) {
     if (is_as_chosen(seen, chosen, report).value_or(true))
         return std::nullopt;
-    // Name the GPUs only if other GPUs were used than chosen; otherwise the name of the backend is
-    // enough.
+    // Name the GPUs only if the program used GPUs that were not chosen; otherwise the name of the
+    // backend is enough.
     const auto ids_differ = std::ranges::any_of(seen.devices, [&chosen](const DeviceUse& use) {
         return std::ranges::none_of(chosen.gpus,
                                     [&use](const auto& id) { return whole_id(id) == use.device; });
@@ -407,7 +407,7 @@ public:
     }
 
 private:
-    // Called after each look.
+    // Called after each search.
     void looked(const std::vector<watch::DeviceUse>& uses) {
         const auto& watcher = watch_.watcher();
         const SeenUse seen{.devices = uses, .doubts = watcher.doubts()};

@@ -55,8 +55,8 @@ bool is_same_api(std::string_view word, std::string_view backend);
 /// The devices as text: "NVIDIA H200, 18.2 GiB through CUDA". Several devices are joined with
 /// "and".
 std::string devices_text(const std::vector<watch::DeviceUse>& devices, const Report& report);
-/// A text about the outcome: "used …", "used no GPU, although cuda was chosen", or the reason why
-/// it is not known which devices were used.
+/// The outcome as text: "used …", "used no GPU, although cuda was chosen", or the reason why it is
+/// not known which devices were used.
 std::string outcome_text(const SeenUse& seen, const ChosenUse& chosen, const Report& report);
 /// The doubts as text, separated by semicolons.
 std::string doubts_text(const std::set<watch::Doubt>& doubts);

@@ -67,7 +67,7 @@ private:
     SystemClock clock_ = {};
     std::unique_ptr<Launcher> launcher_;
     std::shared_ptr<const FileSystem> files_ = {};  // shared with the engine
-    std::optional<Surroundings> captured_ = {};     // the surroundings in the replayed capture
+    std::optional<Surroundings> captured_ = {};     // the environment described in the capture
     std::unique_ptr<engine::Engine> engine_ = {};
 };
 

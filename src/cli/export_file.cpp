@@ -16,7 +16,7 @@ namespace {
 
 constexpr Bytes kMaxExportFile = mib(1);
 
-/// The expiry time in the text; nullopt if it has none.
+/// The expiry time in an export; nullopt if the export has none.
 std::optional<WallTime> expiry_of(std::string_view text) {
     constexpr std::string_view kStart = "# +expiry-time=";
     for (const auto line : split(text, '\n'))
@@ -25,9 +25,9 @@ std::optional<WallTime> expiry_of(std::string_view text) {
     return std::nullopt;
 }
 
-/// Whether the file need not be written again. A text with an expiry time is fresh if only dates
-/// differ and at least half of its lifetime is left. Other texts must be equal, so that their dates
-/// stay correct.
+/// Whether the file need not be written again. An export with an expiry time is fresh if only dates
+/// differ and at least half of its lifetime is left. Other exports must be equal, so that their
+/// dates stay correct.
 bool is_fresh(const std::string& there, const std::string& text, WallTime now) {
     const auto expiry = expiry_of(there);
     if (!expiry)
@@ -35,8 +35,8 @@ bool is_fresh(const std::string& there, const std::string& text, WallTime now) {
     return is_same_export(there, text) && *expiry - now > kExportLife / 2;
 }
 
-/// Whether the file has exactly those permission bits. Ansible runs an executable .fact instead of
-/// reading it, and a file that its reader may not open is useless.
+/// Whether the file has exactly the permission bits `mode`. Ansible runs an executable .fact
+/// instead of reading it, and a file that its reader may not open is useless.
 bool has_mode(const std::string& path, unsigned mode) {
     const auto status = RootedFiles{}.status(path);
     return status && (status->mode & 07777) == mode;

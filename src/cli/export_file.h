@@ -44,16 +44,16 @@ Result<Placed> place_export(const ExportFormat& format,
                             unsigned mode,
                             WallTime now);
 
-/// The differences between a file and a text, ignoring dates.
+/// The differences between a file and a new export, ignoring dates.
 struct ExportDifference {
     /// A problem of the file itself: it is missing, expired or executable.
     std::optional<std::string> reason = {};
     std::vector<std::string> lost = {};    ///< lines that are only in the file
-    std::vector<std::string> gained = {};  ///< lines that are only in the text
+    std::vector<std::string> gained = {};  ///< lines that are only in the export
     [[nodiscard]] bool is_none() const { return !reason && lost.empty() && gained.empty(); }
 };
 
-/// Compares a file with a text. A missing file is a difference. Errors: the same as for
+/// Compares a file with a new export. A missing file is a difference. Errors: the same as for
 /// FileSystem::read().
 Result<ExportDifference> export_difference(const std::string& path,
                                            const std::string& text,

@@ -60,7 +60,7 @@ std::optional<std::string_view> help_topic(const std::vector<std::string>& words
     return !verb.empty() && (is_second || is_flag(words[1])) ? std::optional{verb} : std::nullopt;
 }
 
-/// The screen of standard output. The locale is read only to learn whether the terminal reads
+/// The properties of standard output. The locale is only used to find out whether the terminal uses
 /// UTF-8.
 Screen screen_of_output(ColourMode colour) {
     (void)std::setlocale(LC_CTYPE, "");
@@ -120,7 +120,7 @@ std::optional<int> answered(const std::vector<std::string>& words) {
     const auto client = SocketClient::open(arguments.socket);
     if (!client)
         return std::nullopt;
-    // Data files also provide texts about the daemon's answer.
+    // Messages about the daemon's answer are made from data files, too.
     knowledge::Library::use(
         engine::knowledge_in(engine::KnowledgeFolders::below(arguments.knowledge_root)).library);
     auto screen = screen_of_output(arguments.colour);

@@ -107,7 +107,7 @@ Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool loo
 /// socket. If the arguments name no client, the daemon on its usual socket is used; if no daemon
 /// answers, the engine in this process is used, and a remark is printed. A selection that is the
 /// same on every machine is answered in this process without probing, unless the arguments name a
-/// daemon. Errors: as the clients' open().
+/// daemon. Errors: the same as for open() of each client.
 Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     const bool looks = !rests_on_profile_alone(arguments) && !asks_for_names(arguments) &&
                        !asks_for_captures(arguments);
@@ -116,7 +116,7 @@ Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     if (rests_on_profile_alone(arguments) || asks_for_captures(arguments) || has_own_applications ||
         arguments.is_direct || arguments.replay || arguments.capture_folder || arguments.bundle)
         return open_direct(arguments, looks);
-    // Data files also provide texts about the daemon's answer.
+    // Messages about the daemon's answer are made from data files, too.
     knowledge::Library::use(
         engine::knowledge_in(engine::KnowledgeFolders::below(arguments.knowledge_root)).library);
     auto daemon = SocketClient::open(arguments.socket);
@@ -148,7 +148,7 @@ void show(const std::vector<Offer>& offers) {
     std::fflush(stdout);
 }
 
-/// Names as completions with the same help text.
+/// Converts names to completions that have the same help text.
 std::vector<Offer> offers_from(const std::vector<std::string>& names, std::string_view help) {
     std::vector<Offer> offers;
     for (const auto& name : names)
@@ -204,7 +204,7 @@ int complete(const std::vector<std::string>& words) {
     return 0;
 }
 
-/// Text with Markdown's special characters escaped, on one line.
+/// Returns the text on one line, with Markdown's special characters escaped.
 std::string plain(std::string_view text) {
     std::string escaped;
     for (const char character : text) {
@@ -231,7 +231,7 @@ std::string entries(const std::vector<Option>& options) {
     return text;
 }
 
-/// The text about a verb. In our texts, examples are indented by two spaces; Markdown needs four.
+/// Converts a verb's description to Markdown: examples are indented by four spaces, not by two.
 std::string paragraphs(std::string_view about) {
     std::string text;
     for (const auto line : split(about, '\n'))
@@ -310,7 +310,7 @@ ExitCode refuse(const Refusal& refusal, const std::vector<std::string>& words) {
 
 /// Flushes the output and returns the exit status. If a signal ended the program that was run, this
 /// process ends by the same signal; if this process survives the signal, the function returns the
-/// exit status that shells use for it.
+/// exit status that shells use for the signal.
 int status_of(ExitCode code) {
     const auto end = flushed(code);
     if (end <= ExitCode::EndedBySignal)

@@ -18,7 +18,7 @@ void add_part(std::vector<std::string>& parts, const std::optional<std::string>&
         parts.emplace_back(trimmed(scrubbed(*part)));
 }
 
-/// "Linux 6.1.0 x86_64".
+/// The operating system, kernel and architecture: "Linux 6.1.0 x86_64".
 std::string system_words(const Host& host) {
     auto words = host.os.value_or("linux");
     if (words == "linux")
@@ -94,7 +94,7 @@ namespace {
 
 constexpr std::size_t kSummaryIndent = 2;
 
-/// "VRAM 140.4 GiB", or "memory 24.0 GiB" if the GPU uses the machine's memory.
+/// A GPU's memory: "VRAM 140.4 GiB", or "memory 24.0 GiB" if the GPU uses the machine's memory.
 std::string memory_words(const GpuMemory& memory, std::size_t gpus) {
     const bool is_shared = memory.kind && *memory.kind != MemoryKind::Dedicated;
     return phrase(is_shared ? "memory {size}[ {each}]" : "VRAM {size}[ {each}]",
@@ -180,7 +180,7 @@ std::vector<const Finding*> problems(const ShownDevices& devices,
 std::string problem_words(const Finding& finding) {
     const auto others = finding.gpus.size() - std::min<std::size_t>(finding.gpus.size(), 1);
     const auto gpu = finding.gpu ? std::optional{scrubbed(*finding.gpu)} : std::nullopt;
-    // The sentence is about one device.
+    // The sentence names one device, so only the number of the other devices is added.
     if (others > 0)
         return plural(others, "{gpu}: {what} (same for 1 more device)",
                       "{gpu}: {what} (same for {number} more devices)",
@@ -208,8 +208,8 @@ std::string problem_block(const std::vector<const Finding*>& all, const Screen& 
     return text;
 }
 
-/// As many blocks as fit into that number of lines, but at least one, and the number of blocks that
-/// were left out.
+/// Returns as many blocks as fit into `lines` lines, but at least one, and then the number of
+/// blocks that were left out.
 std::string fitting_blocks(const std::vector<std::string>& blocks,
                            std::size_t lines,
                            const Screen& screen) {

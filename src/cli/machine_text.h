@@ -10,7 +10,7 @@
 #include "policy/decision.h"
 #include "report/report.h"
 
-/// Texts about the whole machine, for `status` and `show`.
+/// The output of `status` and `show` about the whole machine.
 
 namespace gpuprobe::inline cli {
 
@@ -29,8 +29,8 @@ struct ShownDevices {
 };
 
 /// The short form of `show`: the machine, the default choice, each kind of device with its memory,
-/// driver and backends, and the most severe problem with the command that fixes it. The text has at
-/// most kMaxSummaryLines lines, unless a single device needs more. `found` are the doctor's
+/// driver and backends, and the most severe problem with the command that fixes it. The result has
+/// at most kMaxSummaryLines lines, unless a single device needs more. `found` are the doctor's
 /// findings for the report. This function is pure.
 inline constexpr std::size_t kMaxSummaryLines = 18;
 std::string summary_text(const ShownDevices& devices,

@@ -94,7 +94,7 @@ Result<WorkerPlace> in_memory() {
         low = UniqueFd{::memfd_create("gpuprobe-worker", MFD_CLOEXEC)};
     if (!low)
         return errno_error("a file in memory", errno);
-    // Use a number above the standard descriptors, because the child replaces those.
+    // Use a number above the standard descriptors, because the child replaces descriptors 0 to 2.
     auto memory = TRY(raised(std::move(low)));
     const auto worker = TRY(worker_inside());
     for (std::string_view left = worker; !left.empty();) {
@@ -162,7 +162,7 @@ Result<pid_t> start_version(const std::string& path, int output) {
     return pid;
 }
 
-/// Tries the worker at that path; nullopt if it runs.
+/// Tries to run the worker at `path`. Returns nullopt if the worker runs.
 std::optional<Refusal> refusal_of(const std::string& path) {
     if (::access(path.c_str(), F_OK) != 0)
         return Refusal{.text = errno_error(path, errno).text};
@@ -171,7 +171,7 @@ std::optional<Refusal> refusal_of(const std::string& path) {
         return Refusal{.text = output.error().text};
     const auto pid = start_version(path, output->write.get());
     output->write.reset();
-    // The file exists, so ENOENT from execve() means that its dynamic linker does not. Source:
+    // The file exists, so ENOENT from execve() means that the dynamic linker is missing. Source:
     // execve(2).
     if (!pid && pid.error().code == ErrorCode::NotFound)
         return Refusal{
@@ -221,8 +221,8 @@ Result<WorkerPlace> place_found() {
     return Error{ErrorCode::ProbeFailed, "drivers are not probed: " + refusals};
 }
 
-/// A launcher that searches for the place when the first target is started, so that commands
-/// without a probe don't wait for the search.
+/// A launcher that searches for a place for the worker when the first target is started, so that
+/// commands without a probe don't wait for the search.
 class InsideLauncher final : public Launcher {
 public:
     Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override {

@@ -22,7 +22,7 @@ struct Kind {
 constexpr Kind kCache{.variable = "XDG_CACHE_HOME", .at_home = ".cache"};
 constexpr Kind kState{.variable = "XDG_STATE_HOME", .at_home = ".local/state"};
 
-/// gpuprobe's folder below that home. A missing home folder, such as the /nonexistent of system
+/// gpuprobe's folder below `home`. A missing home folder, such as the /nonexistent of system
 /// accounts, is not created.
 std::optional<fs::path> below_home(const std::optional<std::string>& home, const Kind& kind) {
     std::error_code problem;
@@ -41,8 +41,8 @@ std::optional<fs::path> named_folder(const Kind& kind) {
     return below_home(home ? std::optional<std::string>{home} : std::nullopt, kind);
 }
 
-/// The folder's path; the folder is created if missing, accessible only to its owner. A folder that
-/// is not writable is still useful for reading. Errors: as open_folder().
+/// Returns the path of the folder. A missing folder is created, with access only for its owner. A
+/// folder that is not writable is still useful for reading. Errors: as open_folder().
 Result<std::string> opened(const fs::path& folder) {
     (void)TRY(open_folder(folder.string(), FolderTrust::Own, MissingFolder::Make));
     return folder.string();

@@ -36,7 +36,7 @@ std::string context_text(const std::optional<std::uint64_t>& tokens, const Scree
     return tokens ? std::to_string(*tokens) : std::string{screen.dash()};
 }
 
-/// "f16", or "f16,q8_0" if keys and values have different types.
+/// The types of the KV cache: "f16", or "f16,q8_0" if keys and values have different types.
 std::string cache_types(const RunShape& run) {
     return run.keys.id == run.values.id ? std::string{run.keys.name}
                                         : fmt::format("{},{}", run.keys.name, run.values.name);
@@ -66,7 +66,7 @@ std::string headline(const PlanRequest& request, const Plan& plan, const Screen&
 /// The parts of the memory that a model needs.
 std::string parts_text(const Plan& plan, const Screen& screen) {
     const auto& need = *plan.need;
-    // Contexts differ between drivers; show the largest.
+    // The size of a context depends on the driver; show the largest size.
     Bytes overhead;
     for (const auto& gpu : plan.gpus)
         overhead = std::max(overhead, gpu.overhead);
@@ -157,10 +157,10 @@ std::string reasons_text(const Plan& plan, const Screen& screen) {
     return text.empty() ? text : "\n" + text;
 }
 
-/// "5.1 GiB on pci:0000:01:00.0 (20 layers), …". Leaves out GPUs that hold nothing. GPUs with equal
-/// shares are named together.
+/// The share of each GPU: "5.1 GiB on pci:0000:01:00.0 (20 layers), …". Leaves out GPUs that hold
+/// nothing. GPUs with equal shares are listed together.
 std::string shares_text(const SetPlan& set, bool has_layers) {
-    /// A size and a number of layers, and the GPUs that hold so much.
+    /// A share as a size and a number of layers, and the GPUs that hold an equal share.
     struct Equal {
         std::string size = {};
         std::uint64_t layers = 0;
@@ -192,7 +192,7 @@ std::string shares_text(const SetPlan& set, bool has_layers) {
     return base::joined(shares, ", ");
 }
 
-/// "2 GPUs", or "2 of 3 GPUs" if one of them holds nothing.
+/// The GPUs that hold a share: "2 GPUs", or "2 of 3 GPUs" if one GPU holds nothing.
 std::string carriers_text(const SetPlan& set) {
     const auto carriers =
         std::ranges::count_if(set.shares, [](const Share& share) { return share.need.count > 0; });
