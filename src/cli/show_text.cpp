@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kFactIndent = 2;
 constexpr std::size_t kMaxItemsShown = 64;
 
-/// The type of a fact, by its key in an API's device.
+/// The type of a fact, looked up by the key of the fact in an API's device.
 FactType type_of(std::string_view key) {
     if (key.starts_with("memory."))
         return FactType::Bytes;
@@ -87,7 +87,7 @@ std::string value_text(std::string_view key, const Value& value) {
     return item_text(value);
 }
 
-/// "[10de:2335] subsystem [10de:18be], class 0x030200, revision 0xa1".
+/// The PCI ids: "[10de:2335] subsystem [10de:18be], class 0x030200, revision 0xa1".
 std::string pci_ids(const PciInfo& pci) {
     std::string ids;
     if (pci.vendor_id && pci.device_id)
@@ -154,7 +154,7 @@ FactList driver(const DriverInfo& driver,
     return facts;
 }
 
-/// Free memory and the age of that value.
+/// The free memory, and the age of this value.
 std::string free_text(const GpuMemory& memory, WallTime now) {
     const bool is_dated = memory.free && memory.free_at;
     return phrase(
@@ -212,7 +212,7 @@ FactList identity(const Gpu& gpu) {
     return facts;
 }
 
-/// Whether a backend is usable, and why.
+/// Whether a backend is usable, and the reason.
 std::string verdict_text(const BackendView& view) {
     auto why = explained(view.reasons);
     const auto sentence = !view.usable    ? "not known[: {why}]"
@@ -366,7 +366,7 @@ std::size_t FactList::label_width() const {
     return width;
 }
 
-/// Long texts are wrapped, and all lines are aligned with the first.
+/// Wraps long facts, and aligns all lines of a fact with its first line.
 std::string FactList::text(const Screen& screen, std::size_t width) const {
     if (facts_.empty())
         return "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The start of a packed program (tools/packaging/pack): it unpacks the segments of a static program
-// to the addresses that they were linked for, and jumps to the program's entry. It is linked
+// to the addresses that they were linked for, and jumps to the program's entry. This code is linked
 // with libzstd and without a C library. The rest of the file is in packed_segments.h, which the
 // tool writes.
 #include <elf.h>
@@ -138,7 +138,7 @@ static void load(const struct segment* segment, ZSTD_DCtx* decoder) {
 }
 
 // Loads the program, and writes the addresses of the program's own headers to the auxiliary vector
-// on the stack. Returns its entry. Source: getauxval(3), the psABI of each processor.
+// on the stack. Returns the program's entry. Source: getauxval(3), the psABI of each processor.
 uintptr_t gpuprobe_load(uintptr_t* stack) {
     static uint64_t memory[32768];
     set_up_stack_protector();

@@ -83,7 +83,7 @@ std::string_view likely_unit(Bytes number) {
 
 }  // namespace
 
-// The second line of the text becomes the hint.
+// The second line of the error's text becomes the hint.
 Status assign(std::optional<Bytes>& size, const std::string& word) {
     size = parse_size(word);
     if (!size)
@@ -100,7 +100,7 @@ Status assign(std::optional<Bytes>& size, const std::string& word) {
 namespace {
 
 /// The word as a list. nullopt for an empty list if the key treats an empty list like a missing
-/// one.
+/// list.
 std::optional<Value> names_from(const RequestKey& key, const std::string& word) {
     const auto names = comma_list(word);
     return names.empty() && !key.keeps_empty ? std::nullopt : std::optional{to_value(names)};
@@ -112,8 +112,8 @@ std::uint64_t whole_mebibytes(Bytes size) {
     return size.count / unit + (size.count % unit == 0 ? 0 : 1);
 }
 
-/// The value for a request key. Numbers such as "32k" stay text; the reader of the request converts
-/// them.
+/// The value for a request key. Numbers such as "32k" stay strings; the reader of the request
+/// converts them.
 Result<std::optional<Value>> value_of(const RequestKey& key, const std::string& word) {
     std::optional<Bytes> size;
     switch (key.type) {

@@ -133,7 +133,7 @@ Status put(Arguments& arguments, const std::string& word) {
     return assign((arguments.*....*Path), word);
 }
 
-/// An error InvalidRequest with the text `text`.
+/// An error InvalidRequest with the message `text`.
 Error refusal(std::string text);
 
 /// The concatenation of two lists of options.

@@ -108,7 +108,7 @@ namespace {
 constexpr std::chrono::seconds kRestart{30};
 constexpr std::chrono::milliseconds kBetweenCalls{250};
 
-/// "14:03:59" in the local time zone.
+/// The time in the local time zone: "14:03:59".
 std::string local_time(WallTime at) {
     const auto seconds = std::chrono::time_point_cast<std::chrono::seconds>(at);
     return fmt::format("{:%H:%M:%S}",

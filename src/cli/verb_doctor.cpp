@@ -27,7 +27,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-// Limits for texts and files from the machine.
+// Limits for strings and files from the machine.
 constexpr std::size_t kMaxTitle = 1024;
 constexpr Bytes kMaxCapturedFile = mib(4);
 
@@ -100,7 +100,7 @@ std::string finding_lines(const Finding& finding, const Screen& screen) {
     return text;
 }
 
-/// The section with the findings about exactly those GPUs, most severe first; "" without findings.
+/// The section with the findings about exactly these GPUs, most severe first; "" without findings.
 std::string section(const std::string& title,
                     const std::vector<Finding>& findings,
                     const std::vector<std::string>& gpus,
@@ -186,16 +186,16 @@ std::string fix_script(const std::vector<Finding>& findings) {
     return printed.empty() ? text + "\n# No finding can be fixed by a script.\n" : text;
 }
 
-/// The surroundings of this process, or the surroundings in the capture that is replayed; nullopt
-/// if the capture has none.
+/// The environment of this process, or the environment that the replayed capture describes; nullopt
+/// if the capture describes none.
 Result<std::optional<Surroundings>> own_or_captured_surroundings(const Arguments& arguments) {
     if (arguments.replay)
         return captured_surroundings(*arguments.replay);
     return std::optional{own_surroundings(RootedFiles{})};
 }
 
-/// The surroundings that belong to the report; empty if the report is about a capture without
-/// surroundings, or about the capture of a daemon.
+/// The environment of the process that the report belongs to; empty if the report is about a
+/// capture that does not describe it, or about the capture of a daemon.
 Result<Surroundings> surroundings_of(const Report& report, const Arguments& arguments) {
     if (report.source == ReportSource::Replay && !arguments.replay)
         return Surroundings{};
@@ -241,8 +241,8 @@ Result<Value> captured(Context& context, engine::Redaction& mask) {
 }
 
 /// Writes findings, report and capture to a file as one redacted document, without drivers' output.
-/// The findings are computed from the redacted report, so that the texts of the findings contain no
-/// identifiers either.
+/// The findings are computed from the redacted report, so that the messages of the findings contain
+/// no identifiers either.
 Status write_report(const std::string& file, const Report& report, Context& context) {
     engine::Redaction mask{engine::identifiers_of(RootedFiles{})};
     const auto clean = TRY(record_from<Report>(mask.masked_document(to_value(report))));

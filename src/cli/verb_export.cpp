@@ -34,7 +34,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// The number of different lines that are printed.
+/// The maximum number of differing lines that are printed.
 constexpr std::size_t kMaxPrinted = 20;
 
 /// The result of an export, for text and JSON output.
@@ -228,7 +228,7 @@ constexpr ToolForm kForms[] = {
 struct ToolAnswer {
     Settings variables = {};
     std::vector<std::string> arguments = {};
-    std::string problem = {};  ///< reason why the text is unexpectedly empty
+    std::string problem = {};  ///< reason why the export is unexpectedly empty
     /// The command that installs the variant, if the variables and arguments do not contain the
     /// whole answer.
     std::string command = {};
@@ -355,7 +355,7 @@ ToolAnswer for_conda(const Report& report, const Recommendation* answer) {
 }
 
 /// FFmpeg's options for decoding on the chosen GPU; no options for the CPU. The options for CUDA
-/// name a GPU by its number, which is certain only with the variables of the choice.
+/// name a GPU by its number, which is correct only if the variables of the choice are set.
 Result<ToolAnswer> for_ffmpeg(Context& context, const Report& report) {
     const auto decision = TRY(context.client.select("ffmpeg", Value{Value::Object{}}));
     const auto options = decision.answers.find("arguments");

@@ -298,7 +298,7 @@ Result<std::vector<MachineOutcome>> outcomes(Context& context, const Application
     return found;
 }
 
-/// The findings as one text, and a note if there may be more findings.
+/// The findings as one string, and a note if there may be more findings.
 std::string findings_text(const DocumentCheck& check, const Screen& screen) {
     std::string text;
     for (const auto& finding : check.findings) {

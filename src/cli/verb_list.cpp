@@ -22,7 +22,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// A text about each accelerator of a group: "92 W", or "92 W, 101 W" if the texts differ.
+/// A value of each accelerator in a group: "92 W", or "92 W, 101 W" if the values differ.
 template <class Words>
 std::string texts_of(const LikeAccelerators& group, const Words& words) {
     std::vector<std::string> texts;
@@ -169,7 +169,7 @@ std::string list_text(const Report& report, bool shows_all, const Screen& screen
     return (table.empty() ? "" : table.text(screen)) + accelerators_text(report, shows_all, screen);
 }
 
-/// Whether the figure of free memory is so old that it must be shown with its age.
+/// Whether the figure of free memory is so old that its age must be shown.
 bool has_old_memory(const Gpu& gpu) {
     constexpr Duration kIsOfNow = std::chrono::seconds{2};
     return gpu.memory.free_at && SystemClock{}.wall() - *gpu.memory.free_at > kIsOfNow;
@@ -236,7 +236,7 @@ namespace {
 
 using Accelerators = std::vector<const Accelerator*>;
 
-/// Prints one device as a document of its own, or several devices as lists.
+/// Prints a single device as one document, or several devices as lists.
 void print_documents(const Context& context,
                      const std::vector<const Gpu*>& gpus,
                      const Accelerators& accelerators) {

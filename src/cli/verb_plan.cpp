@@ -60,8 +60,8 @@ public:
     /// The part of the file that has been read.
     [[nodiscard]] const std::string& window() const { return window_; }
 
-    /// Reads until the window has that length or the file ends. Errors: Io, also when the file has
-    /// become shorter.
+    /// Reads until the window has the length `length` or the file ends. Errors: Io, also when the
+    /// file has become shorter.
     Status extend_to(Bytes length) {
         const auto wanted = std::min(length, size_).count;
         while (window_.size() < wanted) {
@@ -73,7 +73,7 @@ public:
                 return errno_error(path_, errno);
             if (got == 0 && path_ != kStandardInput)
                 return Error{ErrorCode::Io, path_ + ": shrank while it was read"};
-            // At the end of standard input, its size is known.
+            // When standard input ends, its size is known.
             if (got == 0) {
                 size_ = Bytes{before};
                 return Done{};

@@ -156,7 +156,7 @@ ExplainedList doubts(const Recommendation& answer, const ReasonPlace& place) {
     return {};
 }
 
-/// The fixes for these doubts and for the warnings.
+/// The fixes for the unknown facts and for the warnings.
 std::vector<std::string> fixes_of(const Recommendation& answer, const ReasonPlace& place) {
     auto fixes = doubts(answer, place).fixes;
     for (const auto& fix : explained(answer.warnings, place).fixes)
@@ -172,9 +172,9 @@ std::string note_on(const Recommendation& answer) {
     return "";
 }
 
-/// "cu130 on NVIDIA H200 (pci:0000:00:06.0)", the place from which to download the variant,
-/// alternatives, notes and warnings. The names of GPUs come from `report`; if `report` is null, the
-/// ids of the GPUs are printed. Pure.
+/// Shows a line such as "cu130 on NVIDIA H200 (pci:0000:00:06.0)", the place from which to download
+/// the variant, alternatives, notes and warnings. The names of GPUs come from `report`; if `report`
+/// is null, the ids of the GPUs are printed. Pure.
 std::string recommendation_text(const Recommendation& answer,
                                 const Report* report,
                                 const Screen& screen) {
@@ -264,18 +264,18 @@ void warn_of_masks(const Arguments& arguments) {
                                           name));
 }
 
-/// The text of the manifest that the command line names; empty for the installed one.
+/// The text of the manifest that the command line names; empty for the installed manifest.
 Result<std::string> given_text(const RecommendArguments& arguments) {
     if (!arguments.manifest)
         return std::string{};
     auto text = TRY(manifest_text(*arguments.manifest));
-    // An empty text would select the installed manifest.
+    // An empty string would select the installed manifest.
     if (trimmed(text).empty())
         return Error{ErrorCode::Malformed, *arguments.manifest + ": empty"};
     return text;
 }
 
-/// The recommendation based on the text of a manifest, or on the installed manifest if the text is
+/// The recommendation based on the manifest in `text`, or on the installed manifest if `text` is
 /// empty.
 Result<Recommendation> recommended_by(Context& context,
                                       const std::string& text,
@@ -380,7 +380,7 @@ Result<ExitCode> run_recommend(Context& context) {
     const auto& arguments = context.arguments;
     const auto text = TRY(given_text(arguments.recommend));
     auto request = arguments.recommend.request;
-    // Variables by which the application uses more GPUs affect the answer.
+    // Variables that make the application use more GPUs affect the answer.
     if (const auto switches = switches_here(arguments.recommend.application); !switches.empty())
         request["environment"] = to_value(switches);
     const auto answer = TRY(recommended_by(context, text, request));
@@ -491,7 +491,7 @@ Result<const Variant*> chosen_variant(const Manifest& manifest, const std::strin
 }
 
 /// The hash and size that the manifest contains for a variant. Placeholders need not be checked
-/// here, because the parser of manifests refuses them.
+/// here, because the manifest parser refuses placeholders.
 Result<Expected> expected_of(const Variant& variant) {
     const auto* hash = variant.artifact.at("sha256").as_string();
     if (!hash)

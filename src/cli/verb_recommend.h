@@ -10,15 +10,15 @@
 
 namespace gpuprobe::inline cli {
 
-/// The recommendation that the command line requests. Errors: as the method Recommend, with the
-/// name of the file if it is malformed.
+/// The recommendation that the command line requests. Errors: the same as for the method Recommend;
+/// an error about a malformed file contains its name.
 Result<Recommendation> recommended(Context& context);
 /// The recommendation for another installed application.
 Result<Recommendation> recommended(Context& context, const std::string& application);
 
 /// The text of the manifest at `path`, which is a file, a pipe, or "-" for standard input. A pipe
-/// can be read only once. Errors: Io, NotFound, PermissionDenied; TooLarge if the text is longer
-/// than kMaxManifest.
+/// can be read only once. Errors: Io, NotFound, PermissionDenied; TooLarge if the manifest is
+/// longer than kMaxManifest.
 Result<std::string> manifest_text(const std::string& path);
 
 /// The manifest that the command line names, or the installed manifest of its application. Errors:
@@ -36,7 +36,7 @@ std::string install_command(const Recommendation& answer, Installer installer);
 std::string exclusion_text(const Recommendation& answer);
 
 /// Which variant is closest if no variant fits: "the closest variant is cu130: …". nullopt if the
-/// answer names none.
+/// answer names no variant.
 std::optional<std::string> closest_variant_text(const Recommendation& answer);
 
 }  // namespace gpuprobe::inline cli

@@ -59,7 +59,7 @@ struct Run {
     std::optional<std::string> not_reported = {};  ///< reason why reporting the outcome failed
 };
 
-/// An attempt in the report of --output and -j.
+/// Describes an attempt, for the report of --output and -j.
 Value document_of(const Attempt& attempt, const Report& report) {
     Value document;
     document["backend"] = attempt.chosen.backend;
@@ -114,7 +114,7 @@ Tone tone_of(const Attempt& attempt) {
     return *attempt.as_chosen ? Tone::Good : Tone::Bad;
 }
 
-/// The end of an attempt as text. `chosen` and `next` are used if another attempt follows;
+/// Describes how an attempt ended. `chosen` and `next` are used if another attempt follows;
 /// `outcome` describes the use of devices.
 std::string end_text(const Attempt& attempt,
                      const std::optional<std::string>& chosen,
@@ -132,8 +132,8 @@ std::string end_text(const Attempt& attempt,
                              {"outcome", outcome}});
 }
 
-/// Whether the attempt failed so early, and with such a status or signal, that the backend may be
-/// the cause.
+/// Whether the attempt failed soon after its start, with a status or signal that the backend may
+/// have caused.
 bool has_failed(const Attempt& attempt, const std::vector<int>& statuses) {
     if (attempt.lasted >= kStart)
         return false;
@@ -189,7 +189,7 @@ Status attempt_once(const Run& run, Attempt& attempt, bool& is_reported) {
     attempt.end = *end;
     const auto ended = clock.monotonic();
     attempt.lasted = ended - began;
-    // Phase 2: an NVML query that is still running may know about a short-lived context.
+    // Phase 2: an NVML query that is still running may report a short-lived context.
     watch->stop();
     // The timer only wakes the loop at the deadline.
     const auto patience = loop->after(kLastAnswer, [] {});
@@ -226,7 +226,7 @@ std::vector<Attempt> ways_of(const Run& run) {
     return ways;
 }
 
-/// The outcome to report for an attempt: "ok", "failed", or nullopt if it proves nothing.
+/// The outcome to report for an attempt: "ok", "failed", or nullopt if the attempt proves nothing.
 std::optional<std::string> outcome_of(const Run& run, const Attempt& attempt) {
     const bool is_last = &attempt == &run.attempts.back();
     const bool took_it = attempt.as_chosen == true;

@@ -210,7 +210,7 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
 }
 
 /// The error for a word that is the name of neither an application nor a GPU. A number, an id and a
-/// path can only be meant as a GPU.
+/// path can only refer to a GPU.
 Error nothing_named(const ComputeView& view,
                     const std::string& word,
                     const std::vector<std::string>& applications) {

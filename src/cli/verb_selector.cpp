@@ -24,8 +24,8 @@ std::string platform_names(const Manifest& manifest) {
     return names;
 }
 
-/// The platform with that name in the manifest. Without a name, returns the x86_64 platform with a
-/// C library other than musl.
+/// The platform `name` in the manifest. If `name` is empty, returns the x86_64 platform with a C
+/// library other than musl.
 Result<const VariantPlatform*> platform_of(const Manifest& manifest, const std::string& name) {
     const auto found =
         std::ranges::find_if(manifest.platforms, [&name](const VariantPlatform& platform) {
@@ -81,7 +81,7 @@ Result<FleetQuery> query_of(const Arguments& arguments) {
     return asked.ask(*need, rules, fleet.features);
 }
 
-/// The texts of remarks as a JSON array.
+/// The messages of the remarks as a JSON array.
 Value texts_of(const std::vector<ExportRemark>& remarks) {
     Value::Array list;
     for (const auto& remark : remarks)

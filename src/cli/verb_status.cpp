@@ -106,7 +106,7 @@ std::string obstacle_lines(const std::vector<Obstacle>& all, const Screen& scree
     for (const auto& obstacle : all) {
         const auto tone = obstacle.is_uncertain ? Tone::Unsure : Tone::Plain;
         const auto gpu = obstacle.gpu ? std::optional{scrubbed(*obstacle.gpu)} : std::nullopt;
-        // The reason is about one GPU.
+        // The text names one GPU, so only the number of the other GPUs is added.
         const auto text = obstacle.others > 0
                               ? plural(obstacle.others, "{gpu}: {why} (same for 1 more GPU)",
                                        "{gpu}: {why} (same for {number} more GPUs)",
@@ -128,7 +128,7 @@ bool has_failed(const Obstacle& obstacle, const Report& report) {
 }
 
 /// Whether a fix for the obstacle is needed. If a GPU works with another backend, a backend that
-/// was not probed there is not a problem.
+/// was not probed on the GPU is not a problem.
 bool needs_help(const Obstacle& obstacle, const Report& report) {
     const auto lacks_backend = [&obstacle](const Gpu& gpu) {
         return obstacle.gpu.value_or(gpu.id) == gpu.id && usable_backends(gpu).empty();
@@ -171,7 +171,7 @@ std::string software_section(const Report& report, const Screen& screen) {
     return lines;
 }
 
-/// "  ! device-not-ready", or "" for a healthy accelerator.
+/// The health of an accelerator: "  ! device-not-ready", or "" if it is healthy.
 std::string trouble_of(const Accelerator& accelerator) {
     const auto health = accelerator.health.value_or("ok");
     return health == "ok" ? "" : "  ! " + scrubbed(health);
@@ -200,7 +200,7 @@ std::string problem_line(const Screen& screen, std::string_view text) {
     return hanging(screen, lead, kScreenIndent + 2, text);
 }
 
-/// The findings about the GPU that the list of obstacles does not contain.
+/// The findings about the GPU that are missing from the list of obstacles.
 std::vector<Reason> unshown_findings(const Gpu& gpu, const std::vector<Obstacle>& shown) {
     auto findings = gpu.findings;
     std::erase_if(findings, [&](const Reason& finding) {
@@ -259,7 +259,7 @@ std::string problem_section(const Report& report,
     return lines.empty() ? "" : section(screen, "Problems") + lines;
 }
 
-/// The fixes for all problems above, and the commands that show more.
+/// The fixes for all problems on the screen, and the commands that show more.
 std::string hint_section(const Report& report,
                          const Decision* choice,
                          const Screen& screen,
