@@ -24,7 +24,7 @@ using Entries = std::vector<VideoEntry>;
 /// The entries of a codec in a direction, in the order of the report.
 using Groups = std::map<std::string, std::map<VideoDirection, Entries>>;
 
-/// The entries that have a codec and a direction.
+/// Groups the entries that have a codec and a direction.
 Groups groups_of(const Entries& entries) {
     Groups groups;
     for (const auto& entry : entries)
@@ -33,7 +33,7 @@ Groups groups_of(const Entries& entries) {
     return groups;
 }
 
-/// "8192 x 4320"; nullopt if the size is unknown.
+/// The size of an entry: "8192 x 4320"; nullopt if the size is unknown.
 std::optional<std::string> size_of(const VideoEntry& entry) {
     if (!entry.max_width || !entry.max_height)
         return std::nullopt;
@@ -45,16 +45,16 @@ std::uint64_t pixels_of(const VideoEntry& entry) {
     return std::uint64_t{entry.max_width.value_or(0)} * entry.max_height.value_or(0);
 }
 
-/// "8192 x 4320": the entry with the most pixels; nullopt if no size is known.
+/// The size of the entry with the most pixels: "8192 x 4320"; nullopt if no size is known.
 std::optional<std::string> largest_size(const Entries& entries) {
     const auto most = std::ranges::max_element(entries, {}, pixels_of);
     return most == entries.end() ? std::nullopt : size_of(*most);
 }
 
-/// "8, 10 bit, up to 8192 x 4320; 12 bit, up to 4096 x 4096": the largest size for each bit
-/// depth; "yes" if neither sizes nor bit depths are known.
+/// The largest size for each bit depth: "8, 10 bit, up to 8192 x 4320; 12 bit, up to 4096 x 4096";
+/// "yes" if neither sizes nor bit depths are known.
 std::string samples_text(const Entries& entries) {
-    // By number of bits. Entries with unknown bits are shown only if there are no others.
+    // Entries with an unknown bit depth are shown only if there are no other entries.
     std::map<std::uint32_t, Entries> by_bits;
     for (const auto& entry : entries)
         if (entry.bits)
@@ -63,7 +63,7 @@ std::string samples_text(const Entries& entries) {
         const auto size = largest_size(entries);
         return size ? phrase("up to {size}", {{"size", size}}) : "yes";
     }
-    // Numbers of bits with the same size share a text.
+    // Bit depths with the same size are listed together.
     std::vector<std::pair<std::optional<std::string>, std::vector<std::string>>> by_size;
     for (const auto& [bits, group] : by_bits) {
         auto size = largest_size(group);
@@ -78,8 +78,8 @@ std::string samples_text(const Entries& entries) {
     return base::joined(texts, "; ");
 }
 
-/// "main10 8 bit 4:2:0, main10 10 bit 4:2:0, up to 8192 x 8192"; if the sizes differ, each format
-/// has its size: "main 8 bit 4:2:0 up to 4096 x 4096, …".
+/// The formats: "main10 8 bit 4:2:0, main10 10 bit 4:2:0, up to 8192 x 8192"; if the sizes differ,
+/// each format has a size: "main 8 bit 4:2:0 up to 4096 x 4096, …".
 std::string profiles_text(const Entries& entries) {
     std::set<std::optional<std::string>> sizes;
     for (const auto& entry : entries)
@@ -108,13 +108,13 @@ std::string profiles_text(const Entries& entries) {
                    {"size", do_differ ? std::nullopt : *sizes.begin()}});
 }
 
-/// Whether an API for other GPUs gave this view.
+/// Whether the view comes from an API for the GPUs of other vendors.
 bool is_for_others(const ApiView& view) {
     return std::ranges::any_of(view.reasons,
                                [](const Reason& reason) { return reason.is("vendor-mismatch"); });
 }
 
-/// Why an API reports no formats of this GPU.
+/// The reason why an API reports no formats of this GPU.
 std::string why_without(const ApiView& view) {
     auto why = view.reasons.empty() ? std::string{} : explained(view.reasons.front()).text;
     return !why.empty()                        ? why
@@ -127,8 +127,8 @@ std::string lack_text(VideoDirection direction) {
                                                : "this chip has no video encoder";
 }
 
-/// What is unknown or missing about the GPU's video engines, and why: "VA-API: the driver crashed
-/// …". Empty if an API reports all formats.
+/// Unknown or missing facts about the GPU's video engines, with the reason: "VA-API: the driver
+/// crashed …". Empty if an API reports all formats.
 std::vector<std::string> gaps_of(const Gpu& gpu, bool has_formats) {
     std::vector<std::string> gaps;
     for (const auto& api : kApis) {
@@ -168,7 +168,7 @@ std::string none_text(const Gpu& gpu, VideoDirection direction, const Screen& sc
 
 namespace {
 
-/// A row of the table: the codec, and the texts about decoding and encoding.
+/// A row of the table: the codec, and descriptions of decoding and encoding.
 struct VideoRow {
     std::string codec = {};
     std::string decode = {};
@@ -176,7 +176,7 @@ struct VideoRow {
     bool operator==(const VideoRow&) const = default;
 };
 
-/// GPUs with the same name and the same texts.
+/// GPUs with the same name and the same rows.
 struct VideoGroup {
     std::string title = {};
     std::vector<VideoRow> rows = {};
@@ -184,7 +184,7 @@ struct VideoGroup {
     std::vector<std::size_t> indices = {};
 };
 
-/// The texts about one GPU.
+/// The rows for one GPU.
 VideoGroup videos_of(const Gpu& gpu, std::size_t index, const Screen& screen) {
     auto groups = groups_of(video_of(gpu).value_or(Entries{}));
     VideoGroup videos{

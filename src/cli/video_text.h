@@ -8,14 +8,14 @@
 #include "explain/screen.h"
 #include "report/report.h"
 
-/// Texts about the videos that GPUs can decode and encode.
+/// Output about the video formats that GPUs can decode and encode.
 
 namespace gpuprobe::inline cli {
 
-/// The text of `list --video`: a table with a row for each GPU and codec, with the samples and the
-/// largest size for decoding and encoding, then the reasons why formats are unknown. A GPU without
-/// formats has one row. GPUs with the same name and the same texts share rows, unless `shows_all`
-/// is set. The result is "" if there are no GPUs. This function is pure.
+/// The output of `list --video`: a table with a row for each GPU and codec, with the samples and
+/// the largest size for decoding and encoding, then the reasons why formats are unknown. A GPU
+/// without formats has one row. GPUs with the same name and the same formats share rows, unless
+/// `shows_all` is set. The result is "" if there are no GPUs. This function is pure.
 std::string video_table(const Report& report, bool shows_all, const Screen& screen);
 
 /// The section of `show --all` about a GPU's video facts: each codec and direction with all
