@@ -82,14 +82,14 @@ void add_shared_memory(const Gpu& gpu, const Host& host, Value& value) {
     value["gtt"]["word"] = Value{module + ".pages_limit=" + std::to_string(most * kPagesOfGib)};
 }
 
-/// Removes slowdowns that were read too long ago to describe the present.
+/// Removes slowdowns that are too old to describe the present.
 void forget_the_past(const Power& power, WallTime now, Value& value) {
     constexpr Duration kMoment = std::chrono::minutes{5};
     if (power.slowdowns_at && now - *power.slowdowns_at > kMoment)
         value["power"]["slowdowns"] = Value{};
 }
 
-/// The words for the kernel's taint bits that are relevant to a driver's state. Source:
+/// The names of the kernel's taint bits that are relevant to a driver's state. Source:
 /// torvalds/linux@v6.12, Documentation/admin-guide/tainted-kernels.rst.
 Value taints_of(std::uint64_t bits) {
     constexpr auto kTaints =
@@ -185,8 +185,8 @@ class Examination {
 public:
     Examination(const Report& report, const Surroundings& surroundings)
         : Examination{report, report, surroundings} {}
-    /// Examines `report`, but takes the GPUs for fixes from `machine`. Usual fixes depend on few
-    /// facts, and converting a whole report to values for the terms takes a long time.
+    /// Examines `report`, but takes the GPUs for fixes from `machine`. For a usual fix, `report`
+    /// has only a few facts, because converting a whole report takes long.
     Examination(const Report& report, const Report& machine, const Surroundings& surroundings)
         : report_{report},
           machine_{machine},
@@ -235,7 +235,7 @@ private:
         return evidence;
     }
 
-    /// Evaluates all causes of that kind for one device and adds the findings that no other finding
+    /// Evaluates all causes of one kind for one device and adds the findings that no other finding
     /// explains.
     void examine_all(const Device& device, std::string_view kind) {
         const Facts facts{{.report = report_, .gpu = device.gpu}};
@@ -282,8 +282,8 @@ private:
             earlier->gpus.push_back(*finding.gpu);
     }
 
-    /// The evidence for which the conditions of a cause hold, without duplicates. If several have
-    /// the same value in the cause's `once`, the evidence with the most known members is kept.
+    /// The evidence for which the conditions of a cause hold, without duplicates. If items have the
+    /// same value in the cause's member `once`, the item with the most known members is kept.
     static std::vector<Value> evidence_of(const Cause& cause, TermContext context) {
         std::vector<Value> found;
         for (auto& evidence : candidates(cause, context)) {
@@ -335,7 +335,7 @@ private:
                         Value evidence,
                         const Device& device,
                         TermContext context) const {
-        // Fixes differ in containers, so texts and conditions need the container.
+        // Fixes differ in containers, so messages and conditions need the container's name.
         if (device.id && report_.host.container)
             evidence["container"] = *report_.host.container;
         context.evidence = &evidence;
@@ -401,8 +401,8 @@ private:
     const Report& machine_;
     Place place_;
     Value roots_;
-    /// Ids of causes that a cause of the machine explains, each with the only API to which this
-    /// applies ("": any API).
+    /// Ids of causes that a cause of the machine explains, each with the API to which this is
+    /// limited ("": any API).
     std::set<std::pair<std::string, std::string>> explained_ = {};
     std::vector<Finding> findings_ = {};
 };
@@ -433,7 +433,7 @@ std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place) {
                (cause.empty() || cause == finding.id) &&
                std::ranges::find(causes, finding.id, &Cause::id) != causes.end();
     };
-    // The place names GPU and API, so it identifies a single finding.
+    // `place` contains a GPU and an API, so it identifies a single finding.
     const auto is_certain = [&](const Finding& finding) {
         return !gpu.empty() && (!place.api.empty() || finding.evidence.at("api").is_null());
     };

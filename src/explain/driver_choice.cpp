@@ -39,7 +39,7 @@ std::uint32_t branch_of(std::string_view version) {
     return parsed ? parsed->major() : 0;
 }
 
-/// Whether the branch, 0 for the newest one, supports the GPU.
+/// Whether the branch supports the GPU; 0 means the newest branch.
 bool is_supported(const DriverSupport& support, std::uint32_t branch) {
     if (branch == 0)
         return !support.last;
@@ -59,7 +59,7 @@ bool serves(const PackageRole& role, const DriverSupport* support) {
     return has_flavour && is_supported(*support, branch);
 }
 
-/// Whether NVIDIA's driver serves the GPU now. A driver of the wrong flavor does not. If CUDA
+/// Whether NVIDIA's driver serves the GPU now. A driver of the wrong flavor does not count. If CUDA
 /// works on the GPU, the driver serves the GPU, even if the limits of the chip exclude this driver.
 bool is_served(const Gpu& gpu, const DriverSupport* support) {
     const auto cuda = gpu.backends.find("cuda");

@@ -37,13 +37,13 @@ std::optional<std::string> written(const Value& value, ValueForm form) {
     const auto whole = text ? *text : json_line(value);
     // Numbers and booleans are always safe in a command.
     const bool may_be_anything = text || value.is_object();
-    // In a command, a text that is not safe as a word makes the whole value unknown.
+    // In a command, a string that is not safe as a word makes the whole value unknown.
     if (form == ValueForm::CommandWord && may_be_anything)
         return command_word(whole);
     return scrubbed(whole);
 }
 
-/// The text of a reason without wording: "code (key=value, …)".
+/// The message for a reason without a wording: "code (key=value, …)".
 std::string unworded(const Reason& reason) {
     std::string details;
     if (const auto* members = reason.detail.as_object())
@@ -68,7 +68,7 @@ struct OpenFact {
     bool is_of_host = false;
 };
 
-/// nullopt for other reasons, for alternatives of several facts, and for facts without a text.
+/// Returns nullopt for other reasons, alternatives of several facts, and facts without a message.
 std::optional<OpenFact> open_fact(const Reason& reason) {
     OpenFact open{.want = reason.detail.at("want")};
     const auto* key = reason.is("fact-unknown") ? reason.detail.at("fact").as_string() : nullptr;
@@ -100,7 +100,7 @@ std::string where_of(const Reason& reason) {
     return place ? *place : std::string{};
 }
 
-/// The GPUs from other vendors than the variant's.
+/// The GPUs that are not from the variant's vendor.
 std::set<std::string> gpus_of_others(const std::vector<Reason>& reasons) {
     std::set<std::string> found;
     for (const auto& reason : reasons)
@@ -123,7 +123,7 @@ bool is_silence(const Reason& reason) {
            includes(row->places, ReasonPlaces::OnView);
 }
 
-/// True for reasons that rule the GPU or variant out.
+/// True for reasons that rule out the GPU or the variant.
 bool ends(const Reason& reason) {
     const auto* row = find_reason(reason.code);
     return row && row->effect == ReasonEffect::Ends;
@@ -135,8 +135,8 @@ bool is_unknown_of_gpu(const Reason& reason) {
            (reason.is("fact-unknown") && where_of(reason).find(':') != std::string::npos);
 }
 
-/// True if both reasons are about the same alternative among the requirements, and either about the
-/// same GPU or the first reason is about all GPUs.
+/// True if both reasons are about the same alternative among the requirements and about the same
+/// GPU. If the first reason is about all GPUs, only the alternative is compared.
 bool is_about_the_same(const Reason& other, const Reason& unknown) {
     const auto& route = other.detail.at("alternative");
     return (where_of(other).empty() || where_of(other) == where_of(unknown)) &&
@@ -172,7 +172,7 @@ bool follows(const Reason& reason, const std::vector<Reason>& reasons) {
     const auto is_open = [](const Reason& one, const char* fact) {
         return one.is("fact-unknown") && one.detail.at("fact") == Value{fact};
     };
-    // A version of glibc implies the C library.
+    // A required version of glibc implies the C library.
     if (is_open(reason, "libc") &&
         std::ranges::any_of(reasons, [&](const Reason& other) { return is_open(other, "glibc"); }))
         return true;
@@ -184,8 +184,8 @@ bool follows(const Reason& reason, const std::vector<Reason>& reasons) {
            });
 }
 
-/// The reasons without redundant reasons: one reason for each GPU from another vendor, and no
-/// reason that follows from another reason. If no reason would be left, all reasons.
+/// Removes redundant reasons: keeps one reason for each GPU from another vendor, and no reason that
+/// follows from another reason. If no reason would be left, returns all reasons.
 std::vector<Reason> worth_showing(const std::vector<Reason>& reasons) {
     const auto of_others = gpus_of_others(reasons);
     std::vector<Reason> kept;
@@ -205,14 +205,14 @@ bool note_helps(const VariantCandidate& candidate) {
            });
 }
 
-/// The text for an accepted variant.
+/// The message for an accepted variant.
 std::string where_it_runs(const VariantCandidate& candidate) {
     const auto& gpus = candidate.gpus;
     return gpus.empty() ? "can be used"
                         : phrase("runs on {gpus}", {{"gpus", first_and_more(gpus)}});
 }
 
-/// The text of the reasons inside a reason, or the first fix for them.
+/// The message for the reasons inside a reason, or the first fix for these reasons.
 std::optional<std::string> explained_within(const Value& member,
                                             const ReasonPlace& place,
                                             bool is_fix) {
@@ -244,7 +244,7 @@ std::vector<std::string> commands_within(const Reason& reason, const ReasonPlace
     return {};
 }
 
-/// The fix in a wording; nullopt if the wording has no fix. `text` is the filled text of the fix.
+/// The fix in a wording; nullopt if the wording has no fix. `text` is the completed fix.
 std::optional<Fix> worded_fix(const Wording& wording,
                               std::string text,
                               const Reason& reason,
@@ -272,7 +272,7 @@ std::optional<std::string> detail_word(const Value& detail,
     const auto format = placeholder.substr(std::min(colon + 1, placeholder.size()));
     if (member.is_null())
         return std::nullopt;
-    // The texts are from gpuprobe's tables, and values in fixes are already formatted for commands.
+    // The strings are from gpuprobe's tables; values in fixes are already formatted for commands.
     if (format == "fix")
         return explained_within(member, within(detail, place), true);
     if (format == "why" && form == ValueForm::Prose)
@@ -359,7 +359,7 @@ Explained explained(const Reason& reason, const ReasonPlace& place) {
 
 ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& place) {
     ExplainedList all;
-    // Several GPUs often have the same reason, and several reasons the same fix.
+    // Several GPUs often have the same reason, and several reasons often have the same fix.
     std::vector<std::string> texts;
     std::map<std::string, std::set<std::string>> gpus_of;
     std::set<std::string> gpus;
@@ -373,7 +373,7 @@ ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& p
         if (one.fix && is_worth_a_fix(reason, reasons))
             add_once(all.fixes, *one.fix);
     }
-    // A text about some of the GPUs, but not all, names the GPUs.
+    // A message about some of the GPUs, but not all of them, names these GPUs.
     for (auto& text : texts)
         if (const auto& named = gpus_of[text]; !named.empty() && named.size() < gpus.size())
             text = phrase(
@@ -433,7 +433,7 @@ bool is_by_nature(const Reason& reason) {
     return has_trait(reason.code, ReasonTraits::ByNature);
 }
 
-/// The sentence for a backend that only a software implementation offers; "" if none does.
+/// The sentence for a backend that only a software implementation offers; "" if there is none.
 std::string software_sentence(const Report& report, std::string_view api) {
     for (const auto& software : report.software)
         if (software.api == api)
@@ -479,7 +479,7 @@ Obstacle general_obstacle(const Report& report, const std::string& backend) {
     return obstacle;
 }
 
-/// An obstacle for each GPU whose result deserves a line.
+/// Makes an obstacle for each GPU whose result should be shown.
 std::vector<Obstacle> gpu_obstacles(const Report& report,
                                     const std::vector<Finding>& findings,
                                     const std::string& backend) {
@@ -524,7 +524,7 @@ std::vector<Obstacle> merged(const std::vector<Obstacle>& found, std::size_t gpu
     return lines;
 }
 
-/// Adds an obstacle, or adds its backend to an equal one.
+/// Adds an obstacle, or adds its backend to an equal obstacle.
 void add_or_join(std::vector<Obstacle>& all, Obstacle obstacle) {
     const auto same = std::find_if(all.begin(), all.end(), [&obstacle](const Obstacle& other) {
         return other.gpu == obstacle.gpu && other.others == obstacle.others &&

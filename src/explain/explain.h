@@ -12,8 +12,8 @@
 #include "report/outcome.h"
 #include "report/report.h"
 
-/// English texts for the stable codes. Only these functions turn reasons into text, so that the
-/// terminal, the JSON documents and the bus use the same words.
+/// English messages for the stable codes. Only these functions convert reasons to messages, so that
+/// the terminal, the JSON documents and the bus show the same messages.
 
 namespace gpuprobe::inline explain {
 
@@ -43,7 +43,7 @@ struct Explained {
     std::vector<std::string> commands = {};  ///< the commands in `fix`
 };
 
-/// The text and the fix of a reason. A code without wording is shown unchanged, with its detail.
+/// The message and fix for a reason. A code without wording is shown unchanged, with its detail.
 ///
 /// The fix comes from the doctor's finding about the reason. If there is no such finding, the fix
 /// comes from the wording or, if the wording has no fix, from a cause of the kind kOfAReason. If
@@ -56,7 +56,7 @@ Explained explained(const Reason& reason, const ReasonPlace& place = {});
 /// kernels for that GPU. In this case, fixing the other reasons would not help.
 bool is_worth_a_fix(const Reason& reason, const std::vector<Reason>& all);
 
-/// Several reasons as one text, and their fixes without duplicates.
+/// Several reasons as one message, and their fixes without duplicates.
 struct ExplainedList {
     std::string text = {};
     std::vector<std::string> fixes = {};
@@ -65,7 +65,7 @@ ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& p
 
 /// The reasons for a candidate's verdict as text; only the verdict if the candidate has no reasons.
 ExplainedList explained(const Candidate& candidate, ReasonPlace place = {});
-/// The reasons for the verdict on a variant as text. For a GPU from another vendor, the text
+/// The reasons for the verdict on a variant as text. For a GPU from another vendor, the result
 /// contains only the reason about the vendor, because the other reasons are consequences of the
 /// vendor.
 ExplainedList explained(const VariantCandidate& candidate, const ReasonPlace& place = {});

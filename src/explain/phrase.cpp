@@ -53,7 +53,7 @@ std::string counted(Number count, std::string_view unit) {
     return std::to_string(count).append(" ").append(unit);
 }
 
-/// "1.5 GiB", rounded down. Integer arithmetic: a double could round a size up.
+/// A size such as "1.5 GiB", rounded down by integer arithmetic: a double could round it up.
 std::string with_one_digit(std::uint64_t count, std::uint64_t whole, std::string_view unit) {
     return std::to_string(count / whole) + "." + counted(count % whole * 10 / whole, unit);
 }
@@ -69,7 +69,7 @@ std::string age_in(std::string_view sentence, std::int64_t number) {
     return phrase(sentence, {{"number", std::to_string(number)}});
 }
 
-/// The number with the given number of decimals, independent of the locale.
+/// The number with `digits` decimals, independent of the locale.
 std::string decimal(double number, int digits) {
     std::array<char, 64> text{};
     const auto end = std::to_chars(text.data(), text.data() + text.size(), number,
@@ -132,7 +132,7 @@ std::string rate_text(double rate, std::string_view unit) {
         rate /= 1000;
         ++prefix;
     }
-    // Three significant digits. The limits are the numbers that round up to 10 and 100.
+    // Show three significant digits. The limits are the numbers that round up to 10 and 100.
     const int digits = rate < 9.995 ? 2 : rate < 99.95 ? 1 : 0;
     const bool is_bare = prefix->empty() && unit.empty();
     return decimal(rate, digits).append(is_bare ? "" : " ").append(*prefix).append(unit);
@@ -166,7 +166,7 @@ bool is_safe(char character) {
            is_one_of(character, kPunctuation);
 }
 
-/// True if zsh would expand the "=" at that position to the path of a program.
+/// True if zsh would expand the "=" at the position `at` to the path of a program.
 bool is_expanded(std::string_view text, std::size_t at) {
     return text[at] == '=' && (at == 0 || text[at - 1] == ':');
 }

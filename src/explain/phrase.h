@@ -16,8 +16,8 @@
 
 namespace gpuprobe::inline explain {
 
-/// A text that replaces the placeholder "{name}". If the text is nullopt, the part in brackets that
-/// contains the placeholder is left out.
+/// A string that replaces the placeholder "{name}". If the string is nullopt, the part in brackets
+/// that contains the placeholder is left out.
 struct PhraseWord {
     std::string_view name = {};
     std::optional<std::string> text = {};
@@ -74,9 +74,9 @@ std::string shell_quoted(std::string_view text);
 /// sentence, whose apostrophes a shell interprets as quotes. Backslashes are safe in all these
 /// cases, but quotes are not.
 ///
-/// nullopt for a text that cannot be such a word: an empty text; a text that begins with "-", which
-/// a program would interpret as an option; and a text that cannot be shown unchanged on one line,
-/// because the command would then refer to something else. Source: POSIX.1-2017, XCU 2.2.
+/// nullopt for a string that cannot be such a word: an empty string; a string that begins with "-",
+/// which a program would interpret as an option; and a string that cannot be shown unchanged on one
+/// line, because the command would then refer to something else. Source: POSIX.1-2017, XCU 2.2.
 std::optional<std::string> command_word(std::string_view text);
 
 }  // namespace gpuprobe::inline explain

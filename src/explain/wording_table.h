@@ -5,11 +5,11 @@
 
 namespace gpuprobe::inline explain {
 
-/// The English text for a reason's code. `sentence` and `fix` are templates
-/// (base/text.h), in which "{key}" is replaced by the member `key` of the reason's
-/// detail. "{key:size}" formats bytes, "{key:rate}" a score, "{key:time}" microseconds since the
-/// epoch, "{key:vendor}" a vendor's id, "{key:harm}" how a driver failed, "{key:number}" the number
-/// at the end of a text, "{key:why}" and "{key:fix}" the reasons inside the reason.
+/// The English message for a reason's code. `sentence` and `fix` are templates (base/text.h), in
+/// which "{key}" is replaced by the member `key` of the reason's detail. "{key:size}" formats
+/// bytes, "{key:rate}" a score, "{key:time}" microseconds since the epoch, "{key:vendor}" a
+/// vendor's id, "{key:harm}" how a driver failed, "{key:number}" the number at the end of a string,
+/// "{key:why}" and "{key:fix}" the reasons inside the reason.
 struct Wording {
     std::string_view code;
     std::string_view sentence;
@@ -269,7 +269,7 @@ inline constexpr Wording kWordings[] = {
     {"state-ignored", "the {what} could not be read and are ignored[: {problem}]"},
 };
 
-/// The text about an unknown fact, in reasons with the codes fact-unknown and requirement-unknown.
+/// The message about an unknown fact, for the codes fact-unknown and requirement-unknown.
 struct UnknownFact {
     std::string_view fact;  ///< key of the fact (policy/fact_table.cpp)
     std::string_view sentence;
