@@ -16,11 +16,11 @@ using knowledge::Places;
 
 /// If the distribution is unknown, the packages of this distribution are named as an example.
 constexpr std::string_view kExample = "debian";
-/// The placeholder in package names for the distribution's name for the processor.
+/// In package names, the placeholder for the distribution's name of the processor.
 constexpr std::string_view kMachine = "{machine}";
 constexpr const char* kUsualMachine = "x86_64";
 
-/// The text with each `mark` replaced by `object`.
+/// Replaces each `mark` in the text with `object`.
 std::string replaced(std::string text, std::string_view mark, std::string_view object) {
     for (auto at = text.find(mark); at != std::string::npos;
          at = text.find(mark, at + object.size()))
@@ -28,7 +28,7 @@ std::string replaced(std::string text, std::string_view mark, std::string_view o
     return text;
 }
 
-/// The text with each "{}" replaced by `object`.
+/// Replaces each "{}" in the text with `object`.
 std::string with(std::string text, std::string_view object) {
     return replaced(std::move(text), "{}", object);
 }
@@ -66,8 +66,8 @@ bool is_kernel_word(std::string text) {
     return command_word(text) == text;
 }
 
-/// The distribution's row: L4T first, then an appliance by its kernel, then the ID of os-release,
-/// then the distributions of ID_LIKE. A container has the host's kernel.
+/// Finds the distribution's row: by L4T first, then by the kernel of an appliance, then by ID in
+/// os-release, then by ID_LIKE. A container has the host's kernel.
 knowledge::PlaceMatch row_of(const Host& host) {
     const auto& places = Places::current();
     if (host.l4t)
@@ -86,7 +86,7 @@ knowledge::PlaceMatch row_of(const Host& host) {
     return own.row ? own : places.find_kin(query, release.id_like);
 }
 
-/// The word after "NAME " in a text that starts with "NAME ", without the characters that end a
+/// The word after "NAME " in a string that starts with "NAME ", without the characters that end a
 /// command.
 std::string_view word_after(std::string_view text, std::string_view name) {
     text.remove_prefix(std::min(name.size(), text.size()));
@@ -204,7 +204,7 @@ std::optional<std::string> Place::install_command(const std::string& role) const
 std::string Place::install_words(const std::string& role) const {
     const auto* known = Places::current().role(role);
     const auto name = known ? known->name : role;
-    // From the most to the least specific advice.
+    // Try the most specific advice first.
     if (known && !is_made_for(*known))
         return phrase("{package} is available only for {machine}",
                       {{"package", name}, {"machine", *known->machine}});
@@ -287,7 +287,7 @@ bool Place::loads_again(std::string_view text) const {
         return false;
     for (auto at = text.find(kLoad); at != std::string_view::npos; at = text.find(kLoad, at + 1)) {
         const auto module = word_after(text.substr(at), kLoad);
-        // A command before this command may remove the module.
+        // An earlier command may remove the module.
         const auto before = text.substr(0, at);
         const bool is_removed = before.find("rmmod") != std::string_view::npos ||
                                 before.find("modprobe -r") != std::string_view::npos;

@@ -18,8 +18,8 @@
 
 namespace gpuprobe::inline explain {
 
-/// Adds texts to all reasons in an answer that have no texts, so that clients do not have to know
-/// the codes. Equal reasons share their texts.
+/// Adds messages to all reasons in an answer that have no messages, so that clients do not have to
+/// know the codes. Equal reasons share their messages.
 ///
 /// A fix depends on the GPU and the backend of the candidate that has the reason. The GPU and the
 /// backend are the members `gpu` and `backend` of the record that contains the reason.
@@ -32,8 +32,8 @@ public:
 
     explicit ReasonWriter(PlaceOf place) : place_of_{std::move(place)} {}
 
-    /// Adds texts to the reasons in `record`, and adds to each candidate the text that explains the
-    /// candidate's verdict.
+    /// Adds messages to the reasons in `record`, and adds to each candidate the message that
+    /// explains the candidate's verdict.
     template <Described T>
     void add_to(T& record) {
         Visitor visitor{*this};

@@ -19,8 +19,8 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// Backends of the GPU with the given value of `usable`: first gpuprobe's backends in the order of
-/// its table, then other backends, sorted by name.
+/// The backends of the GPU whose member `usable` has the given value: first gpuprobe's backends in
+/// the order of its table, then other backends, sorted by name.
 std::vector<std::string> backends_with(const Gpu& gpu, std::optional<bool> usable) {
     std::vector<std::string> names;
     for (const auto& backend : gpu_backends()) {
@@ -82,7 +82,7 @@ struct SameTitle {
     std::size_t of_machine = 0;  ///< number of GPUs and partitions with this title
 };
 
-/// The GPUs in groups with the same title. A GPU that is not in the report is a group of its own.
+/// The GPUs in groups with the same title. A GPU that is not in the report is a separate group.
 std::vector<SameTitle> by_title(const std::vector<std::string>& ids, const ComputeView& view) {
     std::vector<SameTitle> groups;
     for (const auto& id : ids) {
@@ -330,7 +330,7 @@ constexpr std::array<HarmWording, 4> kHarm = {
      {Harm::DaemonWentDown, "the daemon went down while the driver was probed",
       "the daemon went down while the driver was probed {number} times"}}};
 
-/// The scrubbed text; nullopt if it is empty.
+/// The scrubbed text; nullopt if the text is empty.
 std::optional<std::string> known(std::string_view text) {
     return text.empty() ? std::nullopt : std::optional{scrubbed(text)};
 }

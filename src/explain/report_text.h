@@ -9,7 +9,7 @@
 #include "explain/screen.h"
 #include "report/report.h"
 
-/// Short texts about GPUs for tables and headlines.
+/// Short descriptions of GPUs for tables and headlines.
 
 namespace gpuprobe::inline explain {
 
@@ -19,12 +19,12 @@ std::string gpu_title(const Gpu& gpu);
 /// does not contain the GPU. The text is scrubbed.
 std::string named_gpu_title(const std::string& id, const Report* report);
 /// The titles of several GPUs, separated by commas; nullopt for an empty list. GPUs with the same
-/// name are named once: "4 x NVIDIA H200 (pci:0000:00:06.0 …)". If the machine has more GPUs with
-/// that name, all ids are named.
+/// name are listed once: "4 x NVIDIA H200 (pci:0000:00:06.0 …)". If the machine has more GPUs with
+/// this name, all ids are listed.
 std::optional<std::string> named_gpu_titles(const std::vector<std::string>& ids,
                                             const Report* report,
                                             const Screen& screen);
-/// "pci:0000:00:06.0", or "pci:0000:00:06.0 and 3 more". The text is scrubbed.
+/// The first of several ids, scrubbed: "pci:0000:00:06.0", or "pci:0000:00:06.0 and 3 more".
 std::string first_and_more(const std::vector<std::string>& ids);
 /// The accelerator's name. If the name is unknown, or is only a number such as "1022:17f0", the
 /// vendor and the kind: "AMD NPU".
@@ -58,15 +58,15 @@ std::vector<LikeGpus> like_gpus(const Report& report, const Screen& screen, bool
 std::string title_of(const LikeGpus& group);
 /// The first id of a group, followed by "…": "pci:0000:00:06.0 …", or the id of a single GPU.
 std::string id_of(const LikeGpus& group, const Screen& screen);
-/// The first of several texts, followed by "…", or the only text.
+/// The first of several strings, followed by "…", or the only string.
 std::string first_of(std::string_view first, std::size_t number, const Screen& screen);
-/// "8 x NVIDIA H200", or only the title if `number` is 1.
+/// A title with a number: "8 x NVIDIA H200", or only the title if `number` is 1.
 std::string times_title(std::size_t number, const std::string& title);
-/// "0-3,6": the indices of the GPUs in a group.
+/// The indices of the GPUs in a group: "0-3,6".
 std::string index_text(const std::vector<std::size_t>& indices);
 
 /// Accelerators that a screen shows in one row, because they differ only in their identity and in
-/// their power draw and temperature. Borrowed.
+/// their power draw and temperature. The pointers are borrowed.
 using LikeAccelerators = std::vector<const Accelerator*>;
 /// The groups of accelerators, in the order of their first members.
 std::vector<LikeAccelerators> like_accelerators(const LikeAccelerators& accelerators,

@@ -30,7 +30,7 @@ std::string_view sgr(Tone tone) {
     return "";
 }
 
-/// A range of code points, with both ends.
+/// A range of code points, including both ends.
 struct Range {
     char32_t first;
     char32_t last;
@@ -69,7 +69,7 @@ std::size_t colour_bytes(std::string_view text) {
     return text.starts_with("\x1b[") ? std::min(text.find('m'), text.size() - 1) + 1 : 0;
 }
 
-/// The length in bytes of the longest prefix that fits.
+/// The length in bytes of the longest prefix that fits into `columns`.
 std::size_t fitting_bytes(std::string_view text, std::size_t columns) {
     std::size_t bytes = 0;
     std::size_t used = 0;
@@ -105,7 +105,7 @@ std::string_view without_end_spaces(std::string_view text) {
     return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
-/// A paragraph on a screen that is too narrow for text next to `lead`: the text is below it.
+/// A paragraph on a screen that is too narrow for text next to `lead`: the text is below `lead`.
 std::string below(const Screen& screen,
                   std::string_view lead,
                   std::size_t lead_width,
@@ -306,7 +306,7 @@ bool Table::has_one_text(std::size_t column) const {
     });
 }
 
-/// The width to which a column may be cut: different cells stay different.
+/// The smallest width to which a column may be cut without making different cells equal.
 std::size_t Table::least_width(const Slot& slot, const Screen& screen) const {
     if (!columns_[slot.column].may_shrink || slot.width <= kMinShrunk)
         return slot.width;
@@ -329,7 +329,7 @@ std::optional<std::vector<Table::Slot>> Table::layout(const Screen& screen,
     std::vector<Slot> slots;
     for (std::size_t i = 0; i < columns_.size(); ++i)
         slots.push_back({.column = i, .width = natural_width(i, screen.has_legend)});
-    // A pipe has no width: nothing is cut.
+    // A pipe has no width, so nothing is cut.
     if (screen.columns == 0)
         return slots;
     const std::size_t room = screen.columns > indent ? screen.columns - indent : 1;

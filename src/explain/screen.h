@@ -9,7 +9,7 @@
 
 namespace gpuprobe::inline explain {
 
-/// The meaning of a text, which a terminal shows as a color or a font weight.
+/// The meaning of some text, which a terminal shows as a color or a font weight.
 enum class Tone { Plain, Strong, Good, Bad, Unsure, Faint };
 
 /// The properties of the output that text is formatted for.
@@ -55,9 +55,9 @@ std::string hanging_parts(const Screen& screen,
                           std::string_view lead,
                           const std::vector<std::string>& parts);
 
-/// The position of the command in "words: command", or npos. A text counts as a command if it does
-/// not contain ", ", and begins with sudo or a program of gpuprobe, or contains an option, a path
-/// or an assignment.
+/// The position of the command in "words: command", or npos. A string counts as a command if it
+/// contains no ", " and either begins with sudo or a program of gpuprobe, or contains an option, a
+/// path or an assignment.
 std::size_t command_in(std::string_view fix);
 
 // The following functions compute how a terminal lays out UTF-8 text. The text must be valid UTF-8
@@ -68,7 +68,7 @@ std::size_t command_in(std::string_view fix);
 /// EastAsianWidth.txt (W, F) and the Mn/Me/Cf blocks, by block.
 std::size_t display_width(std::string_view text);
 
-/// The text, cut to at most `columns` columns. A text that was cut ends with `mark`.
+/// The text, cut to at most `columns` columns. If the text was cut, it ends with `mark`.
 std::string cut_to(std::string_view text, std::size_t columns, std::string_view mark);
 
 /// The text padded with spaces to `columns` columns; longer text stays unchanged.
