@@ -56,8 +56,8 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
 /// the node.
 constexpr std::size_t kMaxFleetLabels = 24;
 
-/// All labels of a machine: at most kMaxFleetLabels, and those about videos, of which there are at
-/// most eight. Empty if there are too many labels about facts.
+/// All labels of a machine: at most kMaxFleetLabels labels, and at most eight labels about videos.
+/// Empty if there are too many labels about facts.
 std::vector<FleetLabel> machine_labels(const ExportSubject& subject,
                                        const std::vector<ExportedGpu>& gpus,
                                        std::vector<ExportRemark>& left_out);

@@ -79,8 +79,8 @@ Value host_document(const ExportedHost& host) {
     return document;
 }
 
-/// The first members of all JSON formats. Times are texts, because both Ansible and Facter can read
-/// texts.
+/// The first members of all JSON formats. Times are strings, because both Ansible and Facter can
+/// read strings.
 Value header(const ExportSubject& subject) {
     Value document{Value::Object{}};
     document["schema"] = 1;
@@ -227,8 +227,8 @@ bool is_dated(std::string_view line) {
     return std::ranges::any_of(kStarts, [text](auto start) { return text.starts_with(start); });
 }
 
-/// The lines of an export without those that contain a time. In OTLP, which is one line, the time
-/// of each data point is removed.
+/// The lines of an export that do not contain a time. In OTLP, which is one line, the time of each
+/// data point is removed.
 std::vector<std::string> undated_lines(std::string_view text) {
     constexpr std::string_view kTime = "\"timeUnixNano\":\"";
     std::vector<std::string> lines;

@@ -34,13 +34,13 @@ struct ExportSubject {
 /// A reason why something is missing in an export, or why the export was refused.
 struct ExportRemark {
     std::string code = {};  ///< one of the codes in docs/fleet.md
-    std::string text = {};  ///< a text for people, without a full stop
+    std::string text = {};  ///< a message for people, without a full stop
     bool operator==(const ExportRemark&) const = default;
 };
 
 /// The result of an export.
 struct Exported {
-    std::optional<std::string> text = {};     ///< the text; absent if the export was refused
+    std::optional<std::string> text = {};     ///< the content; absent if the export was refused
     std::vector<ExportRemark> left_out = {};  ///< missing parts, or the reasons for the refusal
     std::vector<ExportRemark> notes = {};     ///< advice for the administrator
 
@@ -56,7 +56,7 @@ enum class WrittenFirst {
     /// In the parent folder, so that the reader gets only one event: the reader reacts to each new
     /// name in the folder.
     FolderAbove,
-    NoFile,  ///< an administrator installs the text, because a change may disrupt the machine
+    NoFile,  ///< an administrator installs the file, because a change may disrupt the machine
 };
 
 /// True for a name of lower-case letters, digits, '.', '_' and '-' that begins and ends with a
@@ -73,8 +73,8 @@ struct ExportFormat {
     WrittenFirst written_first = WrittenFirst::Beside;
     std::string_view suffix = {};  ///< the suffix that readers require; any suffix if empty
     std::string_view usual = {};   ///< the usual path of the file
-    /// A text that each file of this format contains. The text is empty unless two such files with
-    /// the same suffix in one folder would make both files useless.
+    /// A string that each file of this format contains; set only if two files of this format with
+    /// the same suffix would make each other useless in one folder.
     std::string_view marker = {};
 };
 

@@ -20,7 +20,7 @@ constexpr std::string_view kNamespace = "gpuprobe.feature.node.kubernetes.io/";
 constexpr std::size_t kMaxFeatureFile = 65536;
 
 /// A feature that NodeFeatureRule can use and that does not become a label. Unlike a label, the
-/// feature can have any text and can change often.
+/// feature can have any value and can change often.
 std::string raw_feature(std::string_view name, std::string_view value) {
     return "# +no-label\ngpuprobe." + std::string{name} + "=" + scrubbed(value, 128) + "\n";
 }
@@ -341,7 +341,7 @@ Exported write_cdi(const ExportSubject& subject) {
     Value::Array devices;
     for (const auto& gpu : exported_gpus(subject, result.left_out)) {
         if (gpu.gpu->driver.name == "nvidia")
-            // Containers for NVIDIA also need libraries and hooks, which nvidia-ctk adds.
+            // Containers that use NVIDIA GPUs also need libraries and hooks, which nvidia-ctk adds.
             result.notes.push_back(
                 {.code = "vendor-cdi",
                  .text = gpu.place + " is omitted: use 'nvidia-ctk cdi generate'"});

@@ -16,9 +16,8 @@ namespace gpuprobe::inline exports {
 // Prometheus --------------------------------------------------------------------------------------
 //
 // Exports metrics in Prometheus' text format, with names and units that pass promtool's lint.
-// Only gpuprobe_gpu_info contains the identity of a GPU. Queries join it with other metrics by the
-// label `gpu`.
-// Source: Prometheus, "Exposition formats", text-based format.
+// Only gpuprobe_gpu_info contains the identity of a GPU. Queries join this metric with other
+// metrics on the label `gpu`. Source: Prometheus, "Exposition formats", text-based format.
 
 namespace {
 
@@ -39,7 +38,7 @@ std::string label_value(std::string_view value) {
     return text + "\"";
 }
 
-/// The text of a metric with its series.
+/// The lines of a metric with its series.
 class GaugeText {
 public:
     GaugeText(std::string_view name, std::string_view help) : name_{name} {
@@ -56,7 +55,7 @@ public:
         ++count_;
     }
     [[nodiscard]] std::size_t count() const { return count_; }
-    /// The metric's text; empty if it has no series.
+    /// The lines of the metric; empty if the metric has no series.
     [[nodiscard]] std::string text() const { return count_ == 0 ? "" : text_; }
 
 private:
@@ -104,14 +103,14 @@ GaugeText info_of(const std::vector<ExportedGpu>& gpus) {
     return metric;
 }
 
-/// The codecs in that direction, separated by commas; "none" if the GPU is known to have none, and
-/// empty if they are unknown.
+/// The codecs in the direction `direction`, separated by commas; "none" if the GPU is known to have
+/// none, and empty if the codecs are unknown.
 std::string codecs_text(const Gpu& gpu, VideoDirection direction) {
     const auto codecs = codecs_of(gpu, direction);
     return codecs.empty() && is_without_video(gpu, direction) ? "none" : joined(codecs, ",");
 }
 
-/// The video codecs of each GPU for which they are known.
+/// The video codecs of each GPU whose codecs are known.
 GaugeText video_info_of(const std::vector<ExportedGpu>& gpus) {
     GaugeText metric{"gpuprobe_gpu_video_info",
                      "Video codecs that programs can decode and encode on one GPU."};
@@ -161,8 +160,8 @@ GaugeText info_of(const std::vector<Accelerator>& accelerators) {
     return metric;
 }
 
-/// A metric with a series for each accelerator with a known value. `value` returns it, multiplied
-/// by 10^digits.
+/// A metric with a series for each accelerator with a known value. `value` returns the
+/// accelerator's value, multiplied by 10^digits.
 template <class Value>
 std::string series_of(const std::vector<Accelerator>& accelerators,
                       GaugeText metric,
@@ -213,7 +212,7 @@ GaugeText host_gauge(const ExportedHost& host) {
     return metric;
 }
 
-/// The memory of each GPU, if it is known.
+/// The memory of each GPU, if the memory is known.
 GaugeText memory_of(const std::vector<ExportedGpu>& gpus) {
     GaugeText metric{"gpuprobe_gpu_memory_bytes", "Memory that programs can allocate on one GPU."};
     for (const auto& gpu : gpus)
@@ -337,7 +336,7 @@ Value object(std::initializer_list<std::pair<std::string_view, Value>> members) 
     return made;
 }
 
-/// Adds an attribute, unless the text is missing or empty.
+/// Adds an attribute, unless its value is missing or empty.
 void add_attribute(Value::Array& attributes,
                    std::string_view key,
                    const std::optional<std::string>& text) {
@@ -403,7 +402,7 @@ private:
     Value::Array points_ = {};
 };
 
-/// The value of host.arch, which has other words than uname for the two usual architectures.
+/// The value of host.arch, which differs from uname's word for the two usual architectures.
 std::string arch_value(const std::string& arch) {
     return arch == "x86_64" ? "amd64" : arch == "aarch64" ? "arm64" : arch;
 }

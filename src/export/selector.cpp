@@ -26,7 +26,7 @@ void raise(std::optional<T>& floor, const T& value) {
         floor = value;
 }
 
-/// Limits the targets to those in `words`.
+/// Restricts the targets to `words`.
 void narrow(std::optional<std::set<std::string>>& targets, std::set<std::string> words) {
     if (targets)
         std::erase_if(words, [&](const auto& word) { return !targets->contains(word); });
@@ -84,7 +84,7 @@ private:
                 });
             case FactId::VulkanLoader:
             case FactId::Vulkan:
-                // The exported version is the lower of both.
+                // The exported version is the lower of the two versions.
                 return each(
                     [&](GpuNeed& need) { raise(need.vulkan, std::get<Version>(term.need)); });
             case FactId::VulkanFeature:
@@ -183,7 +183,7 @@ private:
         for (const auto& capability : rules_.capabilities()) {
             CudaDevice device{.capability = Fact<ComputeCapability>::known(capability),
                               .is_tegra = rules_.is_tegra(capability)};
-            // Test with an older driver first, then with one as new as the toolkit.
+            // Test with an older driver first, then with a driver as new as the toolkit.
             const auto old_driver = fit_of(code, device, rules_);
             device.cuda = Fact<Version>::known(code.toolkit);
             if (old_driver == KernelFit::Runs)
@@ -234,7 +234,7 @@ private:
     std::vector<GpuNeed> needs_ = {};
 };
 
-/// The text of a term for `beyond`.
+/// Describes a term for `beyond`.
 std::string described(const Term& term) {
     const auto* words = std::get_if<Words>(&term.need);
     return words ? term.name + ": " + joined(*words, ", ") : term.name;
@@ -263,7 +263,7 @@ void add_host(const Term& term, FleetNeed& need) {
     }
 }
 
-/// Adds the API to kernels for one vendor's GPUs, if the variant does not name it.
+/// If the kernels are for one vendor's GPUs, and the variant names no API, adds the API.
 void complete(GpuNeed& need) {
     if (!need.targets || need.api || need.targets->empty())
         return;
@@ -292,7 +292,7 @@ Result<FleetNeed> fleet_need_of(const VariantPlatform& platform,
             need.gpus.insert(need.gpus.end(), gpus->begin(), gpus->end());
     }
     std::ranges::for_each(need.gpus, complete);
-    // Queries can only find machines on which one GPU fits, and not machines on which all GPUs fit.
+    // Queries can find machines on which one GPU fits, but not machines on which all GPUs fit.
     if (variant.needs.scope == VariantScope::All)
         need.beyond.emplace_back("scope: all GPUs");
     return need;

@@ -15,7 +15,7 @@
 
 namespace gpuprobe::inline exports {
 
-/// The requirements of a variant for one GPU, in the words of exports.
+/// The requirements of a variant for one GPU, expressed with the words that exports use.
 struct GpuNeed {
     /// The fleet_word (report/api_table.h) of an API that must work.
     std::optional<std::string> api = {};
@@ -57,8 +57,8 @@ Result<FleetNeed> fleet_need_of(const VariantPlatform& platform,
 /// A query for an orchestrator that finds machines, or GPUs.
 struct FleetQuery {
     std::string text = {};  ///< the text of the query, with a final newline
-    /// Requirements that the query does not check. Because of them, the query also finds machines
-    /// on which the variant cannot run.
+    /// Requirements that the query does not check. Because of these requirements, the query also
+    /// finds machines on which the variant cannot run.
     std::vector<ExportRemark> weaker = {};
     /// Descriptions of machines that the query does not find although the variant would run on
     /// them.

@@ -11,8 +11,8 @@
 #include "report/compute_view.h"
 
 /// Exports the configuration of Slurm nodes. Types and features are words of letters, digits and .
-/// : - _ (tests/integration/fleet runs jobs on them). Sources: gres.conf(5) and slurm.conf(5) of
-/// Slurm 22.05.
+/// : - _ (tests/integration/fleet runs jobs on such nodes). Sources: gres.conf(5) and slurm.conf(5)
+/// of Slurm 22.05.
 
 namespace gpuprobe::inline exports {
 namespace {
@@ -281,7 +281,7 @@ std::string node_line(const ExportSubject& subject,
     return line + "\n";
 }
 
-/// The parts that the formats slurm-gres and slurm-node need.
+/// The data that the formats slurm-gres and slurm-node need.
 struct SlurmNode {
     std::vector<Gres> gres = {};
     std::string line = {};
@@ -476,7 +476,8 @@ Words driver_words(const Version& floor,
     return there.from("cuda_drv", branch, std::move(known));
 }
 
-/// The word for machines with GPUs of these kinds only; empty if Slurm nodes have no such word.
+/// The word for machines that have only GPUs of these kinds; empty if Slurm nodes have no such
+/// word.
 std::string kind_word(const std::set<GpuKind>& kinds) {
     if (kinds == std::set{GpuKind::Discrete, GpuKind::Integrated})
         return "gpus-physical";

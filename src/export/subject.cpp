@@ -91,8 +91,8 @@ std::optional<std::string> card_of(const Gpu& gpu) {
     return cards.empty() ? std::nullopt : std::optional{cards.front().substr(kFolder.size())};
 }
 
-/// The place of a GPU. For a partition: the place of the GPU, a slash and the name of the
-/// partition.
+/// The place of a GPU. The place of a partition is the place of the GPU, a slash and the name of
+/// the partition.
 std::string place_of(const Gpu& gpu) {
     if (!gpu.pci || !gpu.pci->address)
         return gpu.id;
@@ -123,7 +123,7 @@ std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
             {.code = "over-budget",
              .text = std::to_string(machine.left_out) + " GPUs are left out, because at most " +
                      std::to_string(kMaxVariantGpus) + " GPUs of a machine are supported"});
-    // Sorted, so that two exports of the same state are equal.
+    // Sort the facts, so that two exports of the same state are equal.
     std::vector<const Facts*> sorted;
     for (const auto& facts : machine.gpus)
         sorted.push_back(&facts);
@@ -159,7 +159,7 @@ std::optional<std::string> partition_word(const ExportedGpu& gpu) {
     const auto* partition = partition_of(*gpu.gpu);
     if (!partition || !partition->profile)
         return std::nullopt;
-    // Profiles may contain "+" and ",", which names of resources do not allow.
+    // Profiles may contain "+" and ",", which are not allowed in names of resources.
     auto word = (stands_alone(*gpu.gpu) ? "mig-" : "") + *partition->profile;
     std::ranges::replace_if(
         word, [](char character) { return character == '+' || character == ','; }, '.');
@@ -214,7 +214,7 @@ ExportRemark unfit(const std::string& what) {
                     " of the characters a-z, 0-9, '.', '_' and '-'"};
 }
 
-/// The variant to install, even if its name is invalid; nullopt if none can run.
+/// The variant to install, even if its name is invalid; nullopt if no variant can run.
 std::optional<std::string> best_of(const Recommendation& answer) {
     const auto& all = answer.candidates;
     const bool is_any = !all.empty() && all.front().verdict != Verdict::Rejected;

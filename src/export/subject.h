@@ -66,7 +66,7 @@ std::string_view own_api(std::string_view vendor);
 /// processors; drivers/gpu/drm/xe/xe_pci.c.
 std::optional<std::string> arch_word(const Architecture& architecture);
 
-/// The number of GPUs that have each word. GPUs without a word are skipped.
+/// Counts the GPUs that have each word. GPUs without a word are skipped.
 template <class WordOf>
 std::map<std::string, int> counted(const std::vector<ExportedGpu>& gpus, WordOf word_of) {
     std::map<std::string, int> counts;
