@@ -39,7 +39,7 @@ std::map<std::string, uid_t, std::less<>> users_in(const std::string& passwd) {
 
 // Payers -----------------------------------------------------------------------------------------
 
-/// Reads passwd and subuid again if the last time was kReread ago.
+/// Reads passwd and subuid again if the last reading is at least kReread old.
 void Payers::read_accounts(MonotonicTime now) {
     if (read_at_ && now - *read_at_ < kReread)
         return;
@@ -89,7 +89,7 @@ Payer Payers::resolved(uid_t uid) const {
     return {.id = uid, .standing = Standing::Stranger};
 }
 
-/// Forgets uids that have not called for kMemory, or if there are none, the newest uid. Early
+/// Drops uids that have not called for kMemory or, if there are no such uids, the newest uid. Early
 /// callers are kept, so that many new uids can't displace them.
 void Payers::make_room(MonotonicTime now) {
     std::erase_if(known_,
@@ -104,7 +104,7 @@ void Payers::make_room(MonotonicTime now) {
 Payer Payers::of(uid_t uid) {
     const auto now = clock_.monotonic();
     auto known = known_.find(uid);
-    // Classify a new uid, and a known one again after kReread; the latter keeps its rank.
+    // Classify a new uid. After kReread, classify a known uid again; it keeps its rank.
     if (known == known_.end() || now - known->second.resolved >= kReread) {
         read_accounts(now);
         auto payer = resolved(uid);
@@ -177,8 +177,8 @@ SharedPool::Offer SharedPool::offer(const Payer& payer, std::size_t amount) cons
     const auto half = limits_.all / 2;
     if (lent > half && own + amount <= half)
         return {.holder = std::get<uid_t>(*order_[place_of(others)].rbegin())};
-    // Otherwise take from the largest holder of the same class, if it holds more than this payer
-    // would. On a tie, the newer payer loses.
+    // Otherwise take from the largest holder of the same class, if that holder has more than this
+    // payer would have. On a tie, the newer payer loses.
     const auto& order = order_[place_of(payer.standing)];
     const auto most = order.empty() ? Order::value_type{} : *order.rbegin();
     if (std::get<uid_t>(most) != payer.id && most > Order::value_type{wanted, payer.rank, payer.id})
@@ -258,7 +258,7 @@ Status CallRate::take(const Payer& payer) {
 Status InlineBudget::take(const std::string& sender, Bytes size) {
     if (size > kMaxReply)
         return Error{ErrorCode::TooLarge, "the report is too large for a reply; use DescribeFd"};
-    // Forget the senders whose window is over; if that is not enough, forget the oldest sender.
+    // Drop the senders whose window is over; if that is not enough, drop the oldest sender.
     const auto now = clock_.monotonic();
     std::erase_if(accounts_,
                   [now](const auto& entry) { return now - entry.second.since >= kWindow; });

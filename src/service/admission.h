@@ -115,8 +115,8 @@ public:
     [[nodiscard]] Offer offer(const Payer& payer, std::size_t amount = 1) const;
 
     /// Takes `amount` if has_room(). The amount is given back when the last copy of the claim is
-    /// destroyed, which must happen before the pool is destroyed. Errors: TooManyRequests, with
-    /// `refusal` as the text.
+    /// destroyed, which must happen before the pool is destroyed. Errors: TooManyRequests, with the
+    /// message `refusal`.
     using Claim = std::shared_ptr<const void>;  // shared, because callbacks are copied
     Result<Claim> claim(const Payer& payer, std::size_t amount, const char* refusal);
 
@@ -171,14 +171,14 @@ private:
 /// not limited.
 ///
 /// Measured with dbus-daemon 1.14: if a few clients request large replies and never read them, the
-/// bus stops accepting messages from the daemon, and all clients go without answers. Replies with a
+/// bus stops accepting messages from the daemon, and no client gets an answer. Replies with a
 /// descriptor don't have this effect.
 class InlineBudget {
 public:
     static constexpr Bytes kMaxReply = kib(256);
     static constexpr Bytes kPerSender = mib(8);
     static constexpr Duration kWindow = std::chrono::seconds{10};
-    /// if there are more senders, the oldest is forgotten
+    /// if there are more senders, the oldest is dropped
     static constexpr std::size_t kMaxSenders = 1024;
 
     explicit InlineBudget(const Clock& clock) : clock_{clock} {}

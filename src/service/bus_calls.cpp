@@ -39,7 +39,7 @@ void must(int code) {
         throw std::system_error{-code, std::generic_category(), "a message for the bus"};
 }
 
-/// Long strings make a slow bus even slower.
+/// Longer strings are not sent while the bus is slow, because they would make it even slower.
 constexpr std::size_t kLargeText = kib(32).count;
 
 }  // namespace
@@ -158,7 +158,7 @@ void BusCalls::name_by_id(Value& parameters) const {
     }
 }
 
-/// `gpu` is a copy, because its object may be destroyed meanwhile.
+/// `gpu` is a copy, because its object may be destroyed in the meantime.
 void BusCalls::serve(sd_bus_message* call, std::string gpu) {
     const char* member = sd_bus_message_get_member(call);
     const char* sender = sd_bus_message_get_sender(call);
@@ -228,7 +228,7 @@ void BusCalls::serve(const Row& row,
         });
 }
 
-/// Sends an answer. A text of that size is charged to the receiver.
+/// Sends an answer. If the answer is a string, `size` is charged to the receiver.
 void BusCalls::send(const Asked& asked, const bus::MessageBody& body, std::size_t size) const {
     const auto& out = asked.row->out;
     if (!out.empty() && out.front().signature == "s") {
@@ -259,7 +259,7 @@ void BusCalls::heard(const Asked& asked, const MethodAnswer& answer, const std::
     send(asked, *body, std::max(body->bytes(), answer.document.size()));
 }
 
-/// Sends a text in a sealed memory file.
+/// Sends `text` in a sealed memory file.
 void BusCalls::send_file(const Asked& asked, const std::string& text) const {
     const auto file = sealed_file("gpuprobe-report", text);
     if (!file)

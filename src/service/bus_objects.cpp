@@ -35,7 +35,7 @@ using BackendViews = std::map<std::string, BackendView>;
 using ApiAnswers = std::map<std::string, ApiAnswer>;
 using Partitions = std::map<std::string, Partition>;  // by id
 
-/// The text without control characters. D-Bus has no null, so an unknown text is "".
+/// Removes control characters. D-Bus has no null, so an unknown string is "".
 Value shown(const std::optional<std::string>& text) {
     return Value{text ? scrubbed(*text) : std::string{}};
 }
@@ -102,8 +102,8 @@ const std::vector<GpuProperty>& gpu_rows() {
              return to_value(offered_memory(gpu.memory).value_or(Bytes{}));
          }},
         {{"Health", "s"}, [](const Gpu& gpu, const Report&) { return shown(gpu.health); }},
-        // The words of these two need an examination by the doctor, so that a signal does not
-        // contain their values.
+        // The messages in these two properties require an examination by the doctor, so signals do
+        // not contain their values.
         {{"Backends", "a{sa{sv}}", Change::Invalidated},
          [](const Gpu& gpu, const Report&) { return to_value(gpu.backends); }},
         {{"Apis", "a{sa{sv}}", Change::Invalidated},
@@ -193,7 +193,7 @@ std::vector<std::string> changed(const std::vector<bus::BusProperty>& properties
     return names;
 }
 
-/// Adds words to the reasons of one entry of Backends or Apis.
+/// Adds messages to the reasons of one entry of Backends or Apis.
 template <class T>
 Value worded(const Value& entry, const ReasonPlace& place) {
     T record{};
@@ -272,12 +272,12 @@ void GpuObject::update(std::vector<Value> values, bool has_other_words) {
     if (has_other_words)
         for (const char* name : {"Backends", "Apis"})
             add_once(names, name);
-    values_ = std::move(values);  // before the signal, which is made from them
+    values_ = std::move(values);  // before the signal, which contains them
     signal_changes(names);
 }
 
-/// The entries with the doctor's fixes. The fixes are computed only when a client reads the
-/// property.
+/// Adds the doctor's fixes to the entries of a property. The fixes are computed only when a client
+/// reads the property.
 Value GpuObject::with_words(std::string_view property, const Value& value) const {
     const bool are_backends = property == "Backends";
     Value::Object entries;

@@ -132,8 +132,7 @@ public:
               BusCalls& calls);
 
     [[nodiscard]] const std::string& id() const { return id_; }
-    /// Sets the properties and signals the changes. `has_other_words`: whether the texts of fixes
-    /// have changed.
+    /// Sets the properties and signals the changes. `has_other_words`: whether fixes have changed.
     void update(std::vector<Value> values, bool has_other_words);
 
 private:

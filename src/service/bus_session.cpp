@@ -202,7 +202,7 @@ void BusSession::show_switcheroo(bus::Connection& connection) {
 
 void BusSession::lost(const std::string& reason) {
     log_.write(LogLevel::Warning, "bus " + where_ + ": lost: " + reason);
-    // In this order: the objects use the connection.
+    // Keep this order, because the objects use the connection.
     switcheroo_.reset();
     service_.reset();
     connection_.reset();

@@ -158,9 +158,9 @@ void CallServer::update() {
 
 namespace {
 
-/// The first character of the class of one caller. No class of access_class() begins with it.
+/// The first character of a class with only one caller. No other class begins with this character.
 constexpr char kPersonal = '=';
-/// How long such an answer is valid.
+/// How long an answer for one caller is valid.
 constexpr Duration kPersonalLasts = std::chrono::seconds{1};
 
 /// A class that contains only this caller.

@@ -32,7 +32,7 @@ void FairQueue::wait(const Payer& payer, Callback serve) {
     schedule();
 }
 
-/// Marks the reader as active and starts a new window if the last one is over.
+/// Marks the reader as active and starts a new window if the last window is over.
 void FairQueue::use(Reader& reader, MonotonicTime now) {
     reader.seen = now;
     if (now - reader.since >= kWindow) {
@@ -133,7 +133,7 @@ void FairQueue::schedule() {
 }
 
 /// Serves a call or skips the turn so that more calls are read. The event loop alternates between
-/// this and reading.
+/// turn() and reading.
 void FairQueue::turn() {
     turn_.reset();
     if (count_ == 0)

@@ -31,7 +31,7 @@ public:
 
     /// waiting calls of one payer; root has no limit
     static constexpr std::size_t kMaxWaiting = 1024;
-    /// if more calls wait, none is read early
+    /// if more calls are waiting, no call is read early
     static constexpr std::size_t kMaxWaitingOfAll = 8192;
     static constexpr unsigned kReadsPerTurn = 4;
     /// Maximum number of answers to one payer that the bus has not accepted. Counts only calls that

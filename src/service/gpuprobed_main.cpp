@@ -152,7 +152,7 @@ UniqueFd closed_last(UniqueFd descriptor) {
     return high ? std::move(high) : std::move(descriptor);
 }
 
-/// Locks the state folder against other daemons: another daemon would not know this one's
+/// Locks the state folder against other daemons: another daemon would not know this daemon's
 /// quarantine and would probe a quarantined driver. Waits a moment for a daemon that was just
 /// killed. `gpuprobectl --direct` does not take the lock. Errors: Unavailable.
 Result<UniqueFd> claim_of(const std::optional<std::string>& folder) {
@@ -295,8 +295,8 @@ engine::EngineOptions engine_options(const Settings& settings,
     return options;
 }
 
-/// The machine to report on: a captured one with --replay, else this one. If workers run as another
-/// user, access to device nodes is checked for that user.
+/// The machine to report on: with --replay a captured machine, otherwise this machine. If workers
+/// run as another user, access to device nodes is checked for that user.
 Result<engine::MachineSource> machine(const Settings& settings, const Log& log) {
     if (settings.replay)
         return engine::replayed_machine(*settings.replay);

@@ -160,7 +160,7 @@ bool SocketConnection::write(const std::string& text) {
     return is_open() && written_ == text.size();
 }
 
-/// Writes the current answer and then the queued one, as far as the client reads them.
+/// Writes the current answer and then the queued answer, as far as the client reads them.
 void SocketConnection::write_on() {
     while (output_) {
         if (!write(output_->bytes)) {

@@ -533,10 +533,10 @@ void SocketServer::update() {
     count_again();  // cached answers were dropped
     if (subscribers_.empty())
         return;
-    // All subscribers get the same text: the new generation and state.
+    // All subscribers get the same message: the new generation and state.
     const auto text =
         text_of({.document = subscription_document(server_.engine().report()), .continues = true});
-    // A copy, because a client that can't receive the text is removed from subscribers_.
+    // Use a copy, because a client that can't receive the message is removed from subscribers_.
     const auto receivers = subscribers_;
     for (const auto id : receivers) {
         const auto connection = clients_.at(id).connection;

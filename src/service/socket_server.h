@@ -86,7 +86,7 @@ public:
     void send(SharedText text, bool is_last);
     /// Ends a call without an answer.
     void finish();
-    /// Sends as much of the text as the client can receive immediately, and closes.
+    /// Sends as much of `text` as the client can receive immediately, and closes the connection.
     void close_with(const SharedText& text);
     /// Like close_with(), but for a client that caused the error itself. If the client has not read
     /// earlier answers, the connection is kept until the client closes it, because the kernel keeps

@@ -27,8 +27,8 @@ struct SwitcherooGpu {
 /// src/switcheroo-control.c.
 std::vector<SwitcherooGpu> switcheroo_gpus(const Report& report);
 
-/// The same GPUs, but with the names and the order of udev, which switcheroo-control uses. GPUs
-/// that no environment variable can select are left out, as in switcheroo-control.
+/// The GPUs with the names and the order of udev, which switcheroo-control uses. GPUs that no
+/// environment variable can select are left out, as in switcheroo-control.
 std::vector<SwitcherooGpu> switcheroo_gpus(const Report& report,
                                            const std::vector<RenderNode>& nodes);
 

@@ -21,7 +21,7 @@ constexpr std::size_t kMaxWord = 64;
 constexpr std::size_t kMaxRegions = 64;
 
 /// The figures of one memory region, in bytes. `resident` is the memory in the region now;
-/// "drm-memory-" is the older name of that key. `total` also counts buffers that are swapped out.
+/// "drm-memory-" is an older name of its key. `total` also counts buffers that are swapped out.
 struct Region {
     std::optional<std::uint64_t> resident = {};
     std::optional<std::uint64_t> memory = {};
@@ -131,8 +131,8 @@ bool is_node(std::string_view path) {
     return std::ranges::any_of(kNodes, [path](auto start) { return path.starts_with(start); });
 }
 
-/// The path in a line of /proc/PID/maps; "" for anonymous memory. The five columns before it have
-/// no slash. Source: proc_pid_maps(5).
+/// The path in a line of /proc/PID/maps; "" for anonymous memory. The five columns before the path
+/// have no slash. Source: proc_pid_maps(5).
 std::string_view path_in(std::string_view line) {
     const auto slash = line.find('/');
     return slash == std::string_view::npos ? std::string_view{} : line.substr(slash);
@@ -254,7 +254,7 @@ std::map<std::string, std::uint32_t> kfd_node_numbers(const FileSystem& files) {
     for (const auto& name : nodes ? *nodes : std::vector<std::string>{}) {
         const auto number = parse_number<std::uint32_t>(name);
         const auto id = files.line("/sys/class/kfd/kfd/topology/nodes/" + name + "/gpu_id");
-        // The id 0 is a node without a GPU: a processor.
+        // The id 0 means that the node is a processor and not a GPU.
         if (number && id && *id != "0" && numbers.size() < kMaxGpus)
             numbers[*id] = *number;
     }
@@ -293,8 +293,8 @@ std::optional<Process> process_from(std::string_view stat) {
 std::optional<WallTime> start_of(const FileSystem& files, pid_t pid, WallTime now) {
     const auto stat = files.read(kProc + std::to_string(pid) + "/stat", kMaxStat);
     const auto process = stat ? process_from(*stat) : std::nullopt;
-    // The text is "12345.67 8910.11": the seconds since the system started, and the seconds for
-    // which the processors were idle.
+    // The file contains "12345.67 8910.11": the seconds since the system started, and the seconds
+    // for which the processors were idle.
     auto uptime = files.line("/proc/uptime").value_or("");
     uptime.resize(std::min(uptime.find(' '), uptime.size()));
     std::erase(uptime, '.');
@@ -338,8 +338,8 @@ bool ProcessTree::is_root(const Process& process) {
     return *root_started_ == process.started;
 }
 
-/// Moves descendants of our processes from the strangers to ours. Repeats this until nothing
-/// changes: process numbers wrap around, so a child may be listed before its parent.
+/// Moves descendants of the watched processes from `strangers` to `ours_`. Repeats this until
+/// nothing changes: process numbers wrap around, so a child may be listed before its parent.
 void ProcessTree::adopt(std::map<pid_t, Process>& strangers) {
     for (bool has_grown = true; has_grown;)
         has_grown = std::erase_if(strangers, [this](const auto& stranger) {

@@ -54,8 +54,8 @@ struct ProcessFiles {
 ProcessFiles files_of(const FileSystem& files, pid_t pid);
 
 /// Reads only the names of mapped files, as in ProcessFiles::mapped, even if no node is open. Empty
-/// if the names can't be read. Unless `control_mappings` is null, adds the number of mappings of
-/// /dev/nvidiactl to it.
+/// if the names can't be read. Adds the number of mappings of /dev/nvidiactl to
+/// `*control_mappings`, unless the pointer is null.
 std::vector<std::string> mapped_by(const FileSystem& files,
                                    pid_t pid,
                                    std::size_t* control_mappings = nullptr);

@@ -104,8 +104,8 @@ std::optional<std::size_t> Watcher::device_of_node(std::string_view path) const 
 }
 
 /// The device of a DRM client, by its PCI address. Drivers of SoCs report no address. In this case,
-/// the device is the one without an address whose node is open, if there is exactly one such
-/// device.
+/// the result is the only device without an address whose node is open; nullopt if there is no such
+/// device or more than one.
 std::optional<std::size_t> Watcher::device_of(const DrmClient& client,
                                               const ProcessFiles& open) const {
     if (client.pci)
@@ -117,8 +117,8 @@ std::optional<std::size_t> Watcher::device_of(const DrmClient& client,
     return places.size() == 1 ? std::optional{*places.begin()} : std::nullopt;
 }
 
-/// Adds the figures that DRM drivers report. If several processes share an open file, it counts
-/// only for the first process.
+/// Adds the figures that DRM drivers report. If several processes share an open file, the file
+/// counts only for the first process.
 void Watcher::add_drm(const ProcessFiles& open, Shares& shares) {
     for (const auto& client : open.drm) {
         const auto place = device_of(client, open);
