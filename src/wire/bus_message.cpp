@@ -89,7 +89,7 @@ Result<std::string> Reader::text(char type, int depth) {
     if (sd_bus_message_read_basic(message_, type, &read) < 0)
         return malformed();
     std::string_view content{read};
-    // A text that is an argument by itself may be a whole manifest.
+    // A string that is a separate argument may be a whole manifest.
     if (depth > 0 && content.size() > kMaxReceivedText.count)
         return refused("a string is too long");
     return std::string{content};
@@ -240,8 +240,8 @@ const MemberType& json_type() {
     return type;
 }
 
-/// The D-Bus type of a JSON array. An empty array counts as an array of texts. If the nesting is
-/// too deep, only texts are kept.
+/// The D-Bus type of a JSON array. An empty array counts as an array of strings. If the nesting is
+/// too deep, only strings are kept.
 std::string array_signature(const Value::Array& items, int depth) {
     if (depth >= kMaxDepth || std::ranges::all_of(items, &Value::is_string))
         return "as";
@@ -276,7 +276,7 @@ bool is_unknown(const Value& value, const MemberType& type) {
     return value.is_null() || (type.kind == MemberType::Kind::Json && members && members->empty());
 }
 
-/// The type inside Nullable.
+/// The type without Nullable.
 const MemberType& known(const MemberType& type) {
     return type.kind == MemberType::Kind::Nullable ? type.item.front() : type;
 }
@@ -354,7 +354,7 @@ void MessageBody::append_to(sd_bus_message* message) const {
 }
 
 void MessageWriter::append(std::string_view signature, const Value& value, const MemberType& type) {
-    // A map of texts that is an argument by itself has keys in the style of D-Bus, as records have.
+    // A map of strings that is a separate argument has keys in the style of D-Bus, like records.
     const bool is_map = signature == "a{ss}" && type.kind == MemberType::Kind::Map;
     if (const auto* members = is_map ? value.as_object() : nullptr) {
         Value spelled{Value::Object{}};

@@ -27,16 +27,16 @@ constexpr int kMaxDepth = 12;  ///< maximum depth of containers that we send
 constexpr int kMaxReceivedDepth = 4;
 constexpr std::size_t kMaxItems = 4096;     ///< maximum number of items in a container that we send
 constexpr std::size_t kMaxReceived = 1024;  ///< maximum number of values in a dictionary or array
-constexpr Bytes kMaxReceivedText = kib(4);  ///< maximum size of a text inside a dictionary or array
+constexpr Bytes kMaxReceivedText = kib(4);  ///< maximum size of a string in a dictionary or array
 
 /// Reads the next argument of a call. Integers of all widths become integers, object paths and
 /// signatures become strings.
 ///
 /// Errors: InvalidRequest if our interfaces do not use the argument's type (structs, descriptors,
-/// maps with other keys), if the message has no more arguments, or if a limit is exceeded. A text
-/// that is an argument by itself is limited only by the size of the message. `wants`: decides which
-/// members to read if the argument is a dictionary. If it is unset, all members are read. Members
-/// that are not read may have any type.
+/// maps with other keys), if the message has no more arguments, or if a limit is exceeded. A string
+/// that is a separate argument is limited only by the size of the message. If the argument is a
+/// dictionary, `wants` decides which members to read; without `wants`, all members are read.
+/// Members that are not read may have any type.
 Result<Value> read_argument(sd_bus_message* message,
                             const std::function<bool(std::string_view key)>& wants = {});
 
@@ -50,9 +50,9 @@ public:
     /// Opens an array ('a'), a variant ('v') or a dictionary entry ('e') with these contents.
     void open(char type, std::string_view contents);
     void close();
-    /// Adds a text of that type. The text must be valid on the bus.
+    /// Adds a string of the given type. The string must be valid on the bus.
     void add_text(char type, std::string_view text);
-    /// Adds a number or boolean of that type. `value` is the number, or the bits of a double.
+    /// Adds a number or boolean of the given type. `bits` is the number, or the bits of a double.
     void add_number(char type, std::uint64_t bits);
     /// Throws std::system_error if the message cannot be extended.
     void append_to(sd_bus_message* message) const;
@@ -62,10 +62,10 @@ public:
 private:
     struct Step {
         char kind = 0;            ///< the D-Bus type, or ')' to close a container
-        std::uint64_t value = 0;  ///< a number, or the position of a text in texts_
+        std::uint64_t value = 0;  ///< a number, or the position of a string in texts_
     };
     std::vector<Step> steps_ = {};
-    std::string texts_ = {};  ///< the texts, each with a NUL at its end
+    std::string texts_ = {};  ///< the strings, each with a NUL at its end
 };
 
 /// Appends values to the contents of a message.
@@ -81,11 +81,11 @@ public:
 
     /// Appends a value of `type` as the D-Bus type `signature`. Keys of records are written in the
     /// style of D-Bus. Ids of GPUs, which are the members called `gpu` and `gpus`, become object
-    /// paths. The D-Bus type of a variant depends on the member's type: a text or an enumeration
+    /// paths. The D-Bus type of a variant depends on the member's type: a string or an enumeration
     /// becomes `s`, a number has the type in MemberType::bus, a list becomes `as`, `aa{sv}` and so
-    /// on, a map of texts becomes `a{ss}`, and a record or another map becomes `a{sv}`. The type of
-    /// a JSON value depends on the value. If a null can't be left out, it becomes 0 or "". If a map
-    /// of texts is an argument by itself, its keys are also written in the style of D-Bus.
+    /// on, a map of strings becomes `a{ss}`, and a record or another map becomes `a{sv}`. The type
+    /// of a JSON value depends on the value. If a null can't be left out, it becomes 0 or "". If a
+    /// map of strings is a separate argument, its keys are also written in the style of D-Bus.
     void append(std::string_view signature, const Value& value, const MemberType& type);
 
 private:

@@ -182,7 +182,7 @@ void BusObject::retract() const {
 void BusObject::signal_changes(const std::vector<std::string>& properties) const {
     std::vector<char*> names;
     for (const auto& name : properties)
-        names.push_back(const_cast<char*>(name.c_str()));  // sd-bus does not change them
+        names.push_back(const_cast<char*>(name.c_str()));  // sd-bus does not change the strings
     names.push_back(nullptr);
     if (!properties.empty())
         (void)sd_bus_emit_properties_changed_strv(bus_, path_.c_str(), interface_.name().c_str(),

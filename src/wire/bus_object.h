@@ -90,7 +90,7 @@ private:
     const char* keep(std::string text);
 
     std::string name_;
-    std::deque<std::string> texts_ = {};  ///< the texts to which rows_ points
+    std::deque<std::string> texts_ = {};  ///< the strings to which rows_ points
     std::vector<sd_bus_vtable> rows_ = {};
 };
 

@@ -37,7 +37,7 @@ struct Contents {
     std::size_t bytes = 0;
 };
 
-/// The minimum size that is counted for a value, because even an empty text needs memory.
+/// The minimum size that is counted for a value, because even an empty string needs memory.
 constexpr std::size_t kLeastValue = 16;
 
 /// Skips a value that is not a container and returns its size; nullopt if the message is malformed.
@@ -282,7 +282,7 @@ int Connection::refuse_unadmitted(sd_bus_message* message, void* self, sd_bus_er
     if (admitted)
         return 0;
     std::uint64_t serial = 0;
-    // A caller that expects no reply is ignored without an answer.
+    // If the caller expects no reply, the call is ignored.
     if (sd_bus_message_get_expect_reply(message) > 0 &&
         sd_bus_message_get_cookie(message, &serial) >= 0)
         connection.refusals_.add(sender, static_cast<std::uint32_t>(serial), admitted.error());
@@ -328,7 +328,7 @@ Status Connection::request_name(const std::string& name) try {
     bus_->requestName(ServiceName{name});
     return Done{};
 } catch (const sdbus::Error& problem) {
-    // sd_bus_request_name(3) returns EEXIST for an owned name and EACCES for a denied one.
+    // sd_bus_request_name(3) returns EEXIST for an owned name and EACCES for a denied name.
     // sdbus-c++ converts these to org.freedesktop.DBus.Error.FileExists and AccessDenied.
     const std::string& kind = problem.getName();
     const bool denied = kind.ends_with(".AccessDenied");
@@ -445,8 +445,8 @@ namespace {
 
 constexpr const char* kDriver = "org.freedesktop.DBus";
 
-/// Reads a reply of GetConnectionCredentials. Errors: NotAuthorized if it has no user. A list of
-/// groups with an unexpected type is ignored.
+/// Reads a reply of GetConnectionCredentials. Errors: NotAuthorized if the reply has no user. A
+/// list of groups with an unexpected type is ignored.
 Result<Credentials> credentials_from(const Dictionary& facts) try {
     const auto uid = facts.find("UnixUserID");
     if (uid == facts.end())

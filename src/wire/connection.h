@@ -147,7 +147,7 @@ public:
     Connection& operator=(const Connection&) = delete;
 
     /// Requests a bus name. Errors: Unavailable if another process still owns the name after
-    /// `patience`; NotAuthorized if the bus denies the name. The text contains the name and the
+    /// `patience`; NotAuthorized if the bus denies the name. The message contains the name and the
     /// reason.
     Status own_name(const std::string& name, Duration patience = {});
     [[nodiscard]] sdbus::IConnection& bus() { return *bus_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// The client of the daemon's socket. It needs only libc, and is both libgpuprobe and the client
-// inside gpuprobectl. include/gpuprobe/gpuprobe.h documents the public functions.
+// The client of the daemon's socket. This code needs only libc, and is both libgpuprobe and the
+// client inside gpuprobectl. include/gpuprobe/gpuprobe.h documents the public functions.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -357,7 +357,7 @@ static int unpack(const char* text, int* continues, char** json) {
 // Returns a memory file with `content`, positioned at its start. `flags`: of memfd_create(2).
 static int file_with(const char* content, size_t size, unsigned flags) {
     const int low = memfd_create("gpuprobe", MFD_CLOEXEC | flags);
-    // Use a number above the standard descriptors, because a child replaces those.
+    // Use a number above the standard descriptors, because a child replaces the standard ones.
     const int file = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     const int problem = errno;
     if (low >= 0)
@@ -715,8 +715,8 @@ static void close_watch(gpuprobe_client* client) {
     client->watch_child = 0;
 }
 
-// Runs gpuprobectl to follow the report. It prints a line for the current state and for each
-// change.
+// Runs gpuprobectl to follow the report. gpuprobectl prints a line for the current state and for
+// each change.
 static int watch_program(gpuprobe_client* client) {
     int ends[2];
     const int input = file_with("{}", 2, 0);
@@ -768,8 +768,8 @@ int gpuprobe_watch(gpuprobe_client* client) {
     return descriptor;
 }
 
-// Converts the next line of gpuprobectl, which is a document without a frame. Returns the
-// document's code.
+// Converts the next line of gpuprobectl, which is a document without the members of a Varlink
+// reply. Returns the document's code.
 static int unpack_line(const char* line, char** json) {
     size_t values = 0;
     if (!gpuprobe_json_object(line, &values))
@@ -903,7 +903,7 @@ int gpuprobe_set_program(gpuprobe_client* client, const char* path) {
 int gpuprobe_set_program_bytes(gpuprobe_client* client, const void* bytes, size_t size) {
     if (!client || !bytes || size == 0)
         return -EINVAL;
-    // MFD_EXEC. Kernels before 6.3 don't know the flag; there, memory files are always executable.
+    // MFD_EXEC. Kernels before 6.3 don't support the flag and make all memory files executable.
     int file = file_with(bytes, size, 0x10);
     if (file == -EINVAL)
         file = file_with(bytes, size, 0);

@@ -234,8 +234,8 @@ char* gpuprobe_json_string(const char* at) {
     const char* end = end_of_string(at);
     if (!end)
         return NULL;
-    // There are end - at - 2 bytes between the quotes, which is enough for the text (see struct
-    // character). One more byte is for the NUL.
+    // There are end - at - 2 bytes between the quotes, which is enough for the decoded string (see
+    // struct character). One more byte is for the NUL.
     char* text = malloc((size_t)(end - at) - 1);
     char* out = text;
     struct character character = {0};
@@ -318,7 +318,7 @@ static const char* member_of(const char* container, const char* part, size_t siz
     return NULL;
 }
 
-// Returns the value at a pointer, or NULL. Values before it are checked only as far as needed.
+// Returns the value at a pointer, or NULL. Earlier values are checked only as far as needed.
 static const char* find(const char* json, const char* pointer) {
     if (!json || !pointer)
         return NULL;

@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 // The functions of the JSON reader that only the client library uses; gpuprobe.h declares the
-// others. Texts end with a NUL byte and are not read beyond this byte. Returned pointers point into
-// the text.
+// others. A JSON text ends with a NUL byte and is not read beyond this byte. Returned pointers
+// point into the JSON text.
 
 // Returns the first character at or after `at` that is not white space.
 const char* gpuprobe_json_start(const char* at);
@@ -24,9 +24,9 @@ const char* gpuprobe_json_object(const char* text, size_t* values);
 // frees the copy.
 char* gpuprobe_json_copy(const char* at, const char* end);
 
-// Returns the text of the string that starts at `at`, which must be valid for gpuprobe_json_end().
+// Returns the decoded string that starts at `at`, which must be valid for gpuprobe_json_end().
 // Returns NULL if the string contains U+0000 or if there is not enough memory. The caller frees the
-// text.
+// result.
 char* gpuprobe_json_string(const char* at);
 
 // A position in an array or an object.

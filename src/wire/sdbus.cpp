@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-/// The first character of a text. `length` is 0 if the character is malformed.
+/// The first character of a string. `length` is 0 if the character is malformed.
 struct Character {
     std::size_t length = 0;
     char32_t code = 0;
@@ -21,7 +21,7 @@ bool is_allowed(char32_t code) {
     return code != 0 && code <= 0x10FFFF && !surrogate && !non_character;
 }
 
-/// Length in bytes according to the first byte; 0 if no character can start with it.
+/// Length in bytes according to the first byte; 0 if no character can start with this byte.
 std::size_t announced_length(std::uint8_t lead) {
     if (lead < 0x80)
         return 1;
@@ -53,7 +53,7 @@ Character first_character(std::string_view text) {
     return {.length = length, .code = code};
 }
 
-/// Whether the byte is an ASCII character other than NUL. A text that contains only such bytes
+/// Whether the byte is an ASCII character other than NUL. A string that contains only such bytes
 /// needs no conversion.
 bool is_plain(char byte) {
     return static_cast<signed char>(byte) > 0;
@@ -62,7 +62,7 @@ bool is_plain(char byte) {
 }  // namespace
 
 std::string bus_text(std::string_view text, Bytes limit) {
-    // Nearly all texts are short ASCII and need no decoding.
+    // Nearly all strings are short ASCII and need no decoding.
     if (text.size() <= limit.count && std::ranges::all_of(text, is_plain))
         return std::string{text};
     std::string clean;

@@ -132,8 +132,8 @@ inline std::string signature_in(const sdbus::Variant& variant) {
 /// Limit for every string that we put on the bus.
 constexpr Bytes kMaxText = kib(256);
 
-/// Makes a text valid for a bus message: each invalid byte or character becomes U+FFFD, and the
-/// text is shortened to at most `limit` bytes without splitting a character.
+/// Makes a string valid for a bus message: each invalid byte or character becomes U+FFFD, and the
+/// string is shortened to at most `limit` bytes without splitting a character.
 ///
 /// sd-bus is stricter than the specification. sd-bus refuses NUL, invalid UTF-8, surrogates and
 /// noncharacters (U+FDD0–FDEF and the last two code points of each plane). Source: D-Bus
@@ -142,7 +142,7 @@ std::string bus_text(std::string_view text, Bytes limit = kMaxText);
 
 // Conversion of errors to and from the bus, and guards against exceptions.
 
-/// The error for a reply, with a valid and short text.
+/// The error for a reply, with a valid and short message.
 sdbus::Error sdbus_error(const Error& error);
 /// Converts an error from a peer or from sdbus-c++. Error names from other projects become
 /// Unavailable if the service is missing, NotAuthorized for AccessDenied, InvalidRequest for

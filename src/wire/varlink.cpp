@@ -62,7 +62,7 @@ struct CallMembers {
 RECORD_MEMBERS(CallMembers, method, parameters, more, oneway)
 
 /// Whether a JSON text has more than kMaxValues members and items. Counting in the text avoids
-/// allocating memory for them.
+/// allocating memory for these values.
 bool holds_too_much(std::string_view message) {
     std::size_t count = 0;
     bool is_text = false;
