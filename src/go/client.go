@@ -87,7 +87,7 @@ func Some[Value any](value Value) *Value {
 	return &value
 }
 
-// Or returns the value that a member of an answer points to, or the other value if the member is nil.
+// Or returns the value that a member of an answer points to, or other if the member is nil.
 func Or[Value any](value *Value, other Value) Value {
 	if value == nil {
 		return other
@@ -95,7 +95,7 @@ func Or[Value any](value *Value, other Value) Value {
 	return *value
 }
 
-// Stream has the answers of a method that answers several times.
+// Stream contains the answers of a method that sends several answers.
 type Stream[Answer any] struct {
 	// C sends the answers, and is closed after the last answer. A caller that stops reading earlier must cancel the
 	// context.
@@ -103,7 +103,7 @@ type Stream[Answer any] struct {
 	err error
 }
 
-// Err returns the error because of which C was closed, or nil if C was closed after the last answer.
+// Err returns the error that ended the stream, or nil if C was closed after the last answer.
 func (s *Stream[Answer]) Err() error {
 	return s.err
 }
@@ -117,7 +117,7 @@ func ask[Answer any](ctx context.Context, c *Client, method string, parameters a
 	return answer, nil
 }
 
-// stream sends all answers of a method. It uses a separate connection.
+// stream sends all answers of a method, on a separate connection.
 func stream[Answer any](ctx context.Context, c *Client, method string, parameters any) *Stream[Answer] {
 	answers := make(chan Answer)
 	found := &Stream[Answer]{C: answers}
@@ -174,7 +174,7 @@ func (c *Client) answerOfProgram(ctx context.Context, method string, parameters,
 	return decode(found, answer)
 }
 
-// replies calls take for each answer to a call. The second parameter of take is whether another answer follows.
+// replies calls take for each answer to a call. The second argument of take reports whether another answer follows.
 func (c *Client) replies(ctx context.Context, method string, parameters any, take func(json.RawMessage, bool) error) error {
 	text, err := parametersText(parameters)
 	if err != nil {

@@ -83,7 +83,7 @@ func (c *connection) endWith(ctx context.Context) func() {
 	}
 }
 
-// exchange sends a call and returns the answer to it.
+// exchange sends a call and returns the answer.
 func (c *connection) exchange(ctx context.Context, text []byte) (json.RawMessage, error) {
 	defer c.endWith(ctx)()
 	if err := c.send(ctx, text); err != nil {

@@ -19,9 +19,9 @@ const (
 )
 
 var (
-	// ErrUnavailable: neither the daemon nor gpuprobectl answers.
+	// ErrUnavailable means that neither the daemon nor gpuprobectl answers.
 	ErrUnavailable = errors.New("gpuprobe is not available")
-	// ErrInvalidAnswer: the answer is not valid.
+	// ErrInvalidAnswer means that the answer is not valid.
 	ErrInvalidAnswer = errors.New("the answer is not valid")
 )
 
@@ -40,7 +40,7 @@ func (name ErrorName) lastPart() string {
 type Refusal struct {
 	// Name is the D-Bus name, such as "org.gpuprobe.GpuProbe1.Error.NoMatch".
 	Name ErrorName
-	// Message is a text that people can read.
+	// Message describes the error for people.
 	Message string
 	// Candidates contains all candidates of the selection, with the reasons against each candidate, if the error is
 	// ErrNoMatch.
@@ -179,7 +179,7 @@ func isObject(text []byte) bool {
 	return len(text) > 0 && text[0] == '{'
 }
 
-// decodeReply decodes a text that has not been checked.
+// decodeReply decodes a reply that has not been checked.
 func decodeReply(text []byte, reply any) error {
 	if err := check(text); err != nil {
 		return err
@@ -194,8 +194,8 @@ func decode(text []byte, value any) error {
 	return nil
 }
 
-// check refuses texts that are too large, are nested too deeply, or contain characters that encoding/json would
-// replace; encoding/json itself would accept these texts.
+// check refuses JSON that is too large, is nested too deeply, or contains characters that encoding/json would replace;
+// encoding/json itself would accept such JSON.
 func check(text []byte) error {
 	if !utf8.Valid(text) {
 		return invalid("it is not UTF-8")
@@ -242,7 +242,7 @@ func escapeLength(text []byte) int {
 	return 0
 }
 
-// codeUnit returns the UTF-16 code unit of an escape sequence such as \u00e9, or 0 for any other text.
+// codeUnit returns the UTF-16 code unit of an escape sequence such as \u00e9, or 0 if there is no such sequence.
 func codeUnit(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0

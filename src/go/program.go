@@ -26,8 +26,8 @@ var carried struct {
 	file  *os.File
 }
 
-// UseProgram makes all clients of this process run a gpuprobectl with these bytes, from memory, if no daemon answers. The
-// package "program" of this module calls it when it is imported.
+// UseProgram makes all clients of this process run a gpuprobectl with these bytes, from memory, if no daemon answers.
+// The package "program" of this module calls UseProgram when it is imported.
 func UseProgram(bytes string) {
 	carried.mutex.Lock()
 	defer carried.mutex.Unlock()

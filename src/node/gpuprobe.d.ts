@@ -28,10 +28,10 @@ export class Refused extends Failure {
 }
 /** Nothing on this machine satisfies the request. The message names the candidate that comes closest. */
 export class NoMatch extends Refused {
-  /** All candidates, with the reasons against each candidate. Every reason has a text, and a fix if a fix is known. */
+  /** All candidates, with the reasons against each candidate. Every reason has `text`, and `fix` if a fix is known. */
   readonly candidates: Candidate[];
 }
-/** There is no application or GPU with that name. */
+/** There is no application or GPU with the given name. */
 export class UnknownName extends Refused {}
 /** A key or value of the request is invalid. */
 export class InvalidRequest extends Refused {}

@@ -36,7 +36,7 @@ export class Refused extends Failure {
 }
 
 /** Nothing on this machine satisfies the request. The message names the candidate that comes closest; `candidates` has all
- *  candidates, with the reasons against each. */
+ *  candidates, with the reasons against each candidate. */
 export class NoMatch extends Refused {
   constructor(name, details) {
     super(name, details);
@@ -46,7 +46,7 @@ export class NoMatch extends Refused {
   }
 }
 
-/** There is no application or GPU with that name. */
+/** There is no application or GPU with the given name. */
 export class UnknownName extends Refused {}
 
 /** A key or value of the request is invalid. */
@@ -103,7 +103,7 @@ function checkSize(bytes) {
   }
 }
 
-/** Whether a text has an unpaired surrogate, which JSON.stringify() writes as an escape. */
+/** Whether a document contains an unpaired surrogate, which JSON.stringify() writes as an escape. */
 const hasHalfPair = (document) => /(?<!\\)(\\\\)*\\ud[89a-f]/.test(JSON.stringify(document));
 
 /** Parses one JSON object. The client parses every answer with this function. Throws Failure if the data is not a JSON
@@ -177,7 +177,7 @@ class Messages {
   }
 }
 
-/** A connection to the daemon. It keeps the process alive only while a call waits for a message. */
+/** A connection to the daemon. The connection keeps the process alive only while a call waits for a message. */
 class Connection {
   #socket;
   #messages = new Messages();
@@ -227,7 +227,7 @@ class Connection {
     return !this.#problem && this.isEmpty();
   }
 
-  /** Closes the connection. The waiting call and all later calls fail with this error. */
+  /** Closes the connection. The waiting call and all later calls fail with `problem`. */
   close(problem = new Failure("the client was closed")) {
     this.#problem ??= problem;
     this.#socket.destroy();

@@ -118,7 +118,7 @@ impl Connection {
             && stream.set_nonblocking(false).is_ok()
     }
 
-    /// Sends a call and returns the answer to it.
+    /// Sends a call and returns the answer.
     pub fn exchange(&mut self, call: &[u8], deadline: Option<Instant>) -> std::result::Result<Value, Problem> {
         self.send(call, deadline)?;
         let reply = self.receive(deadline)?;

@@ -36,7 +36,7 @@ pub struct Refusal {
     pub name: ErrorName,
     /// The D-Bus name, such as "org.gpuprobe.GpuProbe1.Error.NoMatch".
     pub full_name: String,
-    /// A text that people can read.
+    /// A description of the error for people.
     pub message: String,
     /// All candidates of the selection, with the reasons against each candidate, if the error is `NoMatch`.
     pub candidates: Vec<Candidate>,
@@ -120,7 +120,7 @@ struct Reply {
     continues: Option<bool>,
 }
 
-/// The document of a reply, and whether another reply follows.
+/// Returns the document of a reply, and whether another reply follows.
 pub fn answer(text: &[u8], takes_more: bool) -> Result<(Value, bool)> {
     let reply: Reply = typed(document(text)?)?;
     let empty = reply.error.as_ref().map(|_| json!({}));
@@ -140,7 +140,7 @@ pub fn answer(text: &[u8], takes_more: bool) -> Result<(Value, bool)> {
     Ok((parameters, continues))
 }
 
-/// The document that `gpuprobectl` printed.
+/// Returns the document that `gpuprobectl` printed.
 pub fn answer_of_program(text: &[u8]) -> Result<Value> {
     let answer = document(text).map_err(|problem| {
         Error::Unavailable(format!("no daemon answers, and neither does gpuprobectl: {problem}"))
@@ -157,7 +157,7 @@ pub fn progress(answer: &Value) -> Result<f64> {
     progress.ok_or_else(|| invalid("its progress is not a number from 0 to 1"))
 }
 
-/// Refuses texts that contain too many values or are nested too deeply.
+/// Refuses JSON that contains too many values or is nested too deeply.
 fn check_size(text: &[u8]) -> Result<()> {
     let (mut levels, mut values, mut is_text, mut is_escaped) = (0_usize, 0, false, false);
     for byte in text {

@@ -34,7 +34,7 @@ mod bundled {
     const MAY_RUN: c_uint = 0x10; // since Linux 6.3; older kernels reject this flag
     const INVALID: i32 = 22;
 
-    // Source: memfd_create(2); every Linux target of std links a C library that has it.
+    // Source: memfd_create(2); every Linux target of std links a C library that has this function.
     extern "C" {
         fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Enumerations whose values are texts.
+//! Enumerations whose values are strings.
 
-/// Declares an enumeration of texts. Texts that a newer version adds are read as `Unlisted`.
+/// Declares an enumeration of strings. Strings that a newer version adds are read as `Unlisted`.
 macro_rules! words {
     ($(#[$about:meta])* pub enum $name:ident { $($(#[$meaning:meta])* $word:ident = $text:literal,)+ }) => {
         $(#[$about])*
@@ -9,7 +9,7 @@ macro_rules! words {
         #[non_exhaustive]
         pub enum $name {
             $($(#[$meaning])* $word,)+
-            /// A text that this version of the crate does not know.
+            /// A string that this version of the crate does not know.
             Unlisted(String),
         }
 
