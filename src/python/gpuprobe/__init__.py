@@ -46,7 +46,7 @@ else:
         return AsyncClient
 
     def _function(method):
-        """A function that calls this method on a new client."""
+        """Returns a function that calls `method` on a new client."""
         def function(*words, **more):
             with Client() as client:
                 return method(client, *words, **more)

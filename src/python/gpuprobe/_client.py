@@ -37,7 +37,7 @@ _ENDED = (ConnectionResetError, BrokenPipeError)
 
 class Client(Questions):
     """A client with one connection, which is opened at the first call and again after a restart of the daemon. Threads
-    may share a client; their calls run one after the other. timeout: seconds for each call; None: no limit."""
+    may share a client; their calls run one after the other. timeout is in seconds for each call; None: no limit."""
 
     def __init__(self, socket: Optional[str] = None, *, timeout: Optional[float] = 25.0,
                  daemon_only: bool = False) -> None:
@@ -165,7 +165,7 @@ class Client(Questions):
 
 
 class _Connection:
-    """A connection to the daemon. Deadlines are instants of time.monotonic(); None: no deadline. Raises _ENDED,
+    """A connection to the daemon. Deadlines are instants of time.monotonic(); None means none. Raises _ENDED,
     TimedOut, and Unavailable for other errors of the socket."""
 
     def __init__(self, path: str, deadline: Optional[float]) -> None:

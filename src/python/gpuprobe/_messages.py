@@ -75,7 +75,7 @@ class Refused(Failure):
 class NoMatch(Refused):
     """Nothing on this machine satisfies the request. The message names the candidate that comes closest.
 
-    candidates: all candidates, with the reasons against each. Every reason has a text, and a fix if one is known."""
+    candidates: all candidates, with the reasons against each. Every reason has "text", and "fix" if a fix is known."""
 
     def __init__(self, name: str, details: Answer) -> None:
         super().__init__(name, details)
@@ -85,7 +85,7 @@ class NoMatch(Refused):
 
 
 class UnknownName(Refused):
-    """There is no application or GPU with that name."""
+    """There is no application or GPU with the given name."""
 
 
 class InvalidRequest(Refused):
@@ -205,7 +205,7 @@ def _check_levels(text: bytes, document: Answer) -> None:
         if not brackets:
             return
         brackets = brackets.replace(b"{}", b"").replace(b"[]", b"")
-    level: List[Any] = [document]  # texts in the document may also contain brackets
+    level: List[Any] = [document]  # strings in the document may also contain brackets
     for _ in range(MAX_LEVELS):
         level = [inner for each in level for inner in (each.values() if isinstance(each, dict) else each)
                  if isinstance(inner, (dict, list))]
@@ -294,7 +294,7 @@ class Questions:
 
     @question
     def gpus(self) -> ListGpusAnswer:
-        """Returns {"generation", "gpus"}: every GPU, the default one first."""
+        """Returns {"generation", "gpus"}: every GPU, the default GPU first."""
         return self._ask("ListGpus")
 
     @question

@@ -144,7 +144,7 @@ class Intel(_Plugin):
     """Source: wheelnext/intel-variant-provider@9516bd28, intel_variant_provider/plugin.py and devices.py."""
 
     namespace = "intel"
-    # Each IP version that the provider knows, with the base version whose kernels it runs too.
+    # Each IP version that the provider knows, with the base version whose kernels it can run, too.
     BASES = {
         "35.11.0": None, "35.10.4": None, "30.5.4": "30.0.4", "30.4.4": "30.0.4", "30.3.1": "30.0.4", "30.1.0": "30.0.4",
         "30.0.4": None, "20.4.4": "20.1.0", "20.2.0": "20.1.0", "20.1.0": None, "12.74.4": None, "12.71.4": "12.70.4",
@@ -168,5 +168,5 @@ PLUGINS = (Nvidia, Amd, Intel)
 
 
 def properties(report: Report) -> Dict[str, Dict[str, List[str]]]:
-    """Namespace → feature → values, best first: the format of static-properties."""
+    """Returns the values of each feature of each namespace, best first, in the format of static-properties."""
     return {plugin.namespace: {config.name: config.values for config in plugin.of(report)} for plugin in PLUGINS}

@@ -11,8 +11,8 @@ import gpuprobe
 
 from . import properties
 
-# The provider that each namespace replaces. Source of the format: astral-sh/uv, branch charlie/wheel-variant@dd4562af,
-# crates/uv-variants/src/variant_lock.rs. A missing provider is an error there, so all of them are listed.
+# The provider that is replaced in each namespace. Source of the format: astral-sh/uv, branch charlie/wheel-variant@dd4562af,
+# crates/uv-variants/src/variant_lock.rs. For uv, a missing provider is an error, so all providers are listed.
 PROVIDERS = {
     "nvidia": ("nvidia-variant-provider==0.0.2", "nvidia_variant_provider.plugin:NvidiaVariantPlugin"),
     "amd": ("amd-variant-provider==0.0.2", "amd_variant_provider.plugin:AMDVariantPlugin"),
@@ -30,7 +30,7 @@ def toml_from(found: Dict[str, Dict[str, List[str]]]) -> str:
 
 
 def write(path: str, text: str) -> None:
-    """Writes the file atomically. Everybody may read it."""
+    """Writes the file atomically. All users may read the file."""
     folder = os.path.dirname(os.path.abspath(path))
     with tempfile.NamedTemporaryFile("w", dir=folder, prefix=".", encoding="utf-8", delete=False) as file:
         try:
