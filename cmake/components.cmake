@@ -27,7 +27,7 @@ if(GPUPROBE_SANITIZE)
   target_link_options(gpuprobe_flags INTERFACE -fsanitize=${GPUPROBE_SANITIZE})
 endif()
 
-# In the portable program, FILE_portable.cpp replaces FILE.cpp. Other programs do not contain it.
+# In the portable program, FILE_portable.cpp replaces FILE.cpp. Other programs do not contain FILE_portable.cpp.
 function(gpuprobe_choose_portable list)
   set(chosen ${${list}})
   list(FILTER chosen INCLUDE REGEX "_portable\\.cpp$")
@@ -38,8 +38,8 @@ function(gpuprobe_choose_portable list)
   set(${list} ${${list}} PARENT_SCOPE)
 endfunction()
 
-# With GPUPROBE_UNITY, files of one folder are compiled together, up to this many in one unit, because most of the time
-# is needed for headers, which are read once for each unit. A name must then be unique within a folder;
+# With GPUPROBE_UNITY, up to this many files of one folder are compiled as one unit, because most of the time is needed
+# for headers, which are read once for each unit. A name must then be unique within a folder;
 # tests/lint/unity.py checks this.
 set(GPUPROBE_UNIT_FILES 24)
 # A program links whole units. These files are compiled separately, because they call a library that not every program

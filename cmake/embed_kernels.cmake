@@ -1,15 +1,15 @@
 # These functions compile the code that devices run into the component that sends it to the devices.
 
-# gpuprobe_embed_text(COMPONENT HEADER FILE FUNCTION): embeds FILE as the text that FUNCTION in COMPONENT/HEADER
-# returns. It is used for languages that a driver compiles.
+# gpuprobe_embed_text(COMPONENT HEADER FILE FUNCTION): embeds FILE as the string that FUNCTION in COMPONENT/HEADER
+# returns. This function is used for languages that a driver compiles.
 function(gpuprobe_embed_text component header file function)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(READ ${file} text)
   gpuprobe_return_text(${component} ${header} ${function} "${text}")
 endfunction()
 
-# gpuprobe_embed_preprocessed(COMPONENT HEADER FILE FUNCTION MODULE): the same for the output of the C
-# preprocessor for FILE, with MODULE in capital letters defined. It is used for languages without macros.
+# gpuprobe_embed_preprocessed(COMPONENT HEADER FILE FUNCTION MODULE): embeds the output of the C preprocessor for
+# FILE, with MODULE in capital letters defined. This function is used for languages without macros.
 function(gpuprobe_embed_preprocessed component header file function module)
   gpuprobe_preprocess(text ${file} ${module})
   gpuprobe_return_text(${component} ${header} ${function} "${text}")
@@ -60,7 +60,7 @@ function(gpuprobe_embed_shaders component)
 endfunction()
 
 # gpuprobe_embed_assembly(COMPONENT HEADER FILE FUNCTION MODULE): preprocesses FILE, which is SPIR-V assembly,
-# in the same way, assembles it, and embeds it as the bytes that FUNCTION in COMPONENT/HEADER returns.
+# in the same way, assembles the output, and embeds the result as the bytes that FUNCTION in COMPONENT/HEADER returns.
 function(gpuprobe_embed_assembly component header file function module)
   find_program(SPIRV_AS spirv-as REQUIRED)
   find_program(SPIRV_VAL spirv-val REQUIRED)

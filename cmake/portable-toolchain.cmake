@@ -1,5 +1,5 @@
-# clang and libc++ for GPUPROBE_ARCH, with the Debian root folder in CMAKE_SYSROOT. The programs that they build run on
-# systems whose C library is at least as new as in that Debian release.
+# Selects clang and libc++ for GPUPROBE_ARCH, with the Debian root folder in CMAKE_SYSROOT. The resulting programs run on
+# systems whose C library is at least as new as the C library in that Debian release.
 
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES GPUPROBE_ARCH)
 set(CMAKE_SYSTEM_NAME Linux)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The options of the sanitizers in programs that are built with them (GPUPROBE_SANITIZE). They
+/// The options of the sanitizers in programs that are built with GPUPROBE_SANITIZE. The options
 /// cannot be set in the environment, because a worker gets its own environment. Sources: clang's
 /// and gcc's manuals, "AddressSanitizer flags", "Common sanitizer flags"; LeakSanitizer,
 /// "Suppressions".
