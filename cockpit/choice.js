@@ -65,7 +65,7 @@ const UNCERTAIN = [_("$0, perhaps: some facts that this variant depends on are u
     _("$0 on $1, perhaps: some facts that this variant depends on are unknown")];
 const BY_DEFAULT = [_("$0 by default: no variant is known to fit"), _("$0 on $1 by default: no variant is known to fit")];
 
-/** "CUDA on 4 x NVIDIA H200". */
+/** A choice as text: "CUDA on 4 x NVIDIA H200". */
 function onGpus([alone, withGpus], what, paths, machine) {
     const ids = (paths ?? []).map(path => machine.ids[path] ?? path);
     return cockpit.format(ids.length ? withGpus : alone, what, gpuList(ids, machine.gpus));
@@ -132,8 +132,8 @@ function installHeadline(answer, machine) {
 }
 
 /**
- * The rows of the table of variants. Consecutive variants with the same family, verdict and texts share a row. The note
- * of a variant for other hardware is left out, because it helps nobody.
+ * The rows of the table of variants. Consecutive variants with the same family, verdict and messages share a row. The
+ * note of a variant for other hardware is left out, because the note does not help.
  */
 function variantRows(candidates) {
     const rows = [];

@@ -56,7 +56,7 @@ function finder(element) {
 
 /**
  * Draws `build()` into the element `id` if `inputs` changed since the last time; null hides the element. The element with
- * the focus keeps it, and details with an id stay open or closed. Does nothing if the element does not exist.
+ * the focus keeps the focus, and details with an id stay open or closed. Does nothing if the element does not exist.
  */
 export function draw(id, inputs, build) {
     const key = JSON.stringify(inputs);
@@ -93,7 +93,7 @@ export function announce(text) {
     silence = window.setTimeout(() => { document.getElementById("news").textContent = "" }, NEWS_MS);
 }
 
-/** Copies text. Without a secure context, as in Cockpit over HTTP, browsers support only document.execCommand(). */
+/** Copies text to the clipboard. Without a secure context, as in Cockpit over HTTP, browsers support only document.execCommand(). */
 async function copy(text) {
     try {
         await navigator.clipboard.writeText(text);
@@ -133,7 +133,7 @@ export function copyable(text, what) {
 }
 
 /**
- * A bar for the share `part` of `whole`, both in the same unit; `label` describes it in words.
+ * A bar for the share `part` of `whole`, both in the same unit; `label` describes the share in words.
  * `tone`: "", "good", "unsure" or "bad".
  */
 export function bar(part, whole, label, tone = "") {

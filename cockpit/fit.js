@@ -37,7 +37,7 @@ function gpuRow(gpu, isAlone) {
         layers(gpu.layers), gpu.max_context ?? ""];
 }
 
-/** "2 GPUs", or "2 of 3 GPUs" if no part of the model is on one of them. */
+/** The GPUs that hold parts of the model: "2 GPUs", or "2 of 3 GPUs" if one GPU holds no part. */
 function carriers(set) {
     const some = set.shares.filter(share => share.need > 0).length;
     const all = set.gpus.length;
@@ -71,7 +71,7 @@ function hostNode({ fit, need, available }) {
         : sentence(_("Without a GPU: $0; $1 is needed"), fitMark(fit), size(need)));
 }
 
-/** "(llama, 32 layers) · context 4096 · cache f16 · batch 512 · trained for 131072 tokens". */
+/** How the model runs: "(llama, 32 layers) · context 4096 · cache f16 · batch 512 · trained for 131072 tokens". */
 function runWords({ model: { architecture, layers: count, trained_context: trained }, run, flash_attention: flash }) {
     const cache = unique([run.key_type, run.value_type]).join(",");
     return [cockpit.format(cockpit.ngettext("($0, $1 layer)", "($0, $1 layers)", count), architecture, count),

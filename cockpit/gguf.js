@@ -29,7 +29,7 @@ const ARRAY = 9;
 /** The size of each type of value in bytes; 0 for a type without a fixed size. */
 const WIDTHS = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
 
-/** The error for a file that is not a GGUF file, or has an unsupported form. `message` is a text for users. */
+/** The error for a file that is not a GGUF file, or has an unsupported form. `message` is a message for users. */
 export class GgufError extends Error {}
 
 const decoder = new TextDecoder("utf-8", { fatal: false });

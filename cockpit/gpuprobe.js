@@ -68,7 +68,7 @@ function headline() {
     return [count, gpus.length && !works ? doubt : "", choiceWords()].filter(Boolean).join(" · ");
 }
 
-/** "default: CUDA on 4 x NVIDIA H200"; "" before the daemon has chosen. */
+/** The default choice as text: "default: CUDA on 4 x NVIDIA H200"; "" before the daemon has chosen. */
 function choiceWords() {
     if (!state.choice)
         return "";

@@ -18,7 +18,7 @@ function memoryOf(gpu, now) {
     return { kind, total, free: now?.Free ?? free ?? null };
 }
 
-/** Memory of one GPU, or of all GPUs of a card together; unknown if it is unknown for one of them. */
+/** Memory of one GPU, or of all GPUs of a card together; unknown if the memory of any GPU is unknown. */
 function memoryTogether(gpus, now) {
     const all = gpus.map(gpu => memoryOf(gpu, now[gpu.id]));
     const sum = key => all.reduce((before, one) => before === null || one[key] === null ? null : before + one[key], 0);
@@ -131,10 +131,10 @@ function apisNode(gpu) {
             table(caption, [_("API"), _("Outcome"), _("Version"), _("Name"), _("Memory"), _("Driver"), _("Because")], rows)));
 }
 
-// The order in which gpuprobectl shows the main codecs (kMainCodecs in report/video.h). Other codecs follow only without these.
+// The order in which gpuprobectl shows the main codecs (kMainCodecs in report/video.h). Other codecs are shown only if these are missing.
 const MAIN_CODECS = ["h264", "hevc", "vp9", "av1"];
 
-/** "decode h264 hevc · encode none": the codecs that the APIs report; null if no API reports any. */
+/** The codecs that the APIs report: "decode h264 hevc · encode none"; null if no API reports any codec. */
 function videoText(gpu) {
     const entries = Object.values(gpu.apis).flatMap(view => Array.isArray(view.device?.video) ? view.device.video : []);
     const codecs = direction => {
@@ -159,7 +159,7 @@ function partitionNode(partition) {
         partition.uuid ?? partition.node ? h("code", { class: "faint" }, partition.uuid ?? partition.node) : null);
 }
 
-/** The number of partitions that programs use instead of the GPU; if there are none, of partitions that programs cannot use. */
+/** The number of partitions that programs use instead of the GPU; if there are none, the number of unusable partitions. */
 function partitionsSummary(partitions) {
     const usable = partitions.filter(partition => !partition.state).length;
     const number = usable || partitions.length;
@@ -258,7 +258,7 @@ export function gpusNode(report, objects, now) {
 const ACCELERATORS = { npu: _("NPU"), tpu: _("TPU"), training: _("training accelerator"), inference: _("inference accelerator"),
     vector: _("vector processor") };
 
-/** "AMD" for "amd", "Rockchip" for "rockchip". */
+/** The name of a vendor: "AMD" for "amd", "Rockchip" for "rockchip". */
 const makerOf = vendor => vendor.length <= 3 ? vendor.toUpperCase() : vendor[0].toUpperCase() + vendor.slice(1);
 
 /** The name, or "AMD NPU" if the only known name is a number such as 1022:17f0. */
@@ -329,7 +329,7 @@ function quarantineNode(quarantine) {
     ] : null;
 }
 
-/** "linux 6.18.44 x86_64 · glibc 2.39 · kvm guest · docker container". */
+/** The machine as text: "linux 6.18.44 x86_64 · glibc 2.39 · kvm guest · docker container". */
 function hostWords(host) {
     const libc = [host.libc?.name, host.libc?.version].filter(Boolean).join(" ");
     return [[host.os ?? "linux", host.kernel, host.arch].filter(Boolean).join(" "), libc,

@@ -17,7 +17,7 @@ const QUANTITIES = [
     ["int8", _("Arithmetic, int8"), "OPS"],
 ];
 
-/** [{name, backends, isUsable, measurement}] of all measurements. Backends that share an API, and so its measurement, share a row. */
+/** [{name, backends, isUsable, measurement}] of all measurements. Backends that share an API share a measurement and a row. */
 export function measurements(report) {
     const rows = [];
     const add = (name, backend, measurement, isUsable = true) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the page light or dark, like Cockpit's own pages: according to the choice in Cockpit's menu or, without a choice,
 // to the browser's preference. This script runs before the page is drawn. Cockpit stores the choice in localStorage, so
-// the storage event reports changes; the event "cockpit-style" reports them to pages that do not receive that event.
+// the storage event reports changes; the event "cockpit-style" informs pages that do not receive the storage event.
 // Sources: cockpit 287.1, pkg/lib/cockpit-dark-theme.js ("shell:style", "cockpit-style"); cockpit 337 has PatternFly 6.
 (function () {
     const preference = window.matchMedia("(prefers-color-scheme: dark)");

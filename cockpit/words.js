@@ -38,13 +38,13 @@ export function utc(usec) {
     return `${new Date(usec / 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
-/** "a, b and c". */
+/** Joins words: "a, b and c". */
 export function list(words) {
     const all = words.filter(Boolean);
     return all.length < 2 ? all.join("") : cockpit.format(_("$0 and $1"), all.slice(0, -1).join(", "), all[all.length - 1]);
 }
 
-/** "NVIDIA H200", or "4 x NVIDIA H200". */
+/** A name with its number: "NVIDIA H200", or "4 x NVIDIA H200". */
 export function times(count, name) {
     return count === 1 ? name : cockpit.format(_("$0 x $1"), count, name);
 }
@@ -77,7 +77,7 @@ export function label(name) {
 const FOR_OTHERS = ["vendor-mismatch", "not-in-profile-for-vendor", "arch-not-in-build", "platform-not-in-profile",
     "mig-without-graphics", "display-only", "software-rasterizer"];
 
-/** Reasons why the state of a backend is unknown. They do not matter if the backend is for other hardware. */
+/** Reasons why the state of a backend is unknown. These reasons do not matter if the backend is for other hardware. */
 const OPEN = ["requirement-unknown", "unknown-not-chosen"];
 
 /** Whether these reasons, from the report or from the bus, only mean that a candidate is for other hardware. */
@@ -94,13 +94,13 @@ export function unique(values) {
     return [...new Set(values)];
 }
 
-/** Text without characters that a shell or systemd treats specially. zsh does so with "=" at the start and after ":". */
+/** Text without characters that a shell or systemd treats specially. zsh treats "=" specially at the start and after ":". */
 const SAFE = /^(?![=])(?!.*:[=])[A-Za-z0-9_%+,./:=@-]*$/;
 
 /** Replacements in a word between single quotes that a shell, systemd and fish all understand. */
 const QUOTED = { "'": "'\"'\"'", "\\": "'\"\\\\\"'" };
 
-/** Whether a text can be a word of a command without quotes. */
+/** Whether a string can be a word of a command without quotes. */
 export function isPlain(text) {
     return text !== "" && SAFE.test(text) && !text.startsWith("-");
 }
@@ -142,7 +142,7 @@ export function fixNode(text, commands = []) {
         commands.map(one => copyable(one, cockpit.format(_("the command: $0"), one))));
 }
 
-/** A copy of a record with sorted keys at every depth, so that equal records have the same text. */
+/** A copy of a record with sorted keys at every depth, so that equal records have the same JSON. */
 function ordered(value) {
     if (Array.isArray(value))
         return value.map(ordered);
@@ -161,8 +161,8 @@ export function learn(reasons) {
 }
 
 /**
- * {text, fix, commands} for a reason in the report, about `device` if it is given. If no sentence is known, the text is
- * the code.
+ * {text, fix, commands} for a reason in the report, about `device` if `device` is given. If no sentence is known, `text`
+ * is the code.
  */
 export function inWords(reason, device = "") {
     return known.get(name(reason.code, reason.detail)) ??
