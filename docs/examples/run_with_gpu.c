@@ -23,7 +23,7 @@ static void set_environment(const char* json) {
     }
 }
 
-// Prints the reasons against each candidate, and how to fix them.
+// Prints the reasons against each candidate, with fixes.
 static void say_why(const char* json) {
     const char* at = NULL;
     const char* candidate;

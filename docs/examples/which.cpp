@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints which build of PyTorch to download and why other builds do not fit, and prints this again
-// after each change.
+// Prints which build of PyTorch to download and why other builds do not fit, and prints the new
+// answer after each change.
 #include <iostream>
 
 #include <gpuprobe/client.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prints which build of PyTorch to download and why other builds do not fit, and prints this again after each change.
+//! Prints which build of PyTorch to download and why other builds do not fit; prints the new answer after each change.
 use gpuprobe::{Client, RecommendParameters};
 
 fn main() -> gpuprobe::Result<()> {
