@@ -75,7 +75,7 @@ struct PlannedRun {
 };
 RECORD_MEMBERS(PlannedRun, context, batch, streams, key_type, value_type, swa_full)
 
-/// The document that `plan` prints: the question, and whether and where the model fits. Without a
+/// The document that `plan` prints: the request, and whether and where the model fits. Without a
 /// model, `model` and `run` are null.
 struct PlanAnswer {
     bool is_estimate = true;
@@ -128,8 +128,8 @@ struct Failure {
 RECORD_MEMBERS(Failure, name, message, candidates)
 Failure failure_of(const Error& error);
 
-/// The document for a request that no candidate satisfies. It contains the error and the other
-/// members of the decision.
+/// The document for a request that no candidate satisfies. The document contains the error and the
+/// other members of the decision.
 struct NoMatch {
     Failure failure = {};
     std::string application = {};

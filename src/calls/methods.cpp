@@ -544,7 +544,7 @@ Method plan_method() {
         {InvalidRequest, TooLarge, UnknownDevice, UnknownApplication, NoMatch});
 }
 
-/// The methods that answer a question about the machine and change nothing.
+/// The methods that answer a query about the machine and change nothing.
 std::vector<Method> questions() {
     using enum ErrorCode;
     const MethodTraits kept{.keeping = Keeping::UntilReport};

@@ -41,7 +41,7 @@ constexpr std::array kLayerFolders{"/etc/vulkan/implicit_layer.d",
                                    "/usr/local/share/vulkan/implicit_layer.d",
                                    "/usr/share/vulkan/implicit_layer.d"};
 /// The file in a capture that describes the environment of the process that made the capture: its
-/// container, sandbox and variables (docs/capture.md).
+/// container, sandbox and variables (docs/internals/capture.md).
 constexpr std::string_view kCapturedSurroundings = "/surroundings.json";
 /// Folders of CDI specifications. Source: CDI specification, "OCI runtime discovery".
 constexpr std::array kCdiFolders{"/etc/cdi", "/var/run/cdi"};
@@ -113,7 +113,7 @@ void add_own_groups(const FileSystem& files, Surroundings& here) {
     add_groups(groups_of(files, *account, own), here);
 }
 
-/// The name of the account with that id. Source: passwd(5).
+/// The name of the account with the id `user`. Source: passwd(5).
 std::optional<std::string> account_of(const FileSystem& files, uid_t user) {
     const auto text = files.read("/etc/passwd", kMaxAccounts);
     for (const auto line : split(text ? std::string_view{*text} : std::string_view{}, '\n')) {
