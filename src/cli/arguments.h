@@ -92,7 +92,7 @@ struct FleetArguments {
     std::vector<std::string> applications = {};
     std::optional<std::string> output = {};  ///< path of a file; standard output if absent or "-"
     std::optional<std::string> check = {};   ///< path of a file to compare the export with
-    bool installs = false;                   ///< whether to write where the orchestrator reads
+    bool installs = false;                   ///< whether to write to the orchestrator's file
     bool allows_cpu = false;                 ///< whether a CPU variant may leave a GPU unused
     std::optional<std::string> node = {};    ///< the machine's name in its cluster
     std::optional<unsigned> mode = {};       ///< the permission bits of the output file
@@ -161,7 +161,7 @@ struct Arguments {
     OutcomeArguments outcome = {};                   ///< arguments of report-outcome
     QuarantineArguments quarantine = {};             ///< arguments of quarantine
     KnowledgeArguments knowledge = {};               ///< arguments of knowledge
-    bool shows_all = false;     ///< whether to show all details, or for env, index forms
+    bool shows_all = false;     ///< whether to show all details; for env: all selectors
     bool shows_video = false;   ///< for list: whether to show the video engines
     bool wants_script = false;  ///< for doctor: whether to print the safe fixes
     PlanArguments plan = {};

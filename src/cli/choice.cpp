@@ -392,7 +392,7 @@ std::string candidates_text(const Decision& decision,
     std::string text = "\n" + toned(screen, Tone::Strong, "Candidates") + "\n";
     if (decision.candidates.empty())
         text += "  none\n";
-    // Fixes are shown only for candidates that are better than the chosen one.
+    // Fixes are shown only for candidates that are better than the chosen candidate.
     bool is_better = true;
     std::vector<CandidateRow> rows;
     for (const auto& candidate : decision.candidates) {

@@ -26,7 +26,7 @@ struct ClientInfo {
     std::optional<std::string> version = {};
 };
 
-/// Returns the result of reading an answer. If this is an error, adds context: only a daemon can
+/// Returns the result of reading an answer. Adds context to an error, because only a daemon can
 /// send an answer that cannot be read.
 template <class T>
 Result<T> of_answer(Result<T> read) {
@@ -46,9 +46,9 @@ public:
     virtual ~Client() = default;
 
     /// Calls a method of org.gpuprobe or org.varlink.service and returns its last answer. An error
-    /// reply is also an answer. `heard_before` receives the answers before the last one, such as
-    /// the progress of Probe. Errors: Unavailable, TooLarge, Internal for a malformed reply,
-    /// Cancelled on an interrupt.
+    /// reply is also an answer. `heard_before` receives intermediate answers, such as the progress
+    /// of Probe. Errors: Unavailable, TooLarge, Internal for a malformed reply, Cancelled on an
+    /// interrupt.
     [[nodiscard]] virtual Result<MethodAnswer> call(const MethodCall& call,
                                                     const HearAnswer& heard_before = {}) = 0;
     /// Calls `changed` at each new generation of the report, until an error. Errors: Unavailable if

@@ -112,8 +112,8 @@ std::optional<bool> is_through(const std::vector<DeviceUse>& gpus, std::string_v
     return is_known ? std::optional{false} : std::nullopt;
 }
 
-/// The API for a value of --expect: the API of that name, or the API that this backend uses; "" for
-/// other words.
+/// The API for a value of --expect, which is the name of an API or of a backend that uses the API;
+/// "" for other words.
 std::string_view api_word(std::string_view word) {
     return computes(word) ? word : api_below(word);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuprobectl: a small program for the verbs that other programs run at every start. It answers
-// these verbs through the daemon's socket, prints the help and the versions, and passes every other
-// command line to gpuprobectl-whole. Because gpuprobectl does not load the libraries for examining
-// the machine, it starts in two thirds of the time.
+// gpuprobectl: a small program for the verbs that other programs run at every start. The program
+// answers these verbs through the daemon's socket, prints the help and the versions, and passes
+// every other command line to gpuprobectl-whole. Because gpuprobectl does not load the libraries
+// for examining the machine, it starts in two thirds of the time.
 #include <algorithm>
 #include <clocale>
 #include <exception>
@@ -77,7 +77,7 @@ std::optional<int> printed_page(std::string_view topic) {
     return static_cast<int>(flushed(ExitCode::Answered));
 }
 
-/// Whether any word may be one of the verbs of this program. If not, gpuprobectl-whole is run at
+/// Whether any word may be one of the verbs of this program. Otherwise, gpuprobectl-whole is run at
 /// once, without parsing.
 bool may_be_answered(const std::vector<std::string>& words) {
     return std::ranges::any_of(words, [](const std::string& word) {

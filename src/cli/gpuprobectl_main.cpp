@@ -178,7 +178,7 @@ std::vector<Offer> gpus(Arguments arguments) {
 }
 
 /// The hidden verb that the shells' completions call. Prints a line "word<tab>help" for each word
-/// that fits at the end of `words` (completion.h), and after a verb also "<tab>group". The lines
+/// that fits at the end of `words` (cli/help.h), and after a verb also "<tab>group". The lines
 /// "<tab>files" and "<tab>folders" request that the shell complete file names itself. Reports no
 /// errors; ends the process after kPatience, keeping the output so far.
 int complete(const std::vector<std::string>& words) {

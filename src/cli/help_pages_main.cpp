@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This program runs when the project is built. It prints the help pages as C++ source for
+// This program runs when the project is built. The program prints the help pages as C++ source for
 // gpuprobectl, which does not contain the tables of all verbs.
 
 #include <cstdio>

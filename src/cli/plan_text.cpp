@@ -337,8 +337,8 @@ Result<std::string> for_ollama(const PlanRequest& request, const Choice& choice)
 }
 
 /// The percentage of memory that vllm may use on each GPU; at most 99. vllm uses the same
-/// percentage for every GPU, so the GPU whose budget is the smallest share of its memory decides.
-/// Budgets exclude the margin. nullopt if a size is unknown.
+/// percentage for every GPU, so the GPU whose budget is the smallest share of its memory determines
+/// the percentage. Budgets exclude the margin. nullopt if a size is unknown.
 std::optional<std::uint64_t> utilization_of(const Choice& choice) {
     std::optional<std::uint64_t> least;
     for (const auto* gpu : choice.gpus) {

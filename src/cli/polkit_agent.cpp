@@ -51,7 +51,7 @@ PolkitAgent::PolkitAgent() {
     pid_ = started(writing.get());
     writing.reset();
     pollfd closed{.fd = reading.get(), .events = POLLIN, .revents = 0};
-    // If this times out, polkit refuses the call and gives a reason.
+    // If poll() times out, polkit refuses the call and gives a reason.
     (void)::poll(&closed, 1, kPatienceMilliseconds);
 }
 

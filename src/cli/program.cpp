@@ -52,7 +52,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     std::vector<char*> pointers;
     for (const auto& text : texts)
-        pointers.push_back(const_cast<char*>(text.c_str()));  // execve() does not change it
+        pointers.push_back(const_cast<char*>(text.c_str()));  // execve() does not change the string
     pointers.push_back(nullptr);
     return pointers;
 }

@@ -352,8 +352,8 @@ std::vector<Option> output_options() {
          .take = put<&Arguments::is_quiet>},
         {.names = "--no-pager",
          .help = "do not use a pager ($GPUPROBE_PAGER, $PAGER or less) for long output",
-         // Nothing is stored: only wants_pager() in cli/run.cpp uses this option, and it searches
-         // the words of the command line.
+         // Nothing is stored: only wants_pager() in cli/gpuprobectl_main.cpp uses this option, and
+         // searches the words of the command line.
          .take = [](Arguments&, const std::string&) -> Status { return Done{}; }},
     };
 }
@@ -391,7 +391,7 @@ std::vector<Option> source_options() {
          .value = {.name = "SECONDS"},
          .help = "with --direct: seconds to wait for each driver (default: 5)",
          .take = [](Arguments& arguments, const std::string& word) -> Status {
-             // Ten minutes at most.
+             // The value is limited to ten minutes.
              const auto seconds = parse_number<int>(word);
              if (!seconds || *seconds < 1 || *seconds > kMostPatience)
                  return Error{ErrorCode::InvalidRequest, word + ": not a number from 1 to 600"};

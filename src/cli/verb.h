@@ -33,7 +33,7 @@ struct Word {
     std::string_view name = {};
     std::string_view offers = {};  ///< words that completions offer, separated by spaces
     unsigned names = kNoNames;     ///< kinds of names that completions also offer
-    bool takes_others = true;      ///< whether other words than `offers` are also accepted
+    bool takes_others = true;      ///< whether words that `offers` lacks are accepted, too
     bool is_list = false;          ///< whether the word is a comma-separated list
 };
 

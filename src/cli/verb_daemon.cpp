@@ -151,7 +151,7 @@ Result<std::unique_ptr<Client>> wait_for_daemon(const Arguments& arguments) {
     }
 }
 
-/// Prints the differences between the known report and the new one.
+/// Prints the differences between the known report and the new report.
 void print_changes(const Context& context, Client& client, Report& known) {
     auto next = client.report();
     if (!next)

@@ -45,7 +45,7 @@ Tone tone_of(Severity severity) {
     return Tone::Good;
 }
 
-/// The number of findings with that severity.
+/// The number of findings with the given severity.
 std::size_t count_of(const std::vector<Finding>& findings, Severity severity) {
     return static_cast<std::size_t>(std::ranges::count(findings, severity, &Finding::severity));
 }

@@ -150,7 +150,8 @@ void add_partitions(const Gpu& gpu,
 }
 
 /// The tables of GPUs and accelerators. The first column is the index that verbs accept. Identical
-/// GPUs share a row, unless `shows_all` is set. Returns "" if there are no devices. Pure.
+/// GPUs share a row, unless `shows_all` is set. Returns "" if there are no devices. This function
+/// is pure.
 std::string list_text(const Report& report, bool shows_all, const Screen& screen) {
     Table table{{{.title = "#", .is_right_aligned = true},
                  {.title = "GPU"},
@@ -254,7 +255,7 @@ void print_documents(const Context& context,
     print_json(context.arguments, document);
 }
 
-/// The accelerator with that id, PCI address or device node; null if there is none.
+/// The accelerator whose id, PCI address or device node is `selector`; null if there is none.
 const Accelerator* accelerator_meant(const Report& report, std::string_view selector) {
     const auto address = parse_text(selector, std::type_identity<PciAddress>{});
     const auto found = std::ranges::find_if(report.accelerators, [&](const Accelerator& one) {
@@ -340,8 +341,8 @@ its nodes; the answer includes its power draw and temperature.
 
 namespace {
 
-/// The GPU with that id in the document; null if there is none. The Report is not used, because it
-/// lacks members that this program does not know.
+/// The GPU with the id `id` in the document; null if there is none. The Report is not used, because
+/// it lacks members that this program does not know.
 const Value* gpu_in(const Value& document, const std::string& id) {
     if (const auto* gpus = document.at("gpus").as_array())
         for (const auto& gpu : *gpus)

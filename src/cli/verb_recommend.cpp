@@ -47,7 +47,7 @@ Result<std::string> manifest_text(const std::string& path) {
 
 namespace {
 
-/// The words separated by commas.
+/// Joins the words with commas.
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
     for (const auto& word : words)
@@ -174,7 +174,7 @@ std::string note_on(const Recommendation& answer) {
 
 /// Shows a line such as "cu130 on NVIDIA H200 (pci:0000:00:06.0)", the place from which to download
 /// the variant, alternatives, notes and warnings. The names of GPUs come from `report`; if `report`
-/// is null, the ids of the GPUs are printed. Pure.
+/// is null, the ids of the GPUs are printed. This function is pure.
 std::string recommendation_text(const Recommendation& answer,
                                 const Report* report,
                                 const Screen& screen) {
@@ -225,7 +225,7 @@ std::string variant_lines(const std::vector<VariantRow>& rows, const Screen& scr
     return text;
 }
 
-/// A line with a sentence for every variant, then the fixes that work at `place`. Pure.
+/// A sentence for every variant, then the fixes that work at `place`. This function is pure.
 std::string variants_text(const Recommendation& answer,
                           const ReasonPlace& place,
                           const Screen& screen) {
@@ -471,8 +471,8 @@ std::string machine() {
     return ::uname(&names) == 0 ? names.machine : "";
 }
 
-/// The variant with that name for this machine's architecture, or else for the only platform that
-/// has such a variant.
+/// The variant `name` for this machine's architecture or, if there is none, for the only platform
+/// that has such a variant.
 Result<const Variant*> chosen_variant(const Manifest& manifest, const std::string& name) {
     std::vector<const Variant*> found;
     const auto here = machine();

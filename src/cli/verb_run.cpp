@@ -31,7 +31,7 @@ constexpr Duration kReportsAfter = std::chrono::seconds{10};
 /// How long to wait for an NVML query that was running when the program ended.
 constexpr Duration kLastAnswer = std::chrono::seconds{1};
 
-/// Signals caused by faults in the program. Other signals are sent to it from outside.
+/// Signals caused by faults in the program. Other processes send the other signals.
 constexpr std::array kFaults = {SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 /// Signals that ask a program to end.
 constexpr std::array kRequests = {SIGINT, SIGTERM, SIGHUP};
@@ -45,7 +45,7 @@ struct Attempt {
     SeenUse seen = {};
     std::optional<bool> as_chosen = {};
     bool has_failed = false;
-    std::optional<std::string> reported = {};  ///< "ok" or "failed", if it was reported
+    std::optional<std::string> reported = {};  ///< "ok" or "failed", if reported
 };
 
 /// All attempts of a command line.
@@ -281,7 +281,7 @@ Status write_report(const Run& run) {
     return Done{};
 }
 
-/// The program's exit status or signal. If it succeeded, --expect may change the status.
+/// The program's exit status or signal. If the program succeeded, --expect may change the status.
 ExitCode exit_code_of(const Run& run) {
     const auto& end = run.attempts.back().end;
     if (end.signal)
