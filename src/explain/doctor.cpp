@@ -373,8 +373,8 @@ private:
         return finding;
     }
 
-    /// Fills the fix and its commands. A command with an unknown value is only added to the text.
-    /// The finding's commands are then incomplete, and therefore not safe for a script.
+    /// Fills the fix and its commands. A command with an unknown value is added only to the text of
+    /// the fix. The finding's commands are then incomplete, and therefore not safe for a script.
     void add_fix(const Remedy& remedy, Finding& finding) const {
         const auto gpu = finding.gpu.value_or("");
         auto fix = place_.fix(remedy.fix.value_or(""), finding.evidence, gpu);

@@ -10,8 +10,8 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// Fills a sentence. "{number}" is replaced by `number` if it has a value, otherwise by one of the
-/// words.
+/// Fills a sentence. "{number}" is replaced by `number` if it has a value; otherwise `words`
+/// contains the replacement.
 std::string filled_with(std::string_view sentence,
                         std::initializer_list<PhraseWord> words,
                         const std::optional<std::string>& number) {

@@ -62,8 +62,8 @@ std::shared_ptr<const ReasonWords> ReasonWriter::words_of(const Reason& reason,
     if (known)
         return known;
     auto place = this->place();
-    // The backend of a decision is the chosen one, but the decision's warnings may be about another
-    // backend. Therefore, the backend is used only together with a GPU.
+    // The backend of a decision is the chosen backend, but the decision's warnings may be about
+    // another backend. Therefore, the backend is used only together with a GPU.
     if (!owner.gpu.empty()) {
         place.gpu = owner.gpu;
         place.api = api_below(owner.backend);

@@ -191,7 +191,7 @@ std::vector<std::string> backend_names(const Report& report) {
     std::vector<std::string> names;
     for (const auto& backend : gpu_backends())
         names.emplace_back(backend.name);
-    // After these, add the backends that this version does not know, sorted by name.
+    // At the end, add the backends that this version does not know, sorted by name.
     const auto ours = static_cast<std::ptrdiff_t>(names.size());
     for (const auto& gpu : report.gpus)
         for (const auto& [name, view] : gpu.backends)

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxFeatures = 2048;
 
 /// A line of gres.conf.
 struct Gres {
-    std::string name = {};  ///< "gpu"; "igpu" for integrated GPUs next to discrete ones
+    std::string name = {};  ///< "gpu"; "igpu" for integrated GPUs next to discrete GPUs
     std::string type = {};
     std::string file = {};  ///< the option that names the device files
     std::string vendor = {};
@@ -226,7 +226,7 @@ std::vector<std::string> fact_features(const ExportSubject& subject,
     return features;
 }
 
-/// The features of a node, or a refusal because two verdicts would have the same word.
+/// The features of a node, or a refusal because two verdicts would have the same feature.
 struct Features {
     std::vector<std::string> words = {};
     std::optional<ExportRemark> refusal = {};
@@ -404,7 +404,7 @@ private:
 /// Groups of alternative words, joined by &. If a group is empty, no node can match.
 class Constraint {
 public:
-    /// Adds a group of words, of which a node must have one.
+    /// Adds a group of words. A node must have at least one word of the group.
     void any_of(Words words) {
         is_possible_ = is_possible_ && !words.empty();
         std::string group;

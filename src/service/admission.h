@@ -107,8 +107,8 @@ public:
     /// The answer for a resource that can be taken back from its holders.
     struct Offer {
         bool is_accepted = false;
-        /// If the payer may not take the amount: another payer, who must give something back first.
-        /// After that, call offer() again.
+        /// If the payer may not take the amount: another payer, who must give something back before
+        /// offer() is called again.
         std::optional<uid_t> holder = {};
     };
     /// Whether the payer may take `amount` more, if necessary after another payer gave back enough.

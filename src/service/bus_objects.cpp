@@ -272,7 +272,7 @@ void GpuObject::update(std::vector<Value> values, bool has_other_words) {
     if (has_other_words)
         for (const char* name : {"Backends", "Apis"})
             add_once(names, name);
-    values_ = std::move(values);  // before the signal, which contains them
+    values_ = std::move(values);  // before the signal, which contains the values
     signal_changes(names);
 }
 

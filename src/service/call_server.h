@@ -70,7 +70,7 @@ private:
 /// Encoded bytes to send, possibly to several clients.
 struct Text {
     std::string bytes = {};
-    /// Whether the memory is counted elsewhere, because the text is a cached answer.
+    /// Whether the memory is counted elsewhere, because the bytes are a cached answer.
     mutable bool is_kept = false;
 };
 using SharedText = std::shared_ptr<const Text>;  // an answer may be cached and in transmission
@@ -189,7 +189,7 @@ private:
     ReportViews views_;
     AnswerCache answers_ = {};
     std::uint64_t generation_ = 0;  ///< generation of the report on which answers_ are based
-    std::optional<WallTime> created_ = {};  ///< creation time of that report
+    std::optional<WallTime> created_ = {};  ///< creation time of the same report
     std::uint64_t age_ = 1;                 ///< incremented with each new report
     bool keeps_personal_ = false;           ///< whether answers for a single caller are cached
     /// Callbacks hold a weak pointer to this member, because the engine may answer after this

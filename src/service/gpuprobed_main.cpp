@@ -321,8 +321,8 @@ void give_back_large_blocks() {
     ::mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
 }
 
-/// Listens on the socket passed by systemd, else on --socket, if any. Errors: the same as
-/// SocketServer::listen() and adopt().
+/// Listens on the socket that systemd has passed or, if there is none, at the path of --socket, if
+/// any. Errors: the same as SocketServer::listen() and adopt().
 Status listen(const Settings& settings, SocketServer& socket) {
     if (sd_listen_fds(/*unset_environment=*/1) > 0)
         return socket.adopt(UniqueFd{SD_LISTEN_FDS_START});

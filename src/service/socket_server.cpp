@@ -162,7 +162,7 @@ Status SocketServer::listen(const std::string& path) {
     if (!succeeds_within(kAfterPredecessor, [&] { return (problem = visit(address)) != 0; }))
         return Error{ErrorCode::Unavailable, path + ": another daemon listens on this socket"};
     if (problem == ECONNREFUSED)
-        (void)::unlink(path.c_str());  // left by an old daemon; if this fails, bind() fails
+        (void)::unlink(path.c_str());  // left by an old daemon; if unlink() fails, so does bind()
     UniqueFd socket = new_socket();
     if (!socket)
         return errno_error("socket", errno);
@@ -479,8 +479,8 @@ void SocketServer::ask(const SocketRequester& who,
     auto* const authority = authority_();
     if (!authority)
         return done(Authority::refused(needs.back()));
-    // If the bus is lost meanwhile, the Authority drops the callback without calling it. The last
-    // copy of is_decided is then destroyed undecided, and its deleter sends the error.
+    // If the bus is lost in the meantime, the Authority drops the callback without calling it. The
+    // last copy of is_decided is then destroyed undecided, and its deleter sends the error.
     const auto lost = [done](const bool* is_decided) {
         if (!*is_decided)
             done(Error{ErrorCode::Unavailable, "the connection to the bus was lost"});

@@ -375,8 +375,8 @@ std::vector<Process> ProcessTree::look() {
         const bool is_ours = known != ours_.end() && known->second.started == process->started;
         (is_ours ? here : strangers).emplace(*pid, *process);
     }
-    // First find our processes by parent, then by mark. After that, a second pass finds the
-    // children of the processes with the mark.
+    // First find our processes by their parents, then by the mark. After that, a second pass finds
+    // the children of the processes with the mark.
     const auto before = std::exchange(others_, std::move(settled));
     ours_ = std::move(here);
     adopt(strangers);

@@ -25,7 +25,7 @@
 extern char** environ;
 
 enum {
-    kMaxAnswer = 64 << 20,  // bytes; a report has some hundred thousand bytes
+    kMaxAnswer = 64 << 20,  // bytes; a report has several hundred thousand bytes
     kMaxValues = 1 << 20,   // values in a reply
     kUsualTimeout = 25000,  // milliseconds
 };
@@ -44,7 +44,7 @@ struct gpuprobe_client {
     struct text* events;  // data received on `watch` and not returned yet
 };
 
-// Text that grows -----------------------------------------------------------------------------
+// Growing buffers -----------------------------------------------------------------------------
 
 // A growing buffer. `size` is always less than `room`, so that there is always a NUL after the
 // bytes. All members are 0 while the buffer is empty. Call grow() before writing.
@@ -504,16 +504,15 @@ static int put_call(struct text* text,
     return done < 0 ? done : append(text, "", 1);
 }
 
-// The function that gets the replies before the last one, and its context.
+// The function that gets intermediate replies, and its context.
 struct listener {
     gpuprobe_listener hear;  // NULL if there may be only one reply
     void* context;
     int has_heard;  // whether a reply was passed on
 };
 
-// Reads the replies of one call. Passes on all replies before the last one, and extracts the last
-// reply as unpack() does. Errors: -EPROTO if data follows the last reply, because there was only
-// one call.
+// Reads the replies of one call. Passes on intermediate replies, and extracts the last reply as
+// unpack() does. Errors: -EPROTO if data follows the last reply, because there was only one call.
 static int take_replies(const gpuprobe_client* client,
                         struct listener* listener,
                         int64_t deadline,

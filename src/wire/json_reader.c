@@ -374,8 +374,8 @@ const char* gpuprobe_each(const char* json, const char* pointer, const char** at
         *key = NULL;
     if (!at)
         return NULL;
-    // *at is the end of the previous value. The text after the comma shows whether that value was a
-    // member.
+    // *at is the end of the previous value. The text after the comma shows whether the previous
+    // value was a member.
     if (*at) {
         const char* comma = gpuprobe_json_start(*at);
         const int is_member = *comma == ',' && value_of_member(gpuprobe_json_start(comma + 1));

@@ -108,8 +108,8 @@ Result<Call> call_from(std::string_view message) {
     return call;
 }
 
-/// Appends bytes, growing by a quarter. std::string would double its capacity, which is too much
-/// for large messages.
+/// Appends bytes. Increases the capacity by a quarter; std::string would double the capacity, which
+/// is too much for large messages.
 void MessageReader::append(std::string_view bytes) {
     constexpr std::size_t kLarge = kib(64).count;
     const auto size = text_.size() + bytes.size();
