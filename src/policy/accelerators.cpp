@@ -32,7 +32,7 @@ std::optional<bool> has_library(const Host& host, std::string_view stems) {
     });
 }
 
-/// The first of the libraries, as reasons name it.
+/// The name of the first library, as it is written in reasons.
 std::string library_name(const AcceleratorBackend& backend) {
     return std::string{words(backend.libraries).front()} + ".so";
 }
@@ -52,7 +52,7 @@ Gpu gpu_of(const Accelerator& accelerator) {
     return gpu;
 }
 
-/// The verdict on the backend on the accelerator, from the kernel's data and the host's libraries.
+/// The verdict on the backend for the accelerator, from the kernel's data and the host's libraries.
 BackendView view_of(const AcceleratorBackend& backend,
                     const Accelerator& accelerator,
                     const Host& host,
@@ -81,7 +81,7 @@ BackendView view_of(const AcceleratorBackend& backend,
     return {.usable = true};
 }
 
-/// The rows of the profile's backends that use accelerators.
+/// The table rows for the backends in the profile that use accelerators.
 std::vector<const AcceleratorBackend*> rows_of(const Profile& profile) {
     std::vector<const AcceleratorBackend*> rows;
     for (const auto& backend : profile.backends)
@@ -90,7 +90,7 @@ std::vector<const AcceleratorBackend*> rows_of(const Profile& profile) {
     return rows;
 }
 
-/// Gives each GPU the verdict on the backend.
+/// Adds the verdict on the backend to each GPU.
 void add_to_gpus(const AcceleratorBackend& backend, std::vector<Gpu>& gpus) {
     for (auto& gpu : gpus)
         if (auto verdict = gpu_verdict(backend, gpu))

@@ -11,9 +11,9 @@
 
 namespace gpuprobe::inline policy {
 
-/// The machine as a selection sees it: a ComputeView, with each accelerator that one of the
-/// profile's backends may use in the form of a GPU. Backends that use GPUs through an API, such as
-/// openvino, have the verdict of that API on each GPU. Borrows the report and the profile.
+/// The machine as a selection sees it: a ComputeView in which each accelerator that one of the
+/// profile's backends may use has the form of a GPU. A backend that uses GPUs through an API, such
+/// as openvino, gets the verdict of that API on each GPU. Borrows the report and the profile.
 class SelectionMachine {
 public:
     SelectionMachine(const Profile& profile, const Report& report);
@@ -26,9 +26,9 @@ private:
     std::optional<Report> extended_ = {};
 };
 
-/// The verdict on the backend on a GPU: the verdict of the API through which the runtime uses GPUs,
-/// except that the runtime does not list a GPU with an older version of that API than it needs.
-/// nullopt if the runtime uses no GPU, or if the GPU has no verdict of that API.
+/// The verdict on the backend for a GPU: the verdict of the API through which the backend uses
+/// GPUs, or "unusable" if the GPU's version of that API is too old for the backend. nullopt if the
+/// backend does not use GPUs, or if the GPU has no verdict of that API.
 std::optional<BackendView> gpu_verdict(const AcceleratorBackend& backend, const Gpu& gpu);
 
 /// Whether this GPU of a SelectionMachine represents an accelerator.

@@ -144,8 +144,8 @@ ReadProblem fill_floors(Value& selection, const Manifest& manifest) {
     return {};
 }
 
-/// Reads a data file that has both parts. The manifest comes first because minimums can refer to
-/// it.
+/// Reads a data file with a selection and a manifest. The manifest is read first because minimums
+/// in the selection can refer to it.
 ReadProblem read_parts(const Value& root, Application& out, UnknownWords unknown) {
     const std::vector<std::string> members{"schema",    "name",         "description", "source",
                                            "selection", "selection_of", "manifest"};
@@ -242,7 +242,7 @@ Error unknown_name(std::string_view what,
 
 namespace {
 
-/// Notes the path of the data file that contains the application.
+/// Stores the path of the data file that contains the application.
 void put_path(std::string_view path, Application& application) {
     if (application.selection)
         application.selection->path = path;
@@ -255,8 +255,8 @@ void put_path(std::string_view path, Application& application) {
 ApplicationSet ApplicationSet::with_builtins() {
     ApplicationSet set;
     set.library_ = knowledge::Library::current();
-    // The file is named after its application; tests/unit/policy/application_set_test.cpp
-    // checks that.
+    // Each file is named after its application; tests/unit/policy/application_set_test.cpp checks
+    // that.
     for (const auto& [name, document] : set.library_->below("applications")) {
         set.entries_[name].unread = document->json;
         set.entries_[name].path = document->path;
@@ -274,7 +274,7 @@ Status ApplicationSet::add(std::string_view json, std::string_view origin) {
     put_path(origin, *application);
     auto& entry = entries_[application->name];
     for (auto& [name, other] : entries_)
-        other.summary.reset();  // it may have the backends of this application
+        other.summary.reset();  // it may list the backends of this application
     if (application->selection || application->selection_of) {
         entry.application.selection = std::move(application->selection);
         entry.application.selection_of = std::move(application->selection_of);
@@ -287,7 +287,7 @@ Status ApplicationSet::add(std::string_view json, std::string_view origin) {
     return Done{};
 }
 
-/// Determines which parts an unparsed file has, without reading them.
+/// Determines which parts an unparsed file has, without reading these parts.
 void ApplicationSet::see_parts(Entry& entry) {
     if (entry.has_been_seen)
         return;
@@ -297,7 +297,7 @@ void ApplicationSet::see_parts(Entry& entry) {
     entry.has_manifest = entry.has_manifest || root.find(kManifestPart);
 }
 
-/// The application with its unparsed text. Parts that were added take precedence.
+/// Parses the application's file and returns the whole application. Added parts take precedence.
 Application ApplicationSet::whole(std::string_view name, const Entry& entry) {
     auto application = entry.application;
     if (entry.unread.empty())

@@ -39,36 +39,36 @@ struct ApplicationSummary {
 RECORD_MEMBERS(ApplicationSummary, name, description, backends, variants)
 
 /// Reads the root of an application's data file or of a manifest, and returns the first problem
-/// with its path in the file. Either part may be missing.
+/// with its path in the file. The selection or the manifest may be missing.
 ReadProblem read_document(const Value& root, Application& out, UnknownWords unknown);
 
 /// Parses an application's data file (gpuprobe.application/1). Errors: TooLarge if the text is
-/// longer than kMaxManifest; Malformed with the member at fault, or if neither part is present.
+/// longer than kMaxManifest; Malformed with the wrong member, or if both parts are missing.
 Result<Application> parse_application(std::string_view json);
 
-/// Parses the text that an installer passes with its request. The text is a manifest, or an
-/// application's data file with a manifest. A manifest must have a name, unless its format is
-/// tsuku's. Errors: as parse_application().
+/// Parses the JSON that an installer passes with its request: a manifest, or an application's data
+/// file with a manifest. A manifest must have a name, unless its format is tsuku's. Errors: as
+/// parse_application().
 Result<Manifest> parse_manifest(std::string_view json);
 
 /// All known applications by name. A data file of the knowledge base is parsed on first use,
 /// because most of these files are never used. Not thread-safe.
 class ApplicationSet {
 public:
-    /// The data files of the knowledge base in use.
+    /// The applications in the knowledge base that is in use.
     static ApplicationSet with_builtins();
 
-    /// Adds a data file. Each part of the file replaces the part with the same name. Errors: as
-    /// parse_application(), prefixed with `origin`; TooLarge if there are more than
+    /// Adds a data file. Its parts (selection, manifest) replace the same parts of the application.
+    /// Errors: as parse_application(), prefixed with `origin`; TooLarge if there are more than
     /// kMaxApplications applications. Nothing changes if an error is returned.
     Status add(std::string_view json, std::string_view origin);
 
-    /// Both functions return null for an unknown name. The result is valid until the next add().
+    /// selection() and manifest() return null for unknown names. Pointers are valid until add().
     [[nodiscard]] const Profile* selection(std::string_view name) const;
     [[nodiscard]] const Manifest* manifest(std::string_view name) const;
 
-    /// Sorted lists: all names, names of applications with a selection, and names of applications
-    /// with a manifest.
+    /// Sorted lists of names: all applications, the applications with a selection, and the
+    /// applications with a manifest.
     [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] std::vector<std::string> applications() const;
     [[nodiscard]] std::vector<std::string> manifests() const;
@@ -76,17 +76,17 @@ public:
     /// kept in memory.
     [[nodiscard]] std::vector<ApplicationSummary> summaries() const;
 
-    /// The error for a name without a selection or without a manifest: UnknownApplication. If the
-    /// application has the other part, the text mentions this and names the command for that part;
-    /// the error of no_manifest() is then NotFound.
+    /// The error UnknownApplication for a name without a selection or without a manifest. If the
+    /// application has the other part, the message names the command for the other part, and
+    /// no_manifest() returns NotFound.
     [[nodiscard]] Error no_selection(std::string_view name) const;
     [[nodiscard]] Error no_manifest(std::string_view name) const;
 
 private:
     /// Parts that were added take precedence over parts in the knowledge base.
     struct Entry {
-        std::string_view unread = {};  ///< text from the knowledge base; empty once parsed
-        std::string path = {};         ///< path of the file with that text; empty if built in
+        std::string_view unread = {};  ///< JSON from the knowledge base; empty once parsed
+        std::string path = {};         ///< path of the file with that JSON; empty if built in
         /// Whether has_selection and has_manifest take `unread` into account.
         bool has_been_seen = false;
         bool has_selection = false;
@@ -101,7 +101,7 @@ private:
     [[nodiscard]] const Profile* profile_of(const Application& application) const;
     [[nodiscard]] std::vector<std::string> names_with(bool Entry::*part) const;
 
-    std::shared_ptr<const knowledge::Library> library_ = {};  ///< owns the unparsed texts
+    std::shared_ptr<const knowledge::Library> library_ = {};  ///< owns the unparsed JSON
     mutable std::map<std::string, Entry, std::less<>> entries_ = {};
 };
 

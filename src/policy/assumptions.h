@@ -15,14 +15,14 @@
 /// An assumption applies only if the fact is unknown in the report.
 namespace gpuprobe::inline policy {
 
-/// The error in one assumption, which is a term with "=" about the host or about GPUs; nullopt if
-/// the assumption is valid.
+/// The error in one assumption; nullopt if the assumption is valid. A valid assumption is a term
+/// with "=" about the host or about GPUs.
 std::optional<std::string> assumption_problem(std::string_view text);
 
-/// The assumptions as facts and their values, for answers.
+/// The assumed facts and their values, as answers contain them.
 std::map<std::string, std::string> assumed_values(const std::vector<std::string>& assumptions);
 
-/// The report with the assumptions, each of which applies to the host or to all GPUs. Errors:
+/// Adds the assumptions to the report. Each assumption applies to the host or to all GPUs. Errors:
 /// InvalidRequest for an invalid assumption, for a fact that has another value on this machine, and
 /// for a fact about GPUs that no GPU of this machine can have.
 Result<Report> assuming(const Report& report, const std::vector<std::string>& assumptions);

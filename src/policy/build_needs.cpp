@@ -12,8 +12,8 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// The computing API after which a family is named, by the API's word or by the word of its
-/// backend.
+/// The compute API after which a family is named. The family's name is the word for the API or for
+/// the API's backend.
 std::optional<Api> api_called(std::string_view family) {
     for (const auto* api : computing_apis())
         if (family == api->word || family == api->backend)
@@ -99,7 +99,7 @@ bool is_soname(std::string_view word) {
     return word.find(".so") != std::string_view::npos;
 }
 
-/// "9.0a" from "sm_90a", "7.5@9.1" from "compute_75@9.1". The last digit is the minor version.
+/// "sm_90a" gives "9.0a", "compute_75@9.1" gives "7.5@9.1". The last digit is the minor version.
 std::optional<KernelTarget> cuda_target(std::string_view digits) {
     const auto end = std::min(digits.find_first_not_of("0123456789"), digits.size());
     if (end < 2)

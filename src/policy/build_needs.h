@@ -15,11 +15,11 @@ namespace gpuprobe::inline policy {
 
 /// The APIs that the variant uses to compute if this alternative applies: the APIs in the
 /// alternative's predicates or, if there are none, the API after which the variant's family is
-/// named ("cuda", "rocm"). Empty if the family is not named after an API either.
+/// named ("cuda", "rocm"). Empty if neither the predicates nor the family name an API.
 std::vector<Api> apis_used(const Variant& variant, const Conjunction& alternative);
 
 /// A reason `no-permission` for each inaccessible device node that the variant needs on the GPU
-/// under this alternative; empty if one of the variant's APIs works without access to them.
+/// under this alternative; empty if one of the variant's APIs works without access to these nodes.
 std::vector<Reason> closed_nodes(const Variant& variant,
                                  const Conjunction& alternative,
                                  const Facts& gpu);

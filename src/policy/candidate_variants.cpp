@@ -39,8 +39,8 @@ bool uses(const Variant& variant, Api api) {
     });
 }
 
-/// The judged variants of a platform, and the reasons against these variants for the candidates
-/// that need reasons.
+/// Holds the judged variants of a platform. Finds the variant for a candidate, or the reasons why
+/// no variant fits the candidate.
 class VariantsOnGpus {
 public:
     VariantsOnGpus(const PublishedVariants& published,
@@ -102,7 +102,7 @@ public:
                                                                                        : nullptr;
     }
 
-    /// Whether the variant is known to run on the GPU, with every fact that it needs.
+    /// Whether the variant runs on the GPU and every fact that it needs is known.
     [[nodiscard]] bool is_certain(const JudgedVariant& judged, const Gpu& gpu) const {
         const auto place = place_of(gpu);
         return place && judged.verdict == Verdict::Accepted && (judged.covered >> *place & 1U) != 0;
@@ -211,8 +211,8 @@ void keep_to_variants(const SelectQuestion& question,
             add_obstacle(std::move(reason), candidate.reasons);
 }
 
-/// Gives a candidate on an accelerator the variant for its backend, or the reason that no variant
-/// is for the backend.
+/// Gives a candidate on an accelerator the variant for its backend, or the reason why no variant is
+/// for this backend.
 void keep_to_family(const SelectQuestion& question,
                     const VariantsOnGpus& variants,
                     Judged& judged) {

@@ -49,13 +49,13 @@ void put_gpus_first(const SelectQuestion& question,
     });
 }
 
-/// Whether the profile prefers another candidate to this candidate, whatever their order.
+/// Whether the profile prefers `other` to `judged`, regardless of the order of backends and GPUs.
 bool comes_after(const Judged& judged, const Judged& other) {
     return judged.lacks && !other.lacks;
 }
 
-/// Puts candidates that lack what the profile prefers after the others. Backends that the request
-/// prefers stay in front.
+/// Moves candidates that lack something that the profile prefers behind the others. Backends that
+/// the request prefers stay in front.
 void put_preferred_first(const SelectQuestion& question, std::vector<Judged>& all) {
     std::ranges::stable_sort(all, {}, [&question](const Judged& judged) {
         return std::pair{place_in(question.preferred, judged.candidate.backend),
@@ -63,7 +63,7 @@ void put_preferred_first(const SelectQuestion& question, std::vector<Judged>& al
     });
 }
 
-/// Adds the known-bad pairs that the usable candidates are part of.
+/// For each candidate that is not rejected, adds the known-bad pairs that affect the candidate.
 void remark_known_bad(const Report& report, std::vector<Judged>& all) {
     KnownBad known_bad{report};
     for (auto& judged : all)
@@ -102,7 +102,7 @@ std::vector<Judged> judge_without_looking(const SelectQuestion& question, const 
     return all;
 }
 
-/// The application's names of the backends with an accepted candidate, in order.
+/// The application's names for the backends with an accepted candidate, in order.
 std::vector<std::string> detected(const SelectQuestion& question, const std::vector<Judged>& all) {
     auto backends = question.backends;
     backends.emplace_back(kCpu);
@@ -159,7 +159,7 @@ void prefer_discrete(const SelectQuestion& question, std::vector<Judged>& all) {
     }
 }
 
-/// Adds a reason to accepted candidates to which the profile prefers another one.
+/// Adds a reason to each accepted candidate if the profile prefers another candidate.
 void mark_less_preferred(std::vector<Judged>& all) {
     const bool has_better = std::ranges::any_of(all, [](const Judged& judged) {
         return judged.gpu && is_accepted(judged) && !judged.lacks;
@@ -209,7 +209,7 @@ void mark_unknown(std::vector<Judged>& all) {
 // Functions that order candidates by measurement (Judged::score; higher is better).
 
 /// Scores that differ by at most this fraction of the better score count as equal, because repeated
-/// measurements differ by as much.
+/// measurements can differ by that much.
 constexpr double kSameSpeed = 0.05;
 
 bool is_cpu(const Judged& judged) {
@@ -258,8 +258,8 @@ const Judged* first_on_an_unmeasured_gpu(const std::vector<Judged>& all) {
     return found == all.end() ? nullptr : &*found;
 }
 
-/// Whether the candidate was measured as slower than the CPU, and a user may wonder why it was not
-/// chosen, because it was accepted or has no GPU.
+/// Whether the candidate was measured as slower than the CPU. Applies only to candidates that were
+/// accepted or have no GPU, because users may wonder why these candidates were not chosen.
 bool is_slower(const Judged& judged, const Judged& cpu) {
     return !is_cpu(judged) && (is_accepted(judged) || !judged.gpu) && judged.score &&
            !is_as_fast(*judged.score, *cpu.score);
@@ -358,7 +358,7 @@ std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const std::ve
     return order;
 }
 
-/// The candidates as the judge of variants sees them: judged, but not yet compared.
+/// The candidates in the form in which variants are judged against them, before any comparison.
 SelectionView view_of(const SelectQuestion& question, std::vector<Judged> all) {
     avoid_unsound(question, all);
     SelectionView view;

@@ -94,7 +94,7 @@ Result<SelectQuestion> question_from(const Profile& profile,
 // Functions that judge each candidate separately, before candidates are compared. Reason codes:
 // docs/reasons.md.
 
-/// A candidate, in which `candidate.backend` is gpuprobe's name of the backend. `gpu` is the
+/// A candidate, in which `candidate.backend` is gpuprobe's name for the backend. `gpu` is the
 /// candidate's GPU, borrowed from the report; it is null if the candidate has no GPU.
 struct Judged {
     const Gpu* gpu = nullptr;
@@ -102,8 +102,8 @@ struct Judged {
     /// Whether the GPU is an integrated GPU that is used only as a fallback.
     bool is_fallback = false;
     bool lacks_facts = false;  ///< whether a requirement is about an unknown fact
-    /// The predicate of the profile's `prefers` that keeps an accepted candidate behind the others;
-    /// null if all predicates hold.
+    /// The predicate in the profile's `prefers` that does not hold, which places an accepted
+    /// candidate behind the others; null if all predicates hold.
     const Predicate* lacks = nullptr;
     bool is_accelerator = false;  ///< whether `gpu` represents an accelerator
     /// Whether the variant that the choice assumes can use the candidate.
@@ -124,11 +124,11 @@ Judged judge(const SelectQuestion& question,
              const Gpu& gpu,
              const Report& report);
 
-/// The candidates of a backend that belong to no GPU. If a GPU can use the backend, there are none.
-/// Otherwise, each software device of the backend is a rejected candidate. If there is no software
-/// device either and the machine has no GPU, the only candidate explains the state of the API.
-/// `report` is the report of a SelectionMachine; a backend for accelerators needs one of its
-/// accelerators instead of a GPU.
+/// The candidates of a backend that belong to no GPU; empty if a GPU can use the backend.
+/// Otherwise, each software device of the backend is a rejected candidate. If the machine has
+/// neither a software device nor a GPU, the only candidate explains the state of the API. `report`
+/// is the report of a SelectionMachine; a backend for accelerators needs an accelerator in that
+/// report instead of a GPU.
 std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
                                       const std::string& backend,
                                       const Report& report);
@@ -148,7 +148,7 @@ struct Attempt {
     std::vector<std::string> detected = {};  ///< detected backends, under the application's names
     bool was_given_up = false;               ///< whether the requested backend is not available
     const Variant* assumed = nullptr;        ///< the published variant that the choice assumes
-    /// Reasons why a published variant is not the best variant, or why it cannot be used.
+    /// The warning that no published variant is usable, or that none uses the preferred backend.
     std::optional<Reason> variant_warning = {};
     /// The recommended conditions of the assumed variant that do not hold, such as missing
     /// libraries.
