@@ -22,7 +22,7 @@ struct CallerScene {
     const Variables& answer;
     std::string_view api = {};
 
-    /// The iterator of a variable that isn't set.
+    /// The iterator that means "the variable is not set".
     [[nodiscard]] Variables::const_iterator none() const { return callers.end(); }
     /// Whether the caller has set the variable to a non-empty value.
     [[nodiscard]] bool has(const std::string& name) const {
@@ -56,7 +56,7 @@ bool is_left_out(std::string_view list, const std::string& uuid, std::optional<s
         const bool is_uuid = item.starts_with("GPU-") || item.starts_with("MIG-");
         if (!is_uuid && !parse_number<std::uint64_t>(item))
             return true;
-        // An unknown index and any MIG item may mean this GPU, so don't report it as hidden.
+        // An unknown index or a MIG item may mean this GPU, so don't report the GPU as hidden.
         if (is_meant(item, uuid, at).value_or(true) || item.starts_with("MIG-"))
             return false;
     }
@@ -157,8 +157,8 @@ bool by_backend(const std::string& value, const CallerScene& scene) {
 constexpr const char* kForceDefault = "MESA_VK_DEVICE_SELECT_FORCE_DEFAULT_DEVICE";
 
 /// Whether Mesa's device-select layer shows only the device that `value` names, in an environment
-/// with these variables. If Mesa's version is unknown, the exclamation mark and the variable are
-/// both assumed to work. Source: Mesa 09e4fd1d84b0 (22.2) and af27ecb08990 (23.3),
+/// with these variables. If Mesa's version is unknown, a `!` at the end and kForceDefault are both
+/// assumed to work. Source: Mesa 09e4fd1d84b0 (22.2) and af27ecb08990 (23.3),
 /// device_select_layer.c.
 bool shows_only_named(const std::string& value,
                       const Variables& variables,
@@ -190,7 +190,7 @@ bool by_ggml(const std::string& value, const CallerScene& scene) {
     const auto items = items_of(value, ',');
     if (items.empty() || !parse_number<std::uint64_t>(items.front()))
         return true;
-    // gpuprobe's answer replaces the list, or the number of visible devices is unknown.
+    // The answer replaces the caller's list, or the number of visible devices is unknown.
     if (scene.answer.contains("GGML_VK_VISIBLE_DEVICES") || !leaves_only_selected(scene))
         return false;
     return std::ranges::any_of(items, [&scene](const std::string& item) {
@@ -204,7 +204,7 @@ bool is_driver_left_out(const std::string& paths, const CallerScene& scene) {
     const auto& driver = scene.view.driver;
     const auto loader =
         scene.api == "opencl" ? opencl_loader(scene.selection.report) : std::nullopt;
-    // OpenCL's loader by Khronos opens OCL_ICD_VENDORS as a folder, even if the variable is empty.
+    // Khronos's OpenCL loader opens OCL_ICD_VENDORS as a folder, even if the variable is empty.
     const bool is_folder = loader && *loader != kOclIcd;
     if ((paths.empty() && !is_folder) || !driver || !driver->starts_with('/'))
         return false;
@@ -272,7 +272,7 @@ bool by_mesa(const std::string& value, const CallerScene& scene) {
     return mesa_name(value) != lower_case(*pci->vendor_id + ":" + *pci->device_id);
 }
 
-/// DRI_PRIME: hides this GPU only if it shows only another GPU that the API reports.
+/// DRI_PRIME: hides this GPU if the value selects another GPU that the API reports.
 bool by_prime(const std::string& value, const CallerScene& scene) {
     if (!shows_only_named(value, scene.callers, scene))
         return false;
@@ -315,11 +315,11 @@ bool by_device_ids(const std::string& value, const CallerScene& scene) {
            });
 }
 
-/// A form of list, with the function that decides whether such a list hides a GPU.
+/// A format of variables, and the function that decides whether a value in this format hides a GPU.
 struct Hiding {
     ListForm form = ListForm::CudaIds;
     bool (*hides)(const std::string& value, const CallerScene& scene) = nullptr;
-    std::string_view overruled_by = {};  ///< variables that disable this variable if set
+    std::string_view overruled_by = {};  ///< variables that, if set, disable this variable
 };
 constexpr std::array kHidings = std::to_array<Hiding>({
     {ListForm::CudaIds, by_cuda},

@@ -15,13 +15,13 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-// Limit on the values that one path reaches.
+// Limit on the number of values that one path reaches.
 constexpr std::size_t kMaxMet = 4096;
 constexpr std::size_t kMaxText = 1024;  // bytes of a condition; also limits how deep brackets nest
 
 Result<PathTerm> term_from(const TermText& text);
 
-/// A step: a name with an optional filter in brackets.
+/// Parses a step: a name with an optional filter in brackets.
 Result<PathStep> step_from(std::string_view text) {
     const auto open = std::min(text.find('['), text.size());
     PathStep step{.name = std::string{text.substr(0, open)}};
@@ -132,7 +132,7 @@ void walk(const Value& value,
         walk(value.at(name), steps, taken + 1, key, context, proof);
 }
 
-/// Whether the value is an object, or not empty, false or 0.
+/// Whether the value is an object, or a value that is neither empty, false nor 0.
 bool is_something(const Evidence& proof) {
     const auto word = lower_case(word_of(*proof.value));
     return proof.value->is_object() || (!word.empty() && word != "false" && word != "0");
@@ -167,7 +167,7 @@ Truth tested(const PathTerm& term, const std::vector<Evidence>& proof, const Ter
     return truth_of(is_any != (term.relation == Relation::Differs));
 }
 
-/// Parses the text in `value` and stores the result in `out`.
+/// Parses the string in `value` and stores the result in `out`.
 template <class T>
 ReadProblem put(const Value& value, Result<T> (*parse)(std::string_view), T& out) {
     const auto* text = value.as_string();

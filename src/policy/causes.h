@@ -21,11 +21,11 @@
 ///
 /// A path begins with `gpu`, `accelerator` or `device` (the device being examined), with a name in
 /// TermContext::roots, or with a dot (".node") for the current evidence. A path visits every item
-/// of a list, and every member after `*`; "[…]" keeps the items for which a term holds. The name
-/// "{api}" is replaced by the member `api` of the evidence; this works for every member. A term
-/// compares the value with words, which are separated by `|` and may contain `*` and `?`, or with
-/// the value of another path, which follows `$`. A term that is only a path holds if the path
-/// reaches a value that isn't false, empty or 0.
+/// of a list; `*` visits every member of an object, and "[…]" keeps the items for which a term
+/// holds. A name in braces, such as "{api}", is replaced by the value of that member of the
+/// evidence. A term compares the value with words, which are separated by `|` and may contain `*`
+/// and `?`, or with the value of another path, which follows `$`. A term without a comparison holds
+/// if its path reaches a value that is not false, empty or 0.
 
 namespace gpuprobe::inline policy {
 
@@ -51,7 +51,7 @@ struct PathStep;
 // these types have no initializer because libc++ would then need the destructor of the incomplete
 // type.
 struct Path {
-    std::string root = {};  ///< name at the beginning of the path; empty for the evidence
+    std::string root = {};  ///< first name of the path; empty for a path from the evidence
     std::vector<PathStep> steps;
     Value text = {};  ///< the literal that a path such as "'text" yields
 };
@@ -81,7 +81,7 @@ struct Condition {
     std::vector<Clause> clauses = {};
 };
 
-/// Both functions parse a text from a data file.
+/// These two functions parse a string from a data file.
 ReadProblem read_value(const Value& value, Condition& condition);
 ReadProblem read_value(const Value& value, Path& path);
 
@@ -93,8 +93,8 @@ bool has_paths(const Condition& condition);
 /// Whether every condition is true; unknown counts as false.
 bool all_hold(const std::vector<Condition>& conditions, const TermContext& context);
 
-/// A text, number or flag in the form in which terms compare it. Upper and lower case are kept.
-/// Empty for any other value.
+/// A string, number or flag as the word with which terms compare it, in unchanged case. Empty for
+/// any other value.
 std::string word_of(const Value& value);
 
 // Reasons why a GPU is not used, read from the data files data/knowledge/causes/*.json.
@@ -121,8 +121,8 @@ struct Remedy {
     std::vector<Condition> when = {};
     /// name of the case, which is added to the evidence as `case`
     std::optional<std::string> case_name = {};
-    std::optional<std::string> text = {};  ///< a text that replaces the cause's text
-    /// A text for users, which screens show in front of the commands.
+    std::optional<std::string> text = {};  ///< a sentence that replaces the cause's sentence
+    /// The fix as a sentence, which user interfaces show before the commands.
     std::optional<std::string> fix = {};
     std::vector<std::string> run = {};  ///< shell commands
     /// Whether the effects of the commands are easy to undo.
@@ -131,9 +131,9 @@ struct Remedy {
     std::optional<bool> is_for_host = {};
 };
 
-/// The subject of causes that the doctor does not look for. Screens show the fix of such a cause
-/// together with the reason that it is based on, for example on a candidate that an application
-/// cannot use.
+/// The subject of causes that the doctor does not look for. Such a cause belongs to a reason, and
+/// user interfaces show its fix wherever they show the reason, for example on a candidate that an
+/// application cannot use.
 constexpr std::string_view kOfAReason = "reason";
 
 /// What happens to programs that use a backend on a GPU with a known fault.
@@ -164,23 +164,23 @@ struct Cause {
     /// The member of the evidence that differs between findings.
     std::optional<std::string> once = {};
     std::vector<Condition> when = {};    ///< conditions that must all hold
-    std::vector<Condition> unless = {};  ///< conditions none of which may hold
+    std::vector<Condition> unless = {};  ///< conditions of which none may hold
     /// Members to add to the evidence, with the paths to their values.
     std::map<std::string, Path> show = {};
-    /// Ids of causes that this cause explains, for the same `api`.
+    /// Ids of causes that are not reported for an `api` if this cause is reported for that `api`.
     std::vector<std::string> instead_of = {};
     /// Whether the cause applies only if the device has no warning and no error.
     std::optional<bool> is_alone = {};
-    /// gpuprobe's names of the backends that have the fault on such a GPU, and the fault. Together
-    /// they form a known-bad pair, about which choices and plans warn too (policy/known_bad.h).
+    /// gpuprobe's names for the backends that have the fault on such a GPU, and the fault. Such a
+    /// cause is a known-bad pair, about which choices and plans warn too (policy/known_bad.h).
     /// Empty for other causes.
     std::vector<std::string> backends = {};
     std::optional<Fault> fault = {};
     Severity severity = Severity::Info;
     /// Upper limits for the severity. A limit applies if all its conditions hold.
     std::map<std::string, std::vector<Condition>> eased = {};
-    /// The cause's sentence. If it is absent, the sentence of a reason is used: the reason with
-    /// which the cause is shown or, if there is none, the reason with the same id.
+    /// The cause's sentence. If this member is absent, the sentence of a reason is used: the reason
+    /// with which the cause is shown or, if there is none, the reason with the same id.
     std::optional<std::string> text = {};
     std::vector<Remedy> fixes = {};
 };

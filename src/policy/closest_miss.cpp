@@ -28,7 +28,7 @@ bool is_limit(const Reason& reason) {
     return ends(reason) && is_of_device(reason) && !reason.is("backend-not-usable");
 }
 
-/// Whether the reason rules the alternative out and can be changed.
+/// Whether the reason rules the alternative out but users can change its cause.
 bool is_cause(const Reason& reason) {
     return ends(reason) && !is_of_device(reason);
 }
@@ -40,8 +40,8 @@ bool is_of_floor(const Reason& reason) {
     });
 }
 
-/// The required minimum in a reason. The member is `need` or `want`, depending on the reason's
-/// place.
+/// The required minimum in a reason. The member is `need` or `want`, depending on the code that
+/// created the reason.
 const Value& floor_of(const Reason& reason) {
     const auto& need = reason.detail.at("need");
     return need.is_null() ? reason.detail.at("want") : need;
@@ -87,7 +87,7 @@ bool is_outbid(const std::vector<Reason>& reasons, const std::vector<Reason>& ot
     });
 }
 
-/// The first reason that lies in the nature of the candidate; nullopt if there is none.
+/// The first reason why the candidate is not meant for such a GPU; nullopt if none.
 std::optional<Reason> nature_in(const std::vector<Reason>& reasons) {
     const auto found = std::ranges::find_if(reasons, [](const Reason& reason) {
         return has_trait(reason.code, ReasonTraits::ByNature);
@@ -168,7 +168,7 @@ void UnusedGpu::add(const Gpu& gpu, std::string_view by, std::vector<Reason> rea
         entry.is_wished = true;
         return;
     }
-    // Candidates for other GPUs explain something only if they all have the same reason.
+    // Candidates for other GPUs explain the unused GPU only if all of them have the same reason.
     if (entry.closest_miss == ClosestMiss::ForOthers && closest_miss == ClosestMiss::ForOthers &&
         nature_in(entry.reasons) != nature_in(reasons))
         entry.reasons.clear();
@@ -191,7 +191,7 @@ std::optional<Reason> UnusedGpu::warning() const {
     if (!best)
         return std::nullopt;
     Value::Object detail{{"gpu", best->gpu->id}};
-    // A candidate for other GPUs does not explain anything, so don't name it.
+    // A candidate for other GPUs does not explain why this GPU is unused, so don't name it.
     if (best->closest_miss != ClosestMiss::ForOthers)
         detail.push_back({"by", best->by});
     if (!best->reasons.empty())

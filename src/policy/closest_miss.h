@@ -27,9 +27,9 @@ enum class ClosestMiss : std::uint8_t {
 /// How close an alternative with these obstacles is to being usable.
 ClosestMiss closest_miss_of(const std::vector<Reason>& reasons);
 
-/// The candidate with the closest miss, a Candidate or a VariantCandidate. If several are equally
-/// close, the one with the highest `preference`, then the first one. Null if all candidates are for
-/// other GPUs.
+/// The candidate with the closest miss, a Candidate or a VariantCandidate. If several candidates
+/// are equally close, the one with the highest `preference`, then the first. Null if all candidates
+/// are for other GPUs.
 template <class T, class Preference>
 const T* closest_to_fit(const std::vector<T>& candidates, Preference preference) {
     const auto closest =
@@ -66,8 +66,8 @@ void add_obstacle(Reason reason, std::vector<Reason>& reasons);
 /// Explains why an answer leaves every GPU unused. Collects the rejected candidates for each GPU.
 class UnusedGpu {
 public:
-    /// Adds a backend or variant, `by`, that must not be used on that GPU. Call the function in
-    /// order of preference for GPUs and candidates. Among equally close misses, the candidate with
+    /// Adds a backend or variant, `by`, that must not be used on that GPU. Call this function for
+    /// GPUs and candidates in order of preference. Among equally close misses, the candidate with
     /// the lower minimums is kept.
     void add(const Gpu& gpu, std::string_view by, std::vector<Reason> reasons);
     /// The warning "gpu-unused" for the GPU with the closest miss, with the reasons against the

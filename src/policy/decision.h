@@ -25,7 +25,7 @@ struct Candidate {
     std::vector<Reason> reasons = {};
     /// For an accepted candidate: the variables that make the application use only this candidate.
     std::map<std::string, std::string> environment = {};
-    /// The reasons as one text for users, without repeated sentences (explain/reason_words.h).
+    /// The reasons as one string for users, without repeated sentences (explain/reason_words.h).
     std::optional<std::string> why = {};
     /// The best published variant that uses the backend on the GPU, if the request does not
     /// describe the build.
@@ -55,7 +55,7 @@ struct Decision {
     /// Additional values that the application needs, by name: `answers` in the application's
     /// profile.
     std::map<std::string, std::string> answers = {};
-    /// Texts from the application's profile that the application would print.
+    /// Messages from the application's profile that the application would print.
     std::vector<std::string> messages = {};
     std::vector<Candidate> candidates = {};
     /// Reasons why a program might fail to use the chosen GPU, and warnings about outdated data.
@@ -92,7 +92,7 @@ struct VariantCandidate {
     /// One reason for each recommended condition that does not hold.
     std::vector<Reason> warnings = {};
     std::optional<std::string> note = {};  ///< note on the variant in the manifest
-    std::optional<std::string> why = {};   ///< the reasons as one text, as in Candidate::why
+    std::optional<std::string> why = {};   ///< the reasons as one string, as in Candidate::why
     /// The version of the application that the variant installs, if this version differs from the
     /// manifest's version.
     std::optional<std::string> version = {};
@@ -166,8 +166,8 @@ constexpr auto forms_of(std::type_identity<ArtifactImage>) {
         {{.key = "bundles", .is_optional = true}, {.key = "requires", .is_optional = true}});
 }
 
-// Answers contain the object from the manifest unchanged, after read_artifact() has checked the
-// object. This record describes the object's type to clients.
+// After read_artifact() has checked an artifact in a manifest, answers contain the artifact
+// unchanged. This record describes the type of artifacts to clients.
 
 /// The download of a variant, with the members that the manifest sets.
 struct Artifact {

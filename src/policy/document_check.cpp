@@ -33,7 +33,7 @@ struct Changes {
     std::set<std::string> shrunk = {};  ///< paths of objects and lists that lost a member or item
 };
 
-/// The place that the path of a problem names. Paths are in the file.
+/// The place that the path of a problem names. `path` and `parent_path` are paths in the file.
 struct DocumentPlace {
     Value* parent = nullptr;  ///< null if the path names nothing in the document
     std::string key = {};     ///< key of the member, if `parent` is an object
@@ -153,7 +153,7 @@ DocumentPlace place_of(Value& root, const std::string& path, const Changes& chan
     return {.path = path};
 }
 
-/// A valid value for each member without which a reader stops.
+/// A valid value for a required member, so that reading can continue; nullopt for other members.
 std::optional<Value> stand_in(std::string_view path) {
     if (path == "name" || path == "description")
         return Value{"stand-in"};
@@ -171,8 +171,8 @@ std::optional<Value> stand_in(std::string_view path) {
     return std::nullopt;
 }
 
-/// Removes the member or item; if it is missing, the object that lacks it. Returns false if that
-/// would be the whole document.
+/// Removes the member or item or, if it is missing, the object that lacks it. Returns false if the
+/// whole document would have to be removed.
 bool remove(Value& root, const DocumentPlace& place, Changes& changes) {
     if (!place.parent)
         return false;
@@ -198,7 +198,7 @@ struct OtherName {
     std::string_view word;
     std::string_view meant;
 };
-// Sources: the names of the same things in CUDA's and AMD's documentation, and of container tools.
+// Sources: CUDA's and AMD's documentation, and container tools, which use these names.
 constexpr OtherName kOtherNames[] = {
     {"docker", "oci"},
     {"container", "oci"},
@@ -253,7 +253,7 @@ std::string lower_with_underscores(std::string_view word) {
     return text;
 }
 
-/// The member of another object of a manifest that passes the test.
+/// Returns a member of another object in manifests if the member passes the test.
 template <class Test>
 std::optional<Suggestion> elsewhere(Test test) {
     for (const auto& [place, members] : manifest_members())
@@ -437,7 +437,7 @@ std::string text_of(const DocumentFinding& finding) {
                "; a newer version of gpuprobe may support it: " + finding.word.value_or("");
     if (!finding.meant)
         return lead + finding.problem;
-    // The path of an item does not contain its word.
+    // The path of a list item does not contain the item's word.
     const bool shows_word = finding.word && !finding.path.ends_with(*finding.word) &&
                             finding.problem.find(*finding.word) == std::string::npos;
     const auto word = shows_word ? " '" + *finding.word + "'" : "";

@@ -18,14 +18,14 @@
 /// each unknown word to the author.
 namespace gpuprobe::inline policy {
 
-/// A mistake makes the file useless, or makes readers drop the part that contains it. A warning is
-/// about a word that this program does not know and that resembles no known word.
+/// A mistake makes the file useless, or makes readers drop the part that contains the mistake. A
+/// warning is about a word that this program does not know and that resembles no known word.
 enum class FindingGrade { Mistake, Warning };
 constexpr std::array<EnumName<FindingGrade>, 2> names_of(FindingGrade) {
     return {{{FindingGrade::Mistake, "mistake"}, {FindingGrade::Warning, "warning"}}};
 }
 
-/// One finding about a data file. The texts contain words from the file, and are safe to print.
+/// One finding about a data file. Its strings contain words from the file, and are safe to print.
 struct DocumentFinding {
     FindingGrade grade = FindingGrade::Mistake;
     std::string path = {};     ///< path of the member in the file; empty for the file as a whole

@@ -423,13 +423,13 @@ private:
             covered.maybe |= mask.maybe;
             place += 1 + count;
         }
-        // The memory that the request asks for applies to every alternative.
+        // The request's minimum memory applies to every alternative.
         if (added_)
             covered.narrow(*added_);
         return covered;
     }
 
-    /// Whether the variant's requirements of devices hold. Stores the covered GPUs.
+    /// Whether the variant's requirements for devices hold. Stores the covered GPUs.
     Truth devices_hold(const VariantIndex::Entry& entry, JudgedVariant& judged) const {
         if (entry.alternatives == 0)
             return Truth::True;
@@ -517,7 +517,7 @@ bool comes_before(const JudgedVariant& left, const JudgedVariant& right) {
     return left.variant < right.variant;
 }
 
-/// The vendors of one alternative, from its vendor term or the API of another term; empty for any.
+/// The vendors of one alternative, from its vendor term or another term's API; empty means any.
 std::vector<std::string> vendors_of(const Conjunction& alternative) {
     for (const auto& term : alternative)
         if (term.fact == FactId::Vendor && term.relation == Relation::Is)

@@ -36,8 +36,8 @@ struct JudgedVariant {
     int priority = 0;       ///< the variant's priority
 };
 
-/// The GPUs on which the variant is used, as bits like in `covered`. These are the GPUs on which
-/// the variant runs or, if there are none, the GPUs on which it may run.
+/// The GPUs on which the variant is used, as bits, as in `covered`. These are the GPUs on which the
+/// variant runs or, if there are none, the GPUs on which it may run.
 inline std::uint64_t gpus_used(const JudgedVariant& judged) {
     return judged.verdict == Verdict::Uncertain && judged.covered == 0 ? judged.possible
                                                                        : judged.covered;
@@ -81,11 +81,11 @@ struct ExplanationContext {
 /// `have`, `missing` for lists of words, and `alternative`, counted from 0, if there are several.
 std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationContext& context);
 
-/// The reasons about that GPU, and the reasons about the host.
+/// Returns only the reasons about that GPU and the reasons about the host.
 std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reasons);
 
-/// The reasons for the variant's recommended conditions that do not hold, on the GPUs that the
-/// variant runs on.
+/// One reason for each of the variant's recommended conditions that does not hold on the host or on
+/// the GPUs that the variant runs on.
 std::vector<Reason> warnings_for(const JudgedVariant& judged, const ExplanationContext& context);
 
 /// The reason why a term is false or unknown, with the same members of `detail` as in
