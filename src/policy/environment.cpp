@@ -233,7 +233,7 @@ bool is_used_on(const Profile& profile, const std::string& api, const Gpu& gpu) 
 }
 
 /// The ids of the GPUs outside the selection that the application may open through the API. A GPU
-/// that was not probed through the API may be listed.
+/// that was not probed through the API is included, because the API might list it.
 std::set<std::string> others_in(const std::string& api,
                                 const Profile& profile,
                                 const Selection& selection) {
@@ -254,8 +254,8 @@ std::vector<Reason> not_hidden(const Profile& profile,
                                std::string_view backend,
                                const Selection& selection) {
     const auto access = access_of(profile);
-    // An installer reads no variable of a library, and the profile's own variables can switch
-    // backends off.
+    // Nothing to report: an installer reads no library's variables, and the profile's own variables
+    // for the backend can switch other backends off.
     if (access.readers.empty() || profile.environment.contains(std::string{backend}))
         return {};
     std::set<std::string> told{std::string{api_below(backend)}, ""};
@@ -329,8 +329,8 @@ bool is_open(const Gpu& gpu, const std::string& api) {
     return !is_shown(gpu, api) && backend != gpu.backends.end() && !backend->second.usable;
 }
 
-/// Whether the API lists, or may list, devices of this machine but not this GPU. If the API may
-/// list this GPU too, the other devices must be known.
+/// Whether the API lists other GPUs of this machine but not this GPU. GPUs that the API might list
+/// count too, unless this GPU is one of them.
 bool shows_only_others(const Report& report, const Gpu& gpu, const std::string& api) {
     const bool is_certain = !is_open(gpu, api);
     return !is_shown(gpu, api) && std::ranges::any_of(report.gpus, [&](const Gpu& other) {
@@ -368,7 +368,7 @@ bool hides_all(const Variables& variables, const knowledge::Reader& reader) {
     });
 }
 
-/// Whether the variables, which select a GPU in the used APIs, hide this other GPU in the API. A
+/// Whether the variables, which select a GPU in the used APIs, hide the GPU `other` in `api`. A
 /// selection in a vendor's own API can also restrict other APIs to the selected GPU.
 bool is_hidden(const Gpu& other,
                std::string_view api,
@@ -490,8 +490,8 @@ std::vector<VisibleGpus> not_hidden(const Report& report, const Gpu& gpu) {
             used.insert(selector->api);
     std::vector<VisibleGpus> visible;
     for (const auto& api : kApis) {
-        // Only an API that has a backend can be used to compute. NVDEC and NVENC work on a device
-        // of CUDA.
+        // Only an API that has a backend can be used to compute. NVDEC and NVENC work on a CUDA
+        // device.
         if (api.backend.empty() && (!api.reports_video || !api.vendor.empty()))
             continue;
         VisibleGpus others{.api = api.word};

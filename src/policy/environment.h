@@ -40,7 +40,7 @@ Access access_of(const Profile& profile);
 /// "=NAME" for an answer in the profile.
 bool is_environment_fact(const Profile& profile, std::string_view name);
 
-/// Whether an environment contains variables that prefer a GPU but may not hide the other GPUs.
+/// Whether an environment contains variables that prefer a GPU but do not always hide other GPUs.
 enum class Preferences { Included, LeftOut };
 
 /// The variables that restrict the application to the selected GPUs and `backend`. As far as the
@@ -60,8 +60,8 @@ std::vector<Reason> not_hidden(const Profile& profile,
                                std::string_view backend,
                                const Selection& selection);
 
-/// Hides the devices that a caller's own variables would add to the APIs that the environment
-/// hides.
+/// If the environment hides all devices of an API, also hides the devices that the caller's own
+/// variables would add to this API.
 void hide_additions(const Access& access, const Variables& callers, Variables& environment);
 
 /// The variables that hidden_by() and hide_additions() evaluate, and CUDA_DEVICE_ORDER, which
@@ -129,8 +129,8 @@ struct VisibleGpus {
     bool operator==(const VisibleGpus&) const = default;
 };
 
-/// The GPUs that are listed by an API in which environment_for() neither selects this GPU nor hides
-/// those GPUs. seen_beside() returns further GPUs.
+/// The other GPUs that each API still lists, because environment_for() neither selects this GPU in
+/// the API nor hides the other GPUs. seen_beside() returns further GPUs.
 std::vector<VisibleGpus> not_hidden(const Report& report, const Gpu& gpu);
 
 }  // namespace gpuprobe::inline policy

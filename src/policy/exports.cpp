@@ -83,7 +83,7 @@ Settings ggml_settings(const Report& report,
     return settings;
 }
 
-/// The texts in a list; empty if the value is not a list.
+/// The strings in a list; empty if the value is not a list.
 std::vector<std::string> texts_in(const Value& value) {
     std::vector<std::string> texts;
     if (const auto* items = value.as_array())
@@ -93,14 +93,14 @@ std::vector<std::string> texts_in(const Value& value) {
     return texts;
 }
 
-/// The text without the slash at its end.
+/// The URL without a slash at the end.
 std::string_view without_slash(std::string_view url) {
     return url.ends_with('/') ? url.substr(0, url.size() - 1) : url;
 }
 
-/// Adds the artifact's package indexes. uv has keywords for PyTorch's indexes, with which uv takes
-/// only PyTorch's own packages from an index. uv refuses an unknown keyword, so an index without a
-/// supported keyword is added itself. PyPI is uv's default.
+/// Adds the artifact's package indexes. uv has keywords for PyTorch's indexes; with a keyword, uv
+/// takes only PyTorch's own packages from the index. uv refuses an unknown keyword, so an index
+/// without a supported keyword is added as a URL. PyPI is uv's default.
 void add_indexes(const Value& artifact, const Rules& rules, Settings& variables) {
     constexpr std::string_view kTorch = "https://download.pytorch.org/whl/";
     constexpr std::string_view kPypi = "https://pypi.org/simple";
@@ -183,7 +183,7 @@ bool is_shown_to_rocm(const Gpu& gpu) {
     return gpu.identity.kfd_node || (hip != gpu.apis.end() && !hip->second.device.is_null());
 }
 
-/// Adds conda's variables for AMD. The architecture only considers GPUs that ROCm can see.
+/// Adds conda's variables for AMD. Only GPUs that ROCm can see determine the architecture.
 void add_conda_amd(const Report& report, Settings& variables) {
     bool is_present = false;
     std::optional<std::pair<std::optional<std::uint64_t>, std::array<unsigned, 3>>> best;
@@ -192,7 +192,7 @@ void add_conda_amd(const Report& report, Settings& variables) {
             continue;
         is_present = true;
         const auto isa = isa_of(gpu.architecture.gfx_target.value_or(""));
-        // Pairs compare by compute units first; the ISA only breaks ties.
+        // Pairs are compared by compute units first; the ISA only breaks ties.
         if (isa && is_shown_to_rocm(gpu))
             best = std::max(best, std::optional{std::pair{compute_units_of(gpu), *isa}});
     }
@@ -323,7 +323,7 @@ bool fits_uv_variables(const Recommendation& answer) {
     const bool is_index = answer.artifact.at("type") == Value{"index"};
     if (std::ranges::any_of(requirements, has_extras))
         return false;
-    // Several packages are those that the application uses, and users install them by their names.
+    // Several requirements are packages that the application uses; users install them by name.
     if (is_index && requirements.size() != 1)
         return true;
     const auto name = project_in(answer.application);

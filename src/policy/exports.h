@@ -26,13 +26,13 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 Settings conda_variables(const Report& report, const Rules& rules);
 
 /// Variables for uv: UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE for the best GPU, and the
-/// package indexes in the answer. UV_TORCH_BACKEND selects those indexes of PyTorch that uv knows,
-/// and UV_INDEX (since uv 0.4.23) contains all others. Source: uv's environment variables;
+/// package indexes in the answer. UV_TORCH_BACKEND selects the PyTorch indexes that uv knows, and
+/// UV_INDEX (since uv 0.4.23) contains all other indexes. Source: uv's environment variables;
 /// crates/uv-torch.
 Settings uv_variables(const Report& report, const Rules& rules, const Recommendation* answer);
 
-/// Whether uv installs the variant when it is run with uv_variables() and the application's name:
-/// the variables contain indexes, but no extras and no other names of packages.
+/// Whether uv_variables() and the application's name are enough for uv to install the variant:
+/// these variables can contain indexes, but neither extras nor other package names.
 bool fits_uv_variables(const Recommendation& answer);
 
 /// The oldest uv that accepts all of these variables; "" if every uv accepts them. uv 0.4.23 added
@@ -56,7 +56,7 @@ Settings ggml_variables(const Report& report,
                         const std::string& backend,
                         const std::vector<std::string>& gpus);
 
-/// In container_arguments(), the family of an application that decodes or encodes videos.
+/// The family that container_arguments() expects for an application that processes videos.
 constexpr std::string_view kVideo = "video";
 
 /// Arguments for docker or podman that give a container access to these GPUs (an empty list means
@@ -77,8 +77,8 @@ std::vector<std::string> container_arguments(const Report& report,
 /// "Secure installs" for the hash.
 std::vector<std::string> pip_arguments(const Recommendation& answer);
 
-/// The same for "uv pip install", with the indexes as in uv_variables(). Source: uv's reference of
-/// commands.
+/// The arguments for "uv pip install", with the indexes as in uv_variables(). Source: uv's command
+/// reference.
 std::vector<std::string> uv_arguments(const Recommendation& answer, const Rules& rules);
 
 }  // namespace gpuprobe::inline policy

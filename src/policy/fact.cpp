@@ -92,7 +92,7 @@ bool is_like(const Facts& left, const Facts& right) {
     const auto agree = [&](const FactRow& row) {
         return row.scope != FactScope::Gpu || left.at(row.id) == right.at(row.id);
     };
-    // Usability isn't a row that can be read, so compare it API by API.
+    // The table's row for usability cannot be read, so compare the usability of each API.
     const auto works_alike = [&](const ApiInfo* api) {
         return left.usable(api->id) == right.usable(api->id);
     };

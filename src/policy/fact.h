@@ -93,8 +93,8 @@ inline constexpr std::array kVariantForms =
 struct WordSet {
     std::vector<std::string> yes = {};
     std::vector<std::string> no = {};
-    /// True if words in neither list are known to be absent; false if it is unknown whether they
-    /// are present.
+    /// True if a word in neither list is known to be absent; false if it is unknown whether the
+    /// word is present.
     bool is_complete = true;
 
     WordSet() = default;
@@ -131,7 +131,7 @@ struct FactRow {
 
 /// All facts in the order of FactId.
 std::span<const FactRow> fact_rows();
-/// The fact's row; null if no term may name it.
+/// The row of the fact with this key; null if no term may name the fact.
 const FactRow* find_fact(std::string_view key);
 const FactRow& row_of(FactId id);
 
@@ -142,7 +142,7 @@ public:
     struct Subject {
         const Report& report;
         const Gpu* gpu = nullptr;  // borrowed; null for the machine
-        /// Gpuprobe's name of the backend; empty if the subject is not about a backend.
+        /// gpuprobe's name for the backend; empty if the subject is not about a backend.
         std::string_view backend = {};
         std::optional<std::string> backend_word = {};  ///< the application's name for the backend
         std::optional<std::string> variant = {};       ///< the variant that is or will be installed
@@ -197,7 +197,7 @@ constexpr std::size_t kMaxVariantGpus = 64;
 MachineFacts machine_facts(const Report& report, const Rules& rules);
 
 /// Memory that a build can rely on: what one process can allocate (`allocatable`) or, if no driver
-/// reports that, the board's size. All memory minimums are compared with this size.
+/// reports that, the memory on the board. All memory minimums are compared with this size.
 Fact<Bytes> memory_for_use(const GpuMemory& memory);
 Fact<Bytes> memory_for_use(const Gpu& gpu);
 

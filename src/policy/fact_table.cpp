@@ -12,13 +12,13 @@ namespace {
 using Word = Fact<std::string>;
 using KnownWords = Fact<WordSet>;
 
-/// The text as a word in lower case; unknown if there is no text.
+/// The string as a word in lower case; unknown if there is no string.
 Word word(const std::optional<std::string>& text) {
     return text ? Word::known(lower_case(*text)) : Word::unknown();
 }
 
-/// The version at the beginning of a text, together with the text; unknown if the text does not
-/// begin with a version.
+/// The version at the beginning of a string, together with the string; unknown if the string does
+/// not begin with a version.
 Fact<Version> version(const std::optional<std::string>& text) {
     if (!text)
         return Fact<Version>::unknown();
@@ -118,7 +118,7 @@ const Value* device_of(const Gpu& gpu, std::string_view api) {
     return view && view->device.is_object() ? &view->device : nullptr;
 }
 
-/// A non-empty text member of the device properties, or null.
+/// A non-empty string member of the device properties, or null.
 const std::string* text_at(const Value* device, std::string_view key) {
     const auto* text = device ? device->at(key).as_string() : nullptr;
     return text && !text->empty() ? text : nullptr;
@@ -171,8 +171,8 @@ Word gfx_target(const Gpu& gpu) {
         return Word::absent();
     if (!*target)
         return Word::unknown();
-    // HIP and OpenCL report the full target under different names. Accept only texts that extend
-    // the known processor.
+    // HIP and OpenCL report the full target under different names. Accept only strings that extend
+    // the name of the known processor.
     for (const auto* api : {"hip", "opencl"})
         for (const auto* key : {"gfx_target", "isa", "device_name", "name"})
             if (const auto* text = text_at(device_of(gpu, api), key))
@@ -314,7 +314,7 @@ ApiDevice device_in(const Facts& facts, std::string_view api) {
     return {.is_known = info && !info->vendor.empty() && !is_of(*facts.gpu(), info->vendor)};
 }
 
-/// The GPU's version of an API; absent if the API is known not to serve the GPU.
+/// The GPU's version of an API; absent if the API is known not to support the GPU.
 template <Api api>
 AnyFact api_version(const Facts& facts) {
     const auto* view = facts.gpu() ? any_view_of(*facts.gpu(), info_of(api).word) : nullptr;
@@ -327,7 +327,7 @@ AnyFact api_version(const Facts& facts) {
     return device.is_known ? Fact<Version>::absent() : Fact<Version>::unknown();
 }
 
-/// The texts in a list of the Vulkan device properties.
+/// The strings in a list of the Vulkan device properties.
 KnownWords words_at(const Gpu& gpu, std::string_view key) {
     const auto* device = device_of(gpu, "vulkan");
     const auto* items = device ? device->at(key).as_array() : nullptr;
@@ -386,9 +386,9 @@ KnownWords vulkan_extensions(const Gpu& gpu) {
 }
 
 /// The video formats that the GPU supports in that direction, in the words of video_words();
-/// unknown if no API reports them, unless it is known that there are none. A word that is not in
-/// the set is unknown if an entry lacks words, because gpuprobe does not know the entry's profile
-/// or the driver did not report the bits.
+/// unknown if no API reports formats, unless the GPU is known to support none. A word that is not
+/// in the set is unknown if an entry lacks words, because gpuprobe does not know the entry's
+/// profile or the driver did not report the bits.
 template <VideoDirection direction>
 KnownWords video(const Gpu& gpu) {
     const auto entries = video_of(gpu);
@@ -669,7 +669,7 @@ consteval auto with_versions(std::index_sequence<kPlace...>) {
 }
 constexpr auto kFactRows = with_versions(std::make_index_sequence<kApiCount>{});
 static_assert(kFactRows.size() == static_cast<std::size_t>(FactId::Verified) + 1);
-/// Whether the text is empty or a known reason code.
+/// Whether the string is empty or a known reason code.
 constexpr bool is_reason(std::string_view code) {
     return code.empty() ||
            std::ranges::binary_search(reason_rows::kRows, code, {}, &ReasonInfo::code);

@@ -184,8 +184,8 @@ Text ordinals(const Selection& selection) {
     return each(selection, ',', [&next](const Gpu&) { return std::to_string(next++); });
 }
 
-/// The GPUs that the API enumerates, in order of PCI address. Empty if that is uncertain because a
-/// GPU of the vendor did not answer, has no address or is partitioned.
+/// The GPUs that the API enumerates, in order of PCI address. Empty if the order is uncertain
+/// because a GPU of the vendor did not answer, has no address or is partitioned.
 std::vector<const Gpu*> in_pci_order(const Report& report,
                                      std::string_view api,
                                      std::string_view vendor) {
@@ -215,8 +215,8 @@ Text pci_ranks(const Selection& selection, std::string_view api, std::string_vie
     });
 }
 
-/// The manifest of the Vulkan driver for the GPU. nullopt if the driver worked only in the probe,
-/// through another library.
+/// The manifest of the Vulkan driver for the GPU. nullopt if the driver works only in gpuprobe's
+/// probe, which loads another library of the driver.
 Text manifest_of(const Gpu& gpu) {
     const auto* view = certain_view_of(gpu, "vulkan");
     if (!view || !view->driver || !view->driver->starts_with('/') ||
@@ -309,7 +309,7 @@ Text vulkan_ranks(const Selection& selection) {
             const auto place = is_behind(other) ? index_in(other, "vulkan") : Text{};
             if (is_behind(other) && (!place || !own || manifest_of(other) != manifest))
                 return std::nullopt;
-            // Indices are decimal texts: compare their lengths first, then their digits.
+            // Indices are decimal strings: compare their lengths first, then their digits.
             if (place && place->size() == own->size() ? *place < *own
                                                       : place && place->size() < own->size())
                 ++rank;
@@ -411,7 +411,7 @@ Text plain_name(const Value& value) {
     return text && std::ranges::all_of(*text, is_plain) ? Text{*text} : std::nullopt;
 }
 
-/// A text property of the OpenCL device.
+/// A string property of the OpenCL device.
 Text opencl_fact(const Gpu& gpu, std::string_view key) {
     const auto* view = certain_view_of(gpu, "opencl");
     return view ? plain_name(view->device.at(key)) : std::nullopt;
@@ -473,7 +473,7 @@ Text rocm_opencl_indices(const Selection& selection) {
     });
 }
 
-/// The PCI addresses; nullopt for partitions, which share one.
+/// The PCI addresses; nullopt for partitions, which share an address.
 Text pci_addresses(const Selection& selection) {
     return each_its_own(selection, [](const Gpu& gpu) -> Text {
         const bool is_named = gpu.pci && gpu.pci->address && !partition_of(gpu);
@@ -539,12 +539,12 @@ std::optional<bool> is_listed_by_openvino(const Gpu& gpu) {
     return verdict ? verdict->usable : std::nullopt;
 }
 
-/// OpenVINO's name of an Intel GPU: "GPU" for an only GPU, otherwise "GPU.0", "GPU.1" …. If it is
+/// OpenVINO's name for an Intel GPU: "GPU" for a single GPU, otherwise "GPU.0", "GPU.1" …. If it is
 /// unknown whether OpenVINO lists another GPU, a GPU that comes first is "GPU.0", which OpenVINO
 /// accepts too, and a GPU that may come after another GPU has no name.
 Text openvino_gpu(const Gpu& gpu, const Report& report) {
-    // OpenVINO also lists the parts of partitioned GPUs, and GPUs of other vendors, which it does
-    // not support.
+    // OpenVINO also lists partitions of GPUs, and GPUs of other vendors, but does not support these
+    // devices.
     if (gpu.vendor != "intel" || partition_of(gpu) || is_listed_by_openvino(gpu) != true)
         return std::nullopt;
     std::size_t place = 0;
@@ -583,14 +583,14 @@ Text openvino_device(const Gpu& gpu, const Report& report) {
     return is_accelerator(report, gpu) ? openvino_npu(gpu, report) : openvino_gpu(gpu, report);
 }
 
-/// OpenVINO's names of the devices.
+/// OpenVINO's names for the devices.
 Text openvino_devices(const Selection& selection) {
     return each_its_own(
         selection, [&selection](const Gpu& gpu) { return openvino_device(gpu, selection.report); });
 }
 
 /// "0", as in "pci:0", if the machine has one Coral accelerator on PCI Express. libedgetpu numbers
-/// several in the order of an unsorted listing of /sys/class/apex, which is unknown.
+/// several accelerators in the order of an unsorted listing of /sys/class/apex.
 Text coral_numbers(const Selection& selection) {
     const auto is_coral = [](const Gpu& gpu) {
         return std::ranges::any_of(
@@ -646,7 +646,7 @@ constexpr std::array kSelectorFacts =
 
 }  // namespace
 
-// Source of the text: Mesa writes "Mesa " and its package version into driverInfo.
+// Source: Mesa writes "Mesa " and its package version into driverInfo.
 std::optional<Version> mesa_version(const Gpu& gpu) {
     constexpr std::string_view kStart = "Mesa ";
     const auto* view = certain_view_of(gpu, "vulkan");

@@ -24,7 +24,7 @@ const Gpu* default_gpu(const Report& report, const std::vector<std::string>& cho
 /// Moves the default GPU to the front and keeps the order of the others.
 void put_default_first(Report& report, const std::vector<std::string>& chosen);
 
-/// Whether one build and one set of choices fits both GPUs. This is the case if the GPUs have the
+/// Whether the same build and the same choices fit both GPUs. This is the case if the GPUs have the
 /// same vendor and architecture or, if an architecture is unknown, the same PCI device id. Always
 /// true if both are the same GPU.
 bool is_alike(const Gpu& left, const Gpu& right);

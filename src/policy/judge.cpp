@@ -90,7 +90,7 @@ bool is_of_libraries(const Reason& why) {
                                        ReasonTraits::Unheard | ReasonTraits::Unreliable));
 }
 
-/// Whether a reason about the host's libraries keeps the API from being known as usable.
+/// Whether the API is not known to be usable because of the host's libraries.
 bool lacks_libraries(const BackendView& view) {
     return view.usable != true && std::ranges::any_of(view.reasons, is_of_libraries);
 }
@@ -260,7 +260,7 @@ void try_floors(const SelectQuestion& question, const Facts& facts, Judgement& j
         weigh(test_term(memory_floor(*question.min_memory, "min-memory"), facts), judgement);
 }
 
-/// The terms of a build that do not hold, in the form in which alternatives are compared.
+/// The unmet terms of a build as a Route, the form in which alternatives are compared.
 Route way_of(const BuildNeeds& needs, const Facts& facts) {
     Route route;
     for (const auto& term : needs.terms)
@@ -352,7 +352,7 @@ void try_kind(const SelectQuestion& question, const Gpu& gpu, Judgement& judgeme
         judgement.doubt(because("requirement-unknown", {{"requirement", "kind!=integrated"}}));
 }
 
-/// Whether one of the ids belongs to the GPU or to the GPU whose partition it is.
+/// Whether one of the ids is the GPU's id or, for a partition, the id of the partitioned GPU.
 template <class Ids>
 bool is_among(const Ids& ids, const Gpu& gpu) {
     return std::ranges::any_of(ids, [&gpu](const std::string& id) { return goes_by(gpu, id); });
@@ -408,7 +408,7 @@ std::vector<const SoftwareDevice*> software_for(std::string_view api, const Repo
     return devices;
 }
 
-/// The reason why an API has no device; nullopt if the API works but has no device.
+/// The reason why an API does not work; nullopt if the API works but has no device.
 std::optional<ReasonCode> code_of(const RuntimeInfo& runtime) {
     const auto some = [](ReasonCode code) { return std::optional{code}; };
     switch (runtime.outcome) {
@@ -430,7 +430,7 @@ std::optional<ReasonCode> code_of(const RuntimeInfo& runtime) {
     return std::nullopt;
 }
 
-/// A backend on a machine without GPUs, or without the accelerators that the backend uses.
+/// Judges a backend on a machine without GPUs, or without accelerators that the backend uses.
 Judged judge_absence(const SelectQuestion& question,
                      const std::string& backend,
                      const Report& report) {

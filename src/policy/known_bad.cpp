@@ -12,7 +12,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// The text of a value that a known-bad pair shows; lists have no text.
+/// The word for a value that a known-bad pair shows; nullopt for several values or a list.
 std::optional<std::string> shown_word(const std::vector<Evidence>& proof) {
     if (proof.size() != 1)
         return std::nullopt;
@@ -86,7 +86,7 @@ std::vector<Reason> KnownBad::on(const Gpu& gpu, std::string_view backend) {
     std::vector<Reason> found;
     const auto known_as = gpu_backend_of(backend);
     for (const auto& cause : Causes::known_bad().all()) {
-        // Most pairs are about other GPUs, and facts show this without the GPU's record.
+        // Most pairs are about other GPUs; conditions about facts exclude them without the record.
         if (std::ranges::find(cause.backends, known_as) == cause.backends.end() ||
             !holds_on(cause, gpu, false) || !holds_on(cause, gpu, true))
             continue;

@@ -19,8 +19,8 @@ namespace gpuprobe::inline policy {
 /// The name of the GPU's chip in chips.json, regardless of the driver; "" if the name is unknown.
 std::string chip_name(const Gpu& gpu);
 
-/// Adds the members `chip` and `alike`, which causes use but which a GPU's record lacks. `alike` is
-/// the number of GPUs in the machine, including this GPU, that have the same vendor, kind, kernel
+/// Adds the members `chip` and `alike`, which causes use but a GPU's record lacks. `alike` is the
+/// number of GPUs in the machine, including this GPU, that have the same vendor, kind, kernel
 /// driver and, if both are known, the same generation of gfx targets.
 void add_derived_members(const Gpu& gpu, const Report& report, Value& value);
 
@@ -38,7 +38,7 @@ private:
     /// Whether all conditions about facts hold and, if `with_paths`, also all conditions about
     /// members of the report.
     bool holds_on(const Cause& cause, const Gpu& gpu, bool with_paths);
-    /// The GPU's record and the report, converted only for GPUs that a pair probably affects.
+    /// Converts the GPU's record and the report, but only for GPUs that a pair probably affects.
     const Value& value_of(const Gpu& gpu);
     const Value& roots();
 

@@ -49,7 +49,7 @@ std::vector<std::string> kinds() {
     return words;
 }
 
-/// The targets of AMD GPUs and the families of the rules.
+/// The targets of AMD GPUs, and the gfx families in the rules.
 std::vector<std::string> targets() {
     auto words = word_table().gfx;
     for (const auto& [family, processors] : Rules::current().gfx_families())
@@ -80,7 +80,7 @@ std::vector<std::string> known_words(FactId fact) {
             return {"x86_64", "aarch64", "riscv64", "ppc64le", "s390x", "loongarch64", "armv7l"};
         case FactId::CpuFeature: {
             auto words = word_table().cpu_features;
-            // Other spellings that the rules translate.
+            // Add the other spellings that the rules translate.
             for (const auto& [alias, word] : Rules::current().cpu_aliases())
                 words.push_back(alias);
             return words;
