@@ -143,7 +143,7 @@ constexpr Architecture kArchitectures[] = {
     {"riscv64", "riscv64"}, {"ppc64le", "ppc64le"}, {"s390x", "s390x"},
 };
 
-/// Parses a platform key such as "linux-amd64-glibc"; returns false if it isn't one.
+/// Parses a platform key such as "linux-amd64-glibc"; returns false for any other string.
 bool read_platform_key(std::string_view key, VariantPlatform& out) {
     const auto pieces = split(key, '-');
     if (pieces.size() < 2 || pieces.size() > 3 || pieces[0] != "linux")
@@ -229,7 +229,7 @@ ReadProblem read_platform(const Value& value, VariantPlatform& out, UnknownWords
     return check_companions(out);
 }
 
-/// Reads tsuku's oldest format, in which the platform is its only variant.
+/// Reads tsuku's oldest format, in which a platform is also its only variant.
 ReadProblem read_flat_platform(const Value& value, VariantPlatform& out, UnknownWords unknown) {
     auto& variant = out.variants.emplace_back();
     auto problem = read_variant("default", value, variant, unknown);

@@ -112,12 +112,12 @@ struct Manifest {
     std::string name = {};  ///< name of the application; may be empty in tsuku's format
     std::optional<std::string> version = {};
     std::optional<std::string> issued = {};
-    std::optional<std::string> expires = {};  ///< RFC 3339 in UTC, so texts sort by time
+    std::optional<std::string> expires = {};  ///< RFC 3339 in UTC, so strings sort by time
     std::optional<Version> rules = {};        ///< minimum serial number of the rules
     Value source = {};
     std::vector<VariantPlatform> platforms = {};  ///< Linux platforms only, sorted by key
-    std::string sha256 = {};                      ///< hash of the manifest's text
-    std::string path = {};  ///< path of its data file; empty if it is built in or part of a request
+    std::string sha256 = {};                      ///< hash of the manifest's JSON
+    std::string path = {};  ///< path of the data file; empty if built in or part of a request
 };
 
 /// The schemas of an application's data file, and of a manifest without such a file.

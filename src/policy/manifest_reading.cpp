@@ -44,7 +44,7 @@ ReadProblem read_plain_text(const Value& value, std::string& out, std::size_t li
         return wrong_type(value, "string");
     if (text->size() > limit)
         return ReadProblem{"more than " + std::to_string(limit) + " bytes"};
-    // Texts are shown in terminals, so reject what scrubbed() would change.
+    // Strings are shown in terminals, so reject any string that scrubbed() would change.
     if (scrubbed(*text, limit) != *text)
         return "has control characters";
     out = *text;
@@ -230,7 +230,7 @@ ReadProblem check_bundles(const Value& value) {
     });
 }
 
-/// The condition of an image as one text: its items are alternatives.
+/// Reads the condition of an image into one string. Its items are alternatives.
 ReadProblem read_condition(const Value& value, std::string& out) {
     std::vector<std::string> items;
     if (auto problem = read_list(value, items, kMaxList); !problem.empty())
@@ -257,7 +257,7 @@ ReadProblem check_image(const Value& value) {
 void add_image(const Value& image, Requirements& needs) {
     std::string condition;
     if (const auto* required = image.find("requires"))
-        (void)read_condition(*required, condition);  // was checked when the artifact was read
+        (void)read_condition(*required, condition);  // checked when the artifact was read
     const auto* compat = image.at("bundles").at("cuda-compat").as_string();
     for (auto& terms : needs.devices) {
         const auto is_of_cuda = [](const Term& term) { return api_of(term) == Api::Cuda; };
@@ -301,8 +301,8 @@ ReadProblem needs_member(const Value& artifact, const char* key) {
     return artifact.find(key) ? ReadProblem{} : ReadProblem{"missing"}.in(key);
 }
 
-/// Whether a member has content. That it is present is not enough: members of a record that was
-/// read earlier can be present but empty.
+/// Whether a member of the image has content. Presence alone does not count, because members of a
+/// record that was read earlier can be present but empty.
 bool describes_image(const Value& image) {
     const auto* bundles = image.at("bundles").as_object();
     const auto* conditions = image.at("requires").as_array();
@@ -416,7 +416,7 @@ constexpr MemberReader<VariantReading> kReaders[] = {
          return read_advice(value, out.variant.advice.emplace(), out.unknown);
      }},
     {"artifact", read_artifact_of},
-    {"url", [](const Value&, VariantReading&) { return ReadProblem{}; }},     // together, below
+    {"url", [](const Value&, VariantReading&) { return ReadProblem{}; }},     // read below
     {"sha256", [](const Value&, VariantReading&) { return ReadProblem{}; }},  // see `url`
     {"size", [](const Value&, VariantReading&) { return ReadProblem{}; }},    // see `url`
     {"env", [](const Value& value,
@@ -431,7 +431,7 @@ constexpr MemberReader<VariantReading> kReaders[] = {
      }},
 };
 
-/// Whether the name is the term's or the first part of it: "cuda" names "cuda.driver" as well.
+/// Whether the name is the term's name or its first part: "cuda" also names "cuda.driver".
 bool names_term(std::string_view name, const Term& term) {
     const std::string_view own = term.name;
     return own == name ||
@@ -472,7 +472,7 @@ ReadProblem read_on_unknown(const Value& value, Variant& out) {
     return {};
 }
 
-/// The API, or the CPU, that a tsuku variant's name or family implies; null if it implies neither.
+/// The API, or the CPU, that a tsuku variant's name or family implies; null if neither is implied.
 /// Names of gpuprobe's backends are recognized, and "hip" is accepted for ROCm.
 const ApiInfo* implied_by(const Variant& variant) {
     const auto is_named = [&variant](std::string_view name) {

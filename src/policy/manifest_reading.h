@@ -16,9 +16,9 @@
 namespace gpuprobe::inline policy {
 
 /// Reads a whole manifest: gpuprobe.variants/1, or one of tsuku's formats (two levels or flat).
-/// Does not set the hash of the text. Problems are anything that violates the schema, two spellings
-/// of one platform, a `default` or companion that isn't a variant, a URL that is neither https nor
-/// http, and a hash of zeros.
+/// Does not set the hash. Problems are anything that violates the schema, two spellings of one
+/// platform, a `default` or companion that isn't a variant, a URL that is neither https nor http,
+/// and a hash of zeros.
 ReadProblem read_manifest(const Value& root, Manifest& out, UnknownWords unknown);
 /// Reads a variant.
 ReadProblem read_variant(std::string name,
@@ -47,13 +47,13 @@ std::vector<MemberPlace> manifest_members();
 /// Validates an artifact and copies it.
 ReadProblem read_artifact(const Value& value, Value& out);
 
-/// Whether the text matches "[A-Za-z0-9][A-Za-z0-9_.+:/-]*" and has at most 128 bytes.
+/// Whether the string matches "[A-Za-z0-9][A-Za-z0-9_.+:/-]*" and has at most 128 bytes.
 bool is_label(std::string_view text);
-/// Reads a text of at most `limit` bytes without control characters or other characters that a
+/// Reads a string of at most `limit` bytes without control characters or other characters that a
 /// terminal interprets.
 ReadProblem read_plain_text(const Value& value, std::string& out, std::size_t limit);
 constexpr std::size_t kMaxVersionText = 64;
-/// Checks that `source` is an object in which `version` and `newer` are plain texts and `checked`
+/// Checks that `source` is an object in which `version` and `newer` are plain strings and `checked`
 /// is a day.
 ReadProblem check_source(const Value& value);
 /// Checks for 64 lower-case hexadecimal digits that are not all zero.
@@ -119,7 +119,7 @@ ReadProblem read_list(const Value& value, std::vector<T>& out, std::size_t limit
 }
 constexpr std::size_t kMaxList = 256;
 
-/// The words of a text, which are separated by spaces.
+/// The words of a string, which are separated by spaces.
 std::vector<std::string> word_list(std::string_view text);
 
 }  // namespace gpuprobe::inline policy

@@ -55,7 +55,7 @@ std::optional<Names> gpu_ids(std::optional<Names> words, const Report& report) {
     return words;
 }
 
-/// Replaces the id of a partitioned GPU by the ids of its partitions.
+/// Replaces the id of a partitioned GPU with the ids of its partitions.
 std::optional<Names> by_partition(std::optional<Names> ids, const Report& divided) {
     if (!ids)
         return ids;
@@ -112,7 +112,7 @@ Names words_of(const Manifest& manifest) {
     return words;
 }
 
-/// Checks that words name variants. Any platform counts, because rules are copied between machines.
+/// Checks that words name variants of any platform, because rules are copied between machines.
 Status check_variants(const RecommendRequest& request, const Manifest& manifest) {
     auto words = request.prefer;
     add_missing(words, request.exclude);
@@ -131,7 +131,7 @@ Status check_variants(const RecommendRequest& request, const Manifest& manifest)
     return Done{};
 }
 
-/// The words "backend:NAME".
+/// The backends as words "backend:NAME".
 Names marked(const std::set<std::string>& backends) {
     Names words;
     for (const auto& backend : backends)
@@ -180,7 +180,7 @@ Value merged_rule(const Value& rule, const Value& change) {
     };
     if (const auto* members = rule.as_object())
         for (const auto& member : *members)
-            // Keys of the change replace the rule's; objects are merged recursively.
+            // Keys of the change replace the rule's keys; objects are merged recursively.
             if (!change.find(member.key))
                 take(member);
     if (const auto* members = change.as_object())

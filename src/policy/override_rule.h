@@ -16,13 +16,13 @@ struct OverrideRule {
     Value variants = {};
 };
 
-/// A rule from its named values: `prefer`, `only`, `deny`, `backend`, `gpus`, `min-memory` and
-/// `strict` as in a request, and `variants`, an object. Errors: InvalidRequest with the key at
-/// fault, also for an empty rule.
+/// Makes a rule from its named values: `prefer`, `only`, `deny`, `backend`, `gpus`, `min-memory`
+/// and `strict` as in a request, and `variants`, an object. Errors: InvalidRequest, with the wrong
+/// key or for an empty rule.
 Result<OverrideRule> override_rule_from(const Value& rule);
 
-/// A rule in which the keys of another rule replace the same keys, also within `variants`. A key
-/// with an empty list or text is removed.
+/// Merges `change` into the rule: its keys replace the same keys of the rule, also within
+/// `variants`. A key with an empty list or string is removed.
 Value merged_rule(const Value& rule, const Value& change);
 
 /// Checks that every backend, GPU and variant in the rule exists. `profile` and `manifest` belong

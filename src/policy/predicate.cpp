@@ -8,7 +8,7 @@
 #include "policy/term.h"
 #include "report/video.h"
 
-/// Reads terms, predicates and the conditions of container images from text.
+/// Parses terms, predicates and the conditions of container images.
 
 namespace gpuprobe::inline policy {
 namespace {
@@ -100,7 +100,7 @@ TermText term_text(std::string_view text) {
 AlternativeTexts alternatives_of(std::string_view text) {
     AlternativeTexts alternatives;
     const auto pieces = split_at_word(text, " or ");
-    // "unknown" is only a keyword at the end of several alternatives.
+    // "unknown" is a keyword only at the end of several alternatives.
     alternatives.takes_doubt = pieces.size() > 1 && pieces.back() == "unknown";
     for (const auto piece : pieces)
         if (!alternatives.takes_doubt || piece.data() != pieces.back().data())
@@ -155,7 +155,7 @@ Result<Term> fact_term(const TermText& text) {
 
 namespace {
 
-/// A part of an image's condition. The value of `brand` is a word from NVML, which admits()
+/// Parses a part of an image's condition. The value of `brand` is a word from NVML, which admits()
 /// compares.
 Result<Term> condition_part(std::string_view text) {
     auto part = term_text(text);

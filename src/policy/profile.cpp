@@ -41,7 +41,7 @@ constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
 constexpr std::string_view kUpper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr std::string_view kDigits = "0123456789";
 
-/// Whether the text has only characters from the alphabets.
+/// Whether the string has only characters from the alphabets.
 bool consists_of(std::string_view text, std::initializer_list<std::string_view> alphabets) {
     return std::ranges::all_of(text, [alphabets](char c) {
         return std::ranges::any_of(
@@ -49,15 +49,15 @@ bool consists_of(std::string_view text, std::initializer_list<std::string_view> 
     });
 }
 
-/// Whether the text is a word of lower-case letters, digits and "-._" that begins with a letter or
-/// digit.
+/// Whether the string is a word of lower-case letters, digits and "-._" that begins with a letter
+/// or digit.
 bool is_word(std::string_view text) {
     return !text.empty() && text.size() <= kMaxProfileWord &&
            consists_of(text, {kLower, kDigits, "-._"}) &&
            consists_of(text.substr(0, 1), {kLower, kDigits});
 }
 
-/// Whether the text is a name of a variable or answer.
+/// Whether the string can be the name of a variable or answer.
 bool is_profile_variable(std::string_view text) {
     return !text.empty() && text.size() <= kMaxProfileWord &&
            consists_of(text, {kLower, kUpper, kDigits, "_"}) &&
@@ -143,7 +143,7 @@ ReadProblem vendors_problem(const Profile& profile) {
 }
 
 ReadProblem translate_problem(const Profile& profile) {
-    // Names must be unique, and a backend without a translation keeps its own.
+    // Names must be unique, and a backend without a translation keeps its own name.
     std::set<std::string_view> words;
     for (const auto& backend : profile.backends)
         if (!profile.translate.contains(backend))
@@ -261,7 +261,7 @@ ReadProblem prefers_problem(const Profile& profile) {
     return rules_problem(profile, profile.prefers).in("prefers");
 }
 
-/// Only programs whose policy is "never" may have this member, with variables that the program
+/// The error in `integrated_by`, which requires the policy "never", and variables that the program
 /// reads.
 ReadProblem integrated_by_problem(const Profile& profile) {
     if (profile.integrated_by.empty())
@@ -383,8 +383,8 @@ ReadProblem dates_problem(const Profile& profile) {
     return {};
 }
 
-/// The first error in a profile, with the wrong member. Errors are violations of the words and
-/// limits in docs/data-files.md, and contradictions. Empty if it is valid.
+/// The first error in a profile, with the wrong member. Errors are unknown words, exceeded limits
+/// (docs/data-files.md) and contradictions. Empty if the profile is valid.
 ReadProblem profile_problem(const Profile& profile) {
     for (const auto check :
          {name_problem, dates_problem, order_problem, vendors_problem, translate_problem,

@@ -81,7 +81,7 @@ struct Profile {
     std::optional<Value> source = {};  ///< origin of the profile's facts; no decision depends on it
     std::optional<std::string> issued = {};  ///< like Manifest::issued and Manifest::expires
     std::optional<std::string> expires = {};
-    std::string path = {};  ///< path of its data file; empty if it is built in
+    std::string path = {};  ///< path of the data file; empty if built in
     /// in order of preference; if `cpu` is present, it is last
     std::vector<std::string> backends = {};
     /// Maps a vendor to the backends that its GPUs may use, in order of preference. If the map is
@@ -90,9 +90,9 @@ struct Profile {
     CpuPolicy cpu = CpuPolicy::Last;
     IntegratedPolicy integrated = IntegratedPolicy::Fallback;
     bool strict = false;
-    /// Maps gpuprobe's name of a backend to the application's name.
+    /// Maps gpuprobe's name for a backend to the application's name.
     std::map<std::string, std::string> translate = {};
-    /// Maps gpuprobe's name of a backend to the rules for the program's environment.
+    /// Maps gpuprobe's name for a backend to the rules for the program's environment.
     std::map<std::string, std::vector<EnvironmentRule>> environment = {};
     /// Variables that the program reads, and readers (knowledge/selectors.h) whose variables it
     /// reads. If absent, these are the variables of the libraries below its backends and the

@@ -74,7 +74,7 @@ std::map<std::string, std::string> answers_of(const Profile& profile,
 
 namespace {
 
-/// Maximum length of a message text in bytes.
+/// Maximum length of a message in bytes.
 constexpr std::size_t kMaxMessage = 1024;
 
 /// The situations in docs/data-files.md.
@@ -165,12 +165,12 @@ private:
     const ReportedFailure* failure_;
 };
 
-/// Collects the texts of the profile for each situation.
+/// Collects the profile's messages for each situation.
 class MessageWriter {
 public:
     explicit MessageWriter(const MessageContext& context) : context_{context} {}
 
-    /// Adds the profile's text for the situation. Returns whether it has one.
+    /// Adds the profile's message for the situation. Returns whether the profile has one.
     bool write(std::string_view situation,
                std::string_view word = {},
                const ReportedFailure* failure = nullptr) {
@@ -232,7 +232,7 @@ void write_choice(const MessageContext& context, MessageWriter& writer) {
 }
 
 /// Messages if nothing was chosen. The message is about the first of these causes for which the
-/// profile has a text.
+/// profile has a message.
 void write_none(const MessageContext& context, MessageWriter& writer) {
     if (context.question.built && context.question.built->empty() && writer.write("nothing-built"))
         return;
@@ -267,7 +267,7 @@ std::optional<std::string> message_for(const Profile& profile,
                                        std::string_view situation,
                                        std::string_view word,
                                        const WordLookup& fact) {
-    // A key with the word takes precedence over one without.
+    // A key with the word takes precedence over a key without a word.
     auto found = profile.messages.find(std::string{situation} + ":" + std::string{word});
     if (found == profile.messages.end())
         found = profile.messages.find(std::string{situation});
@@ -294,7 +294,7 @@ std::vector<std::string> messages_of(const MessageContext& context) {
     if (context.question.profile.messages.empty())
         return {};
     MessageWriter writer{context};
-    // A switched-off request has no other message.
+    // If the request switches GPUs off, there is no other message.
     if (is_switched_off(context.request)) {
         writer.write("disabled");
         return std::move(writer).end();

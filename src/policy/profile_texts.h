@@ -15,8 +15,8 @@
 
 namespace gpuprobe::inline policy {
 
-/// Whether a text of `Profile::answers` may name this fact: a fact for environments, or a machine
-/// fact with underscores instead of dashes.
+/// Whether a template in `Profile::answers` may name this fact: a fact for environments, or a
+/// machine fact with underscores instead of dashes.
 bool is_answer_fact(std::string_view name);
 
 /// The additional values that `Profile::answers` defines. A value is left out if it depends on an
@@ -26,14 +26,14 @@ std::map<std::string, std::string> answers_of(const Profile& profile,
                                               const Facts& facts,
                                               const Selection& selection);
 
-// An application's message texts, which its users read when a choice has to be reported.
+// The messages of an application, which users read when a choice has to be reported.
 
 /// The error in an entry of `Profile::messages`; nullopt if the entry is valid. A key is a
 /// situation from docs/data-files.md, optionally followed by a colon and the backend word.
 std::optional<std::string> message_problem(std::string_view key, std::string_view text);
 
-/// The profile's text for the situation and the word or, if there is none, the text for the
-/// situation. nullopt if the profile has no such text or the text needs an unknown fact.
+/// The profile's message for the situation and the word or, if there is none, the message for the
+/// situation. nullopt if the profile has neither or the message needs an unknown fact.
 std::optional<std::string> message_for(const Profile& profile,
                                        std::string_view situation,
                                        std::string_view word,

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kMaxWords = 64;
 constexpr std::uint64_t kMaxNeedMib = 1ULL << 40;
 
-/// Adds a word after checking it; it can name a variant or family.
+/// Checks and adds a word, which can name a variant or family.
 ReadProblem add_word(const std::string& text, std::vector<std::string>& out) {
     const auto word = trimmed(text);
     if (!is_label(word))
@@ -33,7 +33,7 @@ ReadProblem add_word(const std::string& text, std::vector<std::string>& out) {
     return {};
 }
 
-/// Reads a list of words, or one text with commas.
+/// Reads a list of words, or one string with commas.
 ReadProblem read_word_list(const Value& value, std::vector<std::string>& out) {
     std::vector<std::string> given;
     if (const auto* text = value.as_string()) {
@@ -138,7 +138,7 @@ Result<RecommendRequest> recommend_request_from(const Value& object) {
 
 namespace {
 
-/// The ids of the GPUs on which the variant is used, or of the best accelerator if there are none.
+/// The ids of the GPUs on which the variant is used or, if there are none, of the best accelerator.
 std::vector<std::string> covered_ids(const JudgedVariant& judged, const MachineFacts& machine) {
     const auto gpus = gpus_used(judged);
     std::vector<std::string> ids;
@@ -269,7 +269,7 @@ void take_default(const VariantPlatform& platform,
     answer.status = RecommendStatus::DefaultUnverified;
 }
 
-/// Adds the candidates, and completes the answer from the first one.
+/// Adds the candidates, and completes the answer from the first candidate.
 void add_candidates(const std::vector<JudgedVariant>& judged,
                     const ExplanationContext& context,
                     Recommendation& answer) {
@@ -286,8 +286,8 @@ void add_candidates(const std::vector<JudgedVariant>& judged,
     answer.warnings.insert(answer.warnings.end(), first.warnings.begin(), first.warnings.end());
 }
 
-/// The warning "closest-variant", if the answer has no variant: which candidate needs the fewest
-/// changes to fit.
+/// The warning "closest-variant" if the answer has no variant. The warning names the candidate that
+/// needs the fewest changes to fit.
 std::optional<Reason> closest_variant(const Recommendation& answer) {
     if (answer.variant)
         return std::nullopt;
@@ -463,7 +463,7 @@ Recommendation recommend(const Manifest& manifest,
     if (auto closest = closest_variant(answer))
         answer.warnings.push_back(*std::move(closest));
     const auto* taken = answer.variant ? find_variant(*platform, *answer.variant) : nullptr;
-    // A variant without GPU was chosen on a machine that may have GPUs.
+    // The chosen variant uses no GPU, but the machine may have GPUs.
     if (taken && taken->needs.devices.empty())
         if (auto unused = unused_by_variants(judged, context))
             answer.warnings.push_back(*std::move(unused));

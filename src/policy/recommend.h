@@ -15,14 +15,14 @@
 
 namespace gpuprobe::inline policy {
 
-/// The part of the question that only the caller knows. A word is the name of a variant or family,
-/// "family:NAME", or "backend:NAME" for all variants that compute with this backend.
+/// The caller's request for a variant. A word is the name of a variant or family, "family:NAME", or
+/// "backend:NAME" for all variants that compute with this backend.
 struct RecommendRequest {
     /// Preferred words, best first.
     std::vector<std::string> prefer = {};
     /// permitted words; if absent, any word is permitted
     std::optional<std::vector<std::string>> only = {};
-    /// Variants that an administrator permits. `only` applies in addition. Absent: any.
+    /// Variants that an administrator permits, in addition to `only`; if absent, any variant.
     std::optional<std::vector<std::string>> allowed = {};
     std::vector<std::string> exclude = {};
     /// Like `allowed`, but permits all variants with certain backends: "backend:cuda".
@@ -61,17 +61,17 @@ struct FailedVariant {
 /// gpuprobe's name or the application's name, affects all variants that use it.
 std::vector<FailedVariant> failed_variants(const Experience& experience, const Profile* profile);
 
-/// The variant that the manifest names for the platform in case no variant fits; null if the
+/// The variant that the manifest names as the platform's default if no variant fits; null if the
 /// manifest names no such variant. A request for verified results never gets a variant that
 /// computes on a GPU.
 const Variant* default_variant(const VariantPlatform& platform, const RecommendRequest& request);
-/// The reason for an answer without a variant, because the manifest has no platform for this host.
+/// The reason why an answer contains no variant: the manifest has no platform that fits this host.
 /// The detail contains the manifest's platforms and the platform of this host
 /// ("linux-aarch64-musl").
 Reason other_platform(const Manifest& manifest, const Facts& host);
 
 /// Chooses a variant and the variants to try next, and gives a verdict on every variant.
-/// Deterministic: the same inputs give the same answer in any order. Meaning: docs/applications.md.
+/// Deterministic: the order of the inputs does not matter. Meaning: docs/applications.md.
 ///
 /// `failed` variants are rejected with "reported-failed", regardless of the manifest and the
 /// request. `selection` belongs to the application of this manifest: a variant does not run on a
