@@ -58,7 +58,7 @@ ReadProblem add_assumption(std::string_view text, std::vector<std::string>& out)
                : ReadProblem{scrubbed(out.back(), 64) + ": the same fact twice"};
 }
 
-/// Checks a word that describes a build with `problem`, and adds the word if it is valid.
+/// Checks a word about a build with the function `problem`, and adds the word if it is valid.
 template <std::optional<std::string> (*problem)(std::string_view)>
 ReadProblem add_build_word(std::string_view text, std::vector<std::string>& out) {
     const auto word = trimmed(text);
@@ -125,7 +125,7 @@ ReadProblem read_some_names(const Value& value, std::optional<std::vector<std::s
     return problem;
 }
 
-/// Reads a size as a number of bytes or as text.
+/// Reads a size as a number of bytes or as a string.
 ReadProblem read_size(const Value& value, std::optional<Bytes>& out) {
     if (const auto count = value.as_unsigned())
         out = Bytes{*count};

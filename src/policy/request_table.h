@@ -35,16 +35,16 @@ inline constexpr std::string_view kFamilyWords =
     "family:cuda family:rocm family:vulkan family:xpu family:cpu";
 
 enum class RequestType {
-    Names,      ///< a list of words, or one text with commas
+    Names,      ///< a list of words, or one string with commas
     Flag,       ///< a boolean
     Word,       ///< a string
-    Size,       ///< bytes, or text like "8GiB"
+    Size,       ///< bytes, or a string such as "8GiB"
     Mebibytes,  ///< a whole number of MiB; the option takes a size
     Pairs,      ///< names with their values
-    Number,     ///< a whole number, or text like "32k"
+    Number,     ///< a whole number, or a string such as "32k"
 };
 
-/// A key of a request. If `option` is empty, the command line has no option for it.
+/// A key of a request. If `option` is empty, the command line has no option for the key.
 struct RequestKey {
     std::string_view key = {};
     RequestType type = RequestType::Names;
@@ -88,7 +88,7 @@ struct ReadableKey {
     ReadProblem (*read)(const Value& value, Request& request) = nullptr;
 };
 
-/// The text "unknown key", with the known keys that resemble the unknown key.
+/// The message "unknown key", with the known keys that resemble the unknown key.
 template <class Request, std::size_t N>
 ReadProblem unknown_key(std::string_view given, const ReadableKey<Request> (&table)[N]) {
     std::vector<std::string> known;

@@ -20,7 +20,7 @@ ReadProblem newer_word(ReadProblem problem) {
 }
 
 /// The first word that is not in the list of known words for the fact, if the fact has such a list.
-/// A report may still contain the word, so the problem is only shown to authors.
+/// A report may still contain the word, so only authors see the problem.
 ReadProblem unlisted_word(FactId fact, const std::vector<std::string>& need) {
     for (std::size_t i = 0; i < need.size(); ++i)
         if (!is_known_word(fact, need[i]))
@@ -89,7 +89,7 @@ ReadProblem lose_for(std::string_view key,
     return {};
 }
 
-/// Reads an object of predicates; unknown ones reject the variant.
+/// Reads an object of predicates; unknown predicates reject the variant.
 template <std::size_t N>
 ReadProblem read_predicates(const Value& object,
                             const PredicateReader (&readers)[N],
@@ -113,7 +113,7 @@ ReadProblem read_version(const Value& value, Version& out) {
     return named(read_value(value, out), "expected a version of one to four numbers");
 }
 
-/// Reads a list of short texts.
+/// Reads a list of short strings.
 ReadProblem read_words(const Value& value, std::vector<std::string>& out) {
     const auto* items = value.as_array();
     if (!items)
@@ -220,7 +220,7 @@ ReadProblem read_libc(const Value& value, Predicates& out) {
     if (problem.empty() && need != "glibc" && need != "musl" && need != "static")
         return lose_for("libc", need, "expected glibc, musl or static", {"glibc", "musl", "static"},
                         out);
-    if (need != "static")  // runs with any C library
+    if (need != "static")  // a static build runs with any C library
         add("libc", FactId::Libc, Relation::Is, std::vector{std::move(need)}, out);
     return problem;
 }
@@ -256,7 +256,7 @@ ReadProblem read_l4t(const Value& value, Predicates& out) {
 }
 
 /// Reads the oldest or the newest version of Python with which the packages can be installed.
-/// Wheels depend on the first two numbers only.
+/// Wheels depend only on the first two numbers.
 ReadProblem read_python(const char* name, Relation relation, const Value& value, Predicates& out) {
     std::string need;
     auto problem = read_value(value, need);
@@ -302,7 +302,7 @@ constexpr PredicateReader kHostReaders[] = {
 
 // Predicates about a device -----------------------------------------------------------------------
 
-/// The APIs that a device can be required to compute with.
+/// The APIs with which a manifest can require a device to compute.
 std::vector<std::string> backend_words() {
     std::vector<std::string> words;
     for (const auto* api : computing_apis())
@@ -318,7 +318,7 @@ ReadProblem read_backend(const Value& value, Predicates& out) {
     const auto rule = "expected one of " + joined(backend_words(), ", ");
     if (!api)
         return lose_for("backend", word, rule, backend_words(), out);
-    // A known API without compute backend is an error, not a word of a newer manifest.
+    // A known API without a compute backend is an error, not a word of a newer manifest.
     if (!computes(*api))
         return unknown_word(rule, backend_words());
     add("backend", FactId::Usable, Relation::Is, api->id, out);

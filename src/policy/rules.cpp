@@ -17,7 +17,7 @@ bool is_hex_or_wild(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == 'X';
 }
 
-/// "gfx11-generic": one code object for several processors.
+/// Whether the name stands for several processors with the same code: "gfx11-generic".
 bool is_generic(std::string_view processor) {
     constexpr std::string_view kEnd = "-generic";
     if (!processor.starts_with("gfx") || !processor.ends_with(kEnd))
@@ -162,7 +162,7 @@ KernelFit fit_of_ptx(const CudaKernels& code, const CudaDevice& device, const Ru
 
 std::optional<ComputeCapability> parse_text(std::string_view text,
                                             std::type_identity<ComputeCapability>) {
-    // The text is exactly "major.minor", and the minor has one digit.
+    // The string must be "major.minor", where the minor version has one digit.
     const auto dot = text.find('.');
     if (dot == std::string_view::npos || dot > 2 || text.size() != dot + 2)
         return std::nullopt;
@@ -348,7 +348,7 @@ struct GfxTable {
 };
 RECORD_MEMBERS(GfxTable, ("family_wildcards", families))
 
-/// cpu_levels: other spellings of processor features, and Linux's.
+/// cpu_levels: other spellings of processor features, and Linux's spellings.
 struct CpuTable {
     std::map<std::string, std::string> aliases = {};
 };
@@ -482,7 +482,7 @@ Result<Rules> Rules::from(std::span<const knowledge::BuiltinDocument> documents)
         {"uv", &Rules::read_uv},
     };
     Rules rules;
-    // Every table is required, so a missing one is an error.
+    // Every table is required, so a missing table is an error.
     for (const auto& reader : kReaders) {
         const auto found =
             std::ranges::find(documents, reader.name, &knowledge::BuiltinDocument::name);
@@ -575,7 +575,7 @@ bool is_of_vgpu(std::string_view name) {
            parse_number<unsigned>(profile.substr(0, profile.size() - 1));
 }
 
-/// Whether the text begins with these words.
+/// Whether the string begins with these words.
 bool begins_with_words(std::string_view text, std::string_view words) {
     return text.starts_with(words) &&
            (text.size() == words.size() || text[words.size()] == ' ' || text[words.size()] == '-');

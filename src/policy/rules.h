@@ -29,7 +29,7 @@ struct GfxTarget {
 };
 /// Parses a target id: a processor ("gfx" with hexadecimal digits or X, or one of LLVM's generic
 /// processors), followed by known features, each at most once and with a sign. nullopt for any
-/// other text.
+/// other string.
 std::optional<GfxTarget> parse_text(std::string_view text, std::type_identity<GfxTarget>);
 std::string text_of(const GfxTarget& target);
 
@@ -91,7 +91,7 @@ struct CudaKernels {
 struct CudaDevice {
     Fact<ComputeCapability> capability = {};
     Fact<Version> cuda = {};  ///< the newest CUDA version that the device's driver supports
-    /// whether the device is a Tegra; other devices' code may not run on it
+    /// whether the device is a Tegra; code for other devices does not always run on a Tegra
     bool is_tegra = false;
     bool operator==(const CudaDevice&) const = default;
 };
@@ -109,8 +109,8 @@ enum class KernelFit {
 /// Decides whether the build's kernels run on the device. A cubin runs on devices with the same
 /// major capability and the same or a higher minor capability. PTX runs on devices with the same or
 /// a higher capability if the driver supports the ISA version of the PTX or, if that version is
-/// unknown, is not older than the toolkit. A build without either list runs on every device for
-/// which its toolkit can compile.
+/// unknown, is not older than the toolkit. A build with neither list runs on every device for which
+/// its toolkit can compile.
 KernelFit fit_of(const CudaKernels& code, const CudaDevice& device, const Rules& rules);
 /// True for Runs, unknown for the two unknown results, false otherwise.
 Truth truth_of(KernelFit fit);
@@ -119,10 +119,10 @@ Truth truth_of(KernelFit fit);
 /// could not run any.
 const KernelTarget* nearest_ptx(const CudaKernels& code, const CudaDevice& device);
 
-/// A group of NVIDIA GPUs whose names begin with the same texts.
+/// A group of NVIDIA GPUs whose names begin with one of these prefixes.
 struct NvidiaProducts {
     std::string line = {};  ///< product line: "data-center", "workstation", "geforce" or "titan"
-    std::vector<std::string> names = {};  ///< beginnings of the GPUs' names, without "NVIDIA"
+    std::vector<std::string> names = {};  ///< prefixes of the GPUs' names, without "NVIDIA"
     /// Brands that NVML reports; the brand depends on the driver's version.
     std::vector<std::string> brands = {};
     /// Whether cuda-compat works on these GPUs; null if unknown.

@@ -146,8 +146,8 @@ const NvidiaProducts* products_of(const Facts& facts) {
     return facts.gpu() ? facts.rules().products_named(facts.gpu()->name.value_or("")) : nullptr;
 }
 
-/// Whether cuda-compat works on the GPU, which NVIDIA restricts to some of its products.
-/// Source: CUDA Compatibility, "Forward Compatibility".
+/// Whether cuda-compat works on the GPU. NVIDIA restricts cuda-compat to some products. Source:
+/// CUDA Compatibility, "Forward Compatibility".
 Truth runs_compat(const Facts& facts) {
     const auto* products = products_of(facts);
     return products && products->runs_compat ? truth_of(*products->runs_compat) : Truth::Unknown;
@@ -197,7 +197,7 @@ Truth gfx_runs(const std::vector<GfxTarget>& targets, const Facts& facts) {
     return result;
 }
 
-/// Whether one of the Intel IPs is the GPU's own or its compatible base.
+/// Whether one of the Intel IPs is the GPU's IP or the older IP whose code the GPU also runs.
 Truth ip_runs(const std::vector<Version>& ips, const Facts& facts) {
     return when_known(facts.version(FactId::IntelIp), [&](const Version& have) {
         const auto base = facts.rules().intel_base(have);
@@ -215,7 +215,7 @@ Truth runs(const Term& term, const Facts& facts) {
     return ip_runs(std::get<std::vector<Version>>(term.need), facts);
 }
 
-/// Whether the conjunction of an image's condition holds for a GPU that NVML calls `brand`.
+/// Whether the conjunction in an image's condition holds for a GPU with this NVML brand.
 Truth holds_for(const Conjunction& terms,
                 const std::optional<std::string>& brand,
                 const Facts& facts) {
@@ -265,7 +265,7 @@ Truth is_word(const Term& term, const Facts& facts) {
 
 // Reasons ---------------------------------------------------------------------------------------
 
-/// A list of values as a list of texts.
+/// A list of values as a list of strings.
 template <class T>
 Value texts(const std::vector<T>& items) {
     Value::Array list;
@@ -318,7 +318,7 @@ struct NeedText {
     }
     Value operator()(const VersionRange& range) const { return Value{text_of(range)}; }
     Value operator()(const Words& items) const {
-        // Terms about the C library and L4T usually name one word, which is shown as a text.
+        // Terms about the C library and L4T usually name one word, which is shown as a string.
         const bool is_one = term.fact == FactId::Libc || term.fact == FactId::L4t;
         return is_one && items.size() == 1 ? Value{items.front()} : to_value(items);
     }
@@ -372,8 +372,8 @@ Value shown(const AnyFact& fact) {
     return words.size() == 1 ? Value{words.front()} : to_value(words);
 }
 
-/// The right-hand side of a term: a number of bytes for sizes, and the text after the sign for all
-/// other facts.
+/// The right-hand side of a term: a number of bytes for sizes, and the string after the sign for
+/// all other facts.
 Value need_of(const Term& term) {
     if (const auto* size = std::get_if<Bytes>(&term.need))
         return to_value(*size);
@@ -405,9 +405,9 @@ VideoDirection direction_of(const Term& term) {
     return term.fact == FactId::VideoDecode ? VideoDirection::Decode : VideoDirection::Encode;
 }
 
-/// The formats of the codecs that the term names, "hevc-main10-10bit"; if the GPU has none of these
-/// codecs, the codecs that it has; "none" if it has none. A GPU has too many formats to show all of
-/// them.
+/// The GPU's formats for the codecs that the term names, "hevc-main10-10bit". If the GPU supports
+/// none of these codecs, all codecs of the GPU, or "none". A GPU has too many formats to show all
+/// of them.
 Value shown_video(const Term& term, const Gpu& gpu) {
     const auto direction = direction_of(term);
     std::set<std::string> formats;
@@ -419,7 +419,7 @@ Value shown_video(const Term& term, const Gpu& gpu) {
         const auto is_of_codec = [&entry](const std::string& wanted) {
             return wanted.substr(0, wanted.find_first_of("-*")) == entry.codec;
         };
-        // The last word is the most exact one.
+        // The last word is the most specific word.
         if (std::ranges::any_of(std::get<Words>(term.need), is_of_codec))
             formats.insert(video_words(entry).back());
     }
@@ -456,7 +456,7 @@ Reason doubt(const Term& term) {
     return because("requirement-unknown", {{"requirement", term.name}});
 }
 
-/// The last fact and sign in a text: "driver>=" in "cuda=13 or driver>=550 or 560".
+/// The last fact and sign in a string: "driver>=" in "cuda=13 or driver>=550 or 560".
 std::string_view last_lead(std::string_view text) {
     const auto lead = text.substr(0, text.find_last_of("<>=!") + 1);
     const auto before = lead.rfind(kOr);
@@ -582,7 +582,7 @@ std::optional<Api> api_of(const Term& term) {
 }
 
 ReasonCode shortfall_code(const Term& term) {
-    // An unknown word in a newer manifest.
+    // The term is an unknown word in a newer manifest.
     if (term.relation == Relation::Never)
         return "unsupported-predicate";
     const auto& row = row_of(term.fact);

@@ -16,7 +16,7 @@
 #include "report/outcome.h"
 
 /// Conditions on facts, and the only code that decides whether a condition holds. Profiles and
-/// requests contain conditions as text, "driver>=550" (docs/applications.md, "Predicates").
+/// requests contain conditions as strings, "driver>=550" (docs/applications.md, "Predicates").
 /// Manifests contain conditions as members, "glibc_min" (docs/data-files.md). Both forms are parsed
 /// into the same terms.
 
@@ -31,7 +31,7 @@ enum class Relation : std::uint8_t {
     Never,   ///< always false: an unknown word in a newer manifest rejects only the variant
     Is,      ///< the fact equals one of the words; a trailing `*` matches anything
     IsNot,   ///< the fact does not equal any of the words
-    Equals,  ///< Equals to AtLeast compare a version, a size or a flag
+    Equals,  ///< this value to AtLeast compare a version, a size or a flag
     Differs,
     Less,
     AtMost,
@@ -103,19 +103,19 @@ std::optional<Api> api_of(const Term& term);
 
 /// The reason code for a false term.
 ReasonCode shortfall_code(const Term& term);
-/// The required value as answers show it: a text, a number of bytes or a list.
+/// The required value as answers show it: a string, a number of bytes or a list.
 Value want_of(const Term& term, const Rules& rules);
 /// The subject's value; null if it is unknown or absent.
 Value have_of(const Term& term, const Facts& facts);
 /// The missing words, if the term requires several words; null for any other term.
 Value missing_of(const Term& term, const Facts& facts);
 
-// Terms as text -----------------------------------------------------------------------------------
+// Terms as strings --------------------------------------------------------------------------------
 
 constexpr std::size_t kMaxPredicate = 256;  ///< maximum number of bytes in one predicate
 constexpr std::size_t kMaxPredicates = 32;  ///< maximum number of predicates in one list
 
-/// The pieces of a term, which are views into the text that was split.
+/// The pieces of a term, which are views into the string that was split.
 struct TermText {
     std::string_view text = {};
     std::string_view name = {};
@@ -126,7 +126,7 @@ TermText term_text(std::string_view text);
 /// relation_of() and fact_term() return InvalidRequest with an explanation on error.
 Result<Relation> relation_of(const TermText& text);
 Result<Term> fact_term(const TermText& text);
-/// The alternatives in a text such as "A or B or unknown".
+/// The alternatives in a string such as "A or B or unknown".
 struct AlternativeTexts {
     std::vector<TermText> terms = {};
     bool takes_doubt = false;
@@ -134,14 +134,14 @@ struct AlternativeTexts {
 AlternativeTexts alternatives_of(std::string_view text);
 /// The pieces of `text` between occurrences of `word` (with its spaces, " and "), trimmed.
 std::vector<std::string_view> split_at_word(std::string_view text, std::string_view word);
-/// The position of the first of these characters outside "[…]"; the size of the text if there is no
+/// The position of the first of these characters outside "[…]"; the size of `text` if there is no
 /// such character.
 std::size_t find_outside_brackets(std::string_view text, std::string_view characters);
 
 /// A predicate such as "compute-capability>=7.0 or driver>=570" or "gfx!=gfx8* or unknown". A
 /// predicate holds if one of its alternatives holds. A predicate that ends in "unknown" also holds
-/// if no alternative holds but one alternative is unknown. Data files and requests contain the
-/// text, which is parsed when they are read.
+/// if no alternative holds but one alternative is unknown. Data files and requests contain a
+/// predicate as a string, which is parsed when the file or request is read.
 struct Predicate {
     std::string text = {};
     std::vector<Term> alternatives = {};
@@ -150,7 +150,7 @@ struct Predicate {
 };
 /// Errors: InvalidRequest with an explanation.
 Result<Predicate> parse_predicate(std::string_view text);
-/// Like parse_predicate(), for a predicate in a request. An unknown video format is an error, too,
+/// Like parse_predicate(), for a predicate in a request. An unknown video format is also an error,
 /// because no GPU would support a misspelled format.
 Result<Predicate> requested_predicate(std::string_view text);
 /// The error in a predicate; nullopt if the predicate is valid.

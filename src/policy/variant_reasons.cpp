@@ -107,7 +107,7 @@ void add_ptx(const Term& term, const Facts& facts, Reason& reason) {
         reason.detail["ptx"] = text_of(*ptx->isa);
 }
 
-/// Adds the CUDA version in an image's condition, for which a driver can be found.
+/// Adds the CUDA version in an image's condition, from which the needed driver can be derived.
 void add_toolkit(const std::vector<Conjunction>& condition, Reason& reason) {
     for (const auto& part : condition.front())
         if (const auto* cuda = std::get_if<Version>(&part.need); part.fact == FactId::Cuda && cuda)
@@ -173,7 +173,7 @@ std::vector<Value> lacking(const Reason& reason) {
     return value.is_null() ? std::vector<Value>{} : std::vector{value};
 }
 
-/// Whether the first reason includes everything that the second one reports.
+/// Whether `known` includes everything that `reason` reports.
 bool covers(const Reason& known, const Reason& reason) {
     const auto already = lacking(known);
     return known.code == reason.code &&
@@ -195,7 +195,7 @@ bool may_run(const Conjunction& alternative, const Facts& gpu) {
 /// Collects the reasons of one variant.
 class Explainer {
 public:
-    /// `variant` is null for recommended conditions, which only their terms explain.
+    /// `variant` is null for recommended conditions, for which only terms give reasons.
     Explainer(const Requirements& needs, const Variant* variant, const ExplanationContext& context)
         : needs_{needs},
           variant_{variant},
@@ -259,8 +259,8 @@ private:
         for (const auto& term : alternative)
             route.is_open = both(route.is_open, explain(term, gpu, place, route.reasons));
         const auto of_terms = route.reasons.size();
-        // The terms do not cover inaccessible nodes and the application's rules, so add their
-        // reasons.
+        // The terms do not cover inaccessible nodes and the application's rules, so add the reasons
+        // that these give.
         if (variant_ && is_meant) {
             for (auto& reason : closed_nodes(*variant_, alternative, gpu))
                 add_once(std::move(reason), route.reasons);
@@ -270,7 +270,7 @@ private:
         if (variant_ && context_.request.require_verified)
             std::ranges::move(unverified(*variant_, alternative, gpu),
                               std::back_inserter(route.reasons));
-        // Obstacles that are not terms always rule the alternative out.
+        // Obstacles other than unmet terms always rule the alternative out.
         if (route.reasons.size() > of_terms)
             route.is_open = Truth::False;
         else if (variant_ && is_meant && route.is_open == Truth::True)
