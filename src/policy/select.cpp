@@ -89,7 +89,7 @@ Candidate candidate_on(const std::string& word, const SelectRequest& request) {
     return candidate;
 }
 
-/// Returns no facts, so that message_for() leaves out texts that need a probed machine.
+/// Returns no facts, so that message_for() leaves out messages that need a probed machine.
 std::optional<std::string> no_fact(std::string_view) {
     return std::nullopt;
 }
@@ -186,8 +186,8 @@ std::vector<const Gpu*> group_of(const SelectQuestion& question,
     return gpus;
 }
 
-/// The facts about the first selected GPU through the backend of a candidate; null if nothing was
-/// chosen.
+/// The facts about the first selected GPU through the candidate's backend. `candidate` is null if
+/// nothing was chosen.
 Facts facts_on(const SelectQuestion& question,
                const Candidate* candidate,
                const Selection& selection) {
@@ -200,7 +200,7 @@ Facts facts_on(const SelectQuestion& question,
          .variant = candidate && candidate->variant ? candidate->variant : question.variant}};
 }
 
-/// The application's answers for that selection: for example, `--device=Vulkan1` also selects a
+/// The application's answers for that selection. Answers such as `--device=Vulkan1` also select a
 /// GPU.
 Variables answers_on(const SelectQuestion& question,
                      const Candidate* candidate,
@@ -224,8 +224,8 @@ Variables environment_on(const SelectQuestion& question,
     return environment;
 }
 
-/// Whether the program may see the candidate's GPU through the backend, whether it was accepted or
-/// not.
+/// Whether the program may see the candidate's GPU through the backend, even if the candidate was
+/// rejected.
 bool may_be_seen(const Judged& judged) {
     if (!judged.gpu)
         return false;
@@ -243,7 +243,7 @@ struct SelectingValues {
 };
 
 /// The variables and answers that select a candidate's GPU. Variables that only prefer the GPU are
-/// left out, because with them the program also sees the other GPUs.
+/// left out, because they do not hide the other GPUs from the program.
 SelectingValues values_on(const SelectQuestion& question,
                           const Judged& judged,
                           const Selection& selection) {
@@ -462,7 +462,7 @@ public:
             decision.assumes = AssumedVariant{
                 .variant = made.assumed->name,
                 .version = made.assumed->version ? made.assumed->version : manifest_.version};
-        // If the choice is the CPU, the variant's requirements of GPUs do not matter.
+        // If the choice is the CPU, the variant's requirements for GPUs do not matter.
         if (!decision.gpus.empty())
             std::ranges::copy(made.variant_lacks, std::back_inserter(decision.warnings));
         // The warning about an unused GPU has the same reasons.
@@ -484,7 +484,7 @@ private:
     std::optional<PublishedVariants> here_ = {};
 };
 
-/// The data about an application other than its profile.
+/// The inputs of a decision in addition to the profile, the request and the report.
 struct Background {
     const Experience& experience;
     const Manifest* manifest = nullptr;

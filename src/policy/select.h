@@ -18,7 +18,7 @@ struct RecommendRequest;
 
 /// A failure of a backend that an application reported.
 struct ReportedFailure {
-    std::string backend = {};  ///< gpuprobe's name or the application's name of the backend
+    std::string backend = {};  ///< gpuprobe's or the application's name for the backend
     /// Id of the GPU; nullopt if the failure does not depend on the GPU.
     std::optional<std::string> gpu = {};
     std::string detail = {};          ///< the application's explanation for users
@@ -34,8 +34,8 @@ struct Experience {
     bool operator==(const Experience&) const = default;
 };
 
-/// The part of a question that only the caller knows. Backends can have the application's names or
-/// gpuprobe's names, in lower case.
+/// The caller's request for a backend. Backends can have the application's names or gpuprobe's
+/// names, in lower case.
 struct SelectRequest {
     /// backends compiled in; if absent, any backend
     std::optional<std::vector<std::string>> built = {};
@@ -46,7 +46,7 @@ struct SelectRequest {
     std::vector<std::string> deny = {};       ///< backends or GPU ids that must not be used
     std::vector<std::string> require = {};    ///< predicates that must hold
     std::optional<std::string> backend = {};  ///< the only permitted backend; "auto" means absent
-    /// whether the request is strict; if absent, as in the profile
+    /// whether the request is strict; if absent, the profile decides
     std::optional<bool> strict = {};
     std::optional<Bytes> min_memory = {};  ///< minimum memory per GPU, compared with `allocatable`
     std::vector<std::string> prefer = {};  ///< preferred GPU backends, best first
@@ -60,7 +60,7 @@ struct SelectRequest {
     bool any_vendor = false;  ///< whether the profile's vendor rules determine only the order
     std::optional<std::string> platform = {};  ///< another machine's platform: "darwin-arm64"
     std::optional<std::vector<std::string>> fake = {};  ///< backends of GPUs to simulate
-    std::optional<Rank> rank = {};  ///< order of candidates; if absent, as in the profile
+    std::optional<Rank> rank = {};  ///< order of candidates; if absent, the profile decides
     /// Whether a GPU may be used only if a test computation on this GPU gave a correct result.
     bool require_verified = false;
     bool forbid_fake = false;  ///< whether a simulated GPU is an error
@@ -82,23 +82,23 @@ bool is_switched_off(const SelectRequest& request);
 /// because the request is for another platform in the profile.
 bool rests_on_profile_alone(const Profile& profile, const SelectRequest& request);
 
-/// Chooses a backend and gives a verdict on every candidate. Deterministic: the same inputs give
-/// the same answer in any order.
+/// Chooses a backend and gives a verdict on every candidate. Deterministic: the order of the inputs
+/// does not matter.
 ///
 /// Only known facts count: a candidate with an unknown verdict is never chosen. Backends that the
 /// application reported as failed are rejected with `reported-failed`. Errors: InvalidRequest if
-/// the request forces a backend that is unknown to the profile and the profile refuses that,
-/// contains a word that is neither a backend nor a GPU id, or requests simulated GPUs and forbids
-/// them; UnknownDevice if the request names a GPU that does not exist.
+/// the request forces a backend that the profile does not know and therefore refuses, contains a
+/// word that is neither a backend nor a GPU id, or both requests and forbids simulated GPUs;
+/// UnknownDevice if the request names a GPU that does not exist.
 ///
 /// `manifest` describes the installable variants of the application, to which the request's variant
 /// names refer. InvalidRequest if the request names variants but there is no manifest, or the
 /// manifest has no such variant on this platform.
 ///
 /// If the request does not describe the build, the decision is for the variant that recommend()
-/// chooses under `variants` (an administrator's rule, or null), and names it in `assumes`: a
-/// backend is rejected on a GPU if no usable variant can use it there. If no variant is usable, the
-/// decision is for a build that the user makes, with the warning `no-published-variant`.
+/// chooses under `variants` (an administrator's rule, or null); `assumes` names it. A backend is
+/// rejected on a GPU if no usable variant can use it there. If no variant is usable, the decision
+/// is for a build that the user makes, with the warning `no-published-variant`.
 Result<Decision> select(const Profile& profile,
                         const SelectRequest& request,
                         const Report& report,
@@ -106,8 +106,8 @@ Result<Decision> select(const Profile& profile,
                         const Manifest* manifest = nullptr,
                         const RecommendRequest* variants = nullptr);
 
-/// Maps gpuprobe's name of a backend and the id of a GPU to reasons about this candidate. The id is
-/// empty for the CPU.
+/// Maps gpuprobe's name for a backend and the id of a GPU to reasons about this candidate. The id
+/// is empty for the CPU.
 using Refusals = std::map<std::string, std::map<std::string, std::vector<Reason>>, std::less<>>;
 
 /// A backend (gpuprobe's name) and the id of a GPU or of another accelerator.
@@ -130,7 +130,7 @@ struct SelectionView {
     std::vector<BackendOnGpu> order = {};
 };
 /// Computes the view. `refusals` and `unknown` depend only on the profile and the caller's
-/// environment. `order` depends on the whole question, and is empty if the question is invalid.
+/// environment. `order` depends on the whole request, and is empty if the request is invalid.
 SelectionView selection_view(const Profile& profile,
                              const SelectRequest& request,
                              const Report& report,

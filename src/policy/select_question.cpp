@@ -105,8 +105,8 @@ std::optional<std::vector<std::string>> backends_asked_for(const Profile& profil
     return found == profile.requests->end() ? std::nullopt : std::optional{found->second};
 }
 
-/// The error for an unknown backend. If the profile has a message for this error, the text is that
-/// message.
+/// The error for an unknown backend. If the profile has a message for this error, the error
+/// contains that message.
 Error unknown_backend(const Profile& profile, const std::string& word) {
     const auto known = known_requests(profile);
     if (auto text = message_for(profile, "unknown-backend", word,
@@ -136,7 +136,7 @@ Status force(const SelectRequest& request, SelectQuestion& question) {
     return unknown_backend(profile, *request.backend);
 }
 
-/// Checks and takes the predicates of the request.
+/// Checks and stores the predicates of the request.
 Status require(const SelectRequest& request, SelectQuestion& question) {
     for (const auto& text : request.require) {
         auto predicate = requested_predicate(text);
@@ -147,7 +147,7 @@ Status require(const SelectRequest& request, SelectQuestion& question) {
     return Done{};
 }
 
-/// Takes the preferred GPU backends without duplicates.
+/// Stores the preferred GPU backends without duplicates.
 Status prefer(const SelectRequest& request, SelectQuestion& question) {
     for (const auto& word : request.prefer) {
         const auto backend = backend_named(question.profile, word);
@@ -173,8 +173,8 @@ void note_built(const InstalledNeeds& needs, bool is_listed, SelectQuestion& que
         question.built->insert(backend);
 }
 
-/// Copies the needs of a backend for GPUs to the profile's backend that uses the same API, such as
-/// the needs of opencl to openvino.
+/// Copies the needs of a backend for GPUs to the profile's backend that uses the same API, for
+/// example from opencl to openvino.
 void add_accelerator_backends(const Profile& profile, InstalledNeeds& needs) {
     for (const auto& backend : profile.backends)
         if (const auto found = needs.find(std::string{gpu_backend_of(backend)});
@@ -232,8 +232,8 @@ std::vector<std::string> preferred_first(const SelectQuestion& question,
     return backends;
 }
 
-/// The caller's variables that make the program use integrated GPUs; empty if one of them isn't set
-/// or has another value.
+/// The caller's variables that make the program use integrated GPUs; empty if one of these
+/// variables isn't set or has another value.
 std::map<std::string, std::string> switched_by(const Profile& profile,
                                                const std::map<std::string, std::string>& callers) {
     std::map<std::string, std::string> found;
