@@ -11,7 +11,7 @@ namespace gpuprobe::knowledge {
 namespace {
 
 constexpr std::size_t kMaxComment = 1024;   // COMMENTMAXLEN, the limit in signify
-constexpr std::size_t kMaxSignature = 256;  // 100 characters are needed
+constexpr std::size_t kMaxSignature = 256;  // a signature needs 100 characters
 
 Error malformed(std::string_view place, std::string_view problem) {
     return {ErrorCode::Malformed, "bundle: " + scrubbed(place, 80) + ": " + std::string{problem}};
@@ -104,7 +104,7 @@ Result<Bundle> bundle_from(std::string_view message,
     Bundle bundle{.head = std::move(*head)};
     bundle.set.version =
         *parse_text(std::string_view{bundle.head.version}, std::type_identity<Version>{});
-    // The data files follow without separators, so split the text by their sizes.
+    // The data files follow without separators, so split the message by the sizes of the files.
     for (const auto& entry : bundle.head.documents) {
         if (entry.bytes > rest.size())
             return malformed(entry.name, "cut short");

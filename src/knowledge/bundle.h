@@ -30,7 +30,7 @@ constexpr std::string_view kUntrustedComment = "untrusted comment: ";
 
 struct BundleEntry {
     std::string name = {};
-    std::string sha256 = {};  ///< hash of the data file's text
+    std::string sha256 = {};  ///< hash of the data file
     std::uint64_t bytes = 0;
 };
 
@@ -39,7 +39,7 @@ struct BundleHead {
     std::string version = {};  ///< numbers separated by dots; each release has a higher version
     std::string issued = {};
     std::string expires = {};
-    /// sorted by name; the texts follow in the same order
+    /// sorted by name; the data files follow in the same order
     std::vector<BundleEntry> documents = {};
 };
 
@@ -48,7 +48,7 @@ struct Bundle {
     DocumentSet set = {};
 };
 
-/// The signature of a file, and the message that it covers. Errors: Malformed.
+/// A signed file, split into the signature and the signed message. Errors: Malformed.
 struct SignedText {
     std::string_view signature = {};  ///< the signature in base64
     std::string_view message = {};

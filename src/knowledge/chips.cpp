@@ -32,8 +32,8 @@ std::optional<std::string_view> take_string(std::string_view& text) {
     return content;
 }
 
-/// Whether the text contains only printable ASCII characters and newlines, and no backslashes. In
-/// such a text, a quotation mark always begins or ends a string.
+/// Whether `text` has only printable ASCII characters and newlines, and no backslashes. If so, each
+/// quotation mark in `text` begins or ends a JSON string.
 bool is_plain(std::string_view text) {
     return std::ranges::all_of(
         text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~' && c != '\\'); });
@@ -82,7 +82,7 @@ Line next_line(std::string_view& text) {
 
 namespace {
 
-/// Whether the line consists of `text` only.
+/// Whether the line consists only of `text`.
 bool is_just(const Line& line, std::string_view text) {
     return line.text == text && !line.has_comma;
 }
@@ -263,9 +263,9 @@ Result<Chips> Chips::from(std::string_view json) {
     return chips;
 }
 
-// Builds the indices and rejects tables in which a look-up would have two answers.
+// Builds the indices and rejects tables in which a look-up would have two results.
 Status Chips::index() {
-    // Vendors: a PCI vendor id may belong to one vendor only.
+    // Vendors: a PCI vendor id may belong to only one vendor.
     for (std::size_t row = 0; row < vendors_.size(); ++row)
         for (const auto vendor : words(vendors_[row].vendor_ids)) {
             const auto id = parse_hex<std::uint16_t>(vendor);
@@ -296,7 +296,7 @@ Status Chips::index_row(std::uint32_t row) {
     const auto vendor = parse_hex<std::uint16_t>(chip.vendor_id.value_or(""));
     if (!vendor)
         return bad("vendor_id");
-    // A row for the rest of a class has its own index, by vendor and class.
+    // A row for all other devices of a class is in a separate index, by vendor and class.
     if (chip.ids == kAllOthers) {
         const auto key = std::pair{*vendor, chip.pci_class.value_or("")};
         return key.second.size() == 4 && classes_.emplace(key, row).second ? Status{Done{}}
@@ -343,7 +343,7 @@ const Chip* Chips::find(std::string_view vendor,
                 return &chips_[range.row];
         }
     }
-    // The class code has six digits; rows give class and subclass only.
+    // The class code has six digits; rows contain only class and subclass.
     return find_class(*vendor_id, pci_class.substr(0, 4));
 }
 

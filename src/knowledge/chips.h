@@ -27,7 +27,7 @@ namespace gpuprobe::knowledge {
 /// The members of a row or document, all of them strings without escapes.
 class LineMembers {
 public:
-    /// Parses `{"key": "value", …}`. nullopt for any other text.
+    /// Parses `{"key": "value", …}`. nullopt for any other string.
     static std::optional<LineMembers> of_row(std::string_view line);
 
     /// The value of a member, or nullptr if the name is unknown.
@@ -45,14 +45,14 @@ private:
     std::size_t count_ = 0;
 };
 
-/// A whole document: its string members, and the text of its tables.
+/// A whole document: its string members, and the lines of its tables.
 class DocumentLines {
 public:
-    /// nullopt if the text does not have the expected layout. The result refers to `json`.
+    /// nullopt if `json` does not have the expected layout. The result refers to `json`.
     static std::optional<DocumentLines> of(std::string_view json);
 
     [[nodiscard]] const LineMembers& members() const { return members_; }
-    /// The text between the brackets of a table, or nullptr if the name is unknown.
+    /// The lines between the brackets of a table, or nullptr if the name is unknown.
     [[nodiscard]] const std::string_view* table(std::string_view key) const {
         return tables_.find(key);
     }
@@ -283,7 +283,7 @@ public:
     /// Reads amd_names.json. Errors: TooLarge; Malformed, also if a revision has two names.
     static Result<AmdNames> from(std::string_view json);
 
-    /// The name of that revision of a device; nullopt if the name is unknown. Both arguments are
+    /// The name of this revision of the device; nullopt if the name is unknown. Both arguments are
     /// lower-case hexadecimal digits.
     [[nodiscard]] std::optional<std::string> find(std::string_view device,
                                                   std::string_view revision) const;

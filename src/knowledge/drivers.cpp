@@ -100,7 +100,7 @@ const DriverSupport* Drivers::support(std::string_view driver,
         if (capability && row.since && leading_version(*row.since) <= capability)
             by_capability = &row;
     }
-    // The compute capability was reported by a driver, or is that of the chip.
+    // Prefer the compute capability, which a driver reported or which belongs to the chip.
     return by_capability ? by_capability : by_chip;
 }
 

@@ -19,12 +19,12 @@ namespace gpuprobe::knowledge {
 /// The files of one kernel driver. File names are relative to the device's folder in `device_class`
 /// or, if there is no `device_class`, to the device's own folder.
 struct DriverFiles {
-    std::string driver = {};  ///< the driver's name; "*" at the end matches any text
+    std::string driver = {};  ///< the driver's name; "*" at the end matches any suffix
     std::optional<std::string> device_class = {};  ///< folder below /sys/class
     /// The file that contains the device's PCI address, for classes whose devices have no parent.
     std::optional<std::string> address = {};
     /// Paths of device nodes, separated by spaces. "{member}" is replaced by the device's name in
-    /// its class; any other word in braces is replaced by the text of the file with that name. A
+    /// its class; any other word in braces is replaced by the content of the file with that name. A
     /// path without a placeholder belongs to the whole driver, which has only one device in this
     /// case.
     std::optional<std::string> nodes = {};

@@ -73,7 +73,7 @@ void describe(Visitor& visit, DocumentHead& head) {
     visit("issued", head.issued);
     visit("expires", head.expires);
     visit("checked", head.checked);
-    std::optional<std::string> serial;  // the rules call their version "serial"; answers include it
+    std::optional<std::string> serial;  // the version of the rules, which answers include
     visit("serial", serial);
     if (!head.version)
         head.version = serial;
@@ -139,8 +139,8 @@ std::shared_ptr<const Library>& library_in_use() {
     return library;
 }
 
-/// The functions that were registered with on_forget(). There are about ten, and each is registered
-/// once.
+/// The functions that were registered with on_forget(). There are about ten functions, and each is
+/// registered once.
 std::vector<void (*)()>& forgetting() {
     static std::vector<void (*)()> all;
     return all;
@@ -170,8 +170,8 @@ void Library::use(std::shared_ptr<const Library> library) {
     library_in_use() = std::move(library);
 }
 
-// The constructor starts with the built-in files. add() then replaces files with those of newer
-// sets.
+// The constructor starts with the built-in files. add() then replaces these files with the files of
+// newer sets.
 Library::Library() {
     for (const auto& folder : kFolders)
         for (const auto& document : folder.documents())
@@ -223,7 +223,7 @@ std::map<std::string, const StoredDocument*> Library::below(std::string_view fol
 std::vector<Library::Ageing> Library::ageing() const {
     std::vector<Ageing> found;
     for (const auto& [name, document] : documents_) {
-        // Skip data files of applications: recommendations report it themselves if such a file has
+        // Skip data files of applications: recommendations themselves report that such a file has
         // expired.
         if (name.starts_with(kApplications))
             continue;

@@ -31,7 +31,7 @@ struct BuiltinDocument {
 std::span<const BuiltinDocument> builtin_knowledge();
 /// Reasons why a GPU is not used: data/knowledge/causes.
 std::span<const BuiltinDocument> builtin_causes();
-/// How well-known applications choose backends, and their variants: data/knowledge/applications.
+/// Rules and variants of well-known applications: data/knowledge/applications.
 std::span<const BuiltinDocument> builtin_applications();
 /// Facts about toolkits, drivers and architectures, each with its sources: data/rules.
 std::span<const BuiltinDocument> builtin_rules();
@@ -74,7 +74,7 @@ struct DocumentHead {
 Result<DocumentHead> head_of(std::string_view json);
 
 /// Parses a day or an instant in the form of DocumentHead::expires. A day means the first instant
-/// of the day in UTC. nullopt for any other text.
+/// of the day in UTC. nullopt for any other string.
 std::optional<WallTime> instant_of(std::string_view text);
 
 /// One data file of the knowledge base.
@@ -113,7 +113,7 @@ bool is_document_name(std::string_view name);
 /// The knowledge base. Not thread-safe.
 class Library {
 public:
-    /// The knowledge base in use: the built-in one until use() is called.
+    /// The knowledge base in use: the built-in knowledge base until use() is called.
     static const std::shared_ptr<const Library>& current();
     /// Replaces the knowledge base in use. Invalidates all references to rows of tables.
     static void use(std::shared_ptr<const Library> library);
@@ -127,7 +127,7 @@ public:
     /// Adds or replaces one data file. Errors: Malformed if the name is invalid.
     Status add(std::string_view name, StoredDocument document);
 
-    /// The data file of that name, or nullptr.
+    /// The data file with that name, or nullptr.
     [[nodiscard]] const StoredDocument* find(std::string_view name) const;
     /// The data files in a folder, by name without the folder.
     [[nodiscard]] std::map<std::string, const StoredDocument*> below(std::string_view folder) const;
@@ -155,7 +155,7 @@ private:
     mutable std::optional<std::vector<Ageing>> ageing_ = {};  ///< computed on first use
 };
 
-/// The text of a built-in data file; empty if the name is unknown.
+/// The JSON of a built-in data file; empty if the name is unknown.
 std::string_view compiled_in_text(std::string_view name);
 
 /// Frees all tables that were computed from data files. A table is computed again when it is
@@ -197,7 +197,7 @@ Table table_of(const Library& library, std::string_view name) {
 }
 
 /// The table of one data file in use. The table is kept when another knowledge base is put into
-/// use, if both knowledge bases refer to the same text in memory.
+/// use, if both knowledge bases refer to the same JSON in memory.
 template <class Table>
 const Table& table_in_use(std::string_view name) {
     struct Kept {
@@ -218,7 +218,7 @@ const Table& table_in_use(std::string_view name) {
     if (!kept.table || text.data() != kept.text.data() || text.size() != kept.text.size())
         kept.table = table_of<Table>(*library, name);
     kept.text = text;
-    // assigned last: keeps the old text alive until the comparison above is done
+    // assigned last, so that the old JSON lives until the comparison above is done
     kept.of = library;
     return *kept.table;
 }

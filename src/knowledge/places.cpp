@@ -46,8 +46,8 @@ double number_of(std::string_view version) {
     return parsed ? parsed->parts[0] + parsed->parts[1] / 100.0 : 0;
 }
 
-/// The distance between the row's release and the machine's: 0 if the row is about that release, or
-/// about all releases. A release without a number is nearest to the newest release.
+/// The distance between the row's release and the machine's release: 0 if they are equal, or if the
+/// row is about all releases. A release without a number is nearest to the newest release.
 double distance_to(const Distribution& row, const PlaceQuery& query) {
     const auto& release = row.version ? row.version : row.release;
     if (!release || is_version(*release, query.version) ||
@@ -59,7 +59,7 @@ double distance_to(const Distribution& row, const PlaceQuery& query) {
     return wanted > 0 ? std::max(std::abs(distance), 0.001) : 1000 - number_of(*release);
 }
 
-/// Whether the first row fits the machine better. Variants are compared first, then releases.
+/// Whether `row` fits the machine better than `other`. Variants are compared first, then releases.
 bool is_closer(const Distribution& row, const Distribution& other, const PlaceQuery& query) {
     if (row.variant.has_value() != other.variant.has_value())
         return row.variant.has_value();

@@ -73,7 +73,7 @@ struct Engine {
 
 /// The row for a machine.
 struct PlaceMatch {
-    const Distribution* row = nullptr;  ///< the row, borrowed from Places; null if there is none
+    const Distribution* row = nullptr;  ///< the row, borrowed from Places; null if no row fits
     /// True if the row is for the nearest known release because the machine's release is unknown.
     bool is_other_release = false;
 };
@@ -103,14 +103,14 @@ public:
     /// The row for a release of a distribution, found by the version or, if that fails, by a
     /// codename.
     [[nodiscard]] PlaceMatch find(const PlaceQuery& query) const;
-    /// The row for a distribution that has no row of its own. The distributions from which it
-    /// derives are searched, closest first: for the row of the same release or, if there is none,
-    /// of the nearest release.
+    /// The row for a distribution that is not in the table. Searches the distributions from which
+    /// the distribution derives, closest first, for the row of the same release or, if there is
+    /// none, for the row of the nearest release.
     [[nodiscard]] PlaceMatch find_kin(PlaceQuery query, const std::vector<std::string>& kin) const;
     /// True if the table has rows for single releases of the row's distribution.
     [[nodiscard]] bool has_releases(const Distribution& row) const;
     /// The entries for `key` in the map `what`, from all releases of the row's distribution,
-    /// without duplicates. The entry of the given row comes first. An empty text means that a
+    /// without duplicates. The entry of the given row comes first. An empty string means that a
     /// release has no such entry.
     [[nodiscard]] std::vector<std::string> entries_of_releases(
         const Distribution& row,

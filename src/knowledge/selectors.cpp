@@ -11,8 +11,8 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-/// Variables that choose between GPUs and do not cause anything additional to be loaded. Sources:
-/// see data/knowledge/selectors.json and the data files in data/knowledge/applications.
+/// Variables that choose between GPUs and do not make a program load anything else. Sources: see
+/// data/knowledge/selectors.json and the data files in data/knowledge/applications.
 constexpr auto kSelecting = std::to_array<std::string_view>({
     "ASAHI_VISIBLE_DEVICES",
     "ASCEND_RT_VISIBLE_DEVICES",
@@ -96,8 +96,8 @@ std::string prefix_of(std::string_view application) {
     return is_usable ? prefix + "_" : std::string{};
 }
 
-/// Whether a word is about GPUs. A number at its end is ignored ("GPU0"), and a number is accepted
-/// as a word ("GPU_0").
+/// Whether a word is about GPUs. A number at the end of the word is ignored ("GPU0"), and a number
+/// is accepted as a word ("GPU_0").
 bool is_gpu_word(std::string_view word) {
     const auto letters = word.substr(0, word.find_last_not_of("0123456789") + 1);
     return letters.empty()
@@ -187,7 +187,7 @@ Status check(const std::string& where,
     return Done{};
 }
 
-/// Checks that a data file may name the reader's variables (variables.h).
+/// Checks that a data file may name the reader's variables (variable_problem()).
 Status check_names(const Reader& reader) {
     auto names = reader.reads;
     for (const auto& [name, form] : reader.lists)
@@ -209,7 +209,7 @@ Status check(const SelectorsDocument& document) {
         TRY(check(reader.name, reader.hide, {reader.reads.begin(), reader.reads.end()}));
         TRY(check(reader.name, reader.hide_if_set, {reader.reads.begin(), reader.reads.end()}));
     }
-    // A variable that no library reads would have no effect; reject it as a typing error.
+    // A variable that no library reads would have no effect; reject it as a typo.
     for (const auto& row : document.use) {
         // ggml's names may be combined with variables of any API.
         const auto known = read_below(document.readers, row.api == kGgml ? "" : row.api);

@@ -97,7 +97,7 @@ struct Reader {
 };
 
 /// The oldest versions of Mesa and the Vulkan loader with which a row works, and the OpenCL loader
-/// with which a row works; nullopt means any.
+/// with which a row works; nullopt means any version or loader.
 struct Since {
     std::optional<Version> mesa = {};  ///< version of the driver and of its device-select layer
     std::optional<Version> vulkan_loader = {};      ///< version of the machine's libvulkan.so.1
@@ -113,7 +113,7 @@ struct UseRow {
     /// for programs that take the selection as an argument
     std::optional<std::string> argument = {};
     /// Additional variables without which the selection is not valid. For SelectorKind::Part:
-    /// variables that prefer the selected GPUs but may not hide the other GPUs.
+    /// variables that prefer the selected GPUs but do not always hide other GPUs.
     Variables environment = {};
     std::optional<Since> since = {};
 };
