@@ -22,8 +22,8 @@ public:
         return sum(bytes, alignment_ - 1) / alignment_ * alignment_;
     }
 
-    /// Takes the smallest block that is large enough. Among blocks of equal size it takes the last,
-    /// as ggml does.
+    /// Takes the smallest block that is large enough. Among blocks of equal size, takes the last
+    /// block, as ggml does.
     std::uint64_t take(std::uint64_t bytes) {
         auto best = free_.end();
         for (auto block = free_.begin(); block != free_.end(); ++block)
@@ -232,14 +232,14 @@ void ComputeGraph::prepare(const Part& part) {
         prepare_extra(part, tokens);
 }
 
-/// Whether this part of the graph extracts the rows of tokens from a layer of its own.
+/// Whether this part of the graph extracts the rows of tokens from one of its layers.
 bool ComputeGraph::takes_rows(const Part& part) const {
     const auto used = used_layers();
     return part.first < used && part.last >= used &&
            (architecture_.rows_taken != RowsTaken::BehindNorm || part.has_output);
 }
 
-/// Operations between the embedding and the first layer.
+/// Adds the operations between the embedding and the first layer.
 void ComputeGraph::embed(std::optional<Tensor> tokens) {
     const auto row = floats(width());
     if (tokens)

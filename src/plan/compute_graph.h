@@ -88,8 +88,8 @@ Bytes compute_of(const Model& model, const RunShape& run, const Part& part);
 /// (ggml_backend_alloc_ctx_tensors_from_buft, ggml_dyn_tallocr_new_chunk); src/llama-kv-cache.cpp.
 Bytes largest_of(const Model& model, const RunShape& run, const Part& part);
 
-// The following declarations are internal to compute.cpp, attention_graph.cpp and
-// recurrence_graph.cpp.
+// The following declarations are only for the files of the compute graph: compute_graph.cpp and
+// layer_graph.cpp.
 
 using Tensor = GraphMemory::Tensor;
 using Sources = std::vector<Tensor>;
@@ -169,7 +169,7 @@ private:
                                      : memory_.in_place(floats(width()), {tensor});
     }
 
-    // The inputs, in the order in which llama.cpp creates them.
+    // Creates the inputs in the order in which llama.cpp creates them.
     void prepare(const Part& part);
     void prepare_keys(const LayerShape& one);
     void prepare_cache(const LayerShape& one);
@@ -224,7 +224,7 @@ private:
     void settle(const LayerShape& layer);
     void read_next_state();
     void read_state(const LayerShape& layer);
-    /// The state that was read for a recurrent layer.
+    /// The tensor and the state that was read for a recurrent layer.
     [[nodiscard]] Sources with_state(Tensor tensor) {
         Sources sources{tensor};
         if (const auto state = std::exchange(state_, std::nullopt))

@@ -267,7 +267,7 @@ bool is_integer(std::uint32_t type) {
     return type < kWidths.size() && kWidths.at(type) != 0 && type != kFloat32 && type != kFloat64;
 }
 
-// Each text has its own length, so a list of texts cannot be skipped in one step.
+// Each string has its own length, so a list of strings cannot be skipped in one step.
 Status Reader::skip_texts(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i)
         (void)TRY(take_text(kMaxGgufHeader.count, "a text"));
@@ -446,7 +446,7 @@ Result<GgufTensor> tensor_of(std::string name,
     if (shape.front() % type->block != 0)
         return Error{ErrorCode::Malformed,
                      name + " has rows that end within a block of " + std::string{type->name}};
-    // The product saturates, so an absurd shape gives an absurd size, which fits into no memory.
+    // The product saturates, so an absurd shape gives a size that is larger than any memory.
     std::uint64_t rows = 1;
     for (std::size_t i = 1; i < shape.size(); ++i)
         rows = product(rows, shape[i]);
@@ -477,8 +477,8 @@ Error mismatch(std::string text) {
     return {ErrorCode::Malformed, std::move(text)};
 }
 
-/// Checks the number of each part, and the number of all parts, that the metadata of the part
-/// contains.
+/// Checks the two numbers in the metadata of each part: the number of the part, and how many parts
+/// there are.
 Status check_numbers(const std::vector<Gguf>& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
         // In the metadata, parts are counted from 0.

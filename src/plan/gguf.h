@@ -56,7 +56,7 @@ struct GgufTensor {
     Bytes size = {};
     std::uint64_t rows = 0;      ///< number of rows; a row is one line along the first dimension
     std::uint64_t width = 0;     ///< length of a row
-    std::string_view type = {};  ///< name of the type, as in ggml_type.h
+    std::string_view type = {};  ///< name of the type, as in GgmlType
     bool operator==(const GgufTensor&) const = default;
 };
 
@@ -67,8 +67,8 @@ Result<GgufTensor> tensor_of(std::string name,
                              const GgmlType* type,
                              const std::vector<std::uint64_t>& shape);
 
-/// A metadata value: an integer, a boolean, a short list of integers or booleans, or a short text.
-/// All other values (tokens, merges, floats, templates) are skipped.
+/// A metadata value: an integer, a boolean, a short list of integers or booleans, or a short
+/// string. All other values (tokens, merges, floats, templates) are skipped.
 using GgufValue = std::variant<std::int64_t, std::vector<std::int64_t>, std::string>;
 
 /// The header of a GGUF file.
@@ -82,8 +82,8 @@ struct Gguf {
     /// type, or (for number()) is negative.
     [[nodiscard]] std::optional<std::uint64_t> number(std::string_view key) const;
     [[nodiscard]] const std::vector<std::int64_t>* list(std::string_view key) const;
-    /// The text value of a key, made safe for a terminal or a bus; nullopt if the value is missing,
-    /// was skipped or has another type.
+    /// The string value of a key, made safe for a terminal or a bus; nullopt if the value is
+    /// missing, was skipped or has another type.
     [[nodiscard]] std::optional<std::string> text(std::string_view key) const;
 };
 

@@ -15,9 +15,9 @@ Tensor ComputeGraph::turned(const LayerWork& work, std::uint64_t numbers, Tensor
 }
 
 /// Called after an operation that the graph computes at once. The operations that follow are
-/// computed only when a later operation needs them. In the last layer, this is the addition to the
-/// stream: if the stream is its first operand, the rows of the stream are extracted first. In other
-/// layers, this may be the next recurrent layer: its state is read first.
+/// computed only when a later operation needs them. In the last layer, an addition to the stream
+/// follows: if the stream is its first operand, the rows of the stream are extracted first. In
+/// other layers, a recurrent layer may follow: its state is read first.
 void ComputeGraph::settle(const LayerShape& layer) {
     if (adds_to_stream())
         (void)stream_rows();
@@ -27,8 +27,8 @@ void ComputeGraph::settle(const LayerShape& layer) {
         read_next_state();
 }
 
-/// Reads the state of the next layer with attention, a state or experts, if this layer is
-/// recurrent.
+/// Reads the state of the next layer if that layer is recurrent. Layers that are only dense
+/// networks do not count.
 void ComputeGraph::read_next_state() {
     for (auto i = index_ + 1; i < last_; ++i) {
         const auto& next = model_.layers[i];
@@ -174,8 +174,8 @@ Tensor ComputeGraph::chosen(const LayerShape& layer,
     const auto turned = memory_.result(query, {memory_.result(query, read)});
     const auto score = memory_.result(product(cells, tokens_, kFloatBytes), {turned, mask});
     const auto order = memory_.result(choice, {memory_.result(choice, {score})});
-    // An empty mask, and the sum of this mask and the original mask. The memory of the score is too
-    // small for both masks.
+    // The result is an empty mask, and the sum of this mask and the original mask. The memory of
+    // the score is too small for both.
     return memory_.result(product(2, size), {order, mask, score});
 }
 
@@ -328,7 +328,7 @@ Tensor ComputeGraph::scanned(const LayerShape& layer, Sources sources) {
                           sources);
 }
 
-/// Attention in parallel with Mamba-2. Each of the two normalizes the stream for itself.
+/// Attention in parallel with Mamba-2. Attention and Mamba-2 each normalize the stream.
 Tensor ComputeGraph::both(const LayerShape& layer, Tensor normed) {
     unprojected_ = attention(layer, normed);
     const auto recurrent = mamba2(layer, norm(stream_));

@@ -21,7 +21,7 @@ constexpr Architecture encoder_without_positions(std::string_view name) {
     row.has_positions = false;
     return row;
 }
-/// A diffusion model, which writes all tokens of a text at once.
+/// A diffusion model, which generates all tokens of a text at once.
 constexpr Architecture diffusion(std::string_view name) {
     return {.name = name, .has_cache = false};
 }
@@ -262,7 +262,7 @@ void describe_forward(const Keys& keys,
     work.has_fused_experts = tensors.contains("ffn_gate_up_exps.weight");
 }
 
-/// Whether the layer is a delta net. Models differ in how they name its tensors.
+/// Whether the layer is a delta net. Models have different names for the tensors of a delta net.
 bool is_delta_net(const Tensors& tensors) {
     return tensors.contains("ssm_ba.weight") || tensors.contains("ssm_beta_alpha.weight") ||
            tensors.contains("ssm_beta.weight") || tensors.contains("ssm_alpha.weight");

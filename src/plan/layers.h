@@ -45,13 +45,13 @@ struct Architecture {
     /// Layers that see the whole context do not rotate, except dense layers before the first layer
     /// with experts.
     bool rotates_windows = false;
-    bool norms_values = false;       ///< values have a norm, which copies them
+    bool norms_values = false;       ///< values have a norm, which copies the values
     bool scales_queries = false;     ///< layers that do not rotate scale their queries by position
     bool has_position_bias = false;  ///< a position bias is added to attention scores instead
     bool has_flash_attention = true;
     bool has_state_everywhere = false;  ///< each layer has both attention and a state
     bool has_index_values = false;      ///< the indexer also caches values, and selects per head
-    bool has_lone_networks = false;     ///< layers without key heads are feed-forward networks only
+    bool has_lone_networks = false;     ///< layers without key heads are only feed-forward networks
     bool has_lightning_attention = false;  ///< recurrent layers keep a keys × keys matrix per head
     /// one in this many layers has attention; 0 means all layers
     std::uint64_t attention_interval = 0;
@@ -132,7 +132,7 @@ bool is_recurrent(const Keys& keys,
 struct WindowPattern {
     std::uint64_t window = 0;  ///< size of the window in tokens; 0 if no layer has a window
     std::vector<bool> is_windowed = {};  ///< whether each layer has a window, by layer
-    /// the window's size is known, but not the layers that have a window; no layer is treated as
+    /// the window's size is known, but not which layers have a window; no layer is treated as
     /// windowed
     bool is_guessed = false;
 };

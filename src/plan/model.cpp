@@ -56,7 +56,7 @@ Status weigh(const Gguf& gguf, Model& model) {
     const auto has = [&](std::string_view name) {
         return std::ranges::find(gguf.tensors, name, &GgufTensor::name) != gguf.tensors.end();
     };
-    // If there is no tensor called output norm, this tensor has that role (LFM2).
+    // If there is no output_norm tensor, token_embd_norm is the output norm (LFM2).
     model.has_embedding_norm =
         has("token_embd_norm.weight") && (has("output_norm.weight") || !model.has_logits);
     model.has_position_rows = has("position_embd.weight");
@@ -426,7 +426,7 @@ Result<Model> model_from_document(std::string_view json) {
     return model;
 }
 
-// Copy only keys of the model's own architecture and a few general ones: other metadata may be long
+// Copy only keys of the model's own architecture and a few general keys: other metadata may be long
 // or private.
 Value model_document_of(const Gguf& gguf) {
     const auto own = gguf.text("general.architecture").value_or("") + ".";

@@ -38,7 +38,7 @@ struct LayerWork {
     bool crosses = false;            ///< a second attention reads the output of an encoder (T5)
     bool has_first_norm = true;
     bool has_second_norm = true;
-    /// norms after the additions instead of before the computations (BERT)
+    /// norms come after the additions, not before the computations (BERT)
     bool has_sum_norms = false;
     bool is_network = false;   ///< only a feed-forward network, without attention or state
     bool is_parallel = false;  ///< attention and feed-forward network read the same input
@@ -119,7 +119,7 @@ struct Model {
     bool has_embedding_norm = false;  ///< the CPU computes a norm directly after the embedding
     bool has_position_rows = false;   ///< rows of a position matrix are added to the embedding
     bool has_layer_norm = false;      ///< layer norms instead of RMS norms
-    std::uint64_t deep_layers = 0;    ///< number of first layers that add another input (Qwen3-VL)
+    std::uint64_t deep_layers = 0;    ///< number of early layers with another input (Qwen3-VL)
     /// width of the additional embeddings of all layers (Gemma 3n)
     std::uint64_t extra_width = 0;
     std::vector<Reason> notes = {};
@@ -153,7 +153,7 @@ Result<Projector> projector_of(const Gguf& gguf);
 constexpr Bytes kMaxModelDocument = mib(1);
 
 /// Reads a document. Errors: TooLarge if the document exceeds kMaxModelDocument; Malformed, with
-/// the path, if the text is not a gpuprobe.model/1 document or exceeds a limit in plan/gguf.h;
+/// the path, if the JSON is not a gpuprobe.model/1 document or exceeds a limit in plan/gguf.h;
 /// otherwise as model_of().
 Result<Model> model_from_document(std::string_view json);
 

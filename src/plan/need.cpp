@@ -182,7 +182,7 @@ bool uses_flash_attention(FlashAttention wish,
                           std::string_view backend) {
     if (wish == FlashAttention::Off || !architecture_named(model.architecture).has_flash_attention)
         return false;
-    // Quantized values can only be read by flash attention.
+    // Only flash attention can read quantized values.
     const bool needs_it = run.values.block > 1;
     if (wish == FlashAttention::On || needs_it || !backend_traits(backend).limits_heads)
         return true;

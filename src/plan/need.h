@@ -55,7 +55,7 @@ std::uint64_t compressed_cells(std::uint64_t compression, const RunShape& run);
 Bytes cache_of(const LayerShape& layer, const Model& model, const RunShape& run);
 
 /// The larger of the layer's tensors of keys and values, or its state, for all streams. A tensor
-/// contains either the keys or the values of one layer. Source: as above.
+/// contains either the keys or the values of one layer. Source: as for cache_of().
 Bytes largest_cache_of(const LayerShape& layer, const Model& model, const RunShape& run);
 
 /// The size of the cache of all layers.
@@ -92,7 +92,7 @@ struct BackendTraits {
     /// graph needed more memory: up to one batch of the residual stream. Source:
     /// ggml_vk_graph_optimize in ggml-vulkan.cpp.
     bool reorders = false;
-    /// whether it lists GPUs with more compute units first (plan.cpp)
+    /// whether the backend lists GPUs with more compute units first (plan.cpp)
     bool lists_by_units = false;
     bool widens_cache = false;  ///< see RunShape::widens_cache
     bool limits_heads = false;  ///< whether flash attention supports only some head lengths
@@ -126,7 +126,7 @@ bool uses_flash_attention(FlashAttention wish,
 Status check_cache_types(const RunShape& run, FlashAttention wish);
 
 /// Checks whether llama.cpp accepts these cache types for the model. Errors: InvalidRequest; the
-/// text suggests types that llama.cpp accepts. Source: llama_init_from_model in
+/// message suggests types that llama.cpp accepts. Source: llama_init_from_model in
 /// src/llama-context.cpp of llama.cpp v0.5.0.
 Status check_cache_types(const Model& model, const RunShape& run, FlashAttention wish);
 

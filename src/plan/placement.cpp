@@ -100,7 +100,7 @@ std::uint64_t Load::pieces() const {
     return model ? model->layers.size() + 1 : 1;
 }
 
-// The comparison of floats must give the same result as in llama.cpp, so this uses the same
+// The comparison of floats must give the same result as in llama.cpp, so the function uses the same
 // expressions.
 Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::uint64_t offloaded) {
     Placement placement{.used = std::vector<Bytes>(slots.size()),

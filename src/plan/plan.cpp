@@ -21,7 +21,7 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// A GPU in the view of an API; nullptr if the API gives the GPU no position.
+/// The GPU as the API reports it; nullptr if the API gives the GPU no position.
 const ApiView* view_of(const Gpu& gpu, std::string_view api) {
     const auto found = gpu.apis.find(std::string{api});
     return found != gpu.apis.end() && found->second.index ? &found->second : nullptr;
@@ -71,7 +71,7 @@ std::vector<const Gpu*> in_runtime_order(std::string_view backend, std::vector<c
 struct Candidate {
     const Gpu* gpu = nullptr;
     Budget budget = {};
-    std::string_view backend = {};  ///< used in the plan for this GPU only
+    std::string_view backend = {};  ///< used in the plan for only this GPU
     Slot slot = {};
 };
 
@@ -104,8 +104,8 @@ bool computes_nothing(const Gpu& gpu) {
     });
 }
 
-/// The reason that no backend works on the GPU: the backend that needs the fewest changes to work,
-/// and the reasons against it.
+/// The reason why no backend works on the GPU: names the backend that needs the fewest changes to
+/// work, and the reasons against that backend.
 Reason no_usable_backend(const Gpu& gpu) {
     const auto closest = std::ranges::max_element(
         gpu.backends, {}, [](const auto& entry) { return closest_miss_of(entry.second.reasons); });
@@ -236,7 +236,7 @@ void add_known_faults(const PlanRequest& request,
         }
 }
 
-/// Adds a reason with the limit for a single buffer, if the model has a tensor that is larger.
+/// Adds a reason with the limit for a single buffer, if a tensor of the model exceeds the limit.
 /// Without a model, it is unknown how a program divides the memory, so the limit is only a remark.
 void add_buffer_limit(const Load& load, const Candidate& candidate, GpuPlan& plan) {
     const auto& limit = candidate.slot.buffer_limit;

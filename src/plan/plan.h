@@ -30,7 +30,7 @@ constexpr std::array<EnumName<BudgetSource>, 3> names_of(BudgetSource) {
 
 /// Memory of one GPU that a program may use.
 struct Budget {
-    /// before the margin is subtracted; null if nothing is known
+    /// memory before the margin is subtracted; null if unknown
     std::optional<Bytes> available = {};
     std::optional<BudgetSource> source = {};  ///< the source of `available`
     std::optional<Bytes> bytes = {};          ///< the budget, after the margin was subtracted
@@ -77,8 +77,8 @@ struct PlanRequest {
     /// The caller resolves the name of the application: the caller restricts `gpus` to the GPUs
     /// that select() accepts for the application, and sets `backends` (calls/documents.h).
     std::optional<std::string> application = {};
-    /// gpuprobe's names of the backends to use, best first, by GPU id. On GPUs that are not listed,
-    /// any working backend is used.
+    /// gpuprobe's names for the backends to use, best first, by GPU id. On GPUs that are not
+    /// listed, any working backend is used.
     std::map<std::string, std::vector<std::string>> backends = {};
 };
 

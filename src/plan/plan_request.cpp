@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMaxMib = 1ULL << 32U;
 constexpr std::size_t kMaxGpus = 128;
 
-/// Reads a number within limits. In a text, "32k" means 32 · 1024.
+/// Reads a number within limits. In a string, "32k" means 32 · 1024.
 ReadProblem read_number(const Value& value,
                         std::uint64_t least,
                         std::uint64_t most,
