@@ -40,7 +40,7 @@ Status check_stage(const ProbeRequest& request, const Report& report) {
     return Done{};
 }
 
-/// The error for an API that cannot be probed. If no API has this name, the text suggests one.
+/// The error for an API that cannot be probed. If no API has this name, the message suggests one.
 Error no_such_api(const std::string& api) {
     std::vector<std::string> known;
     if (!find_api(api))
@@ -52,8 +52,8 @@ Error no_such_api(const std::string& api) {
 }
 
 /// Checks that each API has a target on this machine. For "verify" and "measure", it is enough that
-/// the API can compute, because the API may only lack a device. A captured machine has no targets,
-/// so there it is enough that the API exists.
+/// the API can compute, because the API may only lack a device. A captured machine has no targets;
+/// for such a machine, it is enough that the API exists.
 Status check_apis(const ProbeRequest& request,
                   const std::vector<ProbeTarget>& targets,
                   bool is_replayed) {
@@ -137,7 +137,7 @@ struct Engine::Impl {
         loop,
         options.settle,
         {.seen = [this] { hardware_seen(); }, .settled = [this] { hardware_settled(); }}};
-    /// The machine has changed, and its drivers will be probed after events have stopped.
+    /// Whether the machine has changed and its drivers will be probed after events have stopped.
     bool is_to_ask = false;
     EngineContext context{loop, clock, options, machine, ledger, sleep, supervisor};
     Publisher publisher{context, decisions, [this] { return awaits_answers(); }};
@@ -192,8 +192,8 @@ void Engine::Impl::watch_hardware() {
         publisher.add_note(because("no-hotplug", {{"problem", scrubbed(listens.error().text)}}));
 }
 
-/// Uses cached results if they are from this machine. Cached trials have fingerprints of their own,
-/// which are also checked.
+/// Uses cached results if they are from this machine. Each cached trial has its own fingerprint,
+/// which is also checked.
 void Engine::Impl::load_cache() {
     auto cached = publisher.load_cache();
     if (!cached)
@@ -466,8 +466,8 @@ Status Engine::probe(const ProbeRequest& request,
     if (impl.queries.running())
         impl.publisher.publish();
     else
-        // No probe had to run: end the round from the loop, so that `done` is never called within
-        // this call.
+        // No probe had to run: end the round from the loop, so that `done` is never called before
+        // probe() returns.
         impl.empty_round = impl.loop.after(Duration::zero(), [&impl] {
             if (!impl.queries.running())
                 impl.end_round();

@@ -30,8 +30,8 @@ class Redaction;
 
 struct EngineOptions {
     std::optional<std::string> cache_file = {};  ///< path of the cache; no cache if absent
-    /// The folder for overrides, outcomes and quarantine. If absent, these last as long as the
-    /// engine.
+    /// The folder for overrides, outcomes and quarantine. If absent, these data last only as long
+    /// as the engine.
     std::optional<std::string> state_folder = {};
     store::Outcomes::AccountOf account_of = {};  ///< a function that maps a uid to an account
     /// The folders of data files about applications. Files in later folders override files in
@@ -41,8 +41,8 @@ struct EngineOptions {
     ProbeLimits limits = {};
     TargetFolders folders = {};                        ///< the folders of the manifests of drivers
     Duration settle = std::chrono::milliseconds{250};  ///< the quiet time before a probe (Debounce)
-    /// At the start, drivers with a cached result younger than this are not probed. If the value is
-    /// 0, all drivers are probed in the background, and cached results are used until then.
+    /// At the start, drivers with a cached result younger than this time are not probed. If the
+    /// time is 0, all drivers are probed in the background, and cached results are used until then.
     Duration trusts_cache_for = Duration::zero();
     bool watch_hardware = false;  ///< whether to follow hot-plug; only for live machines
     /// Whether to verify each backend of each GPU once, after the drivers have answered. The
@@ -106,8 +106,8 @@ public:
                                           const Value& request,
                                           uid_t uid,
                                           const Report& seen) const;
-    /// Recommends a variant of an application, from the text of a manifest or, if that is empty,
-    /// from the installed manifest. Errors: the same as for DecisionService::recommend().
+    /// Recommends a variant of an application, from the JSON in `manifest` or, if `manifest` is
+    /// empty, from the installed manifest. Errors: the same as for DecisionService::recommend().
     [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
                                                    std::string_view manifest,
                                                    const Value& request,
@@ -126,7 +126,7 @@ public:
     /// the override. Errors: InvalidRequest, TooLarge, TooManyRequests; Io if the override cannot
     /// be written, in which case nothing has changed.
     Status set_override(const std::string& application, const Value& rule, uid_t by);
-    /// Removes an override; returns false if it does not exist.
+    /// Removes an override; returns false if the application has no override.
     Result<bool> clear_override(const std::string& application);
     [[nodiscard]] const std::map<std::string, store::Override>& overrides() const;
 

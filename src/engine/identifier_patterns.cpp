@@ -31,7 +31,7 @@ bool is_space(char c) {
     return c == ' ' || c == '\t';
 }
 
-/// A position in a text. The positions that the functions below take are relative to this position.
+/// A position in a text. The member functions take positions that are relative to this position.
 struct Place {
     std::string_view text;
     std::size_t at;

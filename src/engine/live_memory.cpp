@@ -186,7 +186,7 @@ LiveMemory LiveMemoryReader::best_known(const Gpu& gpu) const {
     return known;
 }
 
-/// Remembers the values for best_known().
+/// Stores the values for best_known().
 LiveMemory LiveMemoryReader::kept(const std::string& id,
                                   const GpuMemory& memory,
                                   std::string source) {

@@ -25,7 +25,7 @@ struct LiveMemory {
     /// The source of `free`: "amdgpu-sysfs", "meminfo", or the API that was probed; "report" for
     /// the last known value, if the memory cannot be read now.
     std::string source = "report";
-    /// Why the memory cannot be read now: "asleep", or the reasons in the view of the API.
+    /// The reasons why the memory cannot be read now: "asleep", or the reasons in the API's view.
     std::vector<Reason> reasons = {};
     std::vector<MemoryReading> evidence = {};
     bool operator==(const LiveMemory&) const = default;

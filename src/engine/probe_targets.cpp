@@ -17,7 +17,7 @@
 namespace gpuprobe::engine {
 namespace {
 
-/// The beginnings of the names of the libraries that a target's API loads.
+/// The name prefixes of the libraries that a target's API loads.
 std::vector<std::string> sonames_of(const ProbeTarget& target) {
     std::vector<std::string> starts;
     if (const auto* api = find_api(target.api))
@@ -281,7 +281,7 @@ namespace {
 constexpr std::string_view kBootId = "/proc/sys/kernel/random/boot_id";
 constexpr std::size_t kMaxNote = 512;
 
-/// The harm that the probe has done according to its result, if any.
+/// The harm that the driver did, according to the probe's result; nullopt if it did none.
 std::optional<Harm> harm_of(const ProbeResult& probe) {
     if (probe.outcome == Outcome::Crashed)
         return Harm::Crashed;
@@ -297,8 +297,8 @@ bool loads_driver(const ProbeTarget& target) {
     return !api || api->wakes;
 }
 
-/// Whether the result clears the driver. If a worker ended without a result, its driver might still
-/// do harm.
+/// Whether the result shows that the driver did no harm. If a worker ended without a result, its
+/// driver might still do harm.
 bool is_harmless(const ProbeResult& probe) {
     return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
 }
@@ -470,7 +470,7 @@ Result<store::QuarantineFilter> quarantine_filter_from(const Value& object) {
     }
     if (filter.api && !find_api(*filter.api))
         return filter_at_fault("api", "no API '" + scrubbed(*filter.api, 64) + "'");
-    // Exactly one of the two forms is allowed.
+    // A filter must contain either `all` or other keys, but not both.
     if (is_all == (filter.api || filter.driver))
         return filter_at_fault("all", is_all ? "cannot be combined with other keys"
                                              : "missing; all, api or driver is required");

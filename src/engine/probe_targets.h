@@ -18,8 +18,8 @@
 
 namespace gpuprobe::engine {
 
-/// The paths to watch because a change may mean that another driver answers: the driver's manifest
-/// or, for a render node, the folders that contain VA drivers. Empty for an API's only driver.
+/// The paths whose change may mean that another driver answers: the driver's manifest or, for a
+/// render node, the folders that contain VA drivers. Empty for an API's only driver.
 std::vector<std::string> paths_of_driver(const ProbeTarget& target, const Host& host);
 
 /// The devices that the driver of `target` may serve: all devices of the driver's vendor if the API
@@ -117,7 +117,7 @@ public:
     /// Records the result of a probe. Call this function with each result. Returns true if the
     /// driver crashed or hung for the first time, in which case it should be probed again.
     [[nodiscard]] bool should_retry(const ProbeTarget& target, const ProbeResult& probe);
-    /// Forgets the past failures of a driver. Call this function when an answer is complete but its
+    /// Clears the past failures of a driver. Call this function when an answer is complete but its
     /// worker has not ended.
     void answered(const ProbeTarget& target);
     /// Records that all probes except `still_running` have ended, and writes the file.

@@ -92,7 +92,7 @@ Reason unstable_since(const ProbeResult& result) {
     return because(kUnstable, {{"driver", result.driver}, {"since_usec", to_value(result.at)}});
 }
 
-/// The result, with an earlier reason kUnstable replaced by this one.
+/// The result, with an earlier reason kUnstable replaced by `instability`.
 ProbeResult with(ProbeResult result, Reason instability) {
     std::erase_if(result.reasons, [](const Reason& reason) { return reason.is(kUnstable); });
     result.reasons.push_back(std::move(instability));
@@ -116,7 +116,7 @@ bool may_be_cached(const ProbeResult& probe) {
     return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
 }
 
-/// Whether a GPU that has a kernel driver is missing from this result, which makes it doubtful.
+/// Whether the result is doubtful because a GPU that has a kernel driver is missing from it.
 bool is_inconclusive(const ProbeResult& probe, const Report& report) {
     const auto blames = [&probe](const Reason& reason) {
         const auto* driver = reason.detail.at("driver").as_string();
@@ -313,7 +313,7 @@ constexpr Bytes kMaxCaptureFile = mib(4);
 constexpr std::size_t kMaxProbeFiles = 128;
 constexpr std::size_t kMaxVariable = 64;
 
-/// Reads a JSON file. The text of each error contains the path.
+/// Reads a JSON file. The message of each error contains the path.
 Result<Value> read_document(const FileSystem& files, const std::string& path) {
     const auto text = TRY(files.read(path, kMaxCaptureFile));
     auto document = parse_json(text, kMaxCaptureFile);
@@ -378,7 +378,7 @@ Result<std::shared_ptr<const NodeSource>> read_nodes(const FileSystem& files) {
         std::make_shared<RecordedNodes>(std::move(nodes).value())};
 }
 
-/// The document with every text in it scrubbed.
+/// The document with every string in it scrubbed.
 Value clean(Value document) {
     if (const auto* text = document.as_string())
         return scrubbed(*text);

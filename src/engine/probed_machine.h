@@ -35,8 +35,8 @@ constexpr ReasonCode kUnstable = "unstable";
 
 /// Distinguishes an unstable driver, whose results vary, from a change of the machine.
 ///
-/// If the machine has changed, two more probes report the same result. So if a result differs from
-/// the previous result, the driver is probed again; if the new result differs too, the driver is
+/// If the machine has changed, further probes repeat the new result. So if a result differs from
+/// the previous result, the driver is probed again; if the next result differs too, the driver is
 /// unstable. For an unstable driver, the result with fewer devices or less memory is accepted,
 /// until three results in a row agree.
 class StabilityCheck {
@@ -114,17 +114,17 @@ struct MachineSource {
     std::optional<Host> host = {};  ///< the host in a capture; detected if absent
     /// The results of probes in a capture; if absent, drivers are probed.
     std::optional<std::vector<ProbeResult>> recorded = {};
-    DriverVariables variables = {};  ///< of the drivers in a capture
+    DriverVariables variables = {};  ///< variables of the drivers in a capture
     std::optional<WallTime> recorded_at = {};
 };
 
 /// The running machine.
 MachineSource live_machine();
 /// Reads a capture folder (docs/internals/capture.md). Errors: NotFound, Malformed, TooLarge, each
-/// with the text "file: reason".
+/// with the message "file: reason".
 Result<MachineSource> replayed_machine(const std::string& folder);
-/// A document that is next to capture.json in a capture, with every text in it scrubbed; nullopt if
-/// there is no such document. Errors: Malformed, TooLarge.
+/// A document that is next to capture.json in a capture, with every string in it scrubbed; nullopt
+/// if there is no such document. Errors: Malformed, TooLarge.
 Result<std::optional<Value>> captured_document(const FileSystem& capture, const std::string& path);
 /// Reads a capture whose metadata is in `files`, and the machine's own files (the capture's /root)
 /// in `root`. Errors: the same as for replayed_machine().
@@ -151,7 +151,7 @@ struct ProbedMachine {
     void scan_functions(const TargetFolders& folders);
     /// Reads the power state of the devices again.
     void refresh_power();
-    /// A text that changes when drivers may report different results (fingerprint_of() in
+    /// A string that changes when drivers may report different results (fingerprint_of() in
     /// store/probe_history.h).
     [[nodiscard]] std::string fingerprint() const;
 };

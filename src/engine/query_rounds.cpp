@@ -23,8 +23,8 @@ Publisher::Publisher(const EngineContext& context,
         cache_.emplace(*context.options.cache_file);
 }
 
-/// The text is created on first use, because many reports are replaced before a caller needs the
-/// text.
+/// The JSON is created on first use, because many reports are replaced before a caller needs the
+/// JSON.
 const std::string& Publisher::json() const {
     if (json_.empty())
         json_ = json_line(to_value(report_));
@@ -285,8 +285,8 @@ void Queries::end_head_start() {
 }
 
 /// Starts one held target and schedules the next. Callers whose requests arrive in between wait
-/// only for one start, not for all starts. With defer(), these requests are handled first; with a
-/// timer, they would not be.
+/// only for one start, not for all starts. defer() lets these requests be handled before the next
+/// start; a timer would not.
 void Queries::ask_next_held() {
     head_start_.reset();
     if (held_.empty())
@@ -328,7 +328,7 @@ void Queries::start_deferred() {
           false);
 }
 
-/// Publishes if a target was started, so that the report shows that it is probed.
+/// Publishes if a target was started, so that the report shows that the target is being probed.
 void Queries::catch_up() {
     const auto now = context_.clock.monotonic();
     const auto before = deferred();

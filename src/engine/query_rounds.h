@@ -57,7 +57,7 @@ public:
               std::function<bool()> is_probing);
 
     [[nodiscard]] const Report& report() const { return report_; }
-    /// The report as one line of JSON. The text is created once for each report.
+    /// The report as one line of JSON. The line is created once for each report.
     [[nodiscard]] const std::string& json() const;
     /// Adds a callback that is called after each new generation.
     void on_change(std::function<void()> changed) { listeners_.push_back(std::move(changed)); }

@@ -17,9 +17,9 @@ namespace gpuprobe::engine {
 ///
 /// The drivers are probed when no event has arrived for `settle`, or when events have kept arriving
 /// for four times as long. After each round of probes in the same series of events, the first time
-/// becomes four times as long, and the second time becomes eight times as long. So a loose plug
-/// does not make the engine probe all drivers all the time. The machine is scanned whenever no
-/// event has arrived for `settle`.
+/// is multiplied by four, and the second time by eight. So a loose plug does not make the engine
+/// probe all drivers all the time. The machine is scanned whenever no event has arrived for
+/// `settle`.
 class Debounce {
 public:
     /// The upper limits of the quiet time to wait for, and of the time between rounds. If `settle`

@@ -24,7 +24,7 @@ bool is_discharging(const FileSystem& files, const std::string& supply) {
 }
 
 /// Whether the power supply is a charger that is plugged in. If the charger is too weak, the
-/// battery may discharge nevertheless.
+/// battery may still discharge.
 bool gives_power(const FileSystem& files, const std::string& supply) {
     const auto type = files.line(supply + "/type").value_or("");
     return (type == "Mains" || type == "USB") && files.line(supply + "/online").value_or("") == "1";
@@ -402,7 +402,7 @@ void TrialRunner::start(const ProbeTarget& target) {
 }
 
 /// If the device or driver has changed in the meantime, the result is dropped, because it belongs
-/// to neither the old nor the new one.
+/// neither to the old nor to the new state.
 void TrialRunner::ended(const ProbeTarget& target, ProbeResult probe) {
     const bool is_current = is_as_tested(target);
     if (context_.ledger.should_retry(target, probe) && is_current && !context_.sleep.is_near())

@@ -50,7 +50,7 @@ private:
     MonotonicTime looked_ = {};                  ///< the time at which look() was called
 };
 
-/// A GPU that is busier than this, in percent, is not measured, because the figures would be wrong
+/// A GPU that is busier than this percentage is not measured, because the figures would be wrong
 /// and the users of the GPU would be disturbed.
 constexpr std::uint64_t kBusyPercent = 10;
 /// A GPU with less free memory than this is not measured, because the buffers would have to be so
@@ -162,7 +162,7 @@ public:
     void machine_changed();
     /// Adds results from an earlier process that are still valid.
     void take_cached(std::vector<store::CachedTrial> cached);
-    /// All results that the next start can use, including queries.
+    /// All results that the next start can use, including the results of queries.
     [[nodiscard]] store::CachedProbes worth_caching() const;
 
     [[nodiscard]] bool empty() const { return queue_.empty(); }
