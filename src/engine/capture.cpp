@@ -43,7 +43,7 @@ public:
         return mask_ ? mask_->masked(scanned_part(path, text)) : text;
     }
     /// Masks a path or the target of a link. Administrators choose the names of files in
-    /// modprobe.d, so these are masked more strictly.
+    /// modprobe.d, so these names are masked more strictly.
     [[nodiscard]] std::string name(const std::string& path) const {
         const bool is_of_people = path.find("/modprobe.d/") != std::string::npos;
         if (!mask_)
@@ -176,8 +176,8 @@ std::string probe_file_name(const ProbeResult& probe, std::set<std::string>& tak
     return name;
 }
 
-/// Copies the files that a scan reads and the nodes that it examines. Runs a scan to find out which
-/// files and nodes these are.
+/// Copies the files that a scan reads and the nodes that it examines. Runs a scan to find these
+/// files and nodes.
 Status write_machine(const std::string& folder,
                      const MachineSource& source,
                      const Host& host,
@@ -206,7 +206,7 @@ Status write_probes(const std::string& folder,
     std::set<std::string> taken;
     for (const auto& probe : probes) {
         auto document = value_of(probe);
-        // A replay has other variables than the machine had.
+        // A replay runs with other environment variables than the captured machine.
         if (const auto named = variables.find(probe.driver); named != variables.end())
             document["variable"] = named->second;
         auto name = probe_file_name(probe, taken);

@@ -27,7 +27,7 @@ std::optional<std::string> in_folder(const std::optional<std::string>& folder, c
     return folder ? std::optional{*folder + "/" + name} : std::nullopt;
 }
 
-/// Whether the text can be the name of an application, backend or variant. The check is strict,
+/// Whether the string can be the name of an application, backend or variant. The check is strict,
 /// because names are stored and shown to other users.
 bool is_name(std::string_view text) {
     const auto is_fine = [](unsigned char c) {
@@ -391,7 +391,7 @@ Result<Decision> DecisionService::select(const std::string& application,
     return decision;
 }
 
-/// Parses the given manifest, or finds the installed one.
+/// Parses the given manifest, or finds the installed manifest.
 Result<Manifest> DecisionService::manifest_of(const std::string& application,
                                               std::string_view manifest) const {
     if (application.size() > kMaxApplicationName)
@@ -430,7 +430,7 @@ Result<Recommendation> DecisionService::recommend(const std::string& application
         choice = under_rule(std::move(choice), rule->request, *profile, caller.seen);
     }
     const auto experience = feedback_.experience_of(caller.uid, name, caller.machine, caller.now);
-    // With the application's own manifest, the recommendation follows the selection of its backend.
+    // If the manifest is the application's own, the recommendation follows the selected backend.
     const bool is_applications_own = profile && manifest.empty();
     auto recommendation = gpuprobe::recommend(
         variants, wanted, caller.seen, documents_.rules, failed_variants(experience, profile),

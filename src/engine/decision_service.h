@@ -116,8 +116,8 @@ public:
                                           const Value& request,
                                           const CallerContext& caller) const;
     /// Recommends a variant of the application. Like select(), applies the application's override
-    /// and the failures that the caller reported. If `manifest` is not empty, it is the text of a
-    /// manifest, and `application` is used as the name if the text contains no name. If `manifest`
+    /// and the failures that the caller reported. If `manifest` is not empty, it is the JSON of a
+    /// manifest, and `application` is used as the name if the JSON contains no name. If `manifest`
     /// is empty, `application` is the name of an installed manifest. Errors: UnknownApplication;
     /// NotFound if the application has no variants; TooLarge and Malformed for a manifest;
     /// InvalidRequest.
@@ -150,7 +150,7 @@ private:
     Folders folders_;
     Documents documents_;
     Feedback feedback_;
-    std::vector<Reason> set_aside_ = {};  ///< a note for each broken file of feedback
+    std::vector<Reason> set_aside_ = {};  ///< a note for each broken feedback file
 };
 
 }  // namespace gpuprobe::engine

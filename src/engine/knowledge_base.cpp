@@ -51,7 +51,7 @@ Status check_application(std::string_view name, std::string_view json) {
     return Done{};
 }
 
-/// A row for an unknown backend would never be used, so it is probably a typing error.
+/// A row for an unknown backend would never be used, so it is probably a typo.
 Status check_contexts(std::string_view json) {
     std::vector<std::string> known;
     for (const auto& api : kApis)
@@ -102,14 +102,14 @@ std::map<std::string, std::string> files_in(const std::string& folder,
     return found;
 }
 
-/// A data file that owns its text.
+/// A data file that owns its JSON.
 StoredDocument document_of(std::string text, Origin origin, std::string path) {
     const auto kept = std::make_shared<const std::string>(std::move(text));
     return {.json = *kept, .origin = origin, .path = std::move(path), .text = kept};
 }
 
-/// Adds the package's data files if the package is newer than the compiled-in ones; otherwise only
-/// its release file is read.
+/// Adds the package's data files if the package is newer than the compiled-in data files; otherwise
+/// reads only the package's release file.
 void add_package(const std::string& folder, Library& library, std::vector<Reason>& notes) {
     const auto path = folder + "/" + std::string{knowledge::kRelease} + std::string{kEnding};
     const auto text = RootedFiles{}.read(path, kMaxManifest);
@@ -173,7 +173,7 @@ KnowledgeFolders KnowledgeFolders::below(const std::string& root) {
             .keys = {root + "/usr/share/gpuprobe/keys.d", root + "/etc/gpuprobe/keys.d"}};
 }
 
-/// The name determines the parser. A name that no parser has must be a release file.
+/// The name determines the parser. A name without a parser must be the name of a release file.
 Status check_document(const std::string& name, std::string_view json) {
     const auto after = [&name](std::string_view folder) {
         return std::string_view{name}.substr(folder.size());

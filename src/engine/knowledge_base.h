@@ -29,10 +29,10 @@ struct KnowledgeFolders {
     [[nodiscard]] std::string bundle_before() const { return state + "/previous.bundle"; }
 };
 
-/// Checks that the parser for the data file `name` accepts the text. Errors: Malformed, TooLarge.
+/// Checks that the parser for the data file `name` accepts `json`. Errors: Malformed, TooLarge.
 Status check_document(const std::string& name, std::string_view json);
 
-/// Reads an installed bundle. Its signature was checked during installation and is not checked
+/// Reads an installed bundle. The signature was checked during installation and is not checked
 /// again. Errors: the errors of reading a file, signed_text_in() and bundle_from().
 Result<knowledge::Bundle> bundle_at(const std::string& path);
 
@@ -49,8 +49,8 @@ LoadedKnowledge knowledge_in(const KnowledgeFolders& folders);
 std::vector<std::string> application_folders(const std::vector<std::string>& more = {});
 
 /// The compiled-in applications and the applications in each `*.json` of the folders; later files
-/// override earlier ones. Missing folders are skipped. If `ignored` is not null, it gets a note for
-/// each file that could not be added.
+/// override earlier files. Missing folders are skipped. If `ignored` is not null, it gets a note
+/// for each file that could not be added.
 ApplicationSet applications_in(const std::vector<std::string>& folders,
                                std::vector<Reason>* ignored = nullptr);
 
@@ -64,7 +64,7 @@ struct CheckedBundle {
     std::shared_ptr<const std::string> file = {};  ///< content of the file
 };
 
-/// Reads a bundle. Checks its signature against the keys of the machine, its expiry date, and each
+/// Reads a bundle. Checks the signature against the keys of the machine, the expiry date, and each
 /// data file with its parser. Errors: NotAuthorized if the signature is not valid; InvalidRequest
 /// for an expired bundle; Malformed; TooLarge; and the errors of reading a file.
 Result<CheckedBundle> checked_bundle(const std::string& path,

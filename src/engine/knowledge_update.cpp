@@ -105,7 +105,7 @@ Status install(const CheckedBundle& bundle, const KnowledgeFolders& folders) {
         return Error{ErrorCode::InvalidRequest, "bundle: version " + bundle.bundle.head.version +
                                                     " is not newer than " + version +
                                                     ", the version in use"};
-    // Save the installed bundle first. After an interruption here, both files are the same bundle.
+    // Save the installed bundle first. After an interruption here, both files hold the same bundle.
     const RootedFiles files;
     if (const auto before = files.read(folders.bundle(), knowledge::kMaxBundle))
         TRY(written(folders.bundle_before(), *before));

@@ -22,7 +22,7 @@ constexpr Bytes kMaxFile = kib(64);
 constexpr std::size_t kShortestNumber = 4;
 constexpr std::size_t kShortest = 2;  ///< a single letter occurs in every text
 
-/// Files that contain identifiers. Each path is below every entry of a folder.
+/// Files that contain identifiers. Each entry of `folder` is searched for each of `files`.
 struct NumberFiles {
     const char* folder;
     std::array<const char*, 4> files;
@@ -51,7 +51,7 @@ constexpr std::array kNumbers = {
 constexpr std::array kNetworkFolders = {"/etc/NetworkManager/system-connections", "/var/lib/iwd"};
 
 /// Whether the text is a placeholder that vendors use for a missing number, or a word that occurs
-/// in many texts. Replacing such a text would make reports unreadable.
+/// in many reports. Replacing such a word would make reports unreadable.
 bool is_no_name(const std::string& text) {
     static constexpr std::array<std::string_view, 8> kNone = {
         "localhost", "localdomain", "default string", "not specified",
@@ -264,8 +264,8 @@ std::string Redaction::masked(std::string_view text, TextKind kind) {
     return clean;
 }
 
-/// Masks a fact that identifies a device, even if no pattern matches it. Texts without digits, such
-/// as "XX", are kept, because they do not identify anything.
+/// Masks a fact that identifies a device, even if no pattern matches it. Strings without digits,
+/// such as "XX", are kept, because they do not identify anything.
 std::string Redaction::masked_identity(std::string_view text) {
     auto clean = masked(text, TextKind::Fact);
     const bool has_digit = text.find_first_of("123456789") != std::string_view::npos;
@@ -274,7 +274,7 @@ std::string Redaction::masked_identity(std::string_view text) {
     return "[id-" + std::to_string(number_of(lower_case(text))) + "]";
 }
 
-/// Masks one text of a document, according to its member's name.
+/// Masks one string of a document, according to the name of its member.
 std::string Redaction::masked_text(std::string_view key, std::string_view text) {
     if (is_identity(key))
         return masked_identity(text);

@@ -27,7 +27,7 @@ struct Identifiers {
 /// cannot be read are left out.
 Identifiers identifiers_of(const FileSystem& files);
 
-/// The kind of a text. The kind determines which patterns of identifiers are replaced.
+/// The kind of a string, which determines which patterns of identifiers are replaced.
 enum class TextKind {
     Kernel,   ///< paths and files of sysfs and procfs, in which most numbers identify nothing
     Version,  ///< a fact that is a version, which consists of numbers and dots
@@ -45,12 +45,12 @@ public:
     explicit Redaction(Identifiers known = {}, bool keeps_driver_output = false)
         : known_{std::move(known)}, keeps_driver_output_{keeps_driver_output} {}
 
-    /// The text with identifiers replaced. UUIDs and numbers of 16 hexadecimal digits ("unique_id")
-    /// keep their form, even if the number is in decimal as in KFD's files.
+    /// Returns the text with identifiers replaced. UUIDs and numbers of 16 hexadecimal digits
+    /// ("unique_id") keep their form, even if the number is in decimal as in KFD's files.
     [[nodiscard]] std::string masked(std::string_view text, TextKind kind = TextKind::Kernel);
-    /// The document with every text masked. The member's name determines the kind of the text: a
-    /// fact that report/fact_table.h marks as identifying a device is replaced in any form. Numbers
-    /// are kept, because no number identifies a card.
+    /// Masks every string in the document. The name of a member determines the kind of its string:
+    /// a fact that report/fact_table.h marks as identifying a device is replaced in any form.
+    /// Numbers are kept, because no number identifies a card.
     [[nodiscard]] Value masked_document(Value document);
     /// A probe result in the form of captures. The result is masked like any document, and facts
     /// about devices are removed unless they are in report/fact_table.h.
@@ -84,7 +84,7 @@ enum class StandIn {
     Word,             ///< a word in brackets, "[serial-1]"
 };
 
-/// An identifier that was found in a text.
+/// An identifier that was found in a string.
 struct FoundIdentifier {
     std::size_t length = 0;  ///< length of the match, including a label
     std::size_t kept = 0;    ///< length of the label at the start of the match, which is kept
@@ -94,7 +94,7 @@ struct FoundIdentifier {
 };
 
 /// The identifier that begins at the position `at`, or nullopt. Call this function for each
-/// position of a text in order, but skip the text of identifiers that were already found.
+/// position of a string in order, but skip identifiers that were already found.
 std::optional<FoundIdentifier> identifier_at(std::string_view text,
                                              std::size_t at,
                                              TextKind kind,
