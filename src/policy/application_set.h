@@ -20,7 +20,7 @@ namespace gpuprobe::inline policy {
 struct Application {
     std::string name = {};
     std::optional<Profile> selection = {};
-    /// The application whose selection this application uses. Only set if this application has no
+    /// The application whose selection this application uses. Set only if this application has no
     /// selection.
     std::optional<std::string> selection_of = {};
     std::optional<Manifest> manifest = {};
@@ -42,8 +42,8 @@ RECORD_MEMBERS(ApplicationSummary, name, description, backends, variants)
 /// with its path in the file. The selection or the manifest may be missing.
 ReadProblem read_document(const Value& root, Application& out, UnknownWords unknown);
 
-/// Parses an application's data file (gpuprobe.application/1). Errors: TooLarge if the text is
-/// longer than kMaxManifest; Malformed with the wrong member, or if both parts are missing.
+/// Parses an application's data file (gpuprobe.application/1). Errors: TooLarge if `json` is longer
+/// than kMaxManifest; Malformed with the wrong member, or if both parts are missing.
 Result<Application> parse_application(std::string_view json);
 
 /// Parses the JSON that an installer passes with its request: a manifest, or an application's data
@@ -58,7 +58,7 @@ public:
     /// The applications in the knowledge base that is in use.
     static ApplicationSet with_builtins();
 
-    /// Adds a data file. Its parts (selection, manifest) replace the same parts of the application.
+    /// Adds a data file. The file's parts (selection, manifest) replace the application's parts.
     /// Errors: as parse_application(), prefixed with `origin`; TooLarge if there are more than
     /// kMaxApplications applications. Nothing changes if an error is returned.
     Status add(std::string_view json, std::string_view origin);

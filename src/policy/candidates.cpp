@@ -299,7 +299,7 @@ void mark_measured(std::vector<Judged>& all) {
 }
 
 /// Whether another backend that may be chosen on the same GPU takes precedence, because the request
-/// or the profile prefers it, or by the profile's order for the GPU's vendor.
+/// or the profile prefers that backend, or by the profile's order for the GPU's vendor.
 bool is_outdone(const SelectQuestion& question,
                 const std::vector<Judged>& all,
                 const Judged& judged) {

@@ -22,7 +22,7 @@ struct MachineFacts;
 struct PublishedVariants {
     const VariantPlatform& platform;
     const MachineFacts& machine;
-    /// the part of a profile's rule or of a request that is about variants
+    /// an administrator's rule about variants; empty if there is no such rule
     const RecommendRequest& request;
     std::span<const FailedVariant> failed;
 };
@@ -160,8 +160,8 @@ struct Attempt {
     [[nodiscard]] const Judged* best(const SelectQuestion& question) const;
 };
 
-/// Looks for candidates that satisfy the request. If there are none, the request is not strict and
-/// the profile permits another backend, the function tries again without the requested backend.
+/// Looks for candidates that satisfy the request. If there are none, but the request is not strict
+/// and the profile permits another backend, the function tries again without the requested backend.
 Attempt attempt_or_give_up(SelectQuestion& question,
                            const SelectRequest& request,
                            const Report& report);

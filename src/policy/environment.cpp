@@ -125,8 +125,8 @@ bool reaches_selection(const knowledge::Reader& reader,
                                [own](const Gpu* gpu) { return gpu->vendor == own->vendor; });
 }
 
-/// Hides the devices of all other APIs that the application reads. APIs whose variables also affect
-/// `api` select the GPUs instead.
+/// Hides the devices of all other APIs that the application reads. If an API's variables would also
+/// hide the selected GPUs in `api`, they select these GPUs instead.
 void hide_others(const Access& access,
                  std::string_view api,
                  const Selection& selection,

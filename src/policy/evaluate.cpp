@@ -343,7 +343,7 @@ private:
     }
 
     [[nodiscard]] Truth host_holds(const VariantIndex::Entry& entry) const {
-        // Every bit is equal for host terms, so one bit is enough.
+        // For terms about the host, all bits are equal, so one bit is enough.
         const auto mask = all_of(entry.first, entry.host, {.yes = 1, .maybe = 1});
         if (mask.yes != 0)
             return Truth::True;

@@ -239,7 +239,7 @@ void add_node(const std::string& path, std::vector<std::string>& arguments) {
 }
 
 /// Adds a GPU under its CDI name. NVIDIA's toolkit has a name for each GPU of its regular driver;
-/// on WSL and Jetson, the toolkit only has one name for all GPUs.
+/// on WSL and Jetson, the toolkit has only one name for all GPUs.
 void add_nvidia(const Gpu& gpu, std::vector<std::string>& arguments) {
     if (gpu.identity.nvidia_uuid && gpu.driver.name == "nvidia")
         return arguments.push_back("--device=nvidia.com/gpu=" + *gpu.identity.nvidia_uuid);

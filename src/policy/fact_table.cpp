@@ -301,8 +301,8 @@ struct ApiDevice {
     bool is_known = false;
 };
 
-/// Looks up the device. If no device is found, the device is known not to exist if the API supports
-/// only other vendors.
+/// Looks up the device. If no device is found and the API supports only other vendors, the device
+/// is known not to exist.
 ApiDevice device_in(const Facts& facts, std::string_view api) {
     if (!facts.gpu())
         // If the subject has no GPU, no device can be described.

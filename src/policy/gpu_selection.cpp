@@ -502,8 +502,8 @@ Text render_node(const Selection& selection) {
     return found == nodes.end() ? std::nullopt : Text{found->path};
 }
 
-/// The name of the first GPU's driver for VA-API, as LIBVA_DRIVER_NAME names it. A name with other
-/// characters could lead out of the folder in which libva looks for the driver.
+/// The name of the first GPU's driver for VA-API, as LIBVA_DRIVER_NAME names it. nullopt if the
+/// name has special characters, which could lead out of the folder of the drivers.
 Text va_driver_name(const Selection& selection) {
     const auto* view =
         selection.gpus.empty() ? nullptr : certain_view_of(*selection.gpus.front(), "vaapi");
@@ -532,8 +532,8 @@ int openvino_priority(const Gpu& gpu) {
     return gpu.kind == GpuKind::Integrated ? 0 : 1;
 }
 
-/// Whether OpenVINO lists the GPU, because the GPU has an OpenCL driver that is new enough; nullopt
-/// if unknown.
+/// Whether OpenVINO lists the GPU, which requires an OpenCL driver that is new enough; nullopt if
+/// unknown.
 std::optional<bool> is_listed_by_openvino(const Gpu& gpu) {
     const auto verdict = gpu_verdict(*find_accelerator_backend("openvino"), gpu);
     return verdict ? verdict->usable : std::nullopt;
@@ -590,7 +590,7 @@ Text openvino_devices(const Selection& selection) {
 }
 
 /// "0", as in "pci:0", if the machine has one Coral accelerator on PCI Express. libedgetpu numbers
-/// several accelerators in the order of an unsorted listing of /sys/class/apex.
+/// several accelerators in the unknown order of an unsorted listing of /sys/class/apex.
 Text coral_numbers(const Selection& selection) {
     const auto is_coral = [](const Gpu& gpu) {
         return std::ranges::any_of(

@@ -62,7 +62,7 @@ bool matches_one(std::string_view word, char wild, const std::vector<std::string
     if (!word.ends_with(wild))
         return false;
     const auto start = word.substr(0, word.size() - 1);
-    // The X of a family stands for one digit.
+    // The X of a family represents one digit.
     return std::ranges::any_of(known, [&](const std::string& one) {
         return one.starts_with(start) && (wild == '*' || one.size() == word.size());
     });

@@ -196,7 +196,7 @@ Status check_rule(const OverrideRule& rule,
                   const Manifest* manifest,
                   const Report& report) {
     if (profile) {
-        // question_from() accepts unknown GPUs to deny, so check GPUs first.
+        // question_from() accepts unknown GPUs in `deny`, so check the GPUs first.
         TRY(check_gpus(rule.request.deny, "deny", report));
         TRY(check_gpus(rule.request.gpus.value_or(Names{}), "gpus", report));
         const auto question = TRY(question_from(*profile, rule.request, report, {}));

@@ -210,7 +210,7 @@ void write_request(const MessageContext& context, MessageWriter& writer) {
         writer.write("fake-ignored");
     if (question.is_unknown_request)
         writer.write("unknown-backend", word);
-    // "not-built" is more precise; profiles without it fall back to "not-available".
+    // "not-built" is more precise; profiles without this message fall back to "not-available".
     if (is_in_vain(context) &&
         !(has_nothing_asked_for_built(question) && writer.write("not-built", word)))
         writer.write("not-available", word);

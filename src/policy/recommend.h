@@ -88,8 +88,8 @@ Recommendation recommend(const Manifest& manifest,
 std::optional<Reason> staleness(const Manifest& manifest, WallTime now);
 std::optional<Reason> staleness(const Profile& profile, WallTime now);
 
-/// The warning "superseded-document" if a version of the application is known that is newer than
-/// the version in a manifest or profile.
+/// The warning "superseded-document" if the version of the application in a manifest or profile is
+/// known not to be the newest version.
 std::optional<Reason> supersession(const Manifest& manifest);
 std::optional<Reason> supersession(const Profile& profile);
 

@@ -112,7 +112,7 @@ enum class KernelFit {
 /// unknown, is not older than the toolkit. A build with neither list runs on every device for which
 /// its toolkit can compile.
 KernelFit fit_of(const CudaKernels& code, const CudaDevice& device, const Rules& rules);
-/// True for Runs, unknown for the two unknown results, false otherwise.
+/// True for Runs, unknown for CapabilityUnknown and CudaUnknown, false otherwise.
 Truth truth_of(KernelFit fit);
 
 /// The PTX with the oldest ISA version among all PTX that the device could run; null if the device

@@ -169,7 +169,7 @@ bool goes_with(const Gpu& best, const Gpu& other, bool is_named) {
 }
 
 /// The accepted GPUs of the chosen backend that a program should use together with the best GPU;
-/// the best GPU comes first. Only the best GPU if the program uses one GPU.
+/// the best GPU comes first. If the program uses one GPU, only the best GPU.
 std::vector<const Gpu*> group_of(const SelectQuestion& question,
                                  const Judged& best,
                                  const std::vector<Judged>& all) {

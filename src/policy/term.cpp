@@ -58,7 +58,7 @@ Truth word_is(const Term& term, const Fact<std::string>& fact) {
 
 /// Evaluates Is and IsNot on a fact that is a list. Is holds if any word in the list matches; IsNot
 /// holds if no word matches, so it holds for an empty list. An incomplete list without a match
-/// leaves both unknown.
+/// makes both relations unknown.
 Truth some_word_is(const Term& term, const Fact<WordSet>& fact) {
     const auto& wanted = std::get<Words>(term.need);
     const auto has_any = [&wanted](const WordSet& have) {
@@ -405,9 +405,9 @@ VideoDirection direction_of(const Term& term) {
     return term.fact == FactId::VideoDecode ? VideoDirection::Decode : VideoDirection::Encode;
 }
 
-/// The GPU's formats for the codecs that the term names, "hevc-main10-10bit". If the GPU supports
-/// none of these codecs, all codecs of the GPU, or "none". A GPU has too many formats to show all
-/// of them.
+/// The GPU's formats for the codecs that the term names, "hevc-main10-10bit". If the GPU has none
+/// of these codecs, returns all its codecs, or "none" if it has no codecs. A GPU has too many
+/// formats to show all of them.
 Value shown_video(const Term& term, const Gpu& gpu) {
     const auto direction = direction_of(term);
     std::set<std::string> formats;

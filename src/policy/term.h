@@ -31,7 +31,7 @@ enum class Relation : std::uint8_t {
     Never,   ///< always false: an unknown word in a newer manifest rejects only the variant
     Is,      ///< the fact equals one of the words; a trailing `*` matches anything
     IsNot,   ///< the fact does not equal any of the words
-    Equals,  ///< this value to AtLeast compare a version, a size or a flag
+    Equals,  ///< the values from here to AtLeast compare a version, a size or a flag
     Differs,
     Less,
     AtMost,

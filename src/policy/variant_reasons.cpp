@@ -260,7 +260,7 @@ private:
             route.is_open = both(route.is_open, explain(term, gpu, place, route.reasons));
         const auto of_terms = route.reasons.size();
         // The terms do not cover inaccessible nodes and the application's rules, so add the reasons
-        // that these give.
+        // for both.
         if (variant_ && is_meant) {
             for (auto& reason : closed_nodes(*variant_, alternative, gpu))
                 add_once(std::move(reason), route.reasons);
@@ -404,7 +404,7 @@ std::optional<std::size_t> used_alternative(const Requirements& needs, const Fac
     return std::nullopt;
 }
 
-/// Adds the unmet conditions of the advice for the host and for these GPUs.
+/// Adds the recommended conditions that do not hold on the host or on these GPUs.
 void add_advice(const Requirements& advice,
                 const std::vector<const Facts*>& gpus,
                 const ExplanationContext& context,
