@@ -272,7 +272,7 @@ std::vector<std::string> RecordingNodes::list(std::string_view folder) const {
     return paths;
 }
 
-/// A node's device number is "major:minor". For a node without a device number, both are null.
+/// A node's device number is "major:minor"; both are null for a node without a device number.
 Value RecordingNodes::document() const {
     Value document{Value::Object{}};
     for (const auto& [path, node] : found_) {
@@ -300,7 +300,7 @@ Status write_capture(const std::string& folder,
                      WallTime now,
                      Redaction* mask) {
     TRY(check_folder(folder));
-    // If a capture is captured, keep its host instead of the host on which this program runs.
+    // If `source` is a capture, keep its host instead of the host on which this program runs.
     const auto host = source.host ? *source.host : detect_host(*source.files);
     TRY(write_machine(folder, source, host, mask));
     Value capture;

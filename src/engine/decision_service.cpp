@@ -55,8 +55,8 @@ Value driver_print(const Gpu& gpu, std::string_view api) {
     Value print;
     print["id"] = gpu.id;
     print["driver"] = to_value(gpu.driver);
-    // If the API does not list the GPU, there is no version. In this case the kernel driver is
-    // enough.
+    // If the API does not list the GPU, there is no version, and the facts about the kernel driver
+    // are enough.
     const auto view = gpu.apis.find(std::string{api});
     if (view == gpu.apis.end())
         return print;
@@ -193,7 +193,7 @@ std::optional<OverrideRule> Feedback::rule_for(const std::string& application) c
     return std::move(rule).value();
 }
 
-/// A failure is stored with the drivers' current fingerprint, so that an update clears it.
+/// A failure is stored with the drivers' current fingerprint, so that an update clears the failure.
 Status Feedback::report(const OutcomeReport& outcome,
                         uid_t by,
                         const Report& machine,

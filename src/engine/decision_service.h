@@ -35,8 +35,8 @@ Result<OutcomeReport> outcome_report_from(const Value& object);
 /// reported.
 class Feedback {
 public:
-    /// `folder` contains the files with overrides and outcomes. If it is absent, overrides and
-    /// outcomes last as long as this object. `account_of` is passed to store::Outcomes.
+    /// `folder` contains the files with overrides and outcomes. If `folder` is absent, overrides
+    /// and outcomes last only as long as this object. `account_of` is passed to store::Outcomes.
     explicit Feedback(const std::optional<std::string>& folder,
                       store::Outcomes::AccountOf account_of = {});
 
@@ -47,8 +47,8 @@ public:
     /// Sets the override of an application. Errors: InvalidRequest for a bad name or rule, and the
     /// errors of Overrides::set().
     Status set_override(const std::string& application, const Value& rule, uid_t by, WallTime now);
-    /// Removes an override; returns false if it does not exist. Errors: the same as for
-    /// Overrides::clear().
+    /// Removes an override; returns false if the application has no override. Errors: the same as
+    /// for Overrides::clear().
     Result<bool> clear_override(const std::string& application);
     [[nodiscard]] const store::Overrides& overrides() const { return overrides_; }
     /// An `override-set` note for each override, for the report.
@@ -130,9 +130,9 @@ public:
     /// is cleared. Errors: UnknownApplication; InvalidRequest and UnknownDevice for unknown names,
     /// with the most similar known name; and the errors of Feedback::set_override().
     Status set_override(const std::string& application, const Value& rule, const CallerContext& by);
-    /// Records an outcome. Errors: the same as for set_override(), for the names in the outcome,
-    /// and the errors of Feedback::report(). The variants of an application that is not installed
-    /// are not checked.
+    /// Records an outcome. Errors: for the names in the outcome, the same as for set_override();
+    /// the errors of Feedback::report(). The variants of an application that is not installed are
+    /// not checked.
     Status report(const OutcomeReport& outcome, const CallerContext& by);
 
 private:

@@ -23,7 +23,7 @@ namespace {
 /// answer.
 constexpr Duration kQuietStart = std::chrono::milliseconds{100};
 
-/// The GPU with that id, or the partition in the form of a GPU. Errors: UnknownDevice.
+/// The GPU with that id; a partition is returned in the form of a GPU. Errors: UnknownDevice.
 Result<Gpu> gpu_called(const Report& report, const std::string& id) {
     const ComputeView view{report};
     return *TRY(known_gpu(view, id));
@@ -76,7 +76,7 @@ bool has_cache(const EngineOptions& options) {
 
 }  // namespace
 
-/// The parts of the engine, and the steps that involve several of them.
+/// The parts of the engine, and the steps that involve several parts.
 struct Engine::Impl {
     Impl(MachineSource source,
          EventLoop& event_loop,
@@ -207,8 +207,8 @@ void Engine::Impl::start_due_queries() {
     queries.start_due();
 }
 
-/// Scans the machine. Returns whether drivers may report different results than before. If so, the
-/// old results are marked as outdated.
+/// Scans the machine. If drivers may report different results than before, marks the old results as
+/// outdated and returns true.
 bool Engine::Impl::rescan() {
     machine.scan(options.folders);
     if (!publisher.has_new_fingerprint())
@@ -347,7 +347,7 @@ std::unique_ptr<Engine> Engine::create(MachineSource source,
                                        EngineOptions options) {
     // If there is a cache, no driver is probed immediately.
     options.starts_ahead = options.starts_ahead && !source.recorded && !has_cache(options);
-    // The process starts while this process reads data files and scans, so the worker is ready when
+    // The worker starts while this process reads data files and scans, so the worker is ready when
     // it is needed.
     if (options.starts_ahead)
         launcher.prepare();

@@ -80,9 +80,9 @@ Found word(const Place& place, std::size_t length, std::string_view name, std::s
         .identifier = without(place.text.substr(place.at + kept, length - kept), "-:. ")};
 }
 
-// The functions from here on are the patterns of the table at the end. Each returns the identifier
-// that begins at this position, or nullopt. The functions also check the character before this
-// position, so that only whole words match.
+// The functions from here on are the patterns of the table at the end. Each function returns the
+// identifier that begins at this position, or nullopt. The functions also check the character
+// before this position, so that only whole words match.
 constexpr std::size_t kUuidLength = 36;
 constexpr std::size_t kPlainUuidLength = 32;
 constexpr std::size_t kUniqueIdLength = 16;

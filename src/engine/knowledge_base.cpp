@@ -198,7 +198,7 @@ Status check_document(const std::string& name, std::string_view json) {
         return check_contexts(json);
     if (name == "setup")
         return check_table<knowledge::SetupWords>(json);
-    // No other name is known, so this can only be the release file.
+    // No other name is known, so the file can only be the release file.
     const auto head = TRY(knowledge::head_of(json));
     return head.schema == knowledge::kReleaseSchema
                ? Status{Done{}}

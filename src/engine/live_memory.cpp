@@ -55,8 +55,8 @@ bool serves(const ProbeTarget& target, const ApiView& view) {
     return target.stage == "query" && (target.driver.empty() || target.driver == view.driver);
 }
 
-/// The GPU or partition as a new report would show it. Only the code of the report knows which of
-/// several readings to use. nullopt if the GPU or partition no longer exists.
+/// The GPU or partition as a new report would show it. Only the code that assembles reports chooses
+/// between several readings. nullopt if the GPU or partition no longer exists.
 std::optional<Gpu> assembled(const LiveMemoryReader::Question& question,
                              const std::vector<ProbeResult>& probes,
                              WallTime now) {
@@ -78,7 +78,7 @@ bool is_reported_by(const ProbeResult& probe, const Gpu& fresh) {
                                : fresh.memory.free_at == probe.at;
 }
 
-/// The results, with the older result of the same probe replaced by this result.
+/// Returns `probes`, in which `probe` replaces the older result of the same probe.
 std::vector<ProbeResult> with(std::vector<ProbeResult> probes, const ProbeResult& probe) {
     std::erase_if(probes, [&probe](const ProbeResult& other) {
         return other.api == probe.api && other.driver == probe.driver && other.stage == probe.stage;

@@ -119,9 +119,9 @@ bool runs_cuda(const HardwareDevice& device) {
 std::vector<std::string> paths_of_driver(const ProbeTarget& target, const Host& host) {
     if (!has_render_nodes(target.api))
         return target.driver.empty() ? std::vector<std::string>{} : std::vector{target.driver};
-    // A VA driver is chosen by the name of the kernel driver, so its path is known only after it
-    // was loaded. Source: the option `driverdir` of libva's packages in Debian, Fedora, RPM Fusion,
-    // Arch Linux and NixOS.
+    // A VA driver is chosen by the name of the kernel driver, so its path is known only after the
+    // driver was loaded. Source: the option `driverdir` of libva's packages in Debian, Fedora, RPM
+    // Fusion, Arch Linux and NixOS.
     std::vector<std::string> folders;
     for (const auto& folder : library_folders(host))
         for (const auto* name : {"/dri", "/dri-nonfree", "/dri-freeworld"})

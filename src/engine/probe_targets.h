@@ -88,8 +88,8 @@ bool runs_kernels(std::string_view api);
 /// store/probe_history.h.
 class ProbeLedger {
 public:
-    /// `folder` contains the quarantine's file. If it is absent, the quarantine lasts as long as
-    /// this object. The other arguments are borrowed.
+    /// `folder` contains the quarantine's file. If `folder` is absent, the quarantine lasts as long
+    /// as this object. The other arguments are borrowed.
     ProbeLedger(const FileSystem& files,
                 const Machine& machine,
                 const Clock& clock,

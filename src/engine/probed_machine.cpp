@@ -241,7 +241,7 @@ void ProbeResults::keep(ProbeResult probe) {
     if (!keeps_old)
         return put(std::move(probe));
     // The caller requested a new verification or measurement, and the new reasons explain why there
-    // is none.
+    // is no new result.
     if (probe.stage != kQueryStage)
         known->second.reasons = std::move(probe.reasons);
 }
@@ -332,7 +332,7 @@ Result<ProbeResult> read_probe(const FileSystem& files,
     auto probe = probe_result_from(document);
     if (!probe)
         return std::move(probe).error().in(path);
-    // Only fill in missing members: the file name has only the stem of a manifest.
+    // Fill in only missing members: the file name contains just the stem of a manifest's name.
     const auto stem = name.substr(0, name.size() - std::string_view{".json"}.size());
     const auto dot = stem.find('.');
     if (probe->api.empty())

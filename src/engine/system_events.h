@@ -35,8 +35,8 @@ public:
     /// When to probe the drivers if no further event arrives; nullopt if there was no event since
     /// the last round.
     [[nodiscard]] std::optional<MonotonicTime> due() const;
-    /// When to scan if no further event arrives; nullopt if the scan was done, or will be done
-    /// together with due().
+    /// When to scan if no further event arrives; nullopt if the scan has been done, or will be done
+    /// at due().
     [[nodiscard]] std::optional<MonotonicTime> look_due() const;
     void looked() { is_seen_ = true; }
     void asked();

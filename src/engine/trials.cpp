@@ -336,8 +336,8 @@ const Gpu* TrialRunner::gpu_of(const Job& job) const {
     return find_gpu(publisher_.report(), job.gpu);
 }
 
-/// Unlike begin(), this records no result for targets with an obstacle, so that a later round tries
-/// them again.
+/// Unlike begin(), this function records no result for targets with an obstacle, so that a later
+/// round tries them again.
 void TrialRunner::verify_in_background() {
     const auto& machine = context_.machine;
     if (machine.is_replay())

@@ -113,7 +113,7 @@ public:
     /// Starts to watch the idle counters. The caller must have started a query of NVML.
     void start();
     [[nodiscard]] bool is_asking() const { return is_asking_; }
-    /// Whether the load of `gpu` is still unknown. If so, starts to determine the load.
+    /// Whether the load of `gpu` is still unknown; if it is, starts to determine the load.
     [[nodiscard]] bool must_wait_for(const Gpu& gpu);
     /// The reason why `gpu` should not be measured now; nullopt if no obstacle is known. If `gpu`
     /// is null, only the host is checked.
