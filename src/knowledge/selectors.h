@@ -26,7 +26,7 @@ namespace gpuprobe::knowledge {
 std::optional<std::string> variable_problem(std::string_view name, std::string_view owner);
 
 /// Returns the reason why a data file must not set the variable to this value (a template); nullopt
-/// if the value is allowed. Variables that name files to load only accept values that gpuprobe
+/// if the value is allowed. A variable that names files to load accepts only values that gpuprobe
 /// itself finds on the machine (the template must consist of exactly one fact), or the path that
 /// hides all GPUs.
 std::optional<std::string> value_problem(std::string_view name, std::string_view text);

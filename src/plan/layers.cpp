@@ -378,7 +378,7 @@ std::uint64_t state_numbers(const Keys& keys, const Architecture& architecture) 
 /// The pattern of windows of an architecture.
 struct Period {
     std::string_view architecture = {};
-    std::uint64_t layers = 0;  ///< one in this many layers sees the whole context; 0: none
+    std::uint64_t layers = 0;  ///< every n-th layer sees the whole context; 0: no layer
     /// The layer that sees the whole context is the first of each period, not the last.
     bool is_dense_first = false;
     std::uint64_t window = 0;      ///< the window's size if the file does not specify one

@@ -40,20 +40,20 @@ struct Architecture {
     bool is_encoder = false;    ///< attends only to its batch and predicts no token
     bool ties_output = true;    ///< a model without an output tensor uses its embedding
     bool has_positions = true;  ///< queries and keys are rotated by position (RoPE)
-    /// one in this many layers does not rotate by position; 0 means that all layers rotate
+    /// for n > 0, every n-th layer does not rotate by position; 0 means that all layers rotate
     std::uint64_t unrotated_interval = 0;
     /// Layers that see the whole context do not rotate, except dense layers before the first layer
     /// with experts.
     bool rotates_windows = false;
     bool norms_values = false;       ///< values have a norm, which copies the values
     bool scales_queries = false;     ///< layers that do not rotate scale their queries by position
-    bool has_position_bias = false;  ///< a position bias is added to attention scores instead
+    bool has_position_bias = false;  ///< a position bias is added to scores instead of RoPE
     bool has_flash_attention = true;
     bool has_state_everywhere = false;  ///< each layer has both attention and a state
     bool has_index_values = false;      ///< the indexer also caches values, and selects per head
     bool has_lone_networks = false;     ///< layers without key heads are only feed-forward networks
     bool has_lightning_attention = false;  ///< recurrent layers keep a keys × keys matrix per head
-    /// one in this many layers has attention; 0 means all layers
+    /// for n > 0, every n-th layer has attention; 0 means all layers
     std::uint64_t attention_interval = 0;
     bool weighs_input = false;  ///< see LayerWork::weighs_input
     RowsTaken rows_taken = RowsTaken::InLastLayer;

@@ -13,7 +13,7 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// Number of tokens in the output of an encoder, if the file does not specify it.
+/// Number of tokens in the output of an encoder, if the file does not specify the number.
 constexpr std::uint64_t kUsualEncoding = 512;
 
 /// Whether a tensor is a look-up table, which stays on the CPU. Source: llama.cpp treats
@@ -119,9 +119,9 @@ void shape_attention(
     }
 }
 
-/// The number of layers without the layers for next-token prediction, and how many of these layers,
-/// counted from the first, have their own cache. The remaining layers may read the caches of other
-/// layers.
+/// The number of layers, not counting layers for next-token prediction, and how many of these
+/// layers, counted from the first, have their own cache. The remaining layers may read the caches
+/// of other layers.
 struct LayerKinds {
     std::size_t used = 0;
     std::size_t with_cache = 0;
