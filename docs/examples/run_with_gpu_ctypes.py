@@ -14,7 +14,7 @@ library = ctypes.CDLL("libgpuprobe.so.1")
 
 
 def select(application, request):
-    """Returns the answer, or {"error": …}, and the return code of the library."""
+    """Returns the return code of the library, and the answer or {"error": …}."""
     client, text = ctypes.c_void_p(), ctypes.c_char_p()
     code = library.gpuprobe_open(ctypes.byref(client), None, 0)
     if code < 0:
