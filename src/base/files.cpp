@@ -27,6 +27,9 @@ namespace {
 
 constexpr std::size_t kMaxFolderEntries = 65536;
 constexpr Bytes kMaxLine = kib(4);
+/// The bytes that are requested from a file at a time.
+constexpr std::size_t kLeastAtOnce = 16384;
+constexpr off_t kMostAtOnce = 262144;
 
 using Directory = CHandle<DIR, closedir>;
 
@@ -257,21 +260,25 @@ Result<std::string> read_to_end(const UniqueFd& fd,
                                 std::string_view path,
                                 Bytes limit,
                                 off_t stated_size) {
+    // One more byte than the file states, so that the first read is short and thus the last one.
+    const auto stated = static_cast<std::size_t>(std::clamp(stated_size, off_t{0}, kMostAtOnce));
+    const auto step = std::max(stated + 1, kLeastAtOnce);
     std::string text;
-    char buffer[16384];
     for (;;) {
-        const auto count = ::read(fd.get(), buffer, sizeof buffer);
+        const auto had = text.size();
+        text.resize(had + step);
+        const auto count = ::read(fd.get(), text.data() + had, step);
+        text.resize(had + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
             return errno_error(path, errno);
-        text.append(buffer, static_cast<std::size_t>(count));
         // The size from fstat() is not reliable: files in /proc and /sys report 0 or one page.
         if (text.size() > limit.count)
             return Error{ErrorCode::TooLarge,
                          std::string{path} + ": over " + std::to_string(limit.count) + " bytes"};
         // In files that state a size, only the end of the file makes a read short.
-        const bool is_short = static_cast<std::size_t>(count) < sizeof buffer;
+        const bool is_short = static_cast<std::size_t>(count) < step;
         if (count == 0 || (is_short && stated_size > 0))
             return text;
     }
@@ -368,7 +375,10 @@ Status write_scratch(const std::string& path, std::string_view content, mode_t m
 }
 
 Result<UniqueFd> lock_file(const std::string& path, Duration patience) {
-    const auto place = TRY(FilePlace::of(path));
+    return lock_file(TRY(FilePlace::of(path)), path, patience);
+}
+
+Result<UniqueFd> lock_file(const FilePlace& place, const std::string& path, Duration patience) {
     UniqueFd fd{
         ::open(place.path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)};
     if (!fd)

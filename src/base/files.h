@@ -207,5 +207,7 @@ Status write_atomically_from(const std::string& elsewhere,
 /// descriptor is closed. Returns an empty descriptor if another process still holds the lock after
 /// `patience`. Errors: Io, NotFound, PermissionDenied, each with the text "path: reason".
 Result<UniqueFd> lock_file(const std::string& path, Duration patience = {});
+/// The same for a file whose folder is open. The error texts contain `path`.
+Result<UniqueFd> lock_file(const FilePlace& place, const std::string& path, Duration patience = {});
 
 }  // namespace gpuprobe::inline base

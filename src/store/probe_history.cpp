@@ -256,14 +256,14 @@ Status Quarantine::open(std::string boot) {
     is_cold_ = !boot_.empty();
     if (!file_)
         return Done{};
-    // lock_file() returns an empty descriptor if another process holds the lock, and an error if
+    // The lock is an empty descriptor if another process holds the lock, and an error if
     // the folder is not writable.
-    auto lock = lock_file(file_->path() + ".lock");
+    auto [lock, document] = file_->lock_and_load();
     if (lock)
         lock_ = std::move(lock).value();
     else
         no_lock_ = lock.error();
-    const auto left = load();
+    const auto left = read(std::move(document));
     if (!left && left.error().code == ErrorCode::NotFound)
         return Done{};
     if (!left) {
@@ -278,8 +278,8 @@ Status Quarantine::open(std::string boot) {
     return save();
 }
 
-Result<std::vector<ProbeKey>> Quarantine::load() {
-    const auto document = TRY(file_->load());
+Result<std::vector<ProbeKey>> Quarantine::read(Result<Value> loaded) {
+    const auto document = TRY(std::move(loaded));
     std::vector<ProbeKey> left;
     TRY(read_list(document, "running", kMaxRunning, left));
     TRY(read_list(document, "entries", kMaxEntries, entries_));

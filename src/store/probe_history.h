@@ -188,7 +188,7 @@ private:
         }
     };
     [[nodiscard]] bool holds(const Entry& entry) const;
-    [[nodiscard]] Result<std::vector<ProbeKey>> load();
+    [[nodiscard]] Result<std::vector<ProbeKey>> read(Result<Value> loaded);
     void judge(const std::vector<ProbeKey>& left);
     void convict(const ProbeKey& key, Harm why);
     void drop_old();

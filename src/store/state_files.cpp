@@ -19,6 +19,9 @@
 namespace gpuprobe::store {
 namespace {
 
+/// Each save replaces the document's file, so the lock is on another file.
+constexpr const char* kLockSuffix = ".lock";
+
 /// The CRC-32 of `text` as eight hexadecimal digits.
 std::string checksum(std::string_view text) {
     const auto sum = ::crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
@@ -27,9 +30,9 @@ std::string checksum(std::string_view text) {
     return digits;
 }
 
-/// Fails unless this is a regular file to which only we can write. Otherwise the daemon would use
-/// content that another user has chosen.
-Status check_owner(const UniqueFd& fd, const std::string& path) {
+/// The size in bytes that the file states. Fails unless this is a regular file to which only we can
+/// write. Otherwise the daemon would use content that another user has chosen.
+Result<off_t> size_of_own(const UniqueFd& fd, const std::string& path) {
     struct stat info = {};
     if (::fstat(fd.get(), &info) != 0)
         return errno_error(path, errno);
@@ -39,22 +42,17 @@ Status check_owner(const UniqueFd& fd, const std::string& path) {
         return Error{ErrorCode::PermissionDenied, path + ": belongs to another user"};
     if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return Error{ErrorCode::PermissionDenied, path + ": writable by other users"};
-    return Done{};
+    return info.st_size;
 }
 
-/// Reads a file that check_owner() accepts.
-Result<std::string> read_own_file(const std::string& path, Bytes limit) {
-    // Most of these files do not exist, which is found out without the check of each folder.
-    struct stat info = {};
-    if (::lstat(path.c_str(), &info) != 0)
-        return errno_error(path, errno);
-    const auto place = TRY(FilePlace::of(path));
+/// Reads a file that size_of_own() accepts.
+Result<std::string> read_own_file(const FilePlace& place, const std::string& path, Bytes limit) {
     // O_NONBLOCK: if the path is a FIFO, open() must not wait for a writer.
     const UniqueFd fd{::open(place.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
     if (!fd)
         return errno_error(path, errno);
-    TRY(check_owner(fd, path));
-    return read_to_end(fd, path, limit);
+    const auto size = TRY(size_of_own(fd, path));
+    return read_to_end(fd, path, limit, size);
 }
 
 /// The JSON after the first line, if the first line contains this magic and the checksum of the
@@ -77,7 +75,26 @@ CheckedFile::CheckedFile(std::string path, std::string_view kind, int version, B
       limit_{limit} {}
 
 Result<Value> CheckedFile::load() const {
-    const auto text = TRY(read_own_file(path_, limit_));
+    // Most of these files do not exist, which is found out without the check of each folder.
+    struct stat info = {};
+    if (::lstat(path_.c_str(), &info) != 0)
+        return errno_error(path_, errno);
+    return load_at(TRY(FilePlace::of(path_)));
+}
+
+CheckedFile::LockAndDocument CheckedFile::lock_and_load() const {
+    auto place = FilePlace::of(path_);
+    if (!place)
+        return {.lock = place.error(), .document = place.error()};
+    const auto file = place->path;
+    place->path += kLockSuffix;
+    auto lock = lock_file(*place, path_ + kLockSuffix);
+    place->path = file;
+    return {.lock = std::move(lock), .document = load_at(*place)};
+}
+
+Result<Value> CheckedFile::load_at(const FilePlace& place) const {
+    const auto text = TRY(read_own_file(place, path_, limit_));
     const auto body = checked_body(text, magic_);
     if (!body)
         return Error{body.error()}.in(path_);
@@ -107,8 +124,7 @@ Status CheckedFile::save(const Value& document) const {
 Result<bool> CheckedFile::claim() {
     if (lock_)
         return false;
-    // The lock is on a separate file because each save replaces the document's file.
-    auto lock = TRY(lock_file(path_ + ".lock"));
+    auto lock = TRY(lock_file(path_ + kLockSuffix));
     if (!lock)
         return Error{ErrorCode::Io, path_ + ": another process uses this file"};
     lock_ = std::move(lock);

@@ -35,6 +35,12 @@ public:
     /// owns or can write to; Io if the path is not a regular file. The text of each error is "path:
     /// reason".
     [[nodiscard]] Result<Value> load() const;
+    /// The results of lock_file() for "path.lock", and of load() under this lock.
+    struct LockAndDocument {
+        Result<UniqueFd> lock;
+        Result<Value> document;
+    };
+    [[nodiscard]] LockAndDocument lock_and_load() const;
     /// Passes the document to `read` if the file exists. Sets the file aside if it can't be loaded
     /// or if `read` refuses the document. Errors: as load() except NotFound, and any error from
     /// `read`.
@@ -52,6 +58,8 @@ public:
     [[nodiscard]] const std::string& path() const { return path_; }
 
 private:
+    [[nodiscard]] Result<Value> load_at(const FilePlace& place) const;
+
     std::string path_;
     std::string magic_;
     Bytes limit_;
