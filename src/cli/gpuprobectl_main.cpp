@@ -266,9 +266,11 @@ std::string manual() {
 constexpr auto kReadVerbs = std::to_array<std::string_view>(
     {"status", "list", "show", "describe", "doctor", "select", "recommend", "plan", "env", "help"});
 
-bool wants_pager(const Arguments& arguments, const std::vector<std::string>& words) {
-    return arguments.json == JsonMode::Off && !arguments.fleet.every &&
-           ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDIN_FILENO) == 1 &&
+bool wants_pager(const Arguments& arguments,
+                 const Screen& screen,
+                 const std::vector<std::string>& words) {
+    return arguments.json == JsonMode::Off && !arguments.fleet.every && screen.is_terminal &&
+           ::isatty(STDIN_FILENO) == 1 &&
            std::ranges::find(kReadVerbs, arguments.verb) != kReadVerbs.end() &&
            std::ranges::find(words, "--no-pager") == words.end();
 }
@@ -335,7 +337,7 @@ int run(const std::vector<std::string>& words) {
     const auto& arguments = *parsed.arguments;
     const auto screen = screen_of(STDOUT_FILENO, arguments.colour);
     Pager pager;
-    if (wants_pager(arguments, words))
+    if (wants_pager(arguments, screen, words))
         pager.start();
     // Runs once, or repeatedly with --every.
     for (;;) {

@@ -90,9 +90,8 @@ std::optional<std::string> why_nothing_is_kept() {
 }
 
 std::vector<std::string> own_program_paths(std::string_view name) {
-    std::error_code problem;
     // The real path of this program, even if it was started through a link.
-    const auto here = std::filesystem::read_symlink("/proc/self/exe", problem).parent_path();
+    const fs::path here{folder_of(RootedFiles{}.link_target("/proc/self/exe").value_or(""))};
     std::vector<std::string> paths;
     for (const char* place : {"", "../libexec/gpuprobe", "../lib/gpuprobe"})
         paths.push_back((here / place / name).lexically_normal().string());

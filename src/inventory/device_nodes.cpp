@@ -107,10 +107,12 @@ void fill_card(const Sysfs& sysfs,
         node.boot_display = *flag == "1";
 }
 
-/// Adds the nodes of one kind.
-void add_nodes(const Sysfs& sysfs, const KindOfName& kind, std::vector<ClassNode>& nodes) {
+/// Adds the nodes of one kind. `names` are the names in the folder of the class.
+void add_nodes(const Sysfs& sysfs,
+               const KindOfName& kind,
+               const std::vector<std::string>& names,
+               std::vector<ClassNode>& nodes) {
     const std::string class_folder{kind.class_folder};
-    const auto names = sysfs.names(class_folder);
     for (const auto& name : names) {
         if (!number_behind(kind.prefix, name))
             continue;
@@ -143,8 +145,14 @@ std::string ClassNode::path() const {
 
 std::vector<ClassNode> class_nodes(const Sysfs& sysfs) {
     std::vector<ClassNode> nodes;
-    for (const auto& kind : kKinds)
-        add_nodes(sysfs, kind, nodes);
+    std::string_view listed;  // cards and render nodes share a folder
+    std::vector<std::string> names;
+    for (const auto& kind : kKinds) {
+        if (listed != kind.class_folder)
+            names = sysfs.names(std::string{kind.class_folder});
+        listed = kind.class_folder;
+        add_nodes(sysfs, kind, names, nodes);
+    }
     return nodes;
 }
 

@@ -149,15 +149,16 @@ std::optional<std::size_t> row_for(const std::array<Signature, count>& rows,
 
 /// True for Amazon's bare-metal instances. The check is needed on Arm ("a1.metal"), where no
 /// processor flag shows a hypervisor.
-bool is_metal_instance(const FileSystem& files) {
-    const auto product = files.line("/sys/class/dmi/id/product_name");
+bool is_metal_instance(const std::optional<std::string>& product) {
     return product && product->find(".metal") != std::string::npos;
 }
 
 /// The row of kDmiPrefixes for the first DMI string that matches.
-std::optional<std::size_t> dmi_row(const FileSystem& files) {
-    for (const auto* name :
-         {"product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version"})
+std::optional<std::size_t> dmi_row(const FileSystem& files,
+                                   const std::optional<std::string>& product) {
+    if (const auto row = product ? row_for(kDmiPrefixes, *product) : std::nullopt)
+        return row;
+    for (const auto* name : {"sys_vendor", "board_vendor", "bios_vendor", "product_version"})
         if (const auto text = files.line(std::string{"/sys/class/dmi/id/"} + name))
             if (const auto row = row_for(kDmiPrefixes, *text))
                 return row;
@@ -243,10 +244,11 @@ std::optional<std::string> virtualization_of(const FileSystem& files,
         return std::nullopt;
     const auto type = files.line("/sys/hypervisor/type");
     // In a Xen guest, the processor's flag may be missing.
-    if ((cpu == CpuEvidence::BareMetal && type != "xen") || is_metal_instance(files))
+    const auto product = files.line("/sys/class/dmi/id/product_name");
+    if ((cpu == CpuEvidence::BareMetal && type != "xen") || is_metal_instance(product))
         return std::nullopt;
     // The order is from the most specific to the least specific evidence.
-    const auto dmi = dmi_row(files);
+    const auto dmi = dmi_row(files, product);
     if (dmi && *dmi < kSpecificCount)
         return kDmiPrefixes[*dmi].name;
     if (const auto row = row_for(kCpuidSignatures, hypervisor); row && !hypervisor.empty())
