@@ -8,20 +8,20 @@
 
 #include "misbehave.h"
 
-/// What gpuprobe's kernels compute, for drivers that interpret none: they go by a kernel's name.
+/// Computes the results of gpuprobe's kernels by name, for drivers that cannot interpret kernels.
 namespace fake {
 
-/// What is wrong with a driver once it is told to compute.
+/// The fault of a driver during computations.
 enum class Fault {
     None,
-    WrongNumbers,  ///< x + 1 in place of x * 3 + 1; other kernels are off by one too
-    NeverEnds,     ///< a kernel is accepted, and never done
-    NoMemory,      ///< buffers are refused
-    LostHalfway,   ///< gone after the first kernel
+    WrongNumbers,  ///< x + 1 instead of x * 3 + 1; the results of other kernels are also off by one
+    NeverEnds,     ///< a kernel is accepted but never finishes
+    NoMemory,      ///< buffers cannot be allocated
+    LostHalfway,   ///< the device is lost after the first kernel
     Crash,         ///< SIGSEGV when a kernel is launched
-    BuildFails,    ///< the compiler refuses
-    NoCompiler,    ///< there is none
-    WrongRates,    ///< checks well, and gives wrong numbers where it is timed
+    BuildFails,    ///< compilation fails
+    NoCompiler,    ///< the driver has no compiler
+    WrongRates,    ///< the check is correct, but timed kernels return wrong numbers
 };
 
 struct Launch {
@@ -43,7 +43,7 @@ inline std::uint32_t next_of_bytes(std::uint32_t x, std::int32_t factor, std::in
     return static_cast<std::uint32_t>(next);
 }
 
-/// The sum of a thread's eight chains.
+/// The sum of the eight chains of a thread.
 inline std::uint32_t chains(const Launch& launch, std::uint32_t thread) {
     double sum = 0;
     std::uint32_t word = 0;
@@ -75,7 +75,7 @@ inline void compute(const Launch& launch, Fault fault) {
             launch.to[thread] = fault == Fault::WrongNumbers ? launch.from[thread] + 1
                                                              : launch.from[thread] * 3 + 1;
         if (launch.kernel == "read") {
-            // Any order will do: only the sum of all is looked at.
+            // The order does not matter, because only the total is checked.
             launch.to[thread] = off;
             for (std::size_t i = 0; i < 64; ++i)
                 launch.to[thread] += launch.from[thread * std::size_t{64} + i];

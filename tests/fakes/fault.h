@@ -18,8 +18,8 @@
 
 #include "misbehave.h"
 
-/// What a driver does wrong is told by the variable FAULT: "WHAT@PLACE" to do harm when that place
-/// is reached, "CALL=NUMBER" to refuse a call, or one word for a lie.
+/// The variable FAULT selects what a driver does wrong: "FAULT@PLACE" causes the fault when the
+/// driver reaches the place, "CALL=NUMBER" sets a call's result, one word selects a false report.
 namespace fake {
 
 inline std::string_view fault() {
@@ -27,7 +27,8 @@ inline std::string_view fault() {
     return text ? text : "";
 }
 
-/// Is set in the process while it has a context of CUDA: NVML counts that as memory in use.
+/// This variable is set while the process has a CUDA context. The fake NVML then reports that
+/// memory as used.
 constexpr const char* kContextVariable = "FAKE_CUDA_CONTEXT";
 constexpr unsigned long long kContextBytes = 523ULL << 20U;
 
@@ -35,7 +36,7 @@ inline bool lies(std::string_view lie) {
     return fault() == lie;
 }
 
-/// What a call returns: the number that FAULT has for it, as "cuInit=100", or `usual`.
+/// The result of a call: the number in FAULT, for example "cuInit=100", otherwise `usual`.
 inline int returned(std::string_view call, int usual) {
     const auto text = fault();
     const auto middle = text.find('=');
@@ -44,7 +45,7 @@ inline int returned(std::string_view call, int usual) {
                : usual;
 }
 
-/// A number that no other process gets, and later ones get more.
+/// A number that differs between processes, and is larger in later processes.
 inline std::size_t another_each_time() {
     timespec now = {};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -88,7 +89,7 @@ inline void say(int fd, std::size_t bytes) {
         (void)!::write(fd, (line + "\n").data(), line.size() + 1);
 }
 
-/// As fast as it is read: a GiB in all, or until nobody reads any more.
+/// Writes up to 1 GiB, as fast as the reader reads. Stops when there is no reader.
 inline void pour(int fd, std::string_view piece) {
     constexpr std::size_t kAll = std::size_t{1} << 30U;
     static std::size_t said = 0;
@@ -104,7 +105,7 @@ inline void pour(int fd, std::string_view piece) {
         }
 }
 
-/// Descriptors that somebody reads, but the usual three.
+/// Calls `use` for each open pipe except the three standard descriptors.
 template <class Use>
 void each_pipe(Use use) {
     for (int fd = 3; fd < 1024; ++fd) {
@@ -118,13 +119,13 @@ inline void forge() {
     each_pipe([](int fd) { (void)!::write(fd, "this is no frame, and too long for one", 38); });
 }
 
-/// Frames that are each as they should be: phases, of which any number may come.
+/// Writes valid frames without end: phases, whose number is not limited.
 inline void pour_frames() {
     constexpr std::string_view kPhase{"\x0c\0\0\0\1\0\0\0{\"name\":\"x\"}", 20};
     each_pipe([&](int fd) { pour(fd, kPhase); });
 }
 
-/// The head of a frame that never ends, and a byte of it now and then.
+/// Writes the header of a frame that never ends, and then one byte of the frame every 20 ms.
 [[noreturn]] inline void trickle() {
     constexpr std::array<char, 9> kStart = {'\0', '\0', '\1', '\0', '\2', '\0', '\0', '\0', '{'};
     each_pipe([&](int fd) { (void)!::write(fd, kStart.data(), kStart.size()); });
@@ -134,8 +135,8 @@ inline void pour_frames() {
     }
 }
 
-/// Pages that are there, a piece at a time: faulting each in on its own takes minutes on some
-/// virtual machines.
+/// Allocates memory in large pieces and populates it. On some virtual machines, populating single
+/// pages would take minutes.
 [[noreturn]] inline void eat_memory() {
     constexpr std::size_t kPiece = std::size_t{8} << 20U;
     while (::mmap(nullptr, kPiece, PROT_READ | PROT_WRITE,
@@ -159,14 +160,15 @@ inline void start_family(int count) {
             hang_deaf();
 }
 
-/// Each child does the same, in its own session if it `leaves`. Needs somebody who sets a limit.
+/// Forks without end, and so do the children; with `leaves`, children create sessions. Needs a
+/// limit on the number of processes.
 [[noreturn]] inline void bomb(bool leaves) {
     for (;;)
         if (::fork() == 0 && leaves)
             ::setsid();
 }
 
-/// Another session, and nobody's child: as daemon(3) and a double fork make it.
+/// Starts a process in a new session whose parent ends at once, like daemon(3) with a double fork.
 inline void start_daemon() {
     const auto child = ::fork();
     if (child != 0) {
@@ -262,7 +264,7 @@ inline void commit(std::string_view what) {
                   static_cast<int>(::syscall(SYS_pidfd_open, ::getppid(), 0)), SIGKILL, nullptr, 0);
 }
 
-/// Called where a driver could go wrong.
+/// Called at each place where a driver could fail.
 inline void at(std::string_view place) {
     const auto text = fault();
     const auto middle = text.find('@');

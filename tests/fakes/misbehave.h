@@ -5,17 +5,17 @@
 
 #include <unistd.h>
 
-/// What bad drivers do to the process that loads them.
+/// The ways in which bad drivers harm the process that loads them.
 namespace fake {
 
-/// Ends by SIGSEGV whatever handler is installed.
+/// Ends the process by SIGSEGV, even if a handler is installed.
 [[noreturn]] inline void crash() {
     std::signal(SIGSEGV, SIG_DFL);
     std::raise(SIGSEGV);
     ::_exit(99);
 }
 
-/// Never returns, and shrugs off the polite signals.
+/// Never returns, and ignores SIGTERM and SIGINT.
 [[noreturn]] inline void hang() {
     std::signal(SIGTERM, SIG_IGN);
     std::signal(SIGINT, SIG_IGN);

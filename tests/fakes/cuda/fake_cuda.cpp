@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A libcuda.so.1 of our own: what a healthy driver answers, or one of its known refusals.
-/// Built once per behaviour: FAKE_INIT is what cuInit returns, FAKE_CRASH ends the process in a
-/// query, FAKE_FAULT is the fault of its computations. With FAKE_DIVIDED the first of its two GPUs
-/// is in MIG mode: it shows the instance or the second GPU that CUDA_VISIBLE_DEVICES names, or else
-/// the first instance, and one device always. So does the variable FAULT (../fault.h), at load,
-/// instance, enumerate and query.
+/// A fake libcuda.so.1. It behaves like a healthy driver, or fails with a known error.
+/// It is built once for each behavior: FAKE_INIT is the result of cuInit, FAKE_CRASH ends the
+/// process in a query, FAKE_FAULT is the fault of its computations. With FAKE_DIVIDED, the first of
+/// two GPUs is in MIG mode, and the driver lists one device: the instance or the second GPU that
+/// CUDA_VISIBLE_DEVICES names, by default the first instance. The variable FAULT (../fault.h) also
+/// causes faults, at load, instance, enumerate and query.
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
@@ -26,9 +26,9 @@ constexpr bool kIsDivided = true;
 constexpr bool kIsDivided = false;
 #endif
 
-constexpr int kWholeGpu = 0x40;  ///< the second one
+constexpr int kWholeGpu = 0x40;  ///< the second GPU
 
-/// First byte of the UUID of what is shown, of instances as fake_nvml.cpp has them; 0: nothing is.
+/// The first byte of the listed device's UUID (fake_nvml.cpp has the instances); 0 if none.
 int shown() {
     const char* wanted = std::getenv("CUDA_VISIBLE_DEVICES");
     const std::string_view name = wanted ? wanted : "MIG-10010203-0405-0607-0809-0a0b0c0d0e00";
@@ -42,7 +42,7 @@ bool shows_an_instance() {
     return kIsDivided && shown() != kWholeGpu;
 }
 
-/// The real driver names its threads in cuInit, by this file, and fails without it (580.159).
+/// The real driver sets thread names through this file in cuInit, and fails without it (580.159).
 bool can_name_threads() {
     const auto file = "/proc/self/task/" + std::to_string(::gettid()) + "/comm";
     std::FILE* const name = std::fopen(file.c_str(), "w");
@@ -63,11 +63,11 @@ __attribute__((constructor)) void on_load() {
 }
 
 #if defined(FAKE_VERSIONED)
-int fake_versioned();  // of ../nvidia.cmake's fake_version_wanted
+int fake_versioned();  // in fake_version_wanted from ../nvidia.cmake
 #endif
 #if defined(FAKE_RESOLVER)
 using Init = int (*)(unsigned);
-/// Runs while the linker relocates this library: no function of another one can be called yet.
+/// Runs while the linker relocates this library, so functions of other libraries cannot be called.
 Init resolve_init() {
     __builtin_trap();
 }

@@ -6,7 +6,7 @@
 
 #include "../compute.h"
 
-/// The part of the fake that computes. FAKE_FAULT is one of fake::Fault. Memory is the host's.
+/// The part of the driver that computes. FAKE_FAULT is one of fake::Fault. Uses host memory.
 namespace {
 
 constexpr auto kFault = fake::Fault::FAKE_FAULT;
@@ -17,9 +17,9 @@ constexpr int kNotReady = 600;
 constexpr int kLaunchFailed = 719;
 
 int launches = 0;
-int held = 0;  ///< what was taken and not given back
+int held = 0;  ///< allocations that have not been freed
 int contexts = 0;
-int of_device[64] = {};  ///< their addresses are the contexts
+int of_device[64] = {};  ///< the addresses of these elements serve as contexts
 void* current = nullptr;
 bool is_lost() {
     return kFault == fake::Fault::LostHalfway && launches > 0;
@@ -46,7 +46,7 @@ int cuDevicePrimaryCtxRetain(void** context, int device) {
     return fake::returned("cuDevicePrimaryCtxRetain", kSuccess);
 }
 int cuDevicePrimaryCtxRelease_v2(int) {
-    // A leak is a crash.
+    // End the process if memory was leaked.
     if (--contexts == 0 && held != 0)
         std::abort();
     if (contexts == 0)
@@ -86,7 +86,7 @@ int cuMemFreeHost(void* pointer) {
 int cuModuleLoadData(void** module, const void* image) {
     if (kFault == fake::Fault::NoCompiler)
         return kNoCompiler;
-    // PTX, and whole: the text ends in a NUL after its last function.
+    // The text must be complete PTX, which ends with a NUL after the last function.
     const std::string_view text{static_cast<const char*>(image)};
     if (kFault == fake::Fault::BuildFails || text.find(".version 6.0") == text.npos ||
         text.rfind("ret;") == text.npos)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a driver links, in two versions (../nvidia.cmake).
+/// A function that a driver needs, built with two symbol versions (../nvidia.cmake).
 extern "C" int fake_versioned() {
     return 0;
 }

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/// The system calls that change files, each of which may be made to fail, or be the last one. To be
-/// included once in a program: what it defines comes before libc's.
+/// Replaces the system calls that change files. Each call can fail, or end the process. Include
+/// this header only once in a program, because its functions replace those of libc.
 namespace {
 
 bool is_armed = false;
@@ -18,7 +18,7 @@ int fails_at = 0;
 int fails_with = 0;
 int made = 0;
 
-/// Whether this call is to fail; errno says how.
+/// Whether this call must fail. Sets errno.
 bool fails() {
     if (!is_armed || ++made != fails_at)
         return false;
@@ -36,15 +36,15 @@ int result_of(long value) {
 
 namespace gpuprobe::support {
 
-/// While it lives, call number `at` of those that change a file (1 is the first) fails with
-/// `problem`, or ends the process by SIGKILL before it is made where that is 0. One at a time.
+/// While this object exists, call number `at` (from 1) of the calls that change a file fails with
+/// `problem`. If `problem` is 0, SIGKILL ends the process before the call. Create only one object.
 class FailingDisk {
 public:
     FailingDisk(int at, int problem);
     ~FailingDisk();
     FailingDisk(const FailingDisk&) = delete;
     FailingDisk& operator=(const FailingDisk&) = delete;
-    /// How many calls there were.
+    /// The number of calls so far.
     [[nodiscard]] static int calls();
 };
 
@@ -65,7 +65,7 @@ inline int FailingDisk::calls() {
 
 }  // namespace gpuprobe::support
 
-// open(2) and close(2) change nothing.
+// open(2) and close(2) are not replaced, because they change nothing.
 extern "C" {
 
 int mkostemp(char* pattern, int flags) noexcept {
