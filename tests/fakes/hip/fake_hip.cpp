@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A libamdhip64.so.6 of our own: one device, or what hipGetDeviceCount says without one.
-/// FAKE_FAULT is the fault of its computations; the compiler is in the same library, as in ROCm 5.
+/// A fake libamdhip64.so.6 with one device, or with hipGetDeviceCount's error for no device.
+/// FAKE_FAULT is the fault of its computations. The library contains the compiler, as in ROCm 5.
 #include <cstddef>
 #include <cstring>
 

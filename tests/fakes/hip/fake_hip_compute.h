@@ -6,8 +6,8 @@
 
 #include "../compute.h"
 
-/// The part of the fake that computes. FAKE_FAULT is one of fake::Fault. FAKE_HAS_COMPILER says
-/// whether hiprtc is in it. Memory is the host's.
+/// The part of the driver that computes. FAKE_FAULT is one of fake::Fault. FAKE_HAS_COMPILER is
+/// true if the library contains hiprtc. Uses host memory.
 namespace {
 
 constexpr auto kFault = fake::Fault::FAKE_FAULT;
@@ -17,7 +17,7 @@ constexpr int kNotReady = 600;
 constexpr int kLaunchFailed = 719;
 
 int launches = 0;
-int held = 0;  ///< what was taken and not given back
+int held = 0;  ///< allocations that have not been freed
 bool is_lost() {
     return kFault == fake::Fault::LostHalfway && launches > 0;
 }
@@ -67,7 +67,7 @@ int hipModuleUnload(void*) {
 }
 int hipModuleGetFunction(const char** function, void* module, const char* name) {
     static const char* const kNames[] = {"check", "fill", "read", "copy", "fp32", "fp16", "int8"};
-    // What was compiled is the source itself.
+    // The compiled module is the source text.
     const std::string_view text{static_cast<const char*>(module)};
     for (const char* known : kNames)
         if (std::strcmp(known, name) == 0 && text.find(name) != text.npos) {
@@ -118,7 +118,7 @@ int hipEventCreateWithFlags(void** event, unsigned) {
     return kSuccess;
 }
 int hipEventDestroy(void*) {
-    // The last to go: a leak is a crash.
+    // This is the last object to be released. End the process if any other object was leaked.
     if (--held != 0)
         std::abort();
     return kSuccess;

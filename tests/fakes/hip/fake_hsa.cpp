@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A libhsa-runtime64.so.1 of our own: a processor, a card and an APU, or one of the known
-/// refusals. Built once per behaviour: FAKE_INIT is what hsa_init returns, FAKE_GPUS how many GPUs
-/// there are, FAKE_CRASH ends the process when the second one is asked for.
+/// A fake libhsa-runtime64.so.1 with a processor, a card and an APU, or with a known error. It is
+/// built once for each behavior: FAKE_INIT is the result of hsa_init, FAKE_GPUS is the number of
+/// GPUs, FAKE_CRASH ends the process when the program queries the second GPU.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -67,7 +67,7 @@ int apu_info(int attribute, void* value) {
         case 0xA011:
             return put("GPU-XX", value);
         case 0xA015:
-            return put_number(std::uint64_t{9} << 30U, value);  // more than there is
+            return put_number(std::uint64_t{9} << 30U, value);  // more than the pool's 8 GiB
         case 0xA114:
             return put_number(std::uint64_t{1}, value);
         default:
@@ -129,7 +129,7 @@ int hsa_amd_agent_iterate_memory_pools(FakeAgent agent,
     return kSuccess;
 }
 int hsa_amd_memory_pool_get_info(FakePool pool, int attribute, void* value) {
-    // Two views of the same memory, and the local memory of a work-group.
+    // Two pools that describe the same memory, and the local memory of a work-group.
     const bool is_global = pool.handle % 10 < 2;
     const bool is_card = pool.handle / 10 == kCard;
     const std::size_t size = std::size_t{is_card ? 64U : 8U} << 30U;

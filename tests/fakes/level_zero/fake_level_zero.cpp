@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A libze_loader.so.1 of our own: a card of two tiles, an integrated GPU and an NPU, or one of the
-/// known refusals. Built once per behaviour: FAKE_INIT is what initialisation returns, FAKE_DRIVERS
-/// whether there are drivers, FAKE_FAULT the fault of its computations, FAKE_OLD leaves out what
-/// loaders before 1.9 do not have, FAKE_SMALL lets no buffer be larger than 16 MiB, FAKE_CRASH ends
-/// the process when NPU drivers are asked for. The variable FAULT (../fault.h) does harm at load,
-/// instance, enumerate and query.
+/// A fake libze_loader.so.1 with a card with two tiles, an integrated GPU and an NPU, or with a
+/// known error. It is built once for each behavior: FAKE_INIT is the result of initialization,
+/// FAKE_DRIVERS is whether there are drivers, FAKE_FAULT is the fault of its computations, FAKE_OLD
+/// omits the functions that loaders before 1.9 lack, FAKE_SMALL limits buffers to 16 MiB,
+/// FAKE_CRASH ends the process in a query for NPU drivers. The variable FAULT (../fault.h) causes
+/// faults at load, instance, enumerate and query.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -30,7 +30,7 @@ Thing integrated{1};
 Thing npu{2};
 Thing modules[3] = {{0}, {1}, {2}};
 
-/// A list as Level Zero hands it out: its length for 0, else as many as fit.
+/// Returns a list like Level Zero: its length if *count is 0, otherwise as many items as fit.
 template <std::size_t size>
 Result list(Thing* const (&things)[size], std::uint32_t* count, Thing** out) {
     if (*count == 0 || !out) {
@@ -114,7 +114,7 @@ Result zeDriverGet(std::uint32_t* count, Thing** drivers) {
 }
 #if !FAKE_OLD
 Result zeInitDrivers(std::uint32_t* count, Thing** drivers, FakeInitDesc* wanted) {
-    // What must be set before the driver looks.
+    // This variable must be set before the driver reads it.
     const char* hierarchy = std::getenv("ZE_FLAT_DEVICE_HIERARCHY");
     if (wanted->type != 0x20021 || !hierarchy || std::strcmp(hierarchy, "COMPOSITE") != 0)
         return kInvalidArgument;
@@ -259,7 +259,7 @@ Result zesDeviceGetProperties(Thing* device, FakeSysmanProperties* properties) {
     properties->core.type = 3;
     properties->core.next = nullptr;
     properties->subdevices = device == &card ? 2 : 0;
-    // The end of the text is missing.
+    // The string has no terminating NUL.
     std::memset(properties->driver_version, 'x', sizeof properties->driver_version);
     return zeDeviceGetProperties(device, &properties->core);
 }

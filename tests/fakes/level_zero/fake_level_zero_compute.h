@@ -5,9 +5,9 @@
 
 #include "../compute.h"
 
-/// The part of the fake that computes. FAKE_FAULT is one of fake::Fault. Memory is the host's, and
-/// what was appended to a list is done when the list is executed. What is not let go of before the
-/// context is a crash.
+/// The part of the driver that computes. FAKE_FAULT is one of fake::Fault. Uses host memory. Runs
+/// the commands of a list when the list is executed. Crashes if an object is released after its
+/// context, or not at all.
 namespace {
 
 constexpr auto kFault = fake::Fault::FAKE_FAULT;
@@ -25,7 +25,7 @@ Thing list_handle{9};
 Thing module{10};
 bool is_closed = false;
 
-/// What a caller has set of a kernel.
+/// The arguments that a caller has set for a kernel.
 struct Made {
     const char* name;
     void* buffers[2] = {};
@@ -36,9 +36,9 @@ Made kernels[] = {{"check"}, {"fill"}, {"read"}, {"copy"}, {"fp32"}, {"fp16"}, {
 struct Command {
     void* to = nullptr;
     const void* from = nullptr;
-    std::size_t size = 0;  ///< of a copy
+    std::size_t size = 0;  ///< the size of a copy
     std::uint32_t groups = 0;
-    Made kernel = {};  ///< as it was set when it was appended
+    Made kernel = {};  ///< the kernel with its arguments at the time of appending
 };
 std::vector<Command> commands;
 
@@ -101,7 +101,7 @@ struct FakeGroups {
     std::uint32_t x, y, z;
 };
 
-/// The first group only copies, as on cards with a blitter.
+/// The first group can only copy, like the group of a blitter.
 Result zeDeviceGetCommandQueueGroupProperties(Thing*,
                                               std::uint32_t* count,
                                               FakeQueueGroup* groups) {
@@ -123,7 +123,7 @@ Result zeContextDestroy(Thing*) {
     return take_back();
 }
 Result zeCommandQueueCreate(Thing*, Thing*, const std::uint32_t* description, Thing** out) {
-    // The ordinal stands behind the type and the chain.
+    // The ordinal follows the type and the chain.
     return description[4] == 1 ? hand_out(queue, out) : kInvalidArgument;
 }
 Result zeCommandQueueDestroy(Thing*) {
@@ -186,7 +186,7 @@ Result zeMemFree(Thing*, void* memory) {
     return take_back();
 }
 Result zeModuleCreate(Thing*, Thing*, const FakeModuleDesc* description, Thing** out, void**) {
-    // SPIR-V's magic number, and whole words of it.
+    // The module must have SPIR-V's magic number and consist of whole words.
     std::uint32_t magic = 0;
     std::memcpy(&magic, description->bytes, sizeof magic);
     if (kFault == fake::Fault::NoCompiler)

@@ -6,8 +6,8 @@
 //    …]}, "counts": {"codecs": number, "profiles": number}, "fail": {"decode" | "version" |
 //    "create" | "open" | "codecs" | "profiles" | "caps":
 //             status | "crash" | "hang"}}
-// `counts` replaces the real counts in the answers. Structures are written by the offsets that the
-// layouts of FFmpeg/nv-codec-headers have at tag n13.0.19.0, without src/backends/nvcodec.
+// `counts` replaces the real counts in the answers. The offsets of the members are those of
+// FFmpeg/nv-codec-headers at tag n13.0.19.0, and are independent of src/backends/nvcodec.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -89,7 +89,7 @@ const Json* row_of(const Guid& codec) {
     return nullptr;
 }
 
-/// Whether a structure has the version `structure` of an API that this driver supports.
+/// Checks a structure's version number, and whether this driver supports the API version in it.
 bool is_of_version(std::uint32_t version, std::uint32_t structure) {
     const auto newest = told().at("encode").value("version", 0xd0U);
     const auto major = version & 0xffU;
@@ -114,7 +114,7 @@ int open_session(void* parameters, void** session) {
         (number_at<std::uint32_t>(parameters, 24) & 0xffU) !=
             (number_at<std::uint32_t>(parameters, 0) & 0xffU))
         return kInvalidVersion;
-    // Only CUDA contexts.
+    // The driver accepts only CUDA contexts.
     if (number_at<std::uint32_t>(parameters, 4) != 1 || !number_at<void*>(parameters, 8))
         return kInvalidPointer;
     static int here = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A libnvidia-ml.so.1 of our own: two GPUs, of which the second is lost, or a refusal of nvmlInit,
-/// or what the variable FAULT wants (../fault.h) at load, instance, enumerate, query,
-/// memory and utilization; "utilization=NUMBER" is how busy the first is, "another-leaves" that a
-/// context of somebody else is just going. With a FAKE_FAULT of NoMemory, others have filled the
-/// first.
+/// A fake libnvidia-ml.so.1 with two GPUs, of which the second is lost, or with an error from
+/// nvmlInit. The variable FAULT (../fault.h) causes faults at load, instance, enumerate, query,
+/// memory and utilization. "utilization=NUMBER" is the load of the first GPU. With
+/// "another-leaves", the context of another process is just ending. If FAKE_FAULT is NoMemory,
+/// other processes use all memory of the first GPU.
 #include <cstdio>
 #include <cstring>
 
@@ -24,13 +24,13 @@ int put(const char* text, char* buffer, unsigned size) {
     return kSuccess;
 }
 int first_device = 0;
-/// Of the first device where it is divided; in slots 0 and 2.
+/// The MIG instances of the first GPU if it is in MIG mode; in slots 0 and 2.
 int instances[2] = {};
 
 bool is_instance(const int* device) {
     return device == &instances[0] || device == &instances[1];
 }
-/// What somebody else still has, who has just ended: less at each reading, until nothing is left.
+/// Memory of another process that has just ended: less at each reading, until none is left.
 unsigned long long of_another() {
     static unsigned long long left = 3;
     return left == 0 ? 0 : left-- * fake::kContextBytes;
@@ -129,7 +129,7 @@ int nvmlDeviceGetMemoryInfo(int*, FakeMemoryV1*) {
 }
 int nvmlDeviceGetMemoryInfo_v2(int* device, FakeMemory* memory) {
     fake::at("memory");
-    // The caller must state the version it was built for: size | 2 << 24.
+    // The caller must pass the version of the structure: size | 2 << 24.
     if (memory->version != (sizeof(FakeMemory) | 2u << 24u))
         return 25;
     constexpr unsigned long long kMebibyte = 1 << 20;
@@ -173,7 +173,7 @@ struct FakeAttributes {
     unsigned long long memory_mib;
 };
 int nvmlDeviceGetAttributes_v2(int* device, FakeAttributes* attributes) {
-    if (device == &instances[1])  // what another driver does not tell
+    if (device == &instances[1])  // like a driver that does not report attributes
         return kNotSupported;
     *attributes = {14, 1, 1, 0, 0, 0, 1, 1, 12288};
     return kSuccess;
@@ -194,7 +194,7 @@ int nvmlDeviceGetPowerManagementDefaultLimit(int*, unsigned* milliwatts) {
     return kSuccess;
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(int*, unsigned long long* reasons) {
-    *reasons = 0x44;  // the power cap, and the hardware's heat
+    *reasons = 0x44;  // the power cap and a thermal limit of the hardware
     return kSuccess;
 }
 int nvmlDeviceGetTotalEccErrors(int*, int type, int counter, unsigned long long* errors) {
@@ -218,7 +218,7 @@ struct FakeFeatures {
     unsigned count;
     FakeFeature features[3];
 };
-/// Two of a virtual GPU's, of which the one that is in use has no licence.
+/// The two features of a virtual GPU. The feature that is in use has no license.
 int nvmlDeviceGetGridLicensableFeatures_v4(int*, FakeFeatures* has) {
     *has = {1, fake::lies("endless-devices") ? 0xffffffff : 2, {}};
     has->features[0] = {1, 1, "", "NVIDIA Virtual PC", 0, {}};
@@ -236,7 +236,7 @@ struct FakeProcess {
     unsigned long long used;
     unsigned gpu_instance, compute_instance;
 };
-/// A hundred that compute, of which the last runs in an instance.
+/// A hundred compute processes, of which the last runs in an instance.
 int nvmlDeviceGetComputeRunningProcesses_v3(int*, unsigned* count, FakeProcess* processes) {
     constexpr int kInsufficientSize = 7;
     constexpr unsigned kAll = 100;
@@ -252,7 +252,7 @@ int nvmlDeviceGetComputeRunningProcesses_v3(int*, unsigned* count, FakeProcess* 
     *count = fake::lies("more-processes-than-asked") ? 0xffffffff : kAll;
     return kSuccess;
 }
-/// One that draws, whose memory is not known. An older version of the function.
+/// One graphics process, whose memory is unknown. This is an older version of the function.
 int nvmlDeviceGetGraphicsRunningProcesses_v2(int*, unsigned* count, FakeProcess* processes) {
     processes[0] = {77, ~0ULL, 0xffffffff, 0xffffffff};
     *count = 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OpenCL driver without a GPU: one platform, one device, and what they say of themselves.
-// FAKE_BEHAVIOUR picks what is wrong with it, FAKE_FAULT the fault of its computations, and the
-// variable FAULT (../fault.h) what happens at load, instance, enumerate and query. Source:
-// cl_khr_icd.
+// An OpenCL driver without a GPU: one platform and one device, with invented properties.
+// FAKE_BEHAVIOUR selects what is wrong with the driver, FAKE_FAULT selects the fault of its
+// computations, and the variable FAULT (../fault.h) causes faults at load, instance, enumerate and
+// query. Source: cl_khr_icd.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace {
 
 enum class Behaviour {
     Gpu,               ///< one healthy discrete GPU of 24 GiB
-    NoDevice,          ///< a platform without device
+    NoDevice,          ///< a platform without a device
     CrashInEnumerate,  ///< SIGSEGV in clGetDeviceIDs
     HangInPlatforms,   ///< never returns from clIcdGetPlatformIDsKHR
-    Liar,              ///< impossible counts, sizes, texts and addresses
+    Liar,              ///< impossible counts, sizes, strings and addresses
 };
 constexpr auto kBehaviour = Behaviour::FAKE_BEHAVIOUR;
 constexpr bool kLies = kBehaviour == Behaviour::Liar;
@@ -50,7 +50,7 @@ cl_icd_dispatch the_dispatch = [] {
     return table;
 }();
 
-/// The loader finds its way by the pointer at the start of each object.
+/// The loader finds the driver's functions through the pointer at the start of each object.
 struct Object {
     cl_icd_dispatch* dispatch = &the_dispatch;
 };
@@ -124,7 +124,7 @@ cl_int device_ids(
         fake::crash();
     if (kBehaviour == Behaviour::NoDevice)
         return CL_DEVICE_NOT_FOUND;
-    // A liar claims more devices than asked for, and fills in the same one throughout.
+    // The liar fills the whole list with the same device, and reports a larger count.
     if (out)
         std::fill_n(out, kLies ? capacity : 1, reinterpret_cast<cl_device_id>(&the_device));
     if (count)

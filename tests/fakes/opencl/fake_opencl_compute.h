@@ -6,8 +6,8 @@
 
 #include "../compute.h"
 
-/// The part of the fake that computes. FAKE_FAULT is one of fake::Fault. Memory is the host's, work
-/// is done when it is asked for, and what is not let go of before the context is a crash.
+/// The part of the driver that computes. FAKE_FAULT is one of fake::Fault. Uses host memory,
+/// computes immediately, and crashes if an object is not released before the context.
 namespace {
 
 constexpr auto kFault = fake::Fault::FAKE_FAULT;
@@ -18,7 +18,7 @@ bool is_lost() {
     return kFault == fake::Fault::LostHalfway && launches > 0;
 }
 
-/// Anything that a program holds.
+/// An object that a program has created and not yet released.
 struct Held : Object {
     Held() { ++held; }
     ~Held() { --held; }
