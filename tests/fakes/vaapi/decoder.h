@@ -29,7 +29,7 @@ inline VAStatus create_config(
     return VA_STATUS_SUCCESS;
 }
 
-/// One attribute: surfaces have the format NV12. FFmpeg passes no list to ask for the number.
+/// Reports one attribute: surfaces have the format NV12. FFmpeg passes no list to get the number.
 inline VAStatus surface_attributes(VADriverContextP,
                                    VAConfigID,
                                    VASurfaceAttrib* list,

@@ -54,7 +54,7 @@ VAStatus reached(std::string_view place) {
     return failure->get<VAStatus>();
 }
 
-/// The count in the file, otherwise the real one.
+/// The count in the file, otherwise the real count.
 int count_of(std::string_view what, std::size_t real) {
     return told.value("counts", Json::object()).value(what, static_cast<int>(real));
 }
@@ -98,7 +98,7 @@ VAStatus attributes(
     return reached("attributes");
 }
 
-/// One format, because FFmpeg refuses a driver without any.
+/// Reports one format, because FFmpeg refuses a driver without any format.
 VAStatus image_formats(VADriverContextP, VAImageFormat* list, int* count) {
     *list = {};
     list->fourcc = VA_FOURCC_NV12;
@@ -135,7 +135,7 @@ VAStatus __vaDriverInit_1_0(VADriverContextP context) {
     context->str_vendor = vendor.c_str();
     context->version_major = 1;
     context->version_minor = 0;
-    // libva refuses a driver without any of these.
+    // libva refuses a driver that lacks one of these functions.
     context->max_profiles = count_of("max", std::max<std::size_t>(told.at("profiles").size(), 1));
     context->max_entrypoints = count_of("max", 32);
     context->max_attributes = 8;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Vulkan driver without a GPU: enough for an instance, its devices and what they say of
-// themselves. FAKE_BEHAVIOUR picks what is wrong with it, and so does the variable FAULT
-// (../fault.h) at load, negotiate, instance, enumerate, query and unload. Source: Vulkan loader,
+// A Vulkan driver without a GPU. It implements only instances, devices and their properties.
+// FAKE_BEHAVIOUR selects what is wrong with the driver, and the variable FAULT (../fault.h) causes
+// faults at load, negotiate, instance, enumerate, query and unload. Source: Vulkan loader,
 // LoaderDriverInterface.md, interface version 5.
 #include <algorithm>
 #include <array>
@@ -19,15 +19,15 @@ namespace {
 
 enum class Behaviour {
     Gpu,                  ///< one healthy discrete GPU of 24 GiB
-    Many,                 ///< more devices than anyone has
-    NoDevice,             ///< vkEnumeratePhysicalDevices fails, as drivers without hardware do
-    RefuseInstance,       ///< no vkCreateInstance, as NVIDIA's GLX library without X
+    Many,                 ///< more devices than any machine has
+    NoDevice,             ///< vkEnumeratePhysicalDevices fails, as in drivers without hardware
+    RefuseInstance,       ///< vkCreateInstance is missing, as in NVIDIA's GLX library without X
     CrashInEnumerate,     ///< SIGSEGV in vkEnumeratePhysicalDevices
-    CrashOnSecondDevice,  ///< SIGSEGV while the second of two devices is asked
+    CrashOnSecondDevice,  ///< SIGSEGV while the second of two devices is queried
     CrashInConstructor,   ///< SIGSEGV in dlopen
     HangInCreate,         ///< never returns from vkCreateInstance
-    ExitInConstructor,    ///< prints and ends the process with status 0 in dlopen
-    Liar,                 ///< impossible counts, sizes, texts and addresses
+    ExitInConstructor,    ///< prints in dlopen, and ends the process with status 0
+    Liar,                 ///< impossible counts, sizes, strings and addresses
 };
 constexpr auto kBehaviour = Behaviour::FAKE_BEHAVIOUR;
 constexpr bool kLies = kBehaviour == Behaviour::Liar;
@@ -48,13 +48,13 @@ __attribute__((constructor)) void on_load() {
     if (kBehaviour == Behaviour::ExitInConstructor) {
         std::printf("{\"devices\": \"everything is fine\"}\n");
         std::fflush(stdout);
-        // exit() itself would wait for ever: the loader's exit handler wants a lock that its dlopen
+        // exit() itself would wait forever: the loader's exit handler needs a lock that its dlopen
         // holds (seen with 1.3.239).
         ::_exit(0);
     }
 }
 
-/// The loader keeps its own pointer at the start of each object.
+/// The loader stores a pointer at the start of each object.
 struct Object {
     VK_LOADER_DATA loader = {ICD_LOADER_MAGIC};
 };
@@ -91,7 +91,7 @@ VkResult instance_version(std::uint32_t* version) {
     return VK_SUCCESS;
 }
 
-/// Vulkan's way to hand out a list: the count, or as many as fit.
+/// Returns a list like Vulkan: the number of items, or as many items as fit.
 template <class Item, std::size_t size>
 VkResult hand_out(const std::array<Item, size>& items, std::uint32_t* count, Item* out) {
     if (!out) {
@@ -147,7 +147,7 @@ void properties(VkPhysicalDevice, VkPhysicalDeviceProperties* out) {
     write_text(out->deviceName, "Fake GPU 24G");
     out->limits.maxComputeSharedMemorySize = 49152;
     out->limits.maxComputeWorkGroupInvocations = 1024;
-    out->limits.maxStorageBufferRange = 1 << 26;  // what it measures on is the host's memory
+    out->limits.maxStorageBufferRange = 1 << 26;  // small, because measurements use host memory
     out->limits.timestampPeriod = 1.0F;
     if (fake::lies("name-without-end"))
         std::memset(out->deviceName, 0xff, sizeof out->deviceName);
@@ -196,7 +196,7 @@ void write_drm(VkPhysicalDeviceDrmPropertiesEXT& out) {
     out.renderMinor = kLies ? std::int64_t{1} << 62 : 128;
 }
 
-/// Fills the structures of a chain that this driver knows.
+/// Fills those structures of a chain that this driver knows.
 void write_chain(VkBaseOutStructure* link, std::uint32_t index) {
     for (; link; link = link->pNext) {
         void* const any = link;
@@ -236,7 +236,7 @@ void properties2(VkPhysicalDevice device, VkPhysicalDeviceProperties2* out) {
 }
 
 void features(VkPhysicalDevice device, VkPhysicalDeviceFeatures* out) {
-    // The loader asks every device for its properties while it sorts them, but not for this.
+    // The loader queries the properties of every device to sort the devices, but not the features.
     fake::at("query");
     if (kBehaviour == Behaviour::CrashOnSecondDevice && index_of(device) == 1)
         fake::crash();
@@ -287,7 +287,7 @@ void queues(VkPhysicalDevice, std::uint32_t* count, VkQueueFamilyProperties* out
         *count = 0xffffffff;
 }
 
-// The loader itself walks this list by the count it is told, and does not survive a lie.
+// The loader reads this list with the driver's count, and crashes if the count is wrong.
 VkResult extensions(VkPhysicalDevice,
                     const char*,
                     std::uint32_t* count,
@@ -302,7 +302,7 @@ VkResult extensions(VkPhysicalDevice,
     return hand_out(list, count, out);
 }
 
-// The loader wants these to exist; a probe has no business calling them.
+// The loader requires that these functions exist. A probe should never call them.
 void unused() {}
 
 }  // namespace

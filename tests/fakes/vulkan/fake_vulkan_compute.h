@@ -15,9 +15,9 @@
 #include "int8.spv.h"
 #include "read.spv.h"
 
-/// The part of the fake that computes. FAKE_FAULT is one of fake::Fault. Memory is the host's,
-/// shaders are known by their words, and what was recorded is done when it is submitted. What is
-/// not destroyed before the device is a crash.
+/// The part of the driver that computes. FAKE_FAULT is one of fake::Fault. Uses host memory, finds
+/// shaders by their code, and executes recorded commands when they are submitted. Crashes if an
+/// object is not destroyed before the device.
 namespace {
 
 constexpr auto kFault = fake::Fault::FAKE_FAULT;
@@ -31,7 +31,7 @@ struct Buffer {
 struct Memory {
     char* bytes = nullptr;
 };
-/// A dispatch (with the words of its arguments), or a copy.
+/// A dispatch with its arguments, or a copy.
 struct Command {
     std::string_view kernel;
     Buffer* from;
@@ -116,7 +116,7 @@ VkResult map(
     return VK_SUCCESS;
 }
 
-/// Objects that are only there to be destroyed.
+/// Creates an object that has no content, and that the caller must destroy.
 template <class Info, class Handle>
 VkResult create(VkDevice, const Info*, const VkAllocationCallbacks*, Handle* out) {
     return hand_out(new char, out);

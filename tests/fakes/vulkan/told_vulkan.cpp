@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Vulkan driver over Mesa's lavapipe: it says of itself what the file beside it says (the
-// library's path with .json in place of .so), and computes on the CPU whatever it says. So programs
-// run on machines of many GPUs where there is none.
+// A Vulkan driver that is based on Mesa's lavapipe. It reports the properties in a file next to it
+// (the library's path with .json instead of .so), but always computes on the CPU. With this driver,
+// programs can run as on a machine with several GPUs.
 // Source: Vulkan loader, LoaderDriverInterface.md, interface version 5.
 #include <algorithm>
 #include <array>
@@ -33,7 +33,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What the file says.
+// The content of the file.
 
 const Json& told() {
     static const Json document = [] {
@@ -47,7 +47,7 @@ const Json& told() {
     return document;
 }
 
-/// Does what the file says of a function: nothing, an error, death, or no end.
+/// Does what the file specifies for a function: nothing, an error, a crash or a hang.
 VkResult reached(std::string_view function) {
     static const Json failures = told().value("fail", Json::object());
     const auto failure = failures.find(function);
@@ -60,7 +60,7 @@ VkResult reached(std::string_view function) {
     return static_cast<VkResult>(failure->get<int>());
 }
 
-/// Adds a line to the file's log, where there is one and it may be written.
+/// Adds a line to the log, if the file names a log and the log can be written.
 void log(const std::string& line) {
     static const std::string path = told().value("log", "");
     const int file = path.empty() ? -1 : ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0644);
@@ -71,7 +71,7 @@ void log(const std::string& line) {
     ::close(file);
 }
 
-// Each member of each structure, by its name.
+// The members of all structures, by name.
 
 template <class Value>
 void put(void* where, const Json& value) {
@@ -149,7 +149,7 @@ void answer_chain(void* chain, const Json& answers) {
             answer(*structure, each, answers);
 }
 
-// lavapipe.
+// Functions of lavapipe.
 
 PFN_vkVoidFunction real(VkInstance instance, const char* name) {
     static void* const library = ::dlopen("libvulkan_lvp.so", RTLD_NOW | RTLD_LOCAL);
@@ -164,14 +164,14 @@ Pointer real(VkInstance instance, const char* name) {
     return reinterpret_cast<Pointer>(real(instance, name));
 }
 
-/// What the loader and programs take for a physical device.
+/// A physical device as the loader and programs see it.
 struct Device {
-    VK_LOADER_DATA loader = {ICD_LOADER_MAGIC};  ///< the loader's own pointer comes first
-    VkPhysicalDevice physical = VK_NULL_HANDLE;  ///< lavapipe's
+    VK_LOADER_DATA loader = {ICD_LOADER_MAGIC};  ///< the loader stores a pointer at the start
+    VkPhysicalDevice physical = VK_NULL_HANDLE;  ///< lavapipe's device
     VkInstance instance = VK_NULL_HANDLE;
     const Json* told = nullptr;
 
-    /// A function of lavapipe's.
+    /// A function of lavapipe.
     template <class Pointer>
     [[nodiscard]] Pointer real(const char* name) const {
         return ::real<Pointer>(instance, name);
@@ -181,8 +181,8 @@ struct Device {
     [[nodiscard]] Json part(const char* key) const { return told->value(key, Json::array()); }
 };
 std::mutex the_lock;
-std::deque<Device> the_devices;  // those of all instances, and never gone: a handle stays a handle
-std::map<void*, const Device*> the_owners;  // of logical devices and queues
+std::deque<Device> the_devices;  // of all instances; never removed, so that handles stay valid
+std::map<void*, const Device*> the_owners;  // the device of each logical device and queue
 std::set<const Device*> the_computing;
 
 const Device& device_of(VkPhysicalDevice handle) {
@@ -199,14 +199,14 @@ void own(void* handle, const Device& device) {
     the_owners[handle] = &device;
 }
 
-/// A function by its name in the specification, for a template's argument.
+/// The name of a function in the specification, as a template argument.
 template <std::size_t size>
 struct Name {
     char text[size];
     constexpr Name(const char (&literal)[size]) { std::copy_n(literal, size, text); }  // NOLINT
 };
 
-/// lavapipe's function of that name, with its physical device in place of ours.
+/// Calls lavapipe's function of that name with lavapipe's physical device instead of ours.
 template <Name name, class Result, class... Rest>
 Result passed(VkPhysicalDevice handle, Rest... rest) {
     if constexpr (std::is_same_v<Result, VkResult>) {
@@ -219,7 +219,7 @@ Result passed(VkPhysicalDevice handle, Rest... rest) {
     return device.real<Result (*)(VkPhysicalDevice, Rest...)>(name.text)(device.physical, rest...);
 }
 
-/// Vulkan's way to hand out a list: the count, or as many as fit.
+/// Returns a list like Vulkan: the number of items, or as many items as fit.
 template <class Item>
 VkResult hand_out(const std::vector<Item>& items, std::uint32_t* count, Item* out) {
     const auto all = static_cast<std::uint32_t>(items.size());
@@ -243,7 +243,7 @@ VkResult create_instance(const VkInstanceCreateInfo* info,
     return create(info, allocator, instance);
 }
 
-/// The machine's devices for an instance: all stand for lavapipe's one.
+/// The devices that an instance lists. All of them represent lavapipe's only device.
 std::vector<VkPhysicalDevice> devices_of(VkInstance instance) {
     static std::map<VkInstance, std::vector<VkPhysicalDevice>> known;
     const std::lock_guard guard{the_lock};
@@ -258,7 +258,7 @@ std::vector<VkPhysicalDevice> devices_of(VkInstance instance) {
         the_devices.push_back({.physical = software, .instance = instance, .told = &wanted[i]});
         handles.push_back(reinterpret_cast<VkPhysicalDevice>(&the_devices.back()));
     }
-    for (VkPhysicalDevice handle : handles)  // an instance may get the place of an older one
+    for (VkPhysicalDevice handle : handles)  // a new instance may reuse an old instance's address
         reinterpret_cast<Device*>(handle)->physical = software;
     return handles;
 }
@@ -283,7 +283,7 @@ VkResult enumerate_groups(VkInstance instance,
     return hand_out(groups, count, out);
 }
 
-// What a physical device says.
+// The properties of a physical device.
 
 void properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties* out) {
     passed<"vkGetPhysicalDeviceProperties", void>(handle, out);
@@ -310,7 +310,7 @@ void features2(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2* out) {
     answer_chain(out->pNext, device_of(handle).answers());
 }
 
-/// One type for each heap: device memory that the host does not see, or host memory.
+/// Reports one memory type for each heap. By default, the host cannot map device memory.
 void memory(VkPhysicalDevice handle, VkPhysicalDeviceMemoryProperties* out) {
     passed<"vkGetPhysicalDeviceMemoryProperties", void>(handle, out);
     const Json heaps = device_of(handle).part("heaps");
@@ -333,7 +333,7 @@ void memory(VkPhysicalDevice handle, VkPhysicalDeviceMemoryProperties* out) {
     }
 }
 
-/// All memory of each heap is free. Newer versions of lavapipe have the extension that asks for it.
+/// Reports all memory of each heap as free. Newer versions of lavapipe support this extension.
 void tell_budget(const VkPhysicalDeviceMemoryProperties& heaps, void* chain) {
     for (auto* link = static_cast<VkBaseOutStructure*>(chain); link; link = link->pNext) {
         if (link->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT)
@@ -353,7 +353,7 @@ void memory2(VkPhysicalDevice handle, VkPhysicalDeviceMemoryProperties2* out) {
     answer_chain(out->pNext, device_of(handle).answers());
 }
 
-/// lavapipe's extensions, with those that the file adds and without those that it takes away.
+/// Lists lavapipe's extensions, with those that the file adds and without those that it removes.
 VkResult extensions(VkPhysicalDevice handle,
                     const char* layer,
                     std::uint32_t* count,
@@ -378,7 +378,7 @@ VkResult extensions(VkPhysicalDevice handle,
 
 // The logical device.
 
-/// Takes out of the features that a program enables those that lavapipe does not have.
+/// Disables the features that a program enables but lavapipe does not support.
 void leave_possible(void* enabled, const Structure& structure, const void* can) {
     for (const Member& member : structure.members) {
         auto* wanted =
@@ -440,7 +440,7 @@ VkResult create_device(VkPhysicalDevice handle,
         leave_possible(device, reinterpret_cast<VkBaseOutStructure*>(&plain));
         info.pEnabledFeatures = &plain.features;
     }
-    // The program's own structures are changed: it asked for more than there is.
+    // This changes the program's own structures, which may request more than lavapipe supports.
     leave_possible(device, static_cast<VkBaseOutStructure*>(const_cast<void*>(given->pNext)));
     const VkResult result = passed<"vkCreateDevice", VkResult>(
         handle, static_cast<const VkDeviceCreateInfo*>(&info), allocator, out);
@@ -478,7 +478,7 @@ VkResult submit(VkQueue queue, std::uint32_t count, const Submit* submits, VkFen
     return owner_of(queue).real<Pointer>(name.text)(queue, count, submits, fence);
 }
 
-// lavapipe has one type of memory: all of ours are that one.
+// lavapipe has only one memory type, so all of our memory types are mapped to it.
 
 VkResult allocate(VkDevice device,
                   const VkMemoryAllocateInfo* given,
@@ -517,7 +517,7 @@ void requirements2(VkDevice device, const Info* info, VkMemoryRequirements2* out
     widen(device, out->memoryRequirements);
 }
 
-// Which function is whose.
+// The tables of functions.
 
 PFN_vkVoidFunction device_function(VkDevice device, const char* name);
 
@@ -599,7 +599,7 @@ const Functions& others() {
     return all;
 }
 
-/// Ours by its name, or by the name that an extension gave it before it was core.
+/// Finds our function by its name, or by the KHR name that it had before it was in core.
 PFN_vkVoidFunction find(const Functions& functions, std::string_view name) {
     auto found = functions.find(name);
     if (found == functions.end() && name.ends_with("KHR"))
@@ -613,8 +613,8 @@ PFN_vkVoidFunction device_function(VkDevice device, const char* name) {
     return owner_of(device).real<PFN_vkGetDeviceProcAddr>("vkGetDeviceProcAddr")(device, name);
 }
 
-/// A function that takes a physical device: ours have to be unwrapped, so what is not in the table
-/// is not there.
+/// Whether a function takes a physical device. Such a function must convert our handles, so a
+/// function that is not in the table is not supported.
 bool takes_physical_device(std::string_view name) {
     return name.starts_with("vkGetPhysicalDevice") || name.starts_with("vkEnumerateDevice") ||
            name.starts_with("vkEnumeratePhysicalDeviceQueue") || name.find("Display") != name.npos;
