@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A gpuprobe-worker that does what it is told in a file beside it, for tools/torture: the nth that
-// starts follows the nth line of "plan" (from the start again after the last), and adds to "done"
-// a line "n API script DRIVER" before it begins.
+// A gpuprobe-worker that follows a file in its folder, for tools/torture. The nth process follows
+// the nth line of "plan" (after the last line, the first line is used again), and first adds a line
+// "n API script DRIVER" to "done".
 
 #include <cstdio>
 #include <cstdlib>
@@ -31,7 +31,7 @@ std::vector<std::string> lines_of(const std::string& path) {
     return lines;
 }
 
-/// Every place in the plan is taken by one process: "done" is locked while it is taken.
+/// Takes the next line of the plan. A lock on "done" prevents two processes from taking one line.
 std::string taken_script(const std::string& folder,
                          const std::string& api,
                          const std::string& driver) {
@@ -51,14 +51,14 @@ std::string taken_script(const std::string& folder,
     return script;
 }
 
-/// Children that hold everything open, until the group is killed.
+/// Creates children that keep all descriptors open until the process group is killed.
 void fork_many() {
     constexpr int kChildren = 20;
     for (int i = 0; i < kChildren; ++i)
         scripted::leave_child(/*in_own_session=*/false);
 }
 
-/// An answer that takes a while, frame by frame, so that something can happen in between.
+/// Answers slowly, frame by frame, so that something else can happen in the meantime.
 void answer_slowly() {
     constexpr int kFrames = 40;
     constexpr useconds_t kPause = 5000;
@@ -70,7 +70,7 @@ void answer_slowly() {
     scripted::write_frames(writer.done(Outcome::Answered, "slowly", {}));
 }
 
-/// "" where none is named.
+/// The value of --driver; "" if the option is missing.
 std::string driver_in(std::span<char*> arguments) {
     for (std::size_t i = 0; i + 1 < arguments.size(); ++i)
         if (std::string_view{arguments[i]} == "--driver")

@@ -7,9 +7,9 @@
 
 #include "fakes/worker/scripted_worker.h"
 
-/// The workers of one machine with one NVIDIA card, as a test program is when its first argument
-/// names an API. Each answers well but the one of $GPUPROBE_CULPRIT, which follows
-/// $GPUPROBE_SCRIPT.
+/// The workers of a machine with one NVIDIA card. A test program becomes such a worker if its first
+/// argument names an API. All workers answer correctly except the worker of the API in
+/// $GPUPROBE_CULPRIT, which follows $GPUPROBE_SCRIPT.
 namespace gpuprobe::machine_worker {
 
 constexpr const char* kCulprit = "GPUPROBE_CULPRIT";
@@ -60,7 +60,7 @@ inline void answer_for(std::string_view api) {
     scripted::write_frames(FrameWriter{}.done(Outcome::Absent, std::nullopt, {}));
 }
 
-/// The exit status; never returns from some scripts.
+/// Returns the exit status. Some scripts never return.
 inline int run(char** argv) {
     const std::string_view api = argv[1];
     const char* culprit = std::getenv(kCulprit);

@@ -23,15 +23,15 @@
 #include "base/text.h"
 #include "probe/worker_answer.h"
 
-/// Workers that misbehave in one way each. A test program runs one instead of its tests when its
-/// first argument names it, so it can be its own gpuprobe-worker.
+/// Workers that misbehave in different ways. A test program becomes such a worker if its first
+/// argument names a script, so a test program can be its own gpuprobe-worker.
 namespace gpuprobe::scripted {
 
-/// The fact of an API under which a script tells what its test wants to know.
+/// The fact of an API in which a script reports values to its test.
 constexpr const char* kSelfKey = "platforms";
 
-/// A process by the number that it has in the namespace of processes that it, or another one, is
-/// in.
+/// Identifies a process by a PID namespace and the number of the process in this namespace, which
+/// is the namespace of the process `in_namespace_of`.
 inline std::string name_of_process(const std::string& in_namespace_of, pid_t number) {
     std::error_code gone;
     const auto space =
@@ -39,7 +39,7 @@ inline std::string name_of_process(const std::string& in_namespace_of, pid_t num
     return space + " " + std::to_string(number);
 }
 
-/// Our number of the process of that name; /proc shows those of namespaces below ours too.
+/// The number of that process in our PID namespace. /proc also lists nested PID namespaces.
 inline std::optional<pid_t> number_of(const std::string& name) {
     for (const auto& process : std::filesystem::directory_iterator{"/proc"}) {
         const auto folder = process.path().filename().string();
@@ -54,7 +54,7 @@ inline std::optional<pid_t> number_of(const std::string& name) {
     return std::nullopt;
 }
 
-/// Whether it ends within ten seconds.
+/// Whether the process ends within ten seconds.
 inline bool ends(const Value& told) {
     const auto* name = told.as_string();
     const auto number = name ? number_of(*name) : std::nullopt;
@@ -69,7 +69,7 @@ inline void write_frames(std::string_view bytes) {
     (void)!::write(3, bytes.data(), bytes.size());
 }
 
-/// Two phases, one runtime fact and two devices: what every script says before it goes its way.
+/// Writes two phases, one runtime fact and two devices. Most scripts write these frames first.
 inline FrameWriter speak() {
     FrameWriter writer;
     write_frames(writer.phase("dlopen"));
@@ -93,7 +93,7 @@ inline void answer() {
         ::pause();
 }
 
-/// A child that holds every descriptor for as long as it is let, but not for ever.
+/// Creates a child that keeps all descriptors open for at most three seconds.
 inline void leave_child(bool in_own_session) {
     if (::fork() != 0)
         return;
@@ -104,8 +104,8 @@ inline void leave_child(bool in_own_session) {
         ::pause();
 }
 
-/// A process that is nobody's child and in no session of ours, as daemon(3) makes it. Its number is
-/// a fact before it goes its own way, and it dies by itself after a while.
+/// Creates a process in a new session whose parent ends at once, like daemon(3). The name of the
+/// process is reported as a fact. The process ends after a minute.
 inline void leave_daemon() {
     int ends[2] = {-1, -1};
     (void)!::pipe(ends);
@@ -146,7 +146,7 @@ inline Value open_descriptors() {
     for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"})
         open.emplace(std::stoi(entry.path().filename()), "");
     for (const auto& [fd, unused] : open)
-        if (::fcntl(fd, F_GETFD) >= 0)  // not the one that was used to look
+        if (::fcntl(fd, F_GETFD) >= 0)  // skips the descriptor that was used to list the folder
             list.push_back(Value{fd});
     return list;
 }
@@ -161,7 +161,7 @@ inline Value environment() {
     return variables;
 }
 
-/// What the launcher made of this process.
+/// Reports how the launcher has set up this process.
 inline void describe_self(int argc, char** argv) {
     Value self;
     self["arguments"] = Value{Value::Array{}};
@@ -222,7 +222,7 @@ inline int run_quiet(std::string_view script) {
 inline void run_violent(std::string_view script) {
     speak();
     if (script == "crash") {
-        std::signal(SIGSEGV, SIG_DFL);  // sanitizers catch it
+        std::signal(SIGSEGV, SIG_DFL);  // sanitizers install a handler
         ::kill(::getpid(), SIGSEGV);
     }
     if (script == "abort")
@@ -264,7 +264,7 @@ inline int run_with_family(std::string_view script) {
     return 0;
 }
 
-/// The exit status of that script; never returns from some.
+/// Runs the script and returns its exit status. Some scripts never return.
 inline int run(int argc, char** argv) {
     const std::string_view script = argv[1];
     if (script == "self")
@@ -282,8 +282,8 @@ inline int run(int argc, char** argv) {
     return script == "print-and-fail" ? 1 : 0;
 }
 
-/// The same, with arguments that come on stdin, a NUL after each. Without arguments, there is no
-/// script.
+/// Like run(), but reads the arguments from stdin, each followed by a NUL. Without arguments, no
+/// script runs.
 inline int run_job(char* program) {
     std::string job(4096, '\0');
     const auto count = ::read(STDIN_FILENO, job.data(), job.size());

@@ -14,8 +14,8 @@
 
 #include "base/files.h"
 
-/// A socket unit with Accept=yes, in a process of its own: each connection gets a process that runs
-/// `serve` on it and ends.
+/// Simulates a socket unit with Accept=yes in a separate process. For each connection, a new
+/// process calls `serve` and ends.
 namespace gpuprobe::scripted {
 
 class WorkerSocket {
@@ -39,7 +39,7 @@ public:
 
     [[nodiscard]] bool runs() const { return process_ > 0; }
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// Nobody accepts any more; the path stays, as systemd leaves it. What serves goes on.
+    /// Stops accepting connections. The path remains, as with systemd; started processes continue.
     void stop() {
         if (process_ <= 0)
             return;
@@ -51,7 +51,7 @@ public:
 private:
     [[noreturn]] static void accept_all(const UniqueFd& listener, const Serve& serve) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        std::signal(SIGCHLD, SIG_IGN);  // nobody waits for those who serve
+        std::signal(SIGCHLD, SIG_IGN);  // no process waits for the children
         for (;;) {
             UniqueFd connection{::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)};
             if (::fork() != 0)
