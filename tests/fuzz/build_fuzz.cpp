@@ -23,7 +23,7 @@ private:
     std::string_view text_;
 };
 
-/// Words go into a request, and to terminals.
+/// The words are used in requests and printed on terminals.
 void check(const std::set<std::string>& code) {
     for (const auto& word : code)
         if (scrubbed(word, word.size() + 1) != word || word.size() > 256)
@@ -47,7 +47,7 @@ void check(const ObjectFile& object) {
 
 }  // namespace
 
-/// A file of a build: as a program, and as the GPU code in a section of one.
+/// Reads a file of an installed build, both as a program and as GPU code in a section of a program.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     TextPieces file{support::text_of_input(data, size)};
     if (const auto object = read_object(file, ReadDepth::Code); object && *object)

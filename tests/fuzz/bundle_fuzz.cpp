@@ -7,15 +7,15 @@
 #include "fuzz/input.h"
 #include "knowledge/bundle.h"
 
-/// A bundle and a public key: refused, or every document of it can be read or refused by its own
-/// reader, is part of the file, and has a name that leads nowhere.
+/// Reads a bundle and a public key. In a valid bundle, each document is a part of the file, has a
+/// name that stays inside the folder, and can be passed to its reader.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
     const auto file = support::text_of_input(data, size);
     const auto key = knowledge::public_key_from(file, "key.pub");
     const auto parts = knowledge::signed_text_in(file);
     if (parts && key && knowledge::signer_of(*parts, {&*key, 1}, WallTime{}))
-        std::abort();  // no text is both a key and signed by it
+        std::abort();  // no text is both a public key and signed with this key
     const auto bundle = knowledge::bundle_from(parts ? parts->message : file, nullptr, "bundle");
     if (!bundle)
         return 0;

@@ -14,7 +14,7 @@ namespace {
 
 using namespace gpuprobe;
 
-/// A connection that nobody answers. It is enough to make messages.
+/// A connection without a peer, which is enough to create messages.
 sd_bus* connection() {
     static sd_bus* const bus = [] {
         int ends[2] = {-1, -1};
@@ -30,7 +30,7 @@ sd_bus* connection() {
 
 }  // namespace
 
-/// Data that is passed through the bus: it can be written, and read within the limits of requests.
+/// Writes a JSON value into a D-Bus message, and reads the message within the limits of requests.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto value = parse_json(support::text_of_input(data, size), kib(64));
     if (!value)

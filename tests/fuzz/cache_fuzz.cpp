@@ -6,7 +6,7 @@
 #include "fuzz/kept_file.h"
 #include "store/probe_history.h"
 
-/// What was kept of past probes: what can be read is the same when kept and read again.
+/// Loads stored probe results. Results that can be loaded are the same after they are saved again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
     static const support::KeptFile file{"probes", "gpuprobe-cache 2"};

@@ -14,7 +14,7 @@ namespace {
 using namespace gpuprobe;
 using gpuprobe::support::MemoryFiles;
 
-/// "\n@path\ncontent" is a file, "\n>path\ntarget" a link; below /root is the machine's tree.
+/// "\n@path\ncontent" is a file, "\n>path\ntarget" is a link. The machine's tree is below /root.
 std::pair<MemoryFiles, std::shared_ptr<MemoryFiles>> unpacked(std::string_view text) {
     constexpr std::string_view kRoot = "/root/";
     MemoryFiles capture;
@@ -40,7 +40,7 @@ std::pair<MemoryFiles, std::shared_ptr<MemoryFiles>> unpacked(std::string_view t
 
 }  // namespace
 
-/// A captured machine, from its files to its report, twice: a replay gives one report.
+/// Creates the report of a captured machine twice. Both reports must be equal.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto [capture, root] = unpacked({reinterpret_cast<const char*>(data), size});
     const auto source = engine::captured_machine(capture, root);

@@ -34,7 +34,7 @@ std::string part_of_pointer(const std::string& key) {
     return part;
 }
 
-/// The other reader of JSON agrees, member for member.
+/// Checks that the client library finds the same members as the daemon's JSON parser.
 void check_same(const char* json, const Value& value) {
     const auto* members = value.as_object();
     if (!members)
@@ -72,7 +72,7 @@ void read_json(const char* json, std::size_t size, const char* pointer) {
         check_same(json, *value);
 }
 
-/// A client that follows a daemon, which is this process.
+/// A client that follows the events of a daemon. This process is the daemon.
 class Followed {
 public:
     Followed()
@@ -94,7 +94,7 @@ public:
         ::unlink(path_.c_str());
     }
 
-    /// The client reads these bytes as events, until there is no more.
+    /// Sends these bytes to the client, which reads them as events.
     void read(std::string_view bytes) const {
         if (::gpuprobe_watch(client_) < 0)
             std::abort();
@@ -110,14 +110,14 @@ public:
     }
 
 private:
-    /// Whether the client still follows.
+    /// Whether the client still follows the daemon.
     [[nodiscard]] bool take_events() const {
         for (;;) {
             char* json = nullptr;
             const int code = ::gpuprobe_watch_next(client_, &json);
             const auto document = taken(json);
             if (document && ::gpuprobe_count(document->c_str(), code < 0 ? "/error" : "") < 0)
-                std::abort();  // an answer is an object, and so is a refusal
+                std::abort();  // every answer is an object, and so is every error
             if (code == 0 || (code < 0 && !document))
                 return code == 0;
         }
@@ -128,7 +128,7 @@ private:
     ::gpuprobe_client* client_ = nullptr;
 };
 
-/// In a block of exactly its size, so that the address sanitizer sees a byte read behind it.
+/// Copies a string into a block of exactly its size, so that AddressSanitizer finds overreads.
 std::vector<char> in_exact_block(std::string_view text) {
     std::vector<char> block(text.size() + 1);
     text.copy(block.data(), text.size());
@@ -137,8 +137,8 @@ std::vector<char> in_exact_block(std::string_view text) {
 
 }  // namespace
 
-/// A program reads JSON with the client library, whose text and pointer may be anything, and what
-/// claims to be a daemon answers it. The pointer is the first line.
+/// Reads JSON with the client library, and sends the same bytes to a client as a false daemon. The
+/// first line of the input is the JSON pointer.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const Followed followed;
     const auto [pointer, text] = support::halves_at(support::text_of_input(data, size), "\n");

@@ -6,8 +6,8 @@
 #include "engine/knowledge_base.h"
 #include "fuzz/input.h"
 
-/// One document of knowledge as its own reader sees it: chips, drivers, selectors, distributions,
-/// contexts, setup, causes, rules, applications. The first line is its name.
+/// Checks a data file with the reader of its kind: chips, drivers, selectors, distributions,
+/// contexts, setup, causes, rules, applications. The first line of the input is the file's name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
     const auto [name, text] = support::halves_at(support::text_of_input(data, size), "\n");

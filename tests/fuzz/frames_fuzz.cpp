@@ -4,7 +4,7 @@
 
 #include "probe/worker_answer.h"
 
-/// A worker's stream, in pieces whose size the first byte gives.
+/// Reads a worker's stream in pieces. The first byte of the input is the size of a piece.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
     if (size == 0)
@@ -17,10 +17,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         rest.remove_prefix(std::min(piece, rest.size()));
     }
     const auto result = transcript.conclude({.api = "vulkan"}, {.exit = WorkerExit{.code = 0}});
-    // Only a stream that adds up is an answer.
+    // Only a complete stream is an answer.
     if (result.outcome == Outcome::Answered && !transcript.is_complete())
         std::abort();
-    // What is kept of it can be written down and read again.
+    // The result can be written and read again.
     if (!probe_result_from(value_of(result)))
         std::abort();
     return 0;

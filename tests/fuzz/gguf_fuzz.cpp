@@ -11,7 +11,7 @@ namespace {
 
 using namespace gpuprobe;
 
-/// More memory never makes an answer worse.
+/// Checks that more memory never makes the result worse.
 void check_placement(const Model& model) {
     for (const std::uint64_t context : {std::uint64_t{1}, std::uint64_t{4096}, kMaxContext}) {
         const Load load{.model = &model, .run = {.context = context, .streams = 3}};
@@ -25,14 +25,14 @@ void check_placement(const Model& model) {
 
 }  // namespace
 
-/// The header of a model: as a whole file and as the beginning of one; what can be read is planned.
+/// Reads a model's header as a complete file and as the beginning of a file. Plans the model.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes{reinterpret_cast<const char*>(data), size};
     const auto whole = parse_gguf(bytes, Bytes{size});
     const auto beginning = parse_gguf(bytes, Bytes{std::numeric_limits<std::uint64_t>::max()});
     if (whole && (!*whole || !beginning || !*beginning))
-        std::abort();  // a whole file has all of its header, and can be the beginning of a longer
-                       // one
+        std::abort();  // a complete file contains its whole header, and may also be the
+                       // beginning of a longer file
     if (!beginning || !*beginning)
         return 0;
     if (const auto model = model_of(**beginning))

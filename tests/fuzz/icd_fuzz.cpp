@@ -6,8 +6,8 @@
 #include "probe/target.h"
 #include "support/memory_files.h"
 
-/// A file by which a driver announces itself: as a Vulkan manifest and as an OpenCL one, by itself
-/// and in the folder where it is looked for.
+/// Reads a driver's manifest as a Vulkan manifest and as an OpenCL manifest: first the text, then
+/// the file in the folder that is searched for manifests.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
     const std::string text{support::text_of_input(data, size)};

@@ -12,8 +12,8 @@ inline std::string_view text_of_input(const std::uint8_t* data, std::size_t size
     return {reinterpret_cast<const char*>(data), size};
 }
 
-/// What stands before and after the first line that is `mark` alone; all of it, and nothing,
-/// without one.
+/// The text before and after the first occurrence of `mark`. If the text does not contain the mark,
+/// the first part is the whole text, and the second part is empty.
 inline std::pair<std::string_view, std::string_view> halves_at(std::string_view text,
                                                                std::string_view mark) {
     const auto at = text.find(mark);

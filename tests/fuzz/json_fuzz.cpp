@@ -5,8 +5,8 @@
 #include "base/value.h"
 #include "fuzz/input.h"
 
-/// The reader of JSON that every document, request and frame goes through: what it reads is the
-/// same when written and read again.
+/// Reads JSON with the parser for all documents, requests and frames. A value must be the same
+/// after it has been written and read again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
     const auto value = parse_json(support::text_of_input(data, size), kib(256));

@@ -13,8 +13,8 @@
 
 namespace gpuprobe::support {
 
-/// A file as store/state_files.h keeps it, alone in a folder that lasts as long as the program.
-/// Its checksum always fits, so that a search gets behind it; unit tests try one that does not.
+/// A file in the format of store/state_files.h, in a folder that exists as long as the program. The
+/// checksum is always correct, so that a search reaches the parser. Unit tests use wrong checksums.
 class KeptFile {
 public:
     KeptFile(const std::string& name, std::string_view magic)

@@ -20,7 +20,7 @@ void check_overrides(std::string_view document) {
     for (const auto& [application, entry] : overrides.all())
         (void)override_rule_from(entry.rule);
     if (!overrides.set("fuzz", {.rule = Value{Value::Object{}}}))
-        return;  // as many as there may be
+        return;  // the list is full
     store::Overrides again{file.path()};
     if (!again.load() || again.all() != overrides.all())
         std::abort();
@@ -44,7 +44,8 @@ void check_outcomes(std::string_view document) {
 
 }  // namespace
 
-/// What administrators and callers said, as it was kept: the next start reads what this one keeps.
+/// Reads stored overrides and outcomes. What this process stores, the next process must be able to
+/// read.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto document = support::text_of_input(data, size);
     check_overrides(document);

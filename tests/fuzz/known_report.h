@@ -10,7 +10,7 @@
 
 namespace gpuprobe::support {
 
-/// A laptop with two GPUs, to decide on.
+/// The report of a laptop with two GPUs, as input for decisions.
 inline const Report& known_report() {
     static const Report report = [] {
         std::ifstream file{GPUPROBE_SOURCE_DIR "/tests/data/golden/report-laptop.json"};
