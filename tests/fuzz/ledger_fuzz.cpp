@@ -19,7 +19,7 @@ private:
     static constexpr auto kSince = std::chrono::hours{24 * 365 * 50};
 };
 
-/// Opens the ledger, asks it, and says how many it holds back.
+/// Opens and changes the list of quarantined drivers, and returns its length.
 std::size_t held_after_use(const std::string& folder, const std::string& boot) {
     static const StoppedClock clock;
     store::Quarantine ledger{folder, clock};
@@ -40,8 +40,8 @@ std::size_t held_after_use(const std::string& folder, const std::string& boot) {
 
 }  // namespace
 
-/// The ledger of what did harm, as a start finds it, in the same boot and in another one. What one
-/// process leaves the next one can read.
+/// Reads a stored quarantine list, in the same boot and in another boot. The next process must be
+/// able to read the list that a process leaves.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const support::KeptFile file{"quarantine", "gpuprobe-quarantine 1"};
     for (const auto* boot : {"this", "another", ""}) {

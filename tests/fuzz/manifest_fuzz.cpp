@@ -19,7 +19,7 @@ const Rules& rules() {
     return *builtin;
 }
 
-/// The chosen variant is one of the manifest's, and the answer the same each time.
+/// Checks that the same manifest gives the same answer each time.
 void check_answer(const Manifest& manifest) {
     const auto& report = support::known_report();
     const auto answer = recommend(manifest, {}, report, rules());
@@ -30,8 +30,8 @@ void check_answer(const Manifest& manifest) {
 
 }  // namespace
 
-/// An application or a manifest, passed with a request and installed, and what it
-/// recommends on a laptop with two GPUs.
+/// Reads an application and a manifest, as from a request or a file, and recommends a variant for a
+/// laptop with two GPUs.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto text = support::text_of_input(data, size);
     auto applications = ApplicationSet::with_builtins();

@@ -13,7 +13,7 @@ namespace {
 
 using namespace gpuprobe;
 
-/// What was read means the same when written and read again.
+/// Checks that a record is the same after it has been written and read again.
 template <class T>
 void check(const Value& value) {
     const auto record = record_from<T>(value);
@@ -24,7 +24,7 @@ void check(const Value& value) {
         std::abort();
 }
 
-/// The same bytes from a peer: never more than the limit, and never any descriptor.
+/// Receives the bytes as a message. Only a message above the limit may fail; others stay the same.
 void check_receiving(std::string_view bytes) {
     static int ends[2] = {-1, -1};
     if (ends[0] < 0 && ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends) != 0)
@@ -38,7 +38,7 @@ void check_receiving(std::string_view bytes) {
 
 }  // namespace
 
-/// What a worker's parent and the daemon say to each other, and what a driver prints meanwhile.
+/// Reads messages between a worker's parent and the daemon, and the output of a driver.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto text = support::text_of_input(data, size);
     check_receiving(text);

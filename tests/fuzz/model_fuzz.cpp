@@ -7,7 +7,8 @@
 #include "fuzz/known_report.h"
 #include "plan/model.h"
 
-/// What a client of the daemon says of a model: what can be read is planned for a known machine.
+/// Reads a model from a client's request. If the request is valid, the model is planned for a known
+/// machine.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
     const std::string text{support::text_of_input(data, size)};
@@ -16,6 +17,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     const auto answer = planned(*request, support::known_report());
     if (answer.gpus.empty() || !answer.need)
-        std::abort();  // the machine has GPUs, and there is a model
+        std::abort();  // the machine has GPUs, and the request contains a model
     return 0;
 }

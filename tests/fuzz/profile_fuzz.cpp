@@ -7,8 +7,8 @@
 #include "fuzz/known_report.h"
 #include "policy/select.h"
 
-/// An application's policy, and what it decides on a laptop with two GPUs: the same each time, and
-/// one of the backends that it names.
+/// Reads the policy of an application, and decides on a laptop with two GPUs. The decision must be
+/// the same after the policy has been written and read again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
     const auto value = parse_json(support::text_of_input(data, size), kib(64));

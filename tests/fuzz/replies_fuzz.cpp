@@ -9,8 +9,8 @@
 #include "backends/vulkan/vulkan.h"
 #include "fuzz/input.h"
 
-/// What kernel drivers and libraries answer in a worker: counts and lengths are theirs, the memory
-/// is ours.
+/// Reads replies of kernel drivers and libraries as a worker does. The counts and lengths in a
+/// reply may exceed the reply.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
     using namespace gpuprobe::backends;

@@ -5,7 +5,7 @@
 #include "base/value.h"
 #include "report/report.h"
 
-/// A report as a client gets it: what can be read is the same when written and read again.
+/// Reads a report like a client. A report is the same after it has been written and read again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
     const auto report = parse_report({reinterpret_cast<const char*>(data), size});

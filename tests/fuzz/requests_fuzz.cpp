@@ -30,7 +30,7 @@ void check_decision(const SelectRequest& request) {
     for (const auto* name : {"llama.cpp", "ollama", "torch"}) {
         const auto& profile = profile_named(name);
         const auto decision = select(profile, request, report);
-        // A standing rule of the same words allows nothing that the request does not.
+        // An override rule with the same members allows nothing that the request does not allow.
         const auto ruled = select(profile, under_rule(request, request, profile, report), report);
         if (decision && ruled && !decision->backend && ruled->backend)
             std::abort();
@@ -39,8 +39,8 @@ void check_decision(const SelectRequest& request) {
 
 }  // namespace
 
-/// What a caller asks, as JSON: every reader of named values, and what the request decides on a
-/// laptop with two GPUs.
+/// Reads a caller's request in JSON with all readers, and makes the requested decisions on a laptop
+/// with two GPUs.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto value = parse_json(support::text_of_input(data, size), kMaxText);
     if (!value)

@@ -16,7 +16,7 @@ void run(const std::string& input) {
     LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
 }
 
-/// The seed with a few bytes replaced, a piece taken out or its end cut off.
+/// The seed with a few bytes changed. Sometimes a piece is removed, or the end is cut off.
 std::string changed(std::string input, std::mt19937& random) {
     const auto below = [&random](std::size_t limit) { return random() % limit; };
     for (auto left = 1 + below(8); left > 0 && !input.empty(); --left)
@@ -30,9 +30,9 @@ std::string changed(std::string input, std::mt19937& random) {
 
 }  // namespace
 
-// Where libFuzzer is not linked: every file named, and changes of it that are the same in each run.
+// Replaces libFuzzer: runs each named file, and changed copies that are the same in each run.
 int main(int argc, char** argv) {
-    std::mt19937 random;  // NOLINT: the same numbers every time
+    std::mt19937 random;  // NOLINT: the same seed in every run
     int runs = 0;
     for (int i = 1; i < argc; ++i) {
         std::ifstream file{argv[i], std::ios::binary};

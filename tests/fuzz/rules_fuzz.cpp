@@ -12,7 +12,7 @@ namespace {
 
 using namespace gpuprobe;
 
-/// The tables, one of them replaced: the first line of the input is its name.
+/// The tables of rules, in which `text` replaces the table `name`.
 std::vector<knowledge::BuiltinDocument> tables_with(std::string_view name, std::string_view text) {
     std::vector<knowledge::BuiltinDocument> tables;
     for (const auto& table : knowledge::builtin_rules())
@@ -24,7 +24,8 @@ std::vector<knowledge::BuiltinDocument> tables_with(std::string_view name, std::
 
 }  // namespace
 
-/// A table of rules that was changed: it is refused, or every question about it has an answer.
+/// Changes a table of rules. The changed table is rejected, or every query returns. The first line
+/// of the input is the name of the table.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto [name, text] = support::halves_at(support::text_of_input(data, size), "\n");
     const auto rules = Rules::from(tables_with(name, text));

@@ -14,7 +14,7 @@ namespace {
 
 using namespace gpuprobe;
 
-/// Facts end up on the bus and on terminals.
+/// Facts are sent over the bus and printed on terminals.
 void check_printable(const std::optional<std::string>& text) {
     if (text && scrubbed(*text, text->size() + 1) != *text)
         std::abort();
@@ -27,7 +27,7 @@ void check_printable(const std::optional<std::vector<std::string>>& words) {
 
 }  // namespace
 
-/// The texts that say how a machine was set up, each of which holds the input.
+/// Reads the files that describe how a machine was set up. Each file contains the input.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string text{support::text_of_input(data, size)};
     support::MemoryFiles files;

@@ -21,13 +21,13 @@ namespace {
 
 using namespace gpuprobe;
 
-/// Facts end up on the bus and on terminals.
+/// Facts are sent over the bus and printed on terminals.
 void check_printable(const std::optional<std::string>& text) {
     if (text && scrubbed(*text, text->size() + 1) != *text)
         std::abort();
 }
 
-/// An event whose properties are the lines of the input.
+/// Checks an event whose properties are the lines of the input.
 void check_event(std::string_view text) {
     KernelEvent event;
     const std::array<std::string*, 4> properties{&event.subsystem, &event.sysfs_path,
@@ -47,7 +47,7 @@ void check_address(std::string_view text) {
         std::abort();
 }
 
-/// A process whose files in /proc say this.
+/// Checks a process whose files in /proc contain this text.
 void check_process(std::string_view text) {
     support::MemoryFiles files;
     files.link("/proc/7/fd/3", "/dev/dri/renderD128");
@@ -68,7 +68,7 @@ void check_process(std::string_view text) {
 
 }  // namespace
 
-/// Texts and bytes of the kernel, each to the functions that take it apart.
+/// Passes the input to each function that parses data from the kernel.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto text = support::text_of_input(data, size);
     check_event(text);

@@ -50,8 +50,8 @@ void check_condition(const Value& text, const Facts& facts) {
 
 }  // namespace
 
-/// What people and documents write as text: predicates, terms over a report's paths, templates,
-/// sizes and versions, held against a laptop with two GPUs.
+/// Reads text that users and data files contain: predicates, terms with paths of a report,
+/// templates, sizes and versions. Evaluates predicates and terms on a laptop with two GPUs.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string text{support::text_of_input(data, size)};
     const auto& report = support::known_report();

@@ -13,7 +13,7 @@ namespace {
 
 using namespace gpuprobe;
 
-/// The messages that come out when the text comes in blocks of that size.
+/// The messages that are read if the text arrives in blocks of this size.
 std::vector<std::string> messages_in(std::string_view text, std::size_t block) {
     varlink::MessageReader reader;
     std::vector<std::string> messages;
@@ -28,8 +28,8 @@ std::vector<std::string> messages_in(std::string_view text, std::size_t block) {
 
 }  // namespace
 
-/// What a client of the socket sends: messages are the same however they are cut, and each is read
-/// as a call.
+/// Reads data from a client of the socket. The messages must not depend on the size of the blocks.
+/// Each message is read as a call.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto text = support::text_of_input(data, size);
     const auto messages = messages_in(text, 1);
