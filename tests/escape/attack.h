@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the attacks share. Each attack is one function without arguments; it tries to reach beyond
-/// its worker and then returns, so that the driver gives a normal refusal.
+/// Declares what the attacks share. Each attack is a function without arguments. It tries to affect
+/// something outside its worker, and then returns, so that the driver reports a normal error.
 #ifndef GPUPROBE_ESCAPE_ATTACK_H
 #define GPUPROBE_ESCAPE_ATTACK_H
 
@@ -12,7 +12,7 @@ struct attack {
     void (*run)(void);
 };
 
-/// Each ends with a row of zeros.
+/// The last row of each table is all zeros.
 extern const struct attack kSignalAttacks[];
 extern const struct attack kProcessAttacks[];
 extern const struct attack kFileAttacks[];
@@ -26,38 +26,39 @@ extern const struct attack kSecretAttacks[];
 
 enum { kMostPids = 256 };
 
-/// What the test wrote about its victims: one "key=value" per line. "" where there is none.
+/// The value of a key in the test's description of the victims ("key=value" lines), otherwise "".
 const char* victim(const char* key);
 long victim_number(const char* key);
 
-/// "<folder>/<mark><name>" in one of eight buffers that are used in turn. The test looks for names
-/// that hold the mark.
+/// "<folder>/<mark><name>". The next eight calls do not overwrite the result. The test looks for
+/// names that contain the mark.
 const char* marked(const char* folder, const char* name);
-/// "<folder>/<name>", in the same buffers.
+/// "<folder>/<name>". Uses the same buffers as marked().
 const char* path_in(const char* folder, const char* name);
 
-/// The folder that the worker was given.
+/// The home folder of the worker.
 const char* own_home(void);
 
-/// The daemon's other children and grandchildren, as the test sees them now. Neither this process
-/// nor its keeper is among them.
+/// The daemon's current children and grandchildren, which the test lists in a file, without this
+/// process and its parent.
 int peers(pid_t* pids);
-/// The daemon, the canary, and the peers: all started by the test.
+/// The daemon, the canary and the peers. The test started all of them.
 int all_victims(pid_t* pids);
 
-/// Keeps what a call returned, for whoever reads the driver's error. The test does not judge by it.
+/// Adds the result of a call to the driver's error, for readers. The test ignores it.
 void see(const char* what, long result);
-/// The same where the success cannot be seen from outside the worker: the test believes it.
+/// Also adds a result, but the test treats success as a breach. For calls whose effect is visible
+/// only in the worker.
 void breach(const char* what, long result);
 
-/// Starts a process that nobody waits for, in a session of its own; it ends after a minute.
+/// Starts a process in a new session that no process waits for. The process ends after a minute.
 void leave_process(void);
 void pause_ms(long milliseconds);
-/// Milliseconds of the monotonic clock.
+/// The time of the monotonic clock in milliseconds.
 long now_ms(void);
-/// A file with this text: 0, or -1 with errno. Opened with O_WRONLY and `flags`.
+/// Opens a file with O_WRONLY and `flags`, and writes the text: 0, or -1 with errno.
 int write_text(const char* path, int flags, const char* text);
-/// Runs a program and waits for it: its exit status, or -1.
+/// Runs a program and waits for its end: 0 if the program succeeded, otherwise -1.
 int run_program(const char* const* arguments);
 
 #endif

@@ -10,7 +10,7 @@ class Attack:
     outcomes: tuple = ("failed",)  # allowed outcomes of the API that attacks; the driver fails after each attack
     beside: bool = False  # slows down other drivers, so that their workers are running during the attack
     silent: bool = False  # the driver does not report that it ran the attack
-    again: bool = False  # probes a second time, because only the next workers would show the harm
+    again: bool = False  # probes a second time, because only the workers of a later probe would show the harm
 
 
 OWN_DEATH = ("failed", "crashed", "timed-out")
@@ -43,7 +43,7 @@ ATTACKS = (
     Attack("limit-others", "the resource limits of other processes are lowered", beside=True),
     Attack("exit-signal", "the reaper gets another signal than SIGCHLD when a child ends"),
     Attack("death-signal", "the end of another process sends a signal"),
-    # systemd's filter ends a program that makes a system call of another architecture.
+    # The filter that systemd installs ends a program that makes a system call of another architecture.
     Attack("kill-by-int80", "another process gets a signal from a 32-bit system call", OWN_DEATH),
     Attack("kill-by-x32", "another process gets a signal from an x32 system call", OWN_DEATH),
     # processes.c

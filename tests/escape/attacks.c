@@ -205,8 +205,8 @@ static void name_of_folder(char* name, size_t size) {
     (void)snprintf(name, size, "%s", slash ? slash + 1 : path);
 }
 
-/// Whether this library was loaded by a worker of another API, into which an earlier attack planted
-/// it.
+/// Whether a worker of another API has loaded this library. If so, an earlier attack has planted
+/// the library there.
 static int is_planted(void) {
     char line[4096] = "";
     if (read_text("/proc/self/cmdline", line, sizeof line) != 0)

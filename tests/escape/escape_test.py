@@ -327,7 +327,7 @@ class Cage(unittest.TestCase):
         """Called before each attack."""
 
     def after(self):
-        """What changed in the process that started the worker."""
+        """The changes in the process that started the worker."""
         return []
 
     def renew(self):

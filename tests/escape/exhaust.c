@@ -90,7 +90,7 @@ static void exhaust_signals(void) {
     pause_ms(300);
 }
 
-/// A machine has some thousand pseudoterminals.
+/// A machine has a few thousand pseudoterminals.
 static void exhaust_terminals(void) {
     int count = 0;
     while (count < kTerminals && open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC) >= 0)

@@ -94,7 +94,7 @@ static void procmem_peers(void) {
     }
 }
 
-/// Overwrites the code of the worker's keeper, which has to end the remaining processes of the
+/// Overwrites the code of the worker's reaper, which has to end the remaining processes of the
 /// worker.
 static void procmem_keeper(void) {
     leave_process();
@@ -461,7 +461,7 @@ static void outlive_as_thread(void) {
     (void)syscall(SYS_exit, 0);
 }
 
-/// Gives the keeper additional children that end successfully, while the worker itself crashes.
+/// Gives the reaper additional children that end successfully, while the worker itself crashes.
 static void impostor(void) {
     for (int i = 0; i < 50; ++i)
         if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0) == 0)

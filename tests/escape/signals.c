@@ -79,7 +79,7 @@ static void kill_groups(void) {
         see("group", kill(-pids[i], SIGUSR2));
 }
 
-/// Kills the worker's keeper, which has to end the remaining processes of the worker.
+/// Kills the worker's reaper, which has to end the remaining processes of the worker.
 static void kill_keeper(void) {
     leave_process();
     if (getppid() <= 1)

@@ -310,7 +310,7 @@ static void netlink_events(void) {
                    socket(AF_NETLINK, type | SOCK_CLOEXEC, kFamilies[i].protocol));
 }
 
-/// Creates a pipe for notifications of the kernel about keys and other processes' mounts:
+/// Creates a pipe for kernel notifications about keys and about the mounts of other processes:
 /// watch_queue.
 static void notification_pipe(void) {
     int ends[2] = {-1, -1};

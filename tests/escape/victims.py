@@ -146,7 +146,7 @@ def picture(folder):
 
 
 def flags_of(path):
-    """The attributes that chattr(1) changes; None if the file system has none."""
+    """The attributes that chattr(1) changes; None if the file system does not support attributes."""
     with contextlib.suppress(OSError):
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
