@@ -45,7 +45,7 @@ int main() {
     for (;;) {
         const int more = sd_bus_process(bus, nullptr);
         if (more < 0)
-            return EXIT_SUCCESS;  // the bus has ended
+            return EXIT_SUCCESS;  // the connection to the bus has ended
         if (more == 0)
             sd_bus_wait(bus, UINT64_MAX);
     }

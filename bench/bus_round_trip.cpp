@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Measures round trips to a running daemon on the bus DBUS_BENCH_ADDRESS: calls that the daemon
 /// answers from its cache, and Peer.Ping, which sd-bus answers without the daemon's code. If
-/// bench_bare_answer runs on the same bus, the program also measures calls to it. The same calls
-/// are sent to the daemon's socket, GPUPROBE_SOCKET, with system calls and with the library.
-/// bench/run prints the ratios.
+/// bench_bare_answer runs on the same bus, this program also measures calls to bench_bare_answer.
+/// It also sends the same calls to the daemon's socket, GPUPROBE_SOCKET, with system calls and with
+/// the library. bench/run prints the ratios.
 #include <array>
 #include <cstdlib>
 #include <cstring>

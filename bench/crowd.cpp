@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Runs many clients of the daemon's socket, GPUPROBE_SOCKET. Each client sends its next call as
-/// soon as it has an answer. Prints the median and the 99th percentile of the latency in seconds.
+/// Runs many clients of the daemon's socket, GPUPROBE_SOCKET. Each client sends its next call when
+/// it has an answer. Prints the median and the 99th percentile of the latency in seconds.
 ///
 /// Usage: bench_crowd CLIENTS CALLS
 #include <algorithm>

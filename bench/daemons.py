@@ -78,7 +78,7 @@ def resident_kib(pid):
 
 
 def private_kib(pid):
-    """The memory that belongs to the process alone: its resident memory without the pages of files, which other processes share."""
+    """The memory that only this process uses: its resident memory without the pages of files, which other processes share."""
     for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
         if line.startswith("Anonymous:"):
             return int(line.split()[1])

@@ -68,7 +68,7 @@ def chart(growth, top):
 
 
 def svg(rows, title, about, draw=group):
-    """The text of a picture. `about` contains the machine and the date. `draw` is `group` for results with references, or `chart` for
+    """A picture as SVG text. `about` contains the machine and the date. `draw` is `group` for results with references, or `chart` for
     growth."""
     parts, y = [text(0, 16, title, 'font-size="14" font-weight="bold"'), text(0, 34, about, 'fill="#5c6166"')], 56
     for row in rows:

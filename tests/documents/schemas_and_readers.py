@@ -27,7 +27,7 @@ DOCUMENTS = {
     "distributions": ["data/knowledge/distributions.json"],
     "model": ["tests/fuzz/seeds/model/*.json"],
 }
-# Errors that only the reader can report, because a schema cannot contain the names of facts, or how members depend
+# Errors that only the reader can report, because a schema cannot contain the names of facts or describe how members depend
 # on each other.
 ABOUT_VARIABLES = ["a data file may not name this variable", "this variable loads files"]  # this depends on the application's name
 BEYOND_SCHEMA = {
@@ -47,7 +47,7 @@ BEYOND_SCHEMA = {
 # If a newer release has added a value at one of these paths, the reader skips the variant with that value instead of
 # rejecting the document.
 NEW_WORDS = ["/artifact/type$", "/scope$", "/host/(libc|cpu_level_min)$", "/device(/[0-9]+)?/(backend|(vendor|kinds)/[0-9]+)$"]
-# Places at which the schema is stricter than the reader, because the schema is for authors. Patterns of
+# Places at which the schema is stricter than the reader, because the schema is written for authors. The patterns have the form
 # "member/member/*".
 LENIENT = {
     "application": ["^source"],  # no decision depends on the source

@@ -76,7 +76,7 @@ METHOD = (
      "    </method>\n\n"),
 )
 CHANGES = API + PREDICATE + REASON + EXPORT + METHOD
-# New files: path in the tree -> path in tests/extending/demo.
+# New files: the path in the copied tree, and the path in tests/extending/demo.
 NEW = {"src/backends/demo/demo.h": "demo.h", "src/backends/demo/demo.cpp": "demo.cpp", "src/export/demo.cpp": "export.cpp"}
 
 

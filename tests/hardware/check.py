@@ -55,7 +55,7 @@ class Program:
 
 
 def smi(fields):
-    """One dictionary for each GPU, with nvidia-smi's names of fields."""
+    """One dictionary for each GPU. The keys are nvidia-smi's names of fields."""
     lines = subprocess.run(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"],
                            capture_output=True, text=True, check=True).stdout.strip().splitlines()
     return [dict(zip(fields, (cell.strip() for cell in line.split(",")))) for line in lines]

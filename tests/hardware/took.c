@@ -114,7 +114,7 @@ static void take_vulkan(void) {
                                 "vkCreateDevice"))(gpu, &device_info, NULL, &device));
 }
 
-/// Ends as the word requires, without releasing the device first.
+/// Ends the process in the way that `word` selects, without releasing the device.
 static int end_as(const char* word) {
     if (strcmp(word, "signal") == 0)
         raise(SIGSEGV);

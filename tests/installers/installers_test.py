@@ -79,7 +79,7 @@ def arguments_of(artifact):
 
 
 def fits_uv(application, artifact):
-    """Whether variables are enough for uv: they contain indexes, but no names or extras of packages."""
+    """Whether environment variables are enough for uv: variables can contain indexes, but no names or extras of packages."""
     words = artifact.get("ref", "").split()
     is_index = artifact["type"] == "index"
     if any("[" in word for word in words) or is_wheel_file(artifact):
@@ -295,7 +295,7 @@ class Machines(unittest.TestCase):
 
     @staticmethod
     def check(machine, application):
-        """Compares `export` with `recommend`. Returns a word for the result, or a text that describes the difference."""
+        """Compares `export` with `recommend`. Returns a word for the result, or a description of the difference."""
         answer = json.loads(ask(MACHINES / machine, "-j", "recommend", application).stdout)
         pip = ask(MACHINES / machine, "export", "pip", application)
         if answer["variant"] is None:

@@ -188,7 +188,7 @@ class Floors(unittest.TestCase):
 
 
 class Mistakes(unittest.TestCase):
-    """Each check must find its mistake."""
+    """Each check must find the mistake that was made in a data file."""
 
     MISTAKES = {
         "another name": lambda c: c.update(name="other"),

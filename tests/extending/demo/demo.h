@@ -5,7 +5,7 @@
 
 namespace gpuprobe::backends {
 
-/// An API without a library behind it: one device, as its driver would tell it.
+/// Reports one device like a driver would, for an API that has no library.
 Answer query_demo(const ProbeTarget& target, Sink& sink);
 
 }  // namespace gpuprobe::backends
