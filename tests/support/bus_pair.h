@@ -67,9 +67,9 @@ public:
         return reply;
     }
 
-    /// Handles messages on both connections until there are none.
+    /// Handles messages on both connections until none are left.
     void run() {
-        constexpr int kRounds = 20;  // while they sign in, one of them may wait for the other
+        constexpr int kRounds = 20;  // during authentication, one connection may wait for the other
         for (int idle = 0; idle < kRounds;) {
             const bool is_busy =
                 sd_bus_process(client_, nullptr) > 0 || sd_bus_process(server_, nullptr) > 0;
@@ -94,7 +94,7 @@ private:
 
     sd_bus* server_ = nullptr;
     sd_bus* client_ = nullptr;
-    std::deque<BusMessage> replies_ = {};  // references to them stay valid
+    std::deque<BusMessage> replies_ = {};  // a deque, so that references to the replies stay valid
 };
 
 }  // namespace gpuprobe::support

@@ -10,7 +10,8 @@
 
 namespace gpuprobe::support {
 
-/// A worker without a process: what it sends is in its frames already, or comes from the far end.
+/// A worker without a process. Its frames are already in the pipe, or a test writes them to the
+/// pipe's other end.
 class FakeWorker final : public Worker {
 public:
     FakeWorker(UniqueFd frames,
@@ -29,9 +30,9 @@ public:
 
 private:
     UniqueFd frames_ = {};
-    UniqueFd far_end_ = {};  ///< held by who stays
+    UniqueFd far_end_ = {};  ///< kept open for workers that never end
     WorkerExit exit_ = {};
-    std::shared_ptr<void> presence_ = {};  ///< goes with it, for who counts workers
+    std::shared_ptr<void> presence_ = {};  ///< shared with tests that count the workers
 };
 
 }  // namespace gpuprobe::support

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers that a server other than gpuprobe may send, and a server that sends them. The tests of all clients use the same table.
 
-Each row is the answer to one call. A client must end with an error of its own (FAILS), or return the answer in the row.
+Each row is the answer to one call. A client must report an error itself (FAILS), or return the answer in the row.
 RefusesOr and EITHER allow both.
 """
 import contextlib
@@ -166,7 +166,7 @@ def _places(value):
 
 # Answers each call with its method, and then sends another answer without a call.
 ECHO = Row("echo", EITHER, ending="echoes")
-# Answers after the server has sent this additional answer.
+# Waits until ECHO's additional answer has been sent, and then answers.
 GATE = Row("gate", EITHER, RIGHT + b"\0", ending="gates")
 STALE = b'{"parameters":{"method":"stale"}}\0'
 

@@ -13,7 +13,7 @@ struct LinkerEntry {
     std::string soname;
 };
 
-/// A cache as ldconfig writes it (header, entries of 24 bytes, texts); each library is in /lib.
+/// A cache in ldconfig's format: header, entries of 24 bytes, strings. All libraries are in /lib.
 inline std::string linker_cache_of(const std::vector<LinkerEntry>& entries) {
     const auto add_number = [](std::uint32_t number, std::string& text) {
         char bytes[sizeof(number)];

@@ -14,10 +14,10 @@
 
 namespace gpuprobe::support {
 
-/// A machine's files in memory. Folders are those that a file or a link is in.
+/// The files of a machine, in memory. A folder exists if it contains a file or a link.
 class MemoryFiles final : public FileSystem {
 public:
-    /// `path` is absolute; what is there already is replaced.
+    /// `path` is absolute. An existing file or link is replaced.
     void write(std::string_view path, std::string content) {
         nodes_.insert_or_assign(normal(path), Node{.content = std::move(content)});
     }
@@ -76,7 +76,7 @@ public:
 
 private:
     struct Node {
-        std::string content = {};  ///< or a link's target
+        std::string content = {};  ///< the content of a file, or the target of a link
         bool is_link = false;
     };
 

@@ -23,7 +23,7 @@
 
 namespace gpuprobe::support {
 
-/// A loop whose timers run by hand, at a time set by hand.
+/// An event loop in which a test sets the time and runs the timers.
 class HandLoop final : public EventLoop {
 public:
     [[nodiscard]] EventHandle watch(int,
@@ -43,7 +43,7 @@ public:
     }
     [[nodiscard]] MonotonicTime now() const override { return time; }
 
-    /// Runs every timer that was set before and not cancelled.
+    /// Runs all timers that were set before this call and not canceled.
     void run() {
         for (const auto& waiting : std::exchange(waiting_, {}))
             if (const auto due = waiting.lock())
@@ -54,14 +54,14 @@ public:
 
 private:
     struct Source final : EventSource {
-        std::shared_ptr<Callback> due = {};  // shared, to stay valid while it runs
+        std::shared_ptr<Callback> due = {};  // shared, because it must stay valid while it runs
     };
     std::vector<std::weak_ptr<Callback>> waiting_ = {};
 };
 
 /// The recorded machine "nvidia-h200-1", whose GPU only root and one group may open.
 class ServedMachine {
-    // These come first, because the engine uses them until its end.
+    // Declared first, because the engine uses them until it is destroyed.
     SystemClock clock_ = {};
     SpawnLauncher launcher_{"/no/such/worker", ""};
 
@@ -83,7 +83,7 @@ public:
     std::unique_ptr<engine::Engine> engine = {};
 
 private:
-    /// The nodes of another source, open to root and to kGroup.
+    /// The nodes of another source, which only root and members of kGroup may open.
     class ClosedNodes final : public NodeSource {
     public:
         explicit ClosedNodes(std::shared_ptr<const NodeSource> nodes) : nodes_{std::move(nodes)} {}

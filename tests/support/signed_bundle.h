@@ -14,7 +14,7 @@
 #include "base/value.h"
 #include "knowledge/library.h"
 
-/// Bundles that tests sign, with a key that is made of one byte and signs nothing else.
+/// Signs bundles for tests. Each key consists of one repeated byte, and signs nothing else.
 namespace gpuprobe::support {
 
 using SecretKey = std::array<std::uint8_t, ED25519_KEY_SIZE>;
@@ -32,7 +32,7 @@ inline std::string base64_line(std::string_view bytes) {
     return line + "\n";
 }
 
-/// "Ed", a number of eight bytes, and what follows.
+/// The base64 line with "Ed", a key number of eight bytes, and the content.
 template <std::size_t Size>
 std::string base64_line(std::uint8_t number, const std::array<std::uint8_t, Size>& content) {
     std::string bytes = "Ed" + std::string(8, static_cast<char>(number));
@@ -62,7 +62,7 @@ inline std::string release_of(std::string_view version, std::string_view expires
            R"(","issued":"2026-12-01","expires":")" + std::string{expires} + R"("})";
 }
 
-/// The head of a bundle of these documents.
+/// The head of a bundle that contains these documents.
 inline Value head_for(const std::map<std::string, std::string>& documents,
                       std::string_view version,
                       std::string_view expires) {
@@ -90,7 +90,7 @@ inline std::string message_of(const Value& head,
     return message;
 }
 
-/// The message of a bundle of these documents and a release.
+/// The message of a bundle that contains these documents and a release.
 inline std::string bundle_message(std::map<std::string, std::string> documents,
                                   std::string_view version = "2027.1.1",
                                   std::string_view expires = "2028-01-01") {

@@ -10,7 +10,7 @@
 
 namespace gpuprobe::support {
 
-/// A folder that lives as long as one test.
+/// A folder that is removed at the end of the test.
 class TemporaryFolder {
 public:
     TemporaryFolder() {
@@ -23,7 +23,7 @@ public:
 
     [[nodiscard]] const std::string& path() const { return path_; }
 
-    /// Writes a file below the folder, with the folders above it.
+    /// Writes a file below the folder, and creates missing folders in its path.
     void write(const std::string& name, const std::string& content) const {
         const std::filesystem::path file = path_ + "/" + name;
         std::filesystem::create_directories(file.parent_path());
