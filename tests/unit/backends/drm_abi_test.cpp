@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares our declarations of the kernel's interface with a header of the kernel, if this machine
-// has one: newer libdrm-dev's below libdrm/, or the kernel headers' package's below drm/.
+// Compares our declarations of the kernel's interface with the kernel's header, if this machine has
+// the header: in libdrm/ from a newer libdrm-dev, or in drm/ from the package of kernel headers.
 #include <cstddef>
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace drm_abi_test {
 
 TEST(DrmAbi, HasTheRequestNumbersOfThe64BitInterface) {
 #if defined(__x86_64__) || defined(__aarch64__)
-    // The values as strace prints them.
+    // These are the values that strace prints.
     EXPECT_EQ(DRM_IOCTL_VERSION, 0xc0406400UL);
     EXPECT_EQ(DRM_IOCTL_AMDGPU_INFO, 0x40206445UL);
     EXPECT_EQ(DRM_IOCTL_I915_QUERY, 0xc0106479UL);

@@ -10,7 +10,7 @@
 
 namespace gpuprobe::backends {
 
-/// Runs a test's body in a process of its own, so that a driver's library never enters this one.
+/// Runs a test's body in a separate process, so that this process never loads a driver's library.
 /// Returns the status from waitpid(): 0 if the body ran to its end and no expectation failed. A
 /// child that hangs is ended by SIGALRM.
 template <class Body>

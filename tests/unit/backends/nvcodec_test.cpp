@@ -10,7 +10,7 @@
 namespace gpuprobe::backends::nvcodec {
 namespace nvcodec_test {
 
-/// Whether report/video.h knows the profile, and its streams can have these samples.
+/// Whether report/video.h has the profile with the chroma and bits of the entry.
 bool is_of_its_profile(const VideoEntry& entry) {
     return std::ranges::any_of(kVideoProfiles, [&](const VideoProfile& row) {
         return row.codec == entry.codec && row.profile == entry.profile.value_or("") &&
@@ -19,7 +19,7 @@ bool is_of_its_profile(const VideoEntry& entry) {
     });
 }
 
-// A driver with all formats, or with the refusal of each test.
+// A driver that supports all formats, or returns the error that a test sets.
 int decoder_status = 0;
 int questions = 0;
 int all_formats(DecoderCaps* caps) {
@@ -67,7 +67,7 @@ TEST(NvDec, IsAskedOnlyForSamplesOfProfiles) {
     EXPECT_EQ(questions, 40) << "of 132 combinations";
 }
 
-// An encoder with all codecs and profiles that gpuprobe knows.
+// An encoder that supports all codecs and profiles that gpuprobe knows.
 constexpr Guid kH264 = {
     0x6bc82762, 0x4e63, 0x4ca4, {0xaa, 0x85, 0x1e, 0x50, 0xf3, 0x21, 0xf6, 0xbf}};
 constexpr Guid kHigh = {

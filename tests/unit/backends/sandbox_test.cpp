@@ -31,7 +31,7 @@ namespace gpuprobe::backends {
 namespace sandbox_test {
 
 constexpr int kNoFilter = 254;
-/// Landlock and both filters. The launcher of a worker creates the namespaces.
+/// The protections: Landlock and two filters. A worker's launcher also creates namespaces.
 constexpr std::size_t kAllThatHold = 3;
 
 /// The errno of the call within a confined process; 0 if the call succeeds, kNoFilter if the
@@ -56,7 +56,7 @@ long open_socket(int family, int type) {
 
 pid_t tested = 0;
 
-/// The relation is that of a worker to the service that started the worker's reaper.
+/// Makes the call in a grandchild, because a worker is a grandchild of the service that starts it.
 int errno_as_a_grandchild(long (*call)()) {
     tested = ::getpid();
     const pid_t keeper = ::fork();
@@ -91,7 +91,7 @@ long answer_for_unknown_calls() {
     return -1;
 }
 
-/// Like `@system-service` of systemd 252 for services, and like some containers.
+/// Forbids seccomp(2), like `@system-service` of systemd 252, and like some containers.
 bool take_away_seccomp() {
     sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
                            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
@@ -112,7 +112,7 @@ int errno_without_seccomp(long (*call)()) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/// In a process that is not confined, each call works or is refused for another reason.
+/// In a process that is not confined, each call succeeds or fails with a different error.
 struct Case {
     const char* name;
     long (*call)();

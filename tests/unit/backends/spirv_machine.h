@@ -14,7 +14,7 @@
 
 /// Runs a SPIR-V kernel for OpenCL's environment, one thread after the other. It supports only the
 /// instructions that our kernels use. An unknown instruction throws an exception, and so does a
-/// number that its type can't represent. Source: SPIR-V specification 1.6; OpenCL.std.
+/// number that its type cannot represent. Source: SPIR-V specification 1.6; OpenCL.std.
 namespace gpuprobe::support {
 
 class SpirvMachine {
@@ -46,11 +46,11 @@ private:
         enum class Kind { Other, Integer, Float, Vector, Pointer } kind = Kind::Other;
         std::uint32_t width = 0;  ///< bits of a number
         std::uint32_t count = 1;
-        std::uint32_t element = 0;  ///< the type in a vector, or behind a pointer
+        std::uint32_t element = 0;  ///< the type of a vector's elements, or of a pointer's target
     };
     struct Value {
         std::array<double, 4> real = {};
-        std::array<std::uint64_t, 4> whole = {};  ///< of a pointer: buffer, and bytes into it
+        std::array<std::uint64_t, 4> whole = {};  ///< of a pointer: the buffer and a byte offset
     };
 
     void declare(Words code, std::size_t at) {
@@ -273,7 +273,7 @@ private:
                     block = code[1];
                     chosen_.clear();
                     continue;
-                case 245:  // OpPhi: all of a block at once, before the rest
+                case 245:  // OpPhi: all in a block are evaluated at once
                     choose(code, came_from);
                     continue;
                 case 249:  // OpBranch

@@ -63,7 +63,7 @@ TEST(VerifyStage, DistinguishesWrongWordsFromCorrectOnes) {
 
 TEST(VerifyStage, IsNotPassedByAKernelThatDoesNothing) {
     const auto stage = after(verify_device, [](FakeDevice& device) {
-        // The output still has its old content.
+        // The output buffer keeps its old content.
         device.refuse = [](const Work&) { return std::nullopt; };
         device.spoil = [](Kernel, std::uint32_t right) { return ~right; };
     });

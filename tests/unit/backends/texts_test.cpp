@@ -99,7 +99,7 @@ TEST(FirstLine, IsCutAndScrubbed) {
 TEST(WrittenText, IsNoneWhereTheWriterRefuses) {
     const auto write = [](int code) {
         return written_text([code](char* buffer, int size) {
-            std::fill_n(buffer, size, 'x');  // without a NUL of its own
+            std::fill_n(buffer, size, 'x');  // without a terminating NUL
             return code;
         });
     };

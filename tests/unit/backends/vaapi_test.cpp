@@ -87,7 +87,7 @@ TEST(VaEntries, KnowProfilesThatAreNewerThanTheHeaders) {
     EXPECT_EQ(unknown[0].direction, std::nullopt);
 }
 
-// A driver that reports what each test sets.
+// A driver that reports the values set by each test.
 std::vector<int> listed_profiles;
 std::vector<int> listed_entrypoints;
 std::optional<int> claimed_count;
@@ -171,8 +171,8 @@ TEST_F(VaDriver, CannotAnnounceMoreThanTheLimits) {
 
 TEST_F(VaDriver, ThatAnnouncesTooMuchIsReadToTheLimit) {
     claimed_count = 1'000'000'000;
-    // What the list does not contain is zero: MPEG-2 Simple with an entry point that does not
-    // exist.
+    // Elements after the end of the list are zero, which means MPEG-2 Simple with an entry point
+    // that does not exist.
     const auto entries = asked().value();
     EXPECT_EQ(entries.size(), 4U);
     EXPECT_EQ(entries.front().name, "VAProfileH264Main/VAEntrypointVLD");

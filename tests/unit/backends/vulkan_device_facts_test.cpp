@@ -249,8 +249,8 @@ TEST(WebGpu, TakesEitherTextureCompression) {
     EXPECT_EQ(webgpu_support(reply).level, WebGpuLevel::Core);
 }
 
-/// For each level, the smallest value that is sufficient, and one that is not. tests/runtimes
-/// compares all of them with Dawn itself.
+/// For each level, the smallest value that is sufficient, and a value that is not. tests/runtimes
+/// compares the same values with Dawn.
 struct LimitCase {
     const char* name;
     void (*set)(VkPhysicalDeviceLimits&, std::uint32_t);

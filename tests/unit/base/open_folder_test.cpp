@@ -15,15 +15,15 @@ namespace open_folder_test {
 
 using support::TemporaryFolder;
 
-/// The uid of a user who owns nothing on this machine.
+/// The uid of a user who owns no files on this machine.
 constexpr uid_t kSomebody = 54321;
 
 std::string text_of(const std::string& path) {
     return RootedFiles{}.read(path, kib(1)).value_or("(none)");
 }
 
-/// Situations of root in the folders of a user. These tests need root, because only root can give
-/// files to other users.
+/// Tests of root in folders that belong to a user. Only root can run these tests, because only root
+/// can give files to other users.
 class RootAmongUsers : public ::testing::Test {
 protected:
     void SetUp() override {
@@ -78,7 +78,7 @@ TEST_F(RootAmongUsers, FollowsNoLinkOfTheirsAtAnyLevel) {
 }
 
 TEST_F(RootAmongUsers, FollowsNoLinkThatTheyCouldHaveMoved) {
-    root_.link("home/link", at("precious"));  // root's own
+    root_.link("home/link", at("precious"));  // the link belongs to root
     EXPECT_EQ(named("home/link"), ErrorCode::PermissionDenied);
     root_.folder("open");
     ASSERT_EQ(::chmod(at("open").c_str(), 0777), 0);

@@ -6,7 +6,7 @@
 namespace gpuprobe {
 namespace text_template_test {
 
-/// Knows "a" and "b".
+/// The value of the placeholders "a" and "b". Other placeholders are unknown.
 std::optional<std::string> word(std::string_view name) {
     if (name == "a" || name == "b")
         return "<" + std::string{name} + ">";

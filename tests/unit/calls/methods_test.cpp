@@ -31,7 +31,7 @@ std::string contents_of(const std::string& file) {
     return {std::istreambuf_iterator<char>{stream}, {}};
 }
 
-/// The value of an attribute in the first tag of the text.
+/// The value of an attribute in the first tag of an XML text.
 std::string attribute(std::string_view text, std::string_view name) {
     const auto tag = text.substr(0, text.find('>'));
     const auto start = tag.find(" " + std::string{name} + "=\"");
@@ -103,7 +103,7 @@ bool suits(std::string_view bus_type, const MemberType& type) {
            (bus_type == "a{sv}" && (type.kind == Kind::Json || type.kind == Kind::Record));
 }
 
-/// A dictionary of parameters must not have the name of one of them.
+/// An argument that is a dictionary of parameters must not have the name of a parameter.
 TEST(BusMethods, HaveArgumentsOfTheTypesOfTheirParameters) {
     for (const auto& row : bus_methods()) {
         TypeTable types;
@@ -223,7 +223,7 @@ TEST(TraitsOf, KeepsNoAnswerThatNeedsPermission) {
 
 class AnswerTest : public ::testing::Test {
 protected:
-    /// The only answer to a call.
+    /// Returns the answer to a call, which must be the only answer.
     MethodAnswer answer_to(const MethodCall& call) {
         static const std::vector<Finding> no_findings;
         std::vector<MethodAnswer> answers;
@@ -273,7 +273,7 @@ TEST_F(AnswerTest, IsNoMatchWithTheCandidates) {
         << no_match.message;
 }
 
-/// D-Bus has no errors with members, so a caller who wants the candidates gets an answer.
+/// A D-Bus error has no members, so a caller who wants the candidates gets an answer.
 TEST_F(AnswerTest, IsADecisionWithoutABackendIfDBusAsksForTheCandidates) {
     EXPECT_EQ(value_of("Select", R"({"request":{"only":["sycl"]}})").error, "org.gpuprobe.NoMatch");
     const auto decision = value_of("Select", R"({"request":{"only":["sycl"],"explain":true}})");

@@ -40,7 +40,7 @@ TEST(PlanForAnApplication, KeepsToTheGpusThatAreAskedFor) {
 TEST(PlanForAnApplication, IsThroughTheBackendsThatItsSelectionAccepts) {
     Gpu radeon{.id = "pci:0000:01:00.0", .vendor = "amd"};
     radeon.backends["cuda"].reasons = {because("vendor-mismatch")};
-    radeon.backends["rocm"].usable = false;  // and the application bundles it
+    radeon.backends["rocm"].usable = false;  // although the application bundles ROCm
     radeon.backends["vulkan"].usable = true;
     Report report;
     report.gpus = {radeon};
@@ -55,7 +55,7 @@ TEST(PlanForAnApplication, IsThroughTheBackendsThatItsSelectionAccepts) {
     PlanRequest of_torch;
     ASSERT_TRUE(
         keep_accepted({.candidates = {on_it("cuda", Verdict::Accepted)}}, report, of_torch));
-    EXPECT_TRUE(of_torch.backends.empty());  // torch's name for ROCm
+    EXPECT_TRUE(of_torch.backends.empty());  // torch's backend for ROCm is named "cuda"
 }
 
 TEST(PlanForAnApplication, IsRefusedWhereItMayUseNone) {

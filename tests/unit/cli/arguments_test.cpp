@@ -90,7 +90,7 @@ TEST(Arguments, EachKeyOfARequestHasItsOption) {
     }
     for (const auto& key : select_keys()) {
         if (key.option.empty())
-            continue;  // the line is about gpuprobectl itself
+            continue;  // the command line has no option for the key
         const auto asked = read({"select", "x", std::string{key.option} + value_for(key)});
         EXPECT_NE(asked.select.request.find(key.key), nullptr) << key.key;
         if (key.rule_option.empty())

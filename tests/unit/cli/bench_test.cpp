@@ -21,7 +21,7 @@ Measurement fast() {
             .spread = {{"fp32", 0.012}, {"memory_read", 0.004}}};
 }
 
-/// A card that was verified and measured with CUDA, pocl that computes wrong, and a processor.
+/// A card that was verified and measured with CUDA, a faulty pocl device, and a processor.
 Report machine() {
     Report report;
     Gpu gpu{.id = kId, .name = "NVIDIA H200"};
