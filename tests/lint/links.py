@@ -6,7 +6,7 @@ Usage: links.py SOURCE       prints what is wrong; fails if there is a fault
 
 The project has not registered a domain or an organization, so no text and no packaging file may name one.
 The package gpuprobe installs docs/*.md, docs/pictures and docs/examples in one folder (debian/gpuprobe.docs). Commands in
-fenced blocks may use files of the source tree, because tests run them there; two pages are about the source tree.
+fenced blocks may use files of the source tree, because tests run them there; so may the pages in ABOUT_THE_SOURCE.
 """
 import pathlib
 import re

@@ -4,7 +4,7 @@
 
 GPUPROBE_FILE is the file that tools/portable built. GPUPROBE_BIN is the folder of the gpuprobectl for comparison, in a build folder.
 Must run as root. Each system is a root folder without a network, in which the user nobody runs the commands. The applications that use
-the Go module and the Rust crate are compiled on this system: the Go program needs no C library, the Rust program needs this one's."""
+the Go module and the Rust crate are compiled on this system: the Go program needs no C library, the Rust program needs this system's."""
 import json
 import os
 import pathlib
@@ -25,7 +25,7 @@ import portable_test  # noqa: E402
 SYSTEMS = {"Debian 11": "bullseye-clients", "Debian 12": "bookworm-clients", "Debian 13": "trixie-clients", "Debian testing": "testing-clients",
            "busybox": "busybox", "musl": "musl"}
 NEEDS_GLIBC = {"wheel", "npm", "Rust"}  # Debian's Python and Node.js, and the Rust program compiled on this system
-# How each package is installed in /tmp/installed, and how its client answers the questions in the file $1. npm itself is not there: it
+# How each package is installed in /tmp/installed, and how its client answers the questions in the file $1. npm is not installed there; it
 # would unpack the two files in the same way.
 SCRIPTS = {
     "file": "while read -r machine words; do /tmp/asking/gpuprobe --replay=$machine -j -q call $words; done < $1.lines",

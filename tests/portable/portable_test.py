@@ -83,7 +83,7 @@ def forbid_memory_files():
 
 
 def not_started(done):
-    """The reason in a report why no worker was started; None if there is none."""
+    """The reason in the report why no worker was started; None if the report contains no such reason."""
     notes = [probe["note"] or "" for probe in json.loads(done.stdout)["probes"]]
     return next((note for note in notes if note.startswith("drivers are not probed: ")), None)
 
@@ -173,7 +173,7 @@ class WithoutLinker(unittest.TestCase):
 
 
 class Alone(unittest.TestCase):
-    """A root folder that contains only this file, like a container FROM scratch."""
+    """A root folder that contains only the tested file, like a container FROM scratch."""
 
     def setUp(self):
         self.root = tempfile.mkdtemp()

@@ -42,7 +42,7 @@ MACHINES = {
     "laptop": {"intel": [INTEL], "lvp": [SOFTWARE]},
     "no GPU": {"lvp": [SOFTWARE]},
 }
-# All applications are tested on the desktop. These are tested on every machine, because they represent each program and each set of rules for
+# All applications are tested on the desktop. The following are tested on every machine, because they represent each program and each set of rules for
 # choosing GPUs.
 ON_EVERY_MACHINE = ("llama.cpp", "node-llama-cpp", "transformers.js", "onnxruntime", "vectorizer", "ollama", "tsuku", "localai")
 BY_ADDRESS = {f"pci:0000:{device['answers']['pciBus']:02x}:{device['answers']['pciDevice']:02x}.0": device["id"]
@@ -153,7 +153,7 @@ class Devices(unittest.TestCase):
 
     @staticmethod
     def beside(answer):
-        """The GPUs that the program also sees, according to the answer's warnings."""
+        """The other GPUs that the program sees, according to the warnings in the answer."""
         return {BY_ADDRESS[each] for warning in answer.get("warnings", []) if warning["code"] == "not-told-apart"
                 for each in warning["detail"]["gpus"]}
 

@@ -29,11 +29,11 @@ MIB = 1 << 20
 SHAPES = ("llama-8b", "llama-1b", "llama-70b", "qwen2-7b", "qwen3-32b", "qwen3-moe", "mixtral", "gemma2-9b", "gemma3-12b", "cohere2-7b",
           "gpt-oss-20b", "olmo2-7b", "command-r", "starcoder2", "deepseek-v3", "glm4-moe", "llama4", "exaone-4-1b", "mimo-2", "qwen3-vl")
 MACHINES = {"24 + 24 GiB": (24, 24), "8 + 16 GiB": (8, 16), "24 + 12 + 8 GiB": (24, 12, 8)}
-# Higher limits than those of lavapipe, with which llama.cpp would keep large matrices on the host.
+# Limits that are higher than lavapipe's. With lavapipe's limits, llama.cpp would keep large matrices on the host.
 LIMITS = {"maxStorageBufferRange": 0xffffffff, "maxMemoryAllocationSize": 0xffe00000, "maxBufferSize": 0xffe00000}
 AS_RESERVED = {"GGML_VK_DISABLE_GRAPH_OPTIMIZE": "1"}
-LEAST, MOST = -1.0, 1.0  # percent of the memory that a GPU needs
-REORDERED_LEAST, REORDERED_MOST = -1.0, 6.0  # with few layers, up to two rows are a large share
+LEAST, MOST = -1.0, 1.0  # allowed error, in percent of the memory that a GPU needs
+REORDERED_LEAST, REORDERED_MOST = -1.0, 6.0  # with few layers, an error of up to two rows is a large share
 
 
 def weights(made, layers):

@@ -158,7 +158,7 @@ class Steps:
     def report(self):
         name = f"torture-{self.random.randrange(APPLICATIONS)}"
         before = self.clock.now()
-        # The daemon forgets expired failures when a failure is reported. Setting the clock back does not restore them.
+        # The daemon deletes expired failures when a failure is reported. Setting the clock back does not restore them.
         self.forgotten |= {other for other, at in self.reported.items() if abs(at - before) >= LASTS}
         self.interface.report(name, 1)
         self.reported[name] = before

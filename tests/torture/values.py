@@ -12,7 +12,7 @@ KEYS = ["built", "only", "prefer", "deny", "backend", "gpus", "strict", "min-mem
 PATHS = ["/", "/org/gpuprobe/GpuProbe1", "/org/gpuprobe/GpuProbe1/gpu/pci_0000_00_06_0", "/a" * 100,
          "/org/gpuprobe/GpuProbe1/gpu/none", "/org/freedesktop/LogControl1"]
 KINDS = ["s", "b", "t", "x", "d", "as", "ao", "a{sv}", "av", "v", "(ss)", "ay", "aa{sv}", "a{ss}", "g", "y", "n", "q", "u"]
-# Values that the specification forbids. The bus or the daemon closes the sender's connection.
+# Values that the specification forbids. The bus or the daemon disconnects a client that sends them.
 BAD_TEXTS = [b"\xff\xfe", b"a\0b", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\xc0\x80"]
 BAD_PATHS = [b"", b"//", b"x", b"/a/", b"/a//b", b"/\xff", b"/a-b"]
 BAD_SIGNATURES = [b"a", b"(", b"{sv}", b"a{vs}", b"z", b"a" * 40 + b"i", b"(" * 40 + b"i" + b")" * 40, b"()"]

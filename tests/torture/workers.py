@@ -13,7 +13,7 @@ import device_memory
 from figures import Figures, quantile
 from patient import Patient
 
-# After a driver has failed twice in such a way, it is in quarantine, and the daemon reports this immediately.
+# After a driver has crashed or hung twice, it is in quarantine, and later probes skip it.
 ANSWERED, FAILED, CRASHED, LATE = {"answered"}, {"failed"}, {"crashed", "skipped"}, {"timed-out", "skipped"}
 # The actions of tests/fakes/worker/hostile_worker.cpp: their frequency out of 1000, and the outcomes that the daemon may report.
 SCRIPTS = {
