@@ -8,7 +8,7 @@
 #include "unit/properties/dice.h"
 #include "unit/properties/places.h"
 
-/// Changes of a recorded card. Each is a difference that occurs between real drivers and machines.
+/// Changes to a recorded card. Real drivers and machines differ in the same ways.
 namespace gpuprobe::testing_properties {
 
 /// Removes the records of APIs that need the vendor's kernel driver.
@@ -19,7 +19,7 @@ inline void forget_drivers(Part& part) {
     part.hardware->partitions.clear();
 }
 
-/// A kernel driver that is not the vendor's, or no kernel driver.
+/// Replaces the vendor's kernel driver with another driver, or removes it.
 inline void take_driver(Part& part, Dice& dice) {
     auto& hardware = *part.hardware;
     forget_drivers(part);
@@ -63,7 +63,7 @@ inline Value instance(const DeviceFacts& gpu, unsigned number, std::uint64_t uui
     return entry;
 }
 
-/// Divides a GPU that NVML reports; CUDA lists only the first instance.
+/// Divides a GPU that NVML reports into MIG instances. CUDA lists only the first instance.
 /// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 inline void divide(Part& part, Dice& dice) {
     auto* nvml = nvml_record(part);
@@ -90,7 +90,7 @@ inline void divide(Part& part, Dice& dice) {
     part.story += " in " + std::to_string(count) + " MIG instances";
 }
 
-/// One driver lists it several times at its address: its tiles or partitions.
+/// Lists the device several times at its address, like a driver that lists tiles or partitions.
 inline void list_again(Part& part, Dice& dice) {
     if (part.records.empty())
         return;
@@ -107,7 +107,7 @@ inline void list_again(Part& part, Dice& dice) {
     part.story += ", listed several times by " + record.probe.api;
 }
 
-/// An API that does not report the address of its device.
+/// Removes the address of the device from the answer of an API.
 inline void lose_address(Part& part, Dice& dice) {
     if (part.records.empty())
         return;
@@ -127,7 +127,7 @@ inline void lose_nodes(Part& part, Dice& dice) {
     part.story += ", nodes missing";
 }
 
-/// Another card of the same model. It gets its own UUIDs, except UUIDs that contain its address.
+/// Another card of the same model. The card gets new UUIDs, except UUIDs that contain its address.
 inline Part twin(Part part, unsigned number) {
     const auto renumber = [number](std::optional<std::string>& uuid) {
         constexpr std::size_t kDigits = 4;
@@ -149,7 +149,7 @@ inline Part twin(Part part, unsigned number) {
             renumber(record.facts.uuid);
         else
             record.facts.uuid.reset();
-        // NVIDIA's OpenCL has the card's UUID in this fact
+        // NVIDIA's OpenCL driver reports the card's UUID in this fact
         if (record.facts.extra.find("driver_uuid"))
             record.facts.extra["driver_uuid"] = Value{};
         record.trials.clear();

@@ -10,8 +10,8 @@
 
 /// Tests a property on machines. Environment variables select more machines, or a single machine:
 ///
-///     GPUPROBE_PROPERTY_MACHINES=100000  so many mixed machines beside the recorded ones
-///     GPUPROBE_PROPERTY_SEED=42          that mixed machine alone; its name has its seed
+///     GPUPROBE_PROPERTY_MACHINES=100000  tests this many mixed machines after the recorded ones
+///     GPUPROBE_PROPERTY_SEED=42          tests only the mixed machine with this seed
 namespace gpuprobe::testing_properties {
 
 constexpr std::uint64_t kUsualMachines = 2000;
@@ -29,8 +29,8 @@ void check(const std::string& story, const Holds& holds, bool& is_sound) {
     is_sound = is_sound && !::testing::Test::HasFailure();
 }
 
-/// Calls `holds` with the recipe of each mixed machine. For the first machine on which the property
-/// does not hold, prints the parts that are needed to show this.
+/// Calls `holds` with the recipe of each mixed machine. If the property does not hold on a machine,
+/// stops and prints the parts that are needed to violate the property.
 template <class Holds>
 void on_mixed_machines(const Holds& holds) {
     const auto only = number_in("GPUPROBE_PROPERTY_SEED");
@@ -46,7 +46,7 @@ void on_mixed_machines(const Holds& holds) {
     }
 }
 
-/// Calls `holds` with each recorded machine as it is, then with each mixed one.
+/// Calls `holds` with each recorded machine, and then with each mixed machine.
 template <class Holds>
 void on_every_machine(const Holds& holds) {
     bool is_sound = true;

@@ -20,7 +20,7 @@ struct MachineFixture {
     std::vector<ProbeResult> probes = {};
     std::optional<Caller> caller = {};
     std::optional<std::uint64_t> scores = {};
-    std::optional<std::uint64_t> sample = {};  ///< as a recipe's
+    std::optional<std::uint64_t> sample = {};  ///< the recipe's `sample`
 };
 
 using ProbeKey = std::pair<std::string, std::string>;  // API and driver

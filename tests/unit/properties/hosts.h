@@ -8,7 +8,7 @@
 #include "knowledge/library.h"
 #include "report/machine.h"
 
-/// The places on which fixes depend.
+/// The places on which fixes depend: distributions, containers and appliances.
 namespace gpuprobe::testing_properties {
 
 struct Where {

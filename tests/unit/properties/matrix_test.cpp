@@ -17,16 +17,16 @@
 namespace gpuprobe::testing_properties {
 namespace matrix_test {
 
-/// One application's line of the table.
+/// One row of the table: the results for one application.
 struct Row {
     int machines = 0;
-    int same = 0;      ///< select is for the variant that recommend names, or there are none
-    int no_build = 0;  ///< no variant is known to fit, so select is for a build of one's own
+    int same = 0;      ///< select and recommend name the same variant, or there are no variants
+    int no_build = 0;  ///< no variant fits, so select assumes that users compile the application
     int gpus = 0;      ///< answers with a GPU, whose environment and plan were checked
 };
 using Table = std::map<std::string, Row>;
 
-/// The backends that a variant uses, under our names.
+/// The backends that a variant uses, by gpuprobe's names.
 std::set<std::string> backends_of(const Variant& variant) {
     std::set<std::string> backends;
     for (const auto& alternative : variant.needs.devices)
@@ -49,8 +49,8 @@ bool count_agreement(const Decision& decision, const Recommendation& answer, Row
     return is_same;
 }
 
-/// The environment of an answer is that of its first candidate on its first GPU where it has one
-/// GPU alone, and hides every GPU where it has none.
+/// If an answer has one GPU, its environment must be that of the candidate for this GPU. If it has
+/// no GPU, its environment must be that of the candidate without a GPU.
 void expect_environment(const Profile& profile, const Decision& decision) {
     const auto backend = own_name(profile, decision.backend.value_or("none"));
     if (decision.gpus.size() > 1 || !decision.backend)
@@ -65,8 +65,8 @@ void expect_environment(const Profile& profile, const Decision& decision) {
     EXPECT_EQ(chosen->environment, decision.environment);
 }
 
-/// What select chose is planned for, and no plan finds less memory on it than select did, but for
-/// what others use now.
+/// Plans for the GPUs that select chose. A plan may find less free memory than select only because
+/// other programs use memory now.
 void expect_plan(const Decision& decision, const Report& report) {
     const ComputeView view{report};
     for (const auto& id : decision.gpus) {
@@ -114,7 +114,7 @@ void add_machine(const Recorded& recorded, Table& table) {
     }
 }
 
-/// The backends that an application uses on the machines of one processor, and on all.
+/// The backends for which an application has builds: on one architecture, or on all architectures.
 std::set<std::string> published(const Manifest& application,
                                 const std::optional<std::string>& arch) {
     std::set<std::string> backends;
@@ -125,7 +125,7 @@ std::set<std::string> published(const Manifest& application,
     return backends;
 }
 
-/// A choice of a backend for which there are builds, but none for that processor.
+/// No candidate may need a build that exists only for other architectures.
 void expect_builds_for(const std::string& arch, const Manifest& application, const Report& report) {
     const auto* profile = profile_called(application.name);
     if (!profile)
@@ -134,7 +134,7 @@ void expect_builds_for(const std::string& arch, const Manifest& application, con
     const auto all = published(application, std::nullopt);
     const auto here = published(application, arch);
     const auto decision = choice(*profile, report);
-    // If no variant fits the machine, the answer is for a build of one's own.
+    // If no variant fits the machine, the answer assumes that users compile the application.
     if (has_reason(decision.warnings, "no-published-variant")) {
         EXPECT_FALSE(decision.assumes);
         EXPECT_FALSE(advice(application, report).variant);
@@ -148,7 +148,7 @@ void expect_builds_for(const std::string& arch, const Manifest& application, con
     }
 }
 
-/// ARM's captures as they are, and every other machine as if its processor were another one.
+/// Tests each recorded machine with three architectures.
 TEST(Matrix, OffersOnNoProcessorWhatIsBuiltForOthersOnly) {
     for (const auto& recorded : recorded_machines()) {
         SCOPED_TRACE(recorded.name);

@@ -13,12 +13,12 @@ namespace monotone_test {
 
 enum class Level { Nothing, Cpu, Gpu };
 
-/// How good a choice is, in its profile's order.
+/// How good a choice is, by the order of its profile.
 struct Standing {
     Level level = Level::Nothing;
     bool is_discrete = false;
     bool is_fallback = false;
-    std::size_t place = 0;  ///< of the backend among the profile's; less is better
+    std::size_t place = 0;  ///< position of the backend in the profile; lower is better
 };
 
 Standing standing_of(const Profile& profile, const Decision& decision, const Report& report) {
@@ -46,7 +46,7 @@ bool is_worse(const Standing& after, const Standing& before) {
     return after.place > before.place;
 }
 
-/// The candidate of that application on that GPU; nullptr where the GPU goes by another id now.
+/// The candidate with the same backend and GPU; nullptr if the GPU has another id in this decision.
 const Candidate* same_of(const Candidate& candidate, const Decision& decision) {
     const auto found = std::ranges::find_if(decision.candidates, [&](const Candidate& other) {
         return other.backend == candidate.backend && other.gpu == candidate.gpu;
@@ -54,15 +54,15 @@ const Candidate* same_of(const Candidate& candidate, const Decision& decision) {
     return found == decision.candidates.end() ? nullptr : &*found;
 }
 
-/// An answer that is a no: the API works and does not list this GPU, or what it lists without an
-/// address may be this GPU or another one. What was open before is known now.
+/// Whether an API works but does not list this GPU, or lists a device without an address that may
+/// be another GPU. Such a candidate may be rejected, because more is known now.
 bool is_refusal(const Candidate& candidate) {
     return std::ranges::any_of(candidate.reasons, [](const Reason& reason) {
         return reason.is("ambiguous") || reason.is("not-listed") || reason.is("no-device");
     });
 }
 
-/// What nobody knew before, so that it was let pass: a fact, or whose GPU it is.
+/// Whether the candidate was only allowed because a fact, or the vendor of the GPU, was unknown.
 bool was_open(const Candidate& candidate, const Report& before, const Report& after) {
     if (std::ranges::any_of(candidate.reasons, [](const Reason& reason) {
             return find_reason(reason.code)->effect == ReasonEffect::LeavesOpen;
@@ -73,7 +73,7 @@ bool was_open(const Candidate& candidate, const Report& before, const Report& af
     return old && now && now->vendor && old->vendor != now->vendor;
 }
 
-/// An integrated GPU gives way to a discrete one that can be used now.
+/// Whether an integrated GPU is not used because a discrete GPU can be used now.
 bool gives_way(const Candidate& candidate) {
     return has_reason(candidate.reasons, "discrete-preferred");
 }
@@ -92,13 +92,14 @@ bool chose_what_was_open(const Decision& decision, const Report& before, const R
     });
 }
 
-/// Without a variant that fits, the answer was for a build of one's own; now one fits. Answers are
-/// then compared for builds of one's own.
+/// If no variant fits the first machine, its answer assumes that users compile the application. If
+/// a variant fits the second machine, the answers are compared under the same assumption.
 bool was_own_build(const Decision& before, const Decision& after) {
     return !before.assumes && after.assumes;
 }
 
-/// Profiles that rank by measurement have an order of their own.
+/// Checks that the machine `more` gets no worse answers than the machine `less`. Choices are not
+/// compared for profiles that rank candidates by measurements.
 void expect_no_worse(const std::string& what, const Recipe& less, const Recipe& more) {
     const auto before = report_of(less);
     const auto after = report_of(more);
@@ -117,7 +118,7 @@ void expect_no_worse(const std::string& what, const Recipe& less, const Recipe& 
                 << json_line(to_value(same->reasons));
         }
         auto later = standing_of(profile, now, after);
-        // If GPUs come before backends, a GPU that became the best one may have another backend.
+        // If GPUs come before backends, a GPU that is now the best GPU may have another backend.
         if (profile.order == ChoiceOrder::Gpus && old.gpus != now.gpus)
             later.place = 0;
         if (profile.rank != Rank::Measured && is_worse(later, standing_of(profile, old, before))) {
@@ -170,7 +171,7 @@ void open(DeviceNode& node) {
     node.reason.reset();
 }
 
-/// Nodes that are missing stay so, and those of which nobody knows who may open them.
+/// Missing nodes stay missing, and nodes without a known access mode do not change.
 TEST(Monotone, APermissionMakesNoChoiceWorse) {
     on_mixed_machines([](const Recipe& recipe) {
         const auto is_there = [](const DeviceNode& node) {
@@ -195,7 +196,6 @@ TEST(Monotone, APermissionMakesNoChoiceWorse) {
     });
 }
 
-/// The machine without the card, or without the card's driver.
 /// Whether an API lists the GPU.
 bool computes(const Report& report, std::string_view id) {
     const auto* gpu = gpu_called(report, id);
@@ -215,7 +215,7 @@ TEST(Monotone, ADriverMakesNoChoiceWorse) {
             less.parts[i].hardware->driver.reset();
             less.parts[i].hardware->nodes.clear();
             if (computes(report_of(less), hardware->id))
-                continue;  // by the UUID of another card that is mixed in: no such machine
+                continue;  // another card has the same UUID, which happens only on mixed machines
             expect_no_worse("driver of " + hardware->id, less, recipe);
         }
     });

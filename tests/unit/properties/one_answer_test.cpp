@@ -24,7 +24,7 @@ bool is_accepted_on(const Decision& decision, const std::string& gpu) {
     });
 }
 
-/// Where select chooses the CPU, DefaultGpu still names a GPU: one that select says no to.
+/// If select chooses the CPU, DefaultGpu still names a GPU, but select must reject this GPU.
 TEST(OneAnswer, TheDefaultGpuIsTheOneThatSelectNames) {
     on_every_machine([](const MachineFixture& fixture) {
         const auto report = report_of(fixture);
@@ -43,7 +43,7 @@ TEST(OneAnswer, TheDefaultGpuIsTheOneThatSelectNames) {
 
 using Names = std::set<std::string>;
 
-/// The backends that a variant uses, under our names.
+/// The backends that a variant uses, by gpuprobe's names.
 Names backends_of(const Variant& variant) {
     Names backends;
     for (const auto& alternative : variant.needs.devices)
@@ -54,7 +54,7 @@ Names backends_of(const Variant& variant) {
     return backends;
 }
 
-/// The backend that was chosen is one of the variant's, on GPUs on which the variant runs.
+/// The chosen backend must be one of the variant's backends, and the variant must run on the GPUs.
 void expect_start_of(const Variant& variant,
                      const Profile& profile,
                      const Decision& decision,
@@ -62,7 +62,7 @@ void expect_start_of(const Variant& variant,
     const auto chosen = own_name(profile, decision.backend.value_or("none"));
     const auto backends = backends_of(variant);
     if (chosen == kCpu || chosen == "none") {
-        // Only measurements let a build for GPUs run on the CPU.
+        // Only measurements may lead to the CPU although the recommended build is for GPUs.
         EXPECT_TRUE(answer.gpus.empty() || answer.status != RecommendStatus::Ok ||
                     profile.rank == Rank::Measured)
             << answer.application << ": " << variant.name << " on " << chosen;
@@ -78,8 +78,8 @@ void expect_start_of(const Variant& variant,
             << answer.application << ": " << variant.name << " is not for " << gpu;
 }
 
-/// What is installed as recommended and started with the environment of the selection computes on
-/// the GPUs that the recommendation names.
+/// If a user installs the recommended build and starts it with the environment from select, it must
+/// compute on the GPUs that the recommendation names.
 TEST(OneAnswer, SelectIsForTheVariantThatIsRecommended) {
     on_every_machine([](const MachineFixture& fixture) {
         const auto report = report_of(fixture);
@@ -129,7 +129,7 @@ Fit planned(const Report& report, const Gpu& gpu, Bytes need) {
     return planned({.need = need, .margin = {}, .gpus = {gpu.id}}, report).gpus.front().fit;
 }
 
-/// No backend is of use there, so nobody looks at its memory.
+/// Whether no backend works on the GPU, so that its memory does not matter.
 bool is_no_use(const Gpu& gpu) {
     return std::ranges::none_of(
         gpu.backends, [](const auto& entry) { return entry.second.usable.value_or(false); });
@@ -144,7 +144,7 @@ void expect_one_memory(const MachineFixture& fixture,
     EXPECT_EQ(planned(report, gpu, more), Fit::No);
     EXPECT_TRUE(is_no_use(gpu) || !select_finds_enough(report, gpu, more));
     for (const Manifest& application : applications_for(fixture)) {
-        // A GPU that may do is named where the need leaves no better one.
+        // If the needed memory excludes better GPUs, a GPU that may work is named in addition.
         EXPECT_TRUE(std::ranges::includes(variants_on(application, report, gpu, memory),
                                           variants_on(application, report, gpu, std::nullopt)))
             << application.name;
@@ -194,7 +194,7 @@ TEST(OneAnswer, ExportsCountTheSameMemory) {
     });
 }
 
-/// A name that no label may have is left out, and none stands in its place.
+/// A variant whose name is not a valid label is left out without a replacement.
 TEST(OneAnswer, ExportsNameTheRecommendedVariant) {
     on_every_machine([](const MachineFixture& fixture) {
         const auto report = report_of(fixture);
@@ -212,7 +212,8 @@ TEST(OneAnswer, ExportsNameTheRecommendedVariant) {
 
 // Environments ------------------------------------------------------------------------------------
 
-/// The values that hide every device from a reader.
+/// Whether the value hides every device from a reader. An application also hides those APIs of the
+/// chosen GPU that it should not use.
 bool hides(const std::string& name, const std::string& value) {
     return std::ranges::any_of(knowledge::Selectors::current().readers(),
                                [&](const knowledge::Reader& reader) {
@@ -221,9 +222,9 @@ bool hides(const std::string& name, const std::string& value) {
                                });
 }
 
-/// An application hides the APIs that it was not to use, of the chosen GPU too.
-/// vLLM takes indices where `env` gives the UUID: a rule of its own. A position that is passed on
-/// alone counts all GPUs, one that is told beside another counts what that leaves over.
+/// Whether the application has its own rules for variables. For example, vLLM reads indices where
+/// `env` prints UUIDs. A position that is passed on alone counts all GPUs. A position that is
+/// passed on with another variable counts only the GPUs that the other variable leaves visible.
 bool has_own_rules(const Profile& profile, const Decision& decision) {
     return !profile.forwards.empty() ||
            profile.environment.contains(own_name(profile, *decision.backend));
@@ -251,13 +252,13 @@ TEST(OneAnswer, EnvOfTheChosenGpuIsWhatSelectSets) {
     });
 }
 
-/// What an environment says of a variable, or that it says nothing.
+/// The value of a variable in the environment, or "(nothing)" if it is not set.
 std::string variable_in(const Variables& environment, const std::string& name) {
     const auto found = environment.find(name);
     return found == environment.end() ? "(nothing)" : found->second;
 }
 
-/// Every item of a list is the GPU's own name.
+/// Checks that every item of a list is the name of this GPU.
 void expect_only(const Variables& environment,
                  const std::string& name,
                  const std::optional<std::string>& own,
@@ -291,7 +292,7 @@ void expect_names_of(const Gpu& gpu, const Variables& environment) {
     }
 }
 
-/// Every reader of another API has no device, unless its devices are the candidate's own.
+/// Every reader of another API must see no device, unless it can use the candidate's own device.
 void expect_others_hidden(const Profile& profile,
                           std::string_view api,
                           const Gpu* gpu,

@@ -45,7 +45,7 @@ TEST(Order, OfAReportChangesNoChoice) {
     });
 }
 
-/// GPUs and reasons about several GPUs are in the report's order, so sort them.
+/// Sorts lists of GPUs, reasons and warnings, because their order follows the order in the report.
 void sort_lists(Value& value) {
     if (auto* members = value.as_object())
         for (auto& member : *members) {

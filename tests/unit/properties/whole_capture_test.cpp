@@ -30,7 +30,7 @@ ProbeResult pci_probe(const Machine& machine) {
     return probe;
 }
 
-/// The least that the kernel's DRM drivers report: where their devices are.
+/// The smallest answer of the kernel's DRM drivers: the addresses and nodes of their devices.
 ProbeResult drm_probe(const Machine& machine) {
     ProbeResult probe{.api = "drm", .outcome = Outcome::Answered};
     for (const auto& hardware : machine.devices) {
