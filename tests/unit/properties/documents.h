@@ -44,8 +44,8 @@ inline const std::vector<Manifest>& manifests() {
     return kManifests;
 }
 
-/// Some items of a list for a mixed machine. Other machines get other items, so that many machines
-/// can be tested.
+/// A few items of a list for a mixed machine. Each machine gets other items, so that many machines
+/// can be tested in a short time.
 template <class T>
 std::vector<std::reference_wrapper<const T>> sampled(const std::vector<T>& all,
                                                      const std::optional<std::uint64_t>& seed) {

@@ -14,11 +14,11 @@ namespace gpuprobe::testing_properties {
 
 using Group = std::vector<Part>;  ///< parts that belong together: a GPU and its virtual functions
 
-/// Places that are taken on a machine in the making: PCI addresses, device nodes, KFD's numbers,
-/// UUIDs.
+/// The addresses, device nodes, KFD node numbers and UUIDs that are in use on a machine while the
+/// machine is assembled.
 class Places {
 public:
-    /// Moves the group to unused addresses. Returns false if the group can't be distinguished from
+    /// Moves the group to unused addresses. Returns false if the group cannot be distinguished from
     /// existing parts.
     bool settle(Group& group);
 
@@ -38,7 +38,7 @@ private:
     std::uint64_t next_kfd_node_ = 0;
 };
 
-/// Calls `use` with each address that the part names.
+/// Calls `use` with each PCI address in the part.
 template <class Use>
 void for_each_address(Part& part, const Use& use) {
     if (part.hardware && part.hardware->pci)
@@ -57,7 +57,7 @@ inline std::optional<std::string> place_of(const Part& part) {
     return std::nullopt;
 }
 
-/// The address at the end of "pci:0000:85:00.0" or "vf-0000:85:02.0".
+/// Shifts the bus in a name that ends in an address: "pci:0000:85:00.0" or "vf-0000:85:02.0".
 inline void move(std::string& name, unsigned shift) {
     const auto prefix = name.starts_with("pci:") ? 4U : name.starts_with("vf-") ? 3U : 0U;
     auto address = parse_text(name.substr(prefix), std::type_identity<PciAddress>{});
@@ -67,7 +67,7 @@ inline void move(std::string& name, unsigned shift) {
     name.replace(prefix, std::string::npos, text_of(*address));
 }
 
-/// Keeps devices and functions, which say how the parts belong together, and moves the bus.
+/// Changes only the bus, because device and function show how the parts belong together.
 inline void Places::place(Group& group) {
     const auto is_free = [&](unsigned shift) {
         return std::ranges::none_of(group, [&](Part part) {
@@ -114,7 +114,7 @@ inline void Places::rename(std::string& path, Renamed& renamed) {
     path = name;
 }
 
-/// "226:128" stands for /dev/dri/renderD128, "226:1" for /dev/dri/card1.
+/// Renames a DRM device: "226:128" means /dev/dri/renderD128, "226:1" means /dev/dri/card1.
 inline void Places::rename_number(std::optional<std::string>& number, Renamed& renamed) {
     constexpr std::string_view kDrm = "226:";
     if (!number || !number->starts_with(kDrm))

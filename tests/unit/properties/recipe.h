@@ -20,14 +20,14 @@ enum class Mishap { NotAsked, Absent, Crashed, TimedOut, Failed, Asleep };
 
 /// The description of a machine before it is assembled, so that a single item can be changed.
 struct Recipe {
-    std::string story = {};  ///< a description, for finding the cause of a failure
+    std::string story = {};  ///< a description that helps to find the cause of a failure
     Host host = {};
-    std::vector<Part> parts = {};  ///< settled: no two share an address, a node or a UUID
+    std::vector<Part> parts = {};  ///< no two parts share an address, a node or a UUID
     std::vector<DeviceNode> shared_nodes = {};
     std::vector<ProbeResult> empty = {};  ///< queries that found nothing
     std::vector<ApiRecord> software = {};
     std::map<std::string, Mishap> mishaps = {};  ///< by API
-    std::optional<Caller> caller = {};           ///< nullopt: the prober
+    std::optional<Caller> caller = {};           ///< nullopt: the process that probes
     std::optional<std::uint64_t> scores = {};    ///< a seed; nullopt: no measurements
     /// A seed that selects the applications and manifests for the test; nullopt: all.
     std::optional<std::uint64_t> sample = {};
@@ -78,7 +78,7 @@ inline DeviceNode with_mode(DeviceNode node, Dice& dice) {
     return node;
 }
 
-/// Nodes as udev creates them, some of which are not accessible, and a caller.
+/// Sets the modes and groups of nodes as udev does, closes some nodes, and adds a caller.
 inline void set_permissions(Recipe& recipe, Dice& dice) {
     constexpr std::uint32_t kSomebody = 1000;
     for (auto& node : recipe.shared_nodes)
@@ -110,7 +110,7 @@ inline const Recorded& machine_of(const Part& part) {
     return *std::ranges::find(recorded_machines(), part.machine, &Recorded::name);
 }
 
-/// False when it can't be told from one that is there already.
+/// Returns false if the group cannot be distinguished from parts that already exist.
 inline bool add_group(Recipe& recipe, Places& places, Group group) {
     if (!places.settle(group))
         return false;
@@ -121,7 +121,7 @@ inline bool add_group(Recipe& recipe, Places& places, Group group) {
     return true;
 }
 
-/// Cards of any machines, some more than once.
+/// Adds cards of any recorded machines, some of them several times.
 inline void add_cards(Recipe& recipe, Places& places, Dice& dice) {
     for (auto count = dice.below(5); count > 0; --count) {
         Group group{*dice.any_of(visible_parts())};
@@ -140,7 +140,7 @@ inline void add_hidden(Recipe& recipe, Places& places, Dice& dice) {
     const auto& machine = dice.any_of(hidden_parts())->machine;
     for (const auto* part : hidden_parts())
         if (part->machine == machine)
-            (void)add_group(recipe, places, {*part});  // the others are enough
+            (void)add_group(recipe, places, {*part});  // a part that does not fit is left out
 }
 
 inline void add_parts(Recipe& recipe, Dice& dice) {
@@ -176,7 +176,7 @@ inline void agree_on_drivers(Recipe& recipe) {
                     .first->second;
 }
 
-/// The answer of a library on a recorded machine on which it had no device to list.
+/// Adds the results of drivers without devices from one machine, and software devices from another.
 inline void add_software(Recipe& recipe, Dice& dice) {
     const auto& donor = dice.any_of(recorded_machines());
     recipe.empty = donor.empty;

@@ -15,7 +15,7 @@ bool is_numbered(const std::string& path) {
     return std::isdigit(static_cast<unsigned char>(path.back())) != 0;
 }
 
-/// No two parts have the same address, or the same node of those that are numbered.
+/// Whether no two parts have the same address or the same numbered node.
 bool is_nowhere_else(const Recipe& recipe) {
     std::set<std::string> ids;
     std::set<std::string> nodes;

@@ -15,14 +15,14 @@
 #include "report/trials.h"
 #include "support/places.h"
 
-/// The machines of tests/data/machines, whole and taken apart.
+/// The machines of tests/data/machines, as a whole and divided into devices.
 namespace gpuprobe::testing_properties {
 
 /// A device as an API reported it, and the probe.
 struct ApiRecord {
-    ProbeResult probe = {};  ///< without its devices
+    ProbeResult probe = {};  ///< the probe without the list of devices
     DeviceFacts facts = {};
-    std::vector<ProbeResult> trials = {};  ///< of this device: what was verified and measured
+    std::vector<ProbeResult> trials = {};  ///< the results of verifying and measuring this device
 };
 
 /// One physical device with everything that is known about it: hardware, or only records of APIs.
@@ -30,7 +30,7 @@ struct Part {
     std::string machine = {};
     std::optional<HardwareDevice> hardware = {};
     std::vector<ApiRecord> records = {};
-    std::string story = {};  ///< how it differs from the recorded one
+    std::string story = {};  ///< how the part differs from the recorded part
 };
 
 /// One captured machine.
@@ -88,7 +88,7 @@ inline Recorded read_recorded(const std::filesystem::path& folder) {
     return recorded;
 }
 
-/// All of them, by name; read once.
+/// All recorded machines, sorted by name. They are read only once.
 inline const std::vector<Recorded>& recorded_machines() {
     static const auto kMachines = [] {
         std::vector<Recorded> machines;
@@ -106,7 +106,7 @@ inline bool counts(const Part& part) {
     return !part.hardware || role_of(*part.hardware) != Role::Dropped;
 }
 
-/// The parts that are GPUs, display adapters or accelerators: those with hardware, or the others.
+/// The parts that are GPUs, display adapters or accelerators, either with hardware or without.
 inline std::vector<const Part*> parts_of(bool has_hardware) {
     std::vector<const Part*> parts;
     for (const auto& machine : recorded_machines())
@@ -125,8 +125,8 @@ inline const std::vector<const Part*>& hidden_parts() {
     return kParts;
 }
 
-/// Those of which nothing would be left apart: a GPU with its virtual functions, what a GPU of the
-/// host is on WSL.
+/// Parts that cannot be used separately: those of a machine with virtual functions, and those of a
+/// WSL machine.
 inline const std::vector<std::vector<Part>>& families() {
     static const auto kFamilies = [] {
         std::vector<std::vector<Part>> families;

@@ -14,7 +14,7 @@ namespace refuted_test {
 
 // Nodes -------------------------------------------------------------------------------------------
 
-/// The machine as a certain user sees it. A prober may have access that other users lack.
+/// The report as an unprivileged user sees it. The process that probes may have more access.
 Report seen_by_somebody(MachineFixture fixture) {
     constexpr std::uint32_t kSomebody = 1000;
     if (!fixture.caller)
@@ -93,7 +93,7 @@ bool concerns(const Finding& finding, const std::string& id) {
     return std::ranges::find(finding.gpus, id) != finding.gpus.end();
 }
 
-/// The backend's own API, where a finding names one and it works on the GPU.
+/// Whether a finding names an API that works on the GPU.
 bool is_about_what_works(const Finding& finding, const Gpu& gpu) {
     const auto* api = finding.evidence.at("api").as_string();
     return api && works(gpu, *api);
@@ -133,7 +133,7 @@ TEST(Refuted, AGpuOnWhichNothingWorksHasAFinding) {
         for (const auto& gpu : report.gpus) {
             const bool is_found = std::ranges::any_of(
                 findings, [&gpu](const Finding& finding) { return concerns(finding, gpu.id); });
-            const bool is_silent =  // a display in addition to a GPU that works
+            const bool is_silent =  // a display adapter next to a GPU that works
                 gpu.kind == GpuKind::DisplayOnly &&
                 std::ranges::any_of(report.gpus, anything_works);
             EXPECT_TRUE(is_found || anything_works(gpu) || is_silent) << gpu.id;

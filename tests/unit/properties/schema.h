@@ -13,8 +13,8 @@
 
 namespace gpuprobe::testing_properties {
 
-/// As much of JSON Schema as the report's schema uses for the shape of documents: types, members,
-/// words, references and alternatives. Patterns and limits of numbers are left to tests/lint.
+/// Supports the parts of JSON Schema that describe the shape of the report: types, members, words,
+/// references and alternatives. tests/lint checks patterns and limits of numbers.
 class Schema {
 public:
     static Schema read(const std::string& name) {
@@ -24,7 +24,7 @@ public:
         return Schema{parse_json(text.value(), mib(1)).value()};
     }
 
-    /// The first thing that is wrong, "path: what"; empty when nothing is.
+    /// The first problem, as "path: problem"; empty if there is none.
     [[nodiscard]] std::string problem_in(const Value& document) const {
         return problem(root_, document);
     }

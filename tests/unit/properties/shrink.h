@@ -64,7 +64,7 @@ inline std::size_t size_of(const Recipe& recipe) {
     return size + recipe.software.size() + recipe.empty.size() + recipe.mishaps.size();
 }
 
-/// Leaves out what the violation does not need.
+/// Removes everything that is not needed to violate the property.
 template <class Holds>
 Recipe shrunk(Recipe recipe, const Holds& holds) {
     std::optional<Recipe> next;
@@ -83,7 +83,7 @@ Recipe shrunk(Recipe recipe, const Holds& holds) {
     return recipe;
 }
 
-/// The parts of a recipe, a line for each.
+/// Describes the recipe with one line for each part.
 inline std::string description_of(const Recipe& recipe) {
     std::string text = recipe.story + "\nWhat of it is needed:";
     for (const auto& part : recipe.parts) {

@@ -21,18 +21,18 @@ void for_each_member(const Value& value, const std::string& path, const Use& use
         }
 }
 
-/// Texts that mean "unknown".
+/// Whether a string means "unknown".
 bool is_no_answer(const std::string& text) {
     static const std::set<std::string> kNone{"", "unknown", "Unknown", "N/A", "n/a", "null"};
     return kNone.contains(text);
 }
 
-/// Of an API with one driver, the driver has no name; a kind may be unknown.
+/// The driver of an API with only one driver has no name, and the kind of a device may be unknown.
 bool may_be_no_answer(const std::string& path) {
     return path.ends_with(".detail.driver") || path.ends_with(".kind");
 }
 
-/// What a driver said of its own stays as it said it, under apis and software.
+/// Strings from drivers, under `apis` and `software`, are not changed and not checked.
 TEST(Unknown, IsNullAndNoWord) {
     on_every_machine([](const MachineFixture& fixture) {
         const auto report = report_of(fixture);
@@ -75,7 +75,7 @@ TEST(Unknown, SizeIsNotZero) {
     });
 }
 
-/// UUIDs and serial numbers of the GPUs, as they are reported.
+/// The UUIDs and serial numbers of the GPU, as they are reported.
 std::set<std::string> identifiers_of(const Gpu& gpu) {
     std::set<std::string> all;
     for (const auto& text :
@@ -103,7 +103,7 @@ TEST(Redaction, LeavesNoIdentifierOfAClosedGpu) {
         std::set<std::string> shown;
         for (std::size_t i = 0; i < whole.gpus.size(); ++i)
             (is_closed(seen.gpus[i]) ? hidden : shown).merge(identifiers_of(whole.gpus[i]));
-        // Captures number the identifiers they hide, and two that are mixed have the same ones.
+        // Captures replace identifiers with numbers, so mixed captures may share an identifier.
         for (const auto& software : whole.software)
             for (const auto* key : {"uuid", "driver_uuid"})
                 if (const auto* text = software.device.at(key).as_string())

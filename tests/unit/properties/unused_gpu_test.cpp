@@ -5,8 +5,8 @@
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 
-/// An answer that takes no GPU says so where there is one, and why, and any other does not. What is
-/// right is told here by codes, not by what the program knows of them.
+/// An answer that uses no GPU although the machine has a GPU must give the reason, and no other
+/// answer may. The tests decide by reason codes, independently of the program's own rules.
 namespace gpuprobe::testing_properties {
 namespace unused_gpu_test {
 
@@ -82,8 +82,8 @@ struct Obstacle {
     std::string by = {};
     std::vector<Reason> reasons = {};
 
-    /// 0: for other GPUs, 1: another build would do, 2: nobody knows, or the device has too little
-    /// of something, 3: something can be changed.
+    /// 0: for other GPUs, 1: another build would work, 2: unknown, or the device is too limited, 3:
+    /// the user can change something.
     [[nodiscard]] int closest_miss() const {
         if (has_any(reasons, kForOthers))
             return 0;
@@ -96,7 +96,8 @@ struct Obstacle {
 };
 using Obstacles = std::vector<Obstacle>;
 
-/// Those on GPUs that somebody may miss, that nobody wanted so, and are not outdone by a wish.
+/// The obstacles on GPUs that could compute, except obstacles that the user requested. If the user
+/// excluded a GPU, an obstacle on this GPU must also have at least the number 2.
 Obstacles that_count(const Obstacles& all, const Report& report) {
     Obstacles counted;
     for (const auto& obstacle : all) {
@@ -119,8 +120,8 @@ const Reason* warning_in(const std::vector<Reason>& warnings) {
     return found == warnings.end() ? nullptr : &*found;
 }
 
-/// The warning is there where something counts, and has one obstacle of the nearest. If all are for
-/// other GPUs, their reasons may differ, and then the warning has none.
+/// The warning must exist if any obstacle counts, and must name one of the nearest obstacles. If
+/// all builds are for other GPUs, the reasons may differ, so the warning names no reason.
 void expect_warned(const std::vector<Reason>& warnings,
                    const Obstacles& all,
                    const Report& report) {
@@ -192,7 +193,8 @@ Obstacles obstacles_of(const Recommendation& answer,
     return all;
 }
 
-/// Builds for one backend stand in for each other, and one that may run is the nearest of them.
+/// Builds for one backend can replace each other, so only the nearest of them counts. A build whose
+/// result is uncertain is the nearest.
 bool is_outdone(const Obstacle& obstacle, const Obstacle& other, const VariantPlatform& platform) {
     const auto& family = find_variant(platform, obstacle.by)->family;
     if (family.empty() || other.gpu != obstacle.gpu || other.is_wished() || obstacle.is_wished() ||
@@ -219,7 +221,7 @@ bool takes_none(const Recommendation& answer, const VariantPlatform& platform) {
            });
 }
 
-/// An application without any build for a GPU has nothing to say of one but that.
+/// If an application has no build for any GPU, its answer contains no other reason.
 bool has_builds_for_gpus(const VariantPlatform& platform) {
     return std::ranges::any_of(
         platform.variants, [](const Variant& variant) { return !variant.needs.devices.empty(); });
