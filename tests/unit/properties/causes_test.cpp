@@ -23,7 +23,7 @@
 #include "unit/properties/each_machine.h"
 #include "unit/properties/hosts.h"
 
-/// The causes of data/knowledge/causes on the machines that they name, and on every place.
+/// Tests the causes in data/knowledge/causes on the machines that they name, and at every place.
 namespace gpuprobe::testing_properties {
 namespace causes_test {
 
@@ -32,7 +32,7 @@ std::string text_of_file(const std::string& path) {
     return {std::istreambuf_iterator<char>{file}, {}};
 }
 
-/// The files as they are in the repository, because the embedded files lack the sources.
+/// The data files in the source tree, because the embedded copies lack the sources.
 const Value& documents() {
     static const Value all = [] {
         Value list{Value::Array{}};
@@ -130,7 +130,7 @@ Example example_of_cause(const Value& cause) {
     return example;
 }
 
-/// The findings of the doctor; or the reason with its fix, in the form of a finding.
+/// The doctor's findings, or the reason and its fix as a finding.
 std::vector<Finding> findings_of(const Example& example) {
     auto findings = examine(example.report, example.here);
     if (!example.reason)
@@ -269,8 +269,8 @@ TEST(KnownBadPairs, AreNotFoundIfAVersionIsUnknown) {
     }
 }
 
-/// The fixes that `select` gives for the candidates of the application that the complaint names,
-/// which must choose the complaint's backend.
+/// The fixes for all candidates of the application that the complaint names. `select` must choose
+/// the backend in the complaint.
 std::string fixes_of_choice(const Value& complaint,
                             const Report& report,
                             const std::vector<Finding>& findings) {
@@ -295,10 +295,10 @@ std::string fixes_of_choice(const Value& complaint,
     return fixes;
 }
 
-/// tests/data/doctor/complaints.json: complaints that people wrote, a machine like theirs, and all
-/// findings of the doctor on that machine. If `fix` is null, the doctor has no fix; `never` is a
-/// text that no fix may contain. With an `application`, `backend` is the backend that `select`
-/// chooses for it, under the predicates in `require`, and `answers` are settings in that decision.
+/// tests/data/doctor/complaints.json contains complaints of users, a similar machine for each, and
+/// all findings of the doctor on that machine. If `fix` is null, the doctor has no fix. `never` is
+/// a string that no fix may contain. If there is an `application`, `select` must choose `backend`
+/// for it under the predicates in `require`, with the settings in `answers`.
 TEST(Complaints, AreAnsweredWithTheirCauseAndNothingBeside) {
     const auto text = file_text("complaints.json");
     const auto document = parse_json(text, mib(1)).value();
@@ -350,7 +350,7 @@ std::string for_machine(std::string package, const knowledge::Distribution& row)
     return package;
 }
 
-/// The row for a host outside of containers; nullptr if none is about it.
+/// The row for a host outside of containers; nullptr if no row is for this host.
 const knowledge::Distribution* row_of(const Host& host) {
     const auto& places = knowledge::Places::current();
     const bool is_inside = host.container || host.sandbox;
@@ -533,7 +533,7 @@ void expect_sound(const Finding& finding, const Report& report, const Where& pla
     }
 }
 
-/// The recorded machines and as many mixed ones, each in some of the places in turn.
+/// Tests each recorded or mixed machine at some of the places in turn.
 TEST(Causes, AreSoundOnEveryMachineInEachPlace) {
     constexpr std::size_t kPlacesOfOne = 6;
     const auto places = all_places();

@@ -99,7 +99,7 @@ TEST(ClosedTables, EveryFactIsDeclared) {
 
 // Forms -------------------------------------------------------------------------------------------
 
-/// If an answer is read back, no data is lost.
+/// Checks that no data is lost if an answer is written and read again.
 template <class Answer>
 void expect_whole(const Answer& answer) {
     const auto value = to_value(answer);

@@ -16,12 +16,12 @@
 #include "unit/properties/each_machine.h"
 #include "unit/properties/hosts.h"
 
-/// No value of a machine runs as code when a reader pastes a fix or a command: each cause and each
-/// reason, on each place, with values that try to.
+/// Tests that no value of a machine runs as code if a reader pastes a fix or a command. Each cause
+/// and each reason is tested at each place, with hostile values.
 namespace gpuprobe::testing_properties {
 namespace commands_test {
 
-/// A text that is in each value that tries to run a command.
+/// Every hostile value contains this word.
 constexpr std::string_view kMark = "CANARY";
 
 /// Each value would create the file CANARY if a shell evaluated it.
@@ -56,7 +56,7 @@ constexpr auto kHostile = std::to_array<std::string_view>({
     "group\xF0\x9F\x98\x80;touch CANARY",
 });
 
-/// Values that are not commands, but must not become options, patterns or several words.
+/// Values that are not commands, but must not become options, patterns or several arguments.
 constexpr auto kOdd = std::to_array<std::string_view>(
     {"-x", "--help", "a b", "~root", "*", "?", "[a-z]", "{a,b}", "=ls", "!x", "#x", "a\tb", ""});
 
@@ -80,8 +80,8 @@ Value evidence_for(std::string_view pattern, std::string_view value) {
 }
 
 /// The parts of a text that a reader might paste: the whole text, the parts after a colon or a
-/// semicolon, and the parts in brackets. Parts without the value are left out, because they are the
-/// same for every machine.
+/// semicolon, and the parts in brackets. Parts without the value are left out, because they do not
+/// depend on the machine.
 void add_pastes(const std::string& text, std::set<std::string>& pastes) {
     const auto add = [&pastes](std::string_view paste) {
         if (paste.find(kMark) != std::string_view::npos)
@@ -96,7 +96,7 @@ void add_pastes(const std::string& text, std::set<std::string>& pastes) {
         }
 }
 
-/// The templates of all fixes and commands that have a value in them.
+/// The templates of all fixes and commands that contain a value.
 std::set<std::string> all_patterns() {
     std::set<std::string> patterns;
     for (const auto& cause : Causes::current().all())
@@ -110,7 +110,7 @@ std::set<std::string> all_patterns() {
     return patterns;
 }
 
-/// All texts that are printed with a hostile value in them.
+/// All texts that are printed for this hostile value.
 std::set<std::string> pastes_with(std::string_view value) {
     std::set<std::string> texts;
     const auto patterns = all_patterns();
@@ -140,7 +140,7 @@ std::set<std::string> pastes_with(std::string_view value) {
     return pastes;
 }
 
-/// A folder with programs that do nothing, and `touch`.
+/// A folder with `touch`, and with programs that do nothing.
 class Sandbox {
 public:
     explicit Sandbox(const std::set<std::string>& pastes) {
@@ -155,7 +155,7 @@ public:
         add("touch", "/usr/bin/touch");
     }
 
-    /// Whether one of the texts does more than start these programs.
+    /// Whether one of the texts runs a hostile command, which creates the file CANARY.
     [[nodiscard]] bool is_escaped_by(const std::set<std::string>& pastes, const char* shell) const {
         std::ofstream file{folder_.path() + "/pastes", std::ios::trunc};
         for (const auto& paste : pastes)

@@ -4,11 +4,11 @@
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 
-/// If an answer names a nightly index or another unreleased build, it says so.
+/// Tests that an answer with a nightly index or another unreleased build contains a warning.
 namespace gpuprobe::testing_properties {
 namespace development_test {
 
-/// Whether the place holds unreleased builds, judged by the words that projects use.
+/// Whether a URL or reference is for unreleased builds, according to the words that projects use.
 bool is_of_development(const std::string& place) {
     static const std::regex kWords{
         R"(nightl|staging|preview|pre-?release|/test(/|$)|[/:_-](main|master|dev|devel)([./:_-]|$))"};

@@ -17,13 +17,13 @@
 #include "unit/properties/each_machine.h"
 #include "unit/properties/hosts.h"
 
-/// Every printed fix can be done on the machine: on all recorded and mixed machines, in all places.
+/// Tests that every printed fix is possible: on all recorded and mixed machines, at all places.
 namespace gpuprobe::testing_properties {
 namespace possible_fixes_test {
 
 /// The limits of NVIDIA's driver by compute capability, independent of drivers.json.
 struct Limits {
-    std::uint32_t last = 0;  ///< the last branch; 0: none
+    std::uint32_t last = 0;  ///< the last driver branch; 0: there is no last branch
     bool needs_open = false;
     bool needs_proprietary = false;
 };
@@ -49,8 +49,7 @@ bool is_nvidia(const Gpu& gpu) {
     return gpu.vendor == "nvidia";
 }
 
-/// Whether the fix changes the driver of a GPU that NVIDIA's driver serves in a way that it does
-/// not support.
+/// Whether the fix installs a driver or kernel module that does not support this NVIDIA GPU.
 bool takes_away(const std::string& fix, const Gpu& gpu) {
     const auto limits = limits_of(gpu);
     const auto says = [&fix](const char* words) { return fix.find(words) != std::string::npos; };
@@ -64,7 +63,7 @@ bool takes_away(const std::string& fix, const Gpu& gpu) {
     return is_beyond || is_newest_only || is_kepler_only || (is_proprietary && limits.needs_open);
 }
 
-/// The GPUs that a finding is about, and those that NVIDIA's driver serves now.
+/// Checks the fix for the GPUs of the finding, and for the GPUs that NVIDIA's driver serves now.
 void expect_possible_driver(const Finding& finding, const Report& report) {
     const auto fix = finding.fix.value_or("");
     for (const auto& gpu : report.gpus) {
@@ -84,7 +83,7 @@ TEST(PossibleFixes, NoDriverIsBeyondWhatAGpuSupportsNorAgainstAnother) {
         auto report = report_of(fixture);
         for (const auto& finding : examine(report, {}))
             expect_possible_driver(finding, report);
-        // The same with each NVIDIA GPU without a driver in turn.
+        // Repeats this with each NVIDIA GPU without its driver in turn.
         for (auto& gpu : report.gpus) {
             if (!is_nvidia(gpu) || has_reason(gpu.findings, "passthrough"))
                 continue;
@@ -114,7 +113,7 @@ TEST(PossibleFixes, NoCandidateIsToldToUpdateBeyondTheLastBranchOfItsGpu) {
                 if (!is_nvidia(gpu) || !fix)
                     continue;
                 EXPECT_FALSE(takes_away(*fix, gpu)) << gpu.id << ": " << *fix;
-                // The numbers of Jetson Linux and of kernels are others.
+                // Versions of Jetson Linux and of kernels are different numbers.
                 EXPECT_TRUE(!gpu.id.starts_with("platform:") ||
                             fix->find(wanted) == std::string::npos)
                     << *fix;
@@ -152,7 +151,7 @@ bool has_node(const Report& report, const std::string& path) {
            });
 }
 
-/// The targets that a command changes. Such a command can't create a missing node.
+/// The nodes whose permissions a command changes. Such a command cannot create a missing node.
 TEST(PossibleFixes, NoPermissionIsChangedOfANodeThatIsNotThere) {
     static const std::regex kChanges{
         R"((?:chmod|chgrp|chown|setfacl) [^&;]*?(/dev/[-A-Za-z0-9/_]+))"};
@@ -163,7 +162,7 @@ TEST(PossibleFixes, NoPermissionIsChangedOfANodeThatIsNotThere) {
         for (const auto& finding : examine(report, {})) {
             const auto fix = finding.fix.value_or("");
             std::smatch match;
-            // A node that a reason names was there.
+            // A node that a reason names existed when the reason was found.
             const auto named = word_of(finding.evidence.at("node"));
             if (std::regex_search(fix, match, kChanges) && match[1].str() != named) {
                 EXPECT_TRUE(has_node(report, match[1].str())) << finding.id << ": " << fix;
@@ -203,7 +202,7 @@ std::string where_of(const Reason& reason) {
     return word_of(reason.detail.at("where"));
 }
 
-/// Whether the final reason excludes what the other reason is about: the same GPU, or everything.
+/// Whether a final reason makes the other reason irrelevant: it has the same subject, or none.
 bool excludes(const Reason& final_reason, const Reason& other) {
     const auto& route = final_reason.detail.at("alternative");
     return (where_of(final_reason).empty() || where_of(final_reason) == where_of(other)) &&
@@ -220,7 +219,7 @@ void expect_no_lesser_fix(const std::vector<Reason>& reasons, const std::string&
             }
 }
 
-/// The answer with the texts that clients get.
+/// The answer with the sentences and fixes that clients receive.
 template <class Answer>
 Answer worded(Answer answer, const Report& report, const std::vector<Finding>& findings) {
     ReasonWriter writer{[&] { return ReasonPlace{.findings = &findings, .machine = &report}; }};
@@ -245,7 +244,7 @@ TEST(PossibleFixes, ACandidateWithAFinalReasonHasNoFixForALesserOne) {
     });
 }
 
-/// On Arch, each backend of Ollama is a package of its own.
+/// On Arch, each backend of Ollama is a separate package.
 TEST(PossibleFixes, OnlyThePackageForTheVendorOfTheGpuIsNamed) {
     const std::map<std::string, std::string> packages{
         {"nvidia", "ollama-cuda"}, {"amd", "ollama-rocm"}, {"intel", "ollama-vulkan"}};
@@ -281,7 +280,7 @@ struct Derivative {
     OsRelease parent = {};
 };
 
-/// Distributions without a row, and the release from which their packages are.
+/// Distributions without a row in the table, and the release whose packages they use.
 std::vector<Derivative> derivatives() {
     const auto ubuntu = [](const char* version) {
         return release("ubuntu", {"debian"}, version, {});
@@ -324,7 +323,7 @@ TEST(PossibleFixes, ADerivativeHasThePackagesOfItsParentsRelease) {
     }
 }
 
-/// Releases without a row.
+/// Releases without a row in the table.
 std::vector<OsRelease> unknown_releases() {
     return {release("ubuntu", {"debian"}, "20.04", {"focal"}),
             release("ubuntu", {"debian"}, "25.10", {"questing"}),
@@ -382,7 +381,7 @@ TEST(PossibleFixes, NoPackageManagerIsUsedOnAnImage) {
 
 // Containers --------------------------------------------------------------------------------------
 
-/// Actions that are possible only for users of one kind of container, sandbox or virtual machine.
+/// Words of commands that work only in one kind of container, sandbox or virtual machine.
 const std::multimap<std::string, const char*>& own_words() {
     static const std::multimap<std::string, const char*> kWords{
         {"docker", "docker run"},
@@ -403,7 +402,7 @@ const std::multimap<std::string, const char*>& own_words() {
     return kWords;
 }
 
-/// Whether one of the kind's own words is the same: a Jetson's Docker is Docker too.
+/// Whether the word belongs to this kind. Some kinds share words, for example Docker on a Jetson.
 bool is_own(const std::string& kind, std::string_view word) {
     const auto [begin, end] = own_words().equal_range(kind);
     return std::any_of(begin, end, [word](const auto& own) { return own.second == word; });
