@@ -22,7 +22,7 @@ TEST(FactList, ShowsANumberWithTheUnitFromTheTableOfFacts) {
     EXPECT_EQ(shown("nobody_declares_this_memory", Value{std::uint64_t{1}}), "1");
 }
 
-/// A terminal would break a long line of JSON in the middle of a word.
+/// A terminal would wrap a long line of JSON in the middle of a word.
 TEST(FactList, ShowsAListOfObjectsInWords) {
     const Value bar{Value::Object{{"index", Value{std::uint64_t{0}}},
                                   {"io", Value{false}},

@@ -54,7 +54,7 @@ TEST(Status, HasALineForEqualAcceleratorsAndNamesThem) {
               std::string::npos);
 }
 
-/// The sentence of a finding or reason is about one GPU, so the other GPUs follow it.
+/// The sentence of a finding or reason is about one GPU, so the names of the other GPUs follow it.
 TEST(Status, SaysForHowManyOtherGpusAReasonHolds) {
     auto report = machine_of(3);
     for (auto& gpu : report.gpus)

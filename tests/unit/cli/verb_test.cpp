@@ -87,7 +87,7 @@ Value& request_in(Arguments& arguments) {
     return arguments.select.request;
 }
 
-/// The request after the option of a key of that type has read the word, as JSON; otherwise the
+/// The request as JSON, after the option for a key of this type has parsed the word; otherwise the
 /// error.
 std::string taken(RequestKey key, const std::string& word) {
     key.key = "k";
@@ -177,7 +177,7 @@ TEST(Verbs, HaveExactlyOneImplementationAndNoNameTwice) {
     std::set<std::string_view> names;
     for (const auto& verb : verbs()) {
         EXPECT_TRUE(names.insert(verb.name).second) << verb.name;
-        // The program itself answers the verb help.
+        // The program itself handles the verb help.
         EXPECT_EQ((verb.run ? 1 : 0) + (verb.run_alone ? 1 : 0), verb.name == "help" ? 0 : 1)
             << verb.name;
         EXPECT_FALSE(verb.usage.empty()) << verb.name;

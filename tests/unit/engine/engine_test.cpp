@@ -48,12 +48,12 @@ public:
         ++launched;
         return std::unique_ptr<Worker>{std::make_unique<HeldWorker>(UniqueFd{ends[0]})};
     }
-    /// Lets every running worker answer that there is no device.
+    /// Makes every running worker report that there is no device.
     void let_answer(Outcome outcome = Outcome::Absent) {
         let_speak(outcome);
         end_all();
     }
-    /// Like finish(), for each worker that has not answered, but the workers continue to run.
+    /// Like let_answer(), for each worker that has not answered yet. The workers continue to run.
     void let_speak(Outcome outcome) {
         for (; spoken_ < held_.size(); ++spoken_) {
             const auto frame = FrameWriter{}.done(outcome, std::nullopt, reasons);
@@ -61,16 +61,16 @@ public:
                       static_cast<ssize_t>(frame.size()));
         }
     }
-    /// Kills all workers, as at the end of the machine.
+    /// Ends all workers, as at the end of the machine.
     void end_all() {
         held_.clear();
         spoken_ = 0;
     }
     std::function<void()> on_launch = {};
     std::size_t launched = 0;
-    std::set<std::string> apis = {};  ///< APIs of the workers that were launched
+    std::set<std::string> apis = {};  ///< the APIs of all launched workers
     std::vector<std::string> order = {};
-    std::vector<Reason> reasons = {};  ///< in each answer
+    std::vector<Reason> reasons = {};  ///< the reasons in each answer
 
 private:
     std::vector<UniqueFd> held_ = {};
@@ -114,7 +114,7 @@ protected:
     }
     void finish(const Engine& engine, Outcome outcome = Outcome::Absent) {
         ASSERT_TRUE(loop_->run_until([&] {
-            launcher_.let_answer(outcome);  // also workers that start later
+            launcher_.let_answer(outcome);  // this also applies to workers that start later
             return !engine.probing();
         }));
     }
@@ -212,7 +212,7 @@ TEST_F(EngineTest, ReportsAnAnswerBeforeItsWorkerHasEnded) {
     const auto engine = started();
     EXPECT_TRUE(engine->report().probes.empty());
     ASSERT_TRUE(loop_->run_until([&] {
-        launcher_.let_speak(Outcome::Answered);  // also workers that start later
+        launcher_.let_speak(Outcome::Answered);  // this also applies to workers that start later
         return engine->report().probes.size() == launcher_.launched;
     }));
     EXPECT_TRUE(engine->probing());
@@ -230,7 +230,7 @@ TEST_F(EngineTest, ProbesAgainIfTheHardwareChangedDuringAProbe) {
     engine->hardware_changed();
     ASSERT_TRUE(loop_->run_until([&engine] { return engine->report().gpus.size() == 1; }));
     EXPECT_EQ(launcher_.launched, targets);
-    launcher_.let_answer();  // of before
+    launcher_.let_answer();  // the workers from before the GPU came
     ASSERT_TRUE(loop_->run_until([&] { return launcher_.launched == 2 * targets; }));
     EXPECT_TRUE(engine->probing());
     finish(*engine);
@@ -480,7 +480,7 @@ TEST_F(EngineTest, UsesTheCacheOfAMachineWhoseNodesAppearLate) {
     ASSERT_TRUE(loop_->run_until([&engine] { return engine->report().gpus.size() == 1; }));
     EXPECT_EQ(engine->report().source, ReportSource::Cache);
     EXPECT_EQ(engine->report().runtimes.at("cuda").outcome, Outcome::Answered);
-    launcher_.let_answer(Outcome::Answered);  // of before the GPU came
+    launcher_.let_answer(Outcome::Answered);  // the workers from before the GPU came
     ASSERT_TRUE(loop_->run_until([&engine, this] {
         launcher_.let_answer(Outcome::Answered);
         return !engine->probing();

@@ -16,7 +16,7 @@ const Identifiers kKnown{.users = {"marta", "intel"},
 
 constexpr auto kKinds = {TextKind::Kernel, TextKind::Version, TextKind::Fact, TextKind::Prose};
 
-/// "kvfp", with a dash for each kind of text in which nothing is found at that position.
+/// "kvfp", with a dash for each kind of text that has no identifier at that position.
 std::string kinds_of(std::string_view text, std::size_t at) {
     constexpr std::string_view kLetters = "kvfp";
     std::string kinds;

@@ -60,7 +60,7 @@ protected:
         const auto done = update(file, now);
         return done ? "" : done.error().text;
     }
-    /// The version in use, and its origin.
+    /// The version of the data files in use, and their origin.
     [[nodiscard]] std::string in_use() const {
         const auto library = knowledge_in(folders()).library;
         return std::string{name_of(library->origin())} + " " + text_of(library->version());
@@ -282,7 +282,7 @@ TEST_F(MachineKnowledge, ThatHasExpiredIsAWarningOfEveryAnswer) {
         return stale;
     };
     EXPECT_EQ(warnings_at("2026-11-23"), 0U);
-    // Every document, and the application.
+    // All data files, and the application.
     const auto all = knowledge::Library::current()->expired(*knowledge::instant_of("2100-01-01"));
     EXPECT_GE(all.size(), 16U);
     EXPECT_EQ(warnings_at("2100-01-01"), all.size() + 1);

@@ -59,7 +59,7 @@ public:
         ASSERT_EQ(report.gpus.size(), gpus);
         gpu_ = *std::ranges::find(report.gpus, kId, &Gpu::id);
     }
-    /// From here on, the memory of the first partition is read.
+    /// After this call, read() reads the memory of the first partition.
     void take_partition() {
         const Report report{.gpus = {gpu_}};
         gpu_ = ComputeView{report}.report().gpus.front();

@@ -24,7 +24,7 @@ constexpr auto kWaking = std::to_array<std::string_view>(
     {"config", "current_link_speed", "current_link_width", "max_link_speed", "max_link_width",
      "rom", "gpu_busy_percent", "mem_busy_percent", "pp_dpm_sclk", "pp_dpm_mclk", "pp_dpm_pcie",
      "pp_od_clk_voltage", "pp_features", "gpu_metrics", "vbios_version", "thermal_throttling_log"});
-/// The readings of hwmon. The names of these files show which sensors exist without reading them.
+/// Suffixes of hwmon's readings. The names of the files show which sensors exist.
 constexpr auto kSensors = std::to_array<std::string_view>({"_input", "_average", "_cap"});
 
 bool wakes(const std::string& path) {
@@ -35,7 +35,7 @@ bool wakes(const std::string& path) {
     return is_reading || std::ranges::find(kWaking, name) != kWaking.end();
 }
 
-/// The power draw of an accelerator may be read if the accelerator is awake.
+/// Whether the path is a reading of an accelerator that is awake, which may be read.
 bool is_of_an_accelerator_awake(const std::string& path, const Machine& machine) {
     return std::ranges::any_of(machine.devices, [&path](const HardwareDevice& device) {
         return path.starts_with(device.sysfs_path + "/hwmon/") &&
@@ -44,7 +44,7 @@ bool is_of_an_accelerator_awake(const std::string& path, const Machine& machine)
     });
 }
 
-/// The doctor may read why a GPU is slowed down if the GPU is awake.
+/// Whether the doctor may read why a GPU is slowed down, because the GPU is awake.
 bool is_of_a_gpu_awake(const std::string& path, const Machine& machine) {
     return path.ends_with("/gpu_metrics") &&
            std::ranges::any_of(machine.devices, [&path](const HardwareDevice& device) {

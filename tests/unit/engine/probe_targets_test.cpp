@@ -80,7 +80,7 @@ struct SetClock final : Clock {
 
 constexpr const char* kManifest = "/usr/share/vulkan/icd.d/radeon_icd.x86_64.json";
 
-/// The probes that the file lists as running.
+/// The APIs whose probes the quarantine's file lists as running.
 std::vector<std::string> running_apis(const std::string& ledger) {
     const auto text = RootedFiles{}.read(ledger, mib(1)).value_or("");
     const auto document = parse_json(std::string_view{text}.substr(text.find('\n') + 1), mib(1));
@@ -164,7 +164,8 @@ protected:
         EXPECT_EQ(engine->report().quarantine.front().api, api);
         EXPECT_EQ(outcome_of(*engine, api), Outcome::Crashed);
     }
-    /// Afterwards, the quarantine's file is as it was when that probe had been recorded.
+    /// Simulates that the machine stops during a probe. The quarantine's file then has the content
+    /// that it had when the probe was recorded.
     void goes_down_while_asking(const std::string& api, bool is_alone, const std::string& boot) {
         const auto ledger = root_.path() + "/state/quarantine";
         launcher_.at_launch = [&] {

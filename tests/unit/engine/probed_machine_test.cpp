@@ -99,7 +99,7 @@ ProbeResult result_of(std::size_t devices, std::uint64_t gibibytes, std::uint64_
 
 class StabilityOfResults : public ::testing::Test {
 protected:
-    /// Whether to probe again.
+    /// Whether the target is probed again after this result.
     bool asks_again_after(ProbeResult result) {
         auto verdict = stability_.check(std::move(result), accepted_ ? &*accepted_ : nullptr);
         accepted_ = std::move(verdict.accepted);

@@ -13,7 +13,7 @@ using Row = std::array<QueryState, 5>;
 
 constexpr Row kStates{Idle, Deferred, Running, RunningDeferred, Outdated};
 
-/// The state that follows each of kStates after the event.
+/// For each state in kStates, the state after the event.
 Row row_after(QueryEvent event) {
     Row after{};
     for (std::size_t i = 0; i < kStates.size(); ++i)

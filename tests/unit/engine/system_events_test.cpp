@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 constexpr Duration kSettle = milliseconds{250};
 
-/// Checks a Debounce until it is over, and returns the time from its first event until then.
+/// Checks a Debounce until it ends. Returns the times of the checks, counted from the first event.
 std::vector<Duration> looks_at(Debounce& debounce,
                                MonotonicTime start,
                                Duration lasts,

@@ -528,7 +528,7 @@ TEST(Examine, KnowsWhichDriverOfNvidiasServesAGpu) {
     EXPECT_TRUE(has(fix_of(ion, "nouveau"), "keep the open driver nouveau: branch 340"));
 }
 
-/// el9's 5.14 has the drivers of a much later kernel.
+/// The kernel 5.14 of Enterprise Linux 9 contains drivers of much later kernels.
 TEST(Examine, TakesNoEnterpriseKernelForAsOldAsItsNumber) {
     auto report = healthy();
     lose_driver(report);

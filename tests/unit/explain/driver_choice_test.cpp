@@ -29,7 +29,7 @@ struct Case {
     const char* name;
     const char* target;
     std::vector<Gpu> others;
-    const char* role;  ///< empty: none
+    const char* role;  ///< empty: no role
 };
 class Roles : public ::testing::TestWithParam<Case> {};
 

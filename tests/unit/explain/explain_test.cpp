@@ -129,7 +129,7 @@ TEST(Wording, TakesTheFixThatTheDoctorHasForThisPlace) {
               "probe the drivers: gpuprobectl probe");
 }
 
-/// Causes that the doctor never finds: the reasons of candidates.
+/// Reasons of candidates have causes that the doctor never finds.
 TEST(Wording, TakesTheFixOfAReasonThatFitsThePlace) {
     const std::vector<Finding> none;
     const auto fix = [&none](const Host& host, const Reason& reason, bool is_root = false) {
@@ -153,7 +153,7 @@ TEST(Wording, TakesTheFixOfAReasonThatFitsThePlace) {
               std::string::npos);
 }
 
-/// The cause that explains another cause, because of a node that the reason does not mention.
+/// The fix of a cause can come from another cause, whose node the reason does not mention.
 TEST(Wording, UsesTheFixOfTheReasonThatReplacesIt) {
     Report report{.gpus = {Gpu{.id = "pci:1", .vendor = "amd", .driver = {.name = "amdgpu"}}}};
     report.gpus[0].nodes = {{.path = "/dev/dri/renderD128", .accessible = true}};
@@ -170,8 +170,8 @@ TEST(Wording, UsesTheFixOfTheReasonThatReplacesIt) {
     EXPECT_EQ(fix("vulkan"), "");
 }
 
-/// If the doctor left out a finding, another finding explains it; "update the driver" would not
-/// help in this case.
+/// If the doctor left out a finding because another finding explains it, "update the driver" would
+/// not help.
 TEST(Wording, HasNoFixIfTheDoctorHasAnotherExplanation) {
     auto report = container_report();
     report.gpus[0].apis["cuda"] = {.outcome = Outcome::Failed,
@@ -272,7 +272,8 @@ TEST(Wording, HasARowForEachReasonAndAReasonForEachRow) {
         EXPECT_NE(find_reason(wording.code), nullptr) << wording.code;
 }
 
-// "have" and "need" of "too old[: it is {have}, and {need:size} is needed]".
+// The names of the placeholders, for example "have" and "need" in
+// "too old[: it is {have}, and {need:size} is needed]".
 std::set<std::string> placeholders_of(const Wording& wording) {
     const auto text = std::string{wording.sentence} + std::string{wording.fix};
     const std::regex placeholder{"\\{([a-z_]+)"};
@@ -314,7 +315,7 @@ std::string rejected_text(std::vector<Reason> reasons) {
         .text;
 }
 
-/// No missing facts are reported for a GPU that can't be used or whose driver did not answer.
+/// No missing facts are reported for a GPU that cannot be used or whose driver did not answer.
 TEST(Explain, OmitsUnknownFactsIfAReasonIsFinal) {
     EXPECT_EQ(rejected_text({at("pci:1", because("no-driver")), unknown("pci:1", "gfx")}),
               "no kernel driver is bound to the device");
@@ -343,7 +344,7 @@ TEST(Explain, ReportsAnUnknownFactOfAnotherAlternative) {
     EXPECT_EQ(rejected_text({ended, open}), "cuda does not work on this GPU");
 }
 
-/// An unknown fact is named in words, with a fix only if somebody can find the fact.
+/// Unknown facts are described in words. There is a fix only if somebody can find out the fact.
 TEST(Explain, NamesUnknownFacts) {
     const auto open = [](const char* fact, const char* want) {
         return at("host", because("fact-unknown",

@@ -40,7 +40,7 @@ inline void find(Report& report, Reason finding) {
     gpu_of(report).findings.push_back(std::move(finding));
 }
 
-/// No driver serves the GPU, so nothing works on it.
+/// Removes the driver of the GPU, so that nothing works on the GPU.
 inline void lose_driver(Report& report) {
     find(report, because("no-driver"));
     report.gpus.front().driver = {};
@@ -65,7 +65,7 @@ inline void be_amd(Report& report) {
 inline constexpr auto kAbsent = Outcome::Absent;
 inline constexpr auto kFailed = Outcome::Failed;
 
-/// The situation that determines the words for a finding.
+/// The case that determines the words of a finding.
 inline Value case_of(const Report& report, std::string_view id) {
     return only(examine(report, {}), id).evidence.at("case");
 }

@@ -38,7 +38,7 @@ TEST(Examine, TakesADistributionsKinForIt) {
               "apt install libvulkan1");
 }
 
-/// Proxmox has LXC without incus.
+/// Proxmox uses LXC without Incus.
 TEST(Examine, KnowsProxmoxByItsKernel) {
     auto report = healthy();
     report.host.container = "lxc";
@@ -191,7 +191,7 @@ TEST(Examine, FindsALinuxDriverInWsl) {
     EXPECT_EQ(only(examine(report, {}), "wsl-linux-driver").severity, Severity::Error);
 }
 
-// Place itself ------------------------------------------------------------------------------------
+// The place itself --------------------------------------------------------------------------------
 
 /// A machine whose os-release has this ID.
 Host on(const char* id, const char* version = "", const char* variant = "") {
@@ -247,7 +247,7 @@ TEST_P(Install, IsACommandWhereOneExistsAndAlwaysWords) {
     EXPECT_EQ(place.command(pattern, Value{}), row.command);
 }
 
-/// A row whose text is the command.
+/// A row whose text is only the command.
 InstallRow runs(const char* name, Host host, const char* role, const char* command) {
     return {name, std::move(host), role, command, command};
 }

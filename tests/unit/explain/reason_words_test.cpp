@@ -16,7 +16,7 @@
 namespace gpuprobe {
 namespace reason_words_test {
 
-/// A record without a GPU and a backend.
+/// A record that has neither a GPU nor a backend.
 struct Notes {
     std::vector<Reason> notes = {};
     std::optional<Reason> last = {};
@@ -24,7 +24,7 @@ struct Notes {
 };
 RECORD_MEMBERS(Notes, notes, last, by_name)
 
-/// The record with texts, for a machine about which nothing is known.
+/// Adds the texts to a record, for a machine about which nothing is known.
 template <class T>
 T worded(T record) {
     ReasonWriter{[] { return ReasonPlace{}; }}.add_to(record);
@@ -122,7 +122,7 @@ TEST(ReasonWriter, TakesTheFixForTheGpuOfTheCandidate) {
     EXPECT_EQ(decision.candidates.at(1).reasons.at(0).words->fix, "of b");
 }
 
-/// It may take some time to examine the machine.
+/// Examining the machine may take some time.
 TEST(ReasonWriter, AsksForThePlaceOnceAndOnlyIfThereIsAReason) {
     int asked = 0;
     ReasonWriter writer{[&asked] {
@@ -171,7 +171,7 @@ TEST(ReasonSubject, IsTheNameInTheDetailIfNoGpuIsKnown) {
     EXPECT_EQ(nothing.path, std::nullopt);
 }
 
-/// The warnings of a decision may be about another backend than the chosen one.
+/// A warning of a decision may be about another backend than the chosen backend.
 TEST(ReasonSubject, OfAWarningIsNotTheChosenBackend) {
     const auto decision =
         worded(Decision{.backend = "rocm", .warnings = {because("strict", {{"api", "vulkan"}})}});

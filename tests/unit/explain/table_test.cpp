@@ -63,7 +63,7 @@ TEST(Table, DropsAColumnOfEqualCells) {
 TEST(Table, KeepsDifferentCellsDifferent) {
     for (std::size_t columns = 20; columns < 60; ++columns) {
         auto text = partitions().text({.columns = columns});
-        // A long cell takes several lines.
+        // A long cell is wrapped to several lines.
         for (std::size_t at = 0; (at = text.find("\n    ", at)) != std::string::npos;)
             text.replace(at, 5, " ");
         for (const auto* profile : {"MIG 1", "MIG 3"})
@@ -88,7 +88,8 @@ TEST(Table, NeverExceedsTheScreen) {
         std::size_t start = 0;
         while (start < text.size()) {
             const auto end = text.find('\n', start);
-            EXPECT_LE(end - start, columns + 2) << columns;  // two wide characters are three bytes
+            EXPECT_LE(end - start, columns + 2)
+                << columns;  // two wide characters have three bytes each
             start = end + 1;
         }
     }
