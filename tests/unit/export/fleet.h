@@ -88,14 +88,14 @@ inline Report report_of(std::vector<Gpu> gpus) {
     return report;
 }
 
-/// An H200 and the GPU of an AMD processor, with a card's own node for compute.
+/// An H200 and the GPU of an AMD processor, with the compute nodes of both vendors.
 inline Report mixed() {
     auto report = report_of({h200(), raphael()});
     report.nodes = {node("/dev/nvidiactl"), node("/dev/kfd")};
     return report;
 }
 
-/// An H200 with one instance that can be described to Slurm and one that can't.
+/// An H200 with two instances, of which Slurm's configuration can describe only the first.
 inline Report divided() {
     auto gpu = h200();
     gpu.partitions = {{.name = "mig-1",
@@ -144,7 +144,8 @@ inline bool has_line(const Exported& exported, const std::string& line) {
     return false;
 }
 
-/// The file of that name in tests/data/fleet; with UPDATE_GOLDEN it becomes `text`.
+/// The content of the file with that name in tests/data/fleet. With UPDATE_GOLDEN, `text` is
+/// written to the file first.
 inline std::string golden(const std::string& name, const std::string& text) {
     const auto path = std::string{GPUPROBE_SOURCE_DIR} + "/tests/data/fleet/" + name;
     if (std::getenv("UPDATE_GOLDEN")) {

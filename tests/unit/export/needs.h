@@ -7,10 +7,10 @@
 #include "policy/application_set.h"
 #include "unit/export/fleet.h"
 
-/// The needs of variants, and the queries for these needs.
+/// The needs of variants, and queries for machines that meet these needs.
 namespace gpuprobe::testing_fleet {
 
-/// The need of a variant with this `requires`, on linux-x86_64.
+/// The need of a variant with these `requires`, on linux-x86_64.
 inline Result<FleetNeed> need_of(const std::string& requirements) {
     const auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":)"

@@ -56,7 +56,7 @@ Value::Array points_of(const Report& report, std::string_view metric) {
     return {};
 }
 
-/// The value of the attribute of a point; "" if it has none.
+/// The value of an attribute of a data point; "" if the point does not have the attribute.
 std::string attribute_of(const Value& point, std::string_view key) {
     for (const auto& attribute : *point.at("attributes").as_array())
         if (attribute.at("key") == Value{key})
@@ -64,7 +64,7 @@ std::string attribute_of(const Value& point, std::string_view key) {
     return "";
 }
 
-/// The state whose point has the value 1.
+/// The state of the hardware, which is the state whose data point has the value 1.
 std::string state_of(const Gpu& gpu) {
     std::string states;
     for (const auto& point : points_of(report_of({gpu}), "hw.status"))

@@ -161,7 +161,7 @@ TEST(Sensors, OfAGpuAreNotRead) {
     EXPECT_TRUE(scanned.extra.at("power_draw").is_null());
 }
 
-/// The thermal zone of the NPU is found by its type, whatever its number is.
+/// The thermal zone of the NPU is found by its type, not by its number.
 TEST(Sensors, OfASystemOnChipAreItsThermalZones) {
     const FakeMachine machine;
     const std::string npu = "/sys/devices/platform/fdab0000.npu";
@@ -242,7 +242,7 @@ TEST(PlatformDevices, AComponentNamesTheDisplayControllerThatHasItsNodes) {
     const auto second = machine.platform("be01000.display-controller", "msm_dpu");
     machine.class_member("drm", "renderD129", second, "226:129");
     const std::vector<std::string> unknown(2, "none");
-    EXPECT_EQ(names(), unknown);  // it is unknown which of them
+    EXPECT_EQ(names(), unknown);  // it is unknown which GPU belongs to which node
 }
 
 /// The kernel's release is never used as the version of NVIDIA's driver.

@@ -39,7 +39,7 @@ public:
         std::filesystem::create_symlink(target, root_ + path);
     }
 
-    /// A function below /sys/devices with its link in /sys/bus/pci; returns its folder.
+    /// Creates a function below /sys/devices, with a link in /sys/bus/pci. Returns its folder.
     std::string pci(const std::string& address,
                     const std::string& vendor,
                     const std::string& device,
@@ -57,7 +57,7 @@ public:
             link(path + "/driver", "/sys/bus/pci/drivers/" + driver);
         return path;
     }
-    /// A platform device; returns its folder.
+    /// Creates a platform device. Returns its folder.
     std::string platform(const std::string& name, const std::string& driver) const {
         auto path = "/sys/devices/platform/" + name;
         file(path + "/uevent", "DRIVER=" + driver + "\n");
@@ -65,7 +65,7 @@ public:
         link(path + "/driver", "/sys/bus/platform/drivers/" + driver);
         return path;
     }
-    /// A member of the class "drm" or "accel" of a device.
+    /// Creates a member of the class "drm" or "accel" of a device.
     void class_member(const std::string& class_name,
                       const std::string& name,
                       const std::string& device_folder,
@@ -116,7 +116,7 @@ inline Host test_host() {
     return Host{.arch = "x86_64", .kernel = "6.12.1"};
 }
 
-/// The scan of a fake machine with the nodes of a nodes.json.
+/// Scans a fake machine with the device nodes in a nodes.json.
 inline Machine scanned(const FakeMachine& machine, std::string_view nodes_json = "{}") {
     const auto nodes = RecordedNodes::parse(nodes_json);
     return scan_machine(RootedFiles{machine.root()}, *nodes, test_host());

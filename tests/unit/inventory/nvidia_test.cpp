@@ -76,7 +76,7 @@ TEST(NvidiaInformation, SurvivesACutAtAnyByte) {
         EXPECT_LE(parse_nvidia_information(whole.substr(0, length)).minor.value_or(0), 3U);
 }
 
-/// An H200 under the open module.
+/// An H200 with the open kernel module.
 std::string h200(const FakeMachine& machine) {
     auto path = machine.pci("0000:00:06.0", "10de", "2335", "030200", "nvidia");
     machine.file("/sys/module/nvidia/version", "580.159.04\n");

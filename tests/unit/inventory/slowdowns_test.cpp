@@ -14,7 +14,7 @@ using Words = std::optional<std::vector<std::string>>;
 
 constexpr const char* kFolder = "/sys/devices/pci0000:00/0000:00:02.0";
 
-/// A device that is awake, unless `status` says something else.
+/// A device that is awake, unless `status` has another value.
 struct Slowed : FakeMachine {
     explicit Slowed(const char* driver, const char* status = "active") {
         device.sysfs_path = kFolder;
@@ -43,7 +43,7 @@ std::string metrics(unsigned char format,
         bytes[place + i] = static_cast<char>(status >> (8 * i));
     return bytes;
 }
-/// Of a card: gpu_metrics_v1_3 has 120 bytes.
+/// The table of a card: gpu_metrics_v1_3 has 120 bytes.
 std::string of_card(std::uint64_t status) {
     return metrics(1, 3, 120, 112, status);
 }

@@ -7,7 +7,7 @@
 
 namespace gpuprobe {
 
-/// A text as a file.
+/// Provides a string as the content of a file.
 class TextPieces final : public Pieces {
 public:
     explicit TextPieces(std::string text) : text_{std::move(text)} {}

@@ -25,7 +25,7 @@ std::string problem_of(const std::string& message) {
     return bundle ? "" : bundle.error().text;
 }
 
-/// The problem of a bundle whose head was changed.
+/// The problem that is found in a bundle whose head was changed.
 template <class Change>
 std::string problem_with(const Change& change) {
     auto head = head_for(kTexts, "2027.1.1", "2028-01-01");

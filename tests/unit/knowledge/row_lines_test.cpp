@@ -40,7 +40,7 @@ TEST(DocumentLines, TellStringsAndRows) {
     EXPECT_FALSE(rows_in<Thing>(*lines, "others"));
 }
 
-/// The text with `was` replaced. It is still mostly valid JSON.
+/// Documents in which a string was replaced. Most of them are still valid JSON.
 class OtherLines : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(OtherLines, AreNotRead) {

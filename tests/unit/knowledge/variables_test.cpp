@@ -40,17 +40,17 @@ TEST(DataFileVariables, MayChooseGpus) {
 
 TEST(DataFileVariables, MustNotChangeTheCodeThatAProgramRuns) {
     for (const auto* name :
-         {// of the loader, shells and interpreters
+         {// variables of the loader, shells and interpreters
           "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "PATH", "BASH_ENV", "ENV", "SHELLOPTS",
           "BASHOPTS", "PS4", "IFS", "PROMPT_COMMAND", "CDPATH", "PYTHONPATH", "PYTHONSTARTUP",
           "PYTHONHOME", "NODE_OPTIONS", "NODE_PATH", "PERL5LIB", "PERL5OPT", "RUBYOPT", "RUBYLIB",
           "JAVA_TOOL_OPTIONS", "CLASSPATH", "LUA_INIT", "DYLD_INSERT_LIBRARIES", "MY_PRELOAD",
-          // of the C library, toolkits and desktops
+          // variables of the C library, toolkits and desktops
           "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "NLSPATH", "GIT_SSH_COMMAND", "GTK_MODULES",
           "QT_PLUGIN_PATH", "TMPDIR", "HOME", "USER", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "EDITOR",
           "PAGER", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "SSL_CERT_FILE", "HTTP_PROXY",
           "https_proxy", "PIP_INDEX_URL", "UV_INDEX",
-          // of drivers and runtimes, with the prefixes of variables that are allowed
+          // variables of drivers and runtimes that begin like allowed variables
           "VK_ADD_LAYER_PATH", "VK_LAYER_PATH", "VK_INSTANCE_LAYERS", "VK_ADD_DRIVER_FILES",
           "VK_LOADER_LAYERS_ENABLE", "OPENCL_VENDOR_PATH", "LIBGL_DRIVERS_PATH",
           "GBM_BACKENDS_PATH", "__EGL_VENDOR_LIBRARY_FILENAMES", "MESA_LOADER_DRIVER_OVERRIDE",
@@ -59,7 +59,7 @@ TEST(DataFileVariables, MustNotChangeTheCodeThatAProgramRuns) {
           "LLAMA_ARG_MODEL", "LLAMA_CACHE", "OLLAMA_HOST", "OLLAMA_MODELS", "OLLAMA_LLM_LIBRARY",
           "TORCH_EXTENSIONS_DIR", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "XLA_FLAGS", "TF_XLA_FLAGS",
           "ORT_DYLIB_PATH", "VLLM_PLUGINS", "JAX_COMPILATION_CACHE_DIR", "CUPY_CACHE_DIR",
-          // names that are only similar
+          // names that are only similar to allowed names
           "", "_", "GGML_", "GGML__CUDA", "GGML", "CUDA_VISIBLE_DEVICES2", "cuda_visible_devices",
           " CUDA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES "})
         for (const auto* owner : {"", "example", "ld", "python", "bash", "vk", "git", "uv", "xdg"})

@@ -14,15 +14,15 @@ struct TypesRow {
     const char* name;
     const char* architecture;
     std::uint64_t key_length;
-    std::uint64_t value_length;  ///< 0: values are a view of the keys
+    std::uint64_t value_length;  ///< 0: the values are a view of the keys
     const char* keys;
     const char* values;
     FlashAttention wish;
-    const char* problem;  ///< behind "request: kv: "; empty: llama.cpp takes them
+    const char* problem;  ///< after "request: kv: "; empty: llama.cpp accepts the types
 };
 class CacheTypes : public ::testing::TestWithParam<TypesRow> {};
 
-/// The answers of llama.cpp v0.5.0 for models of these shapes.
+/// Compares the results with llama.cpp v0.5.0 for models of these shapes.
 TEST_P(CacheTypes, AreTakenOrRefusedAsByTheRuntime) {
     const auto& row = GetParam();
     auto model = model_named("llama-3.1-8b");

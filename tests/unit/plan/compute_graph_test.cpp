@@ -15,7 +15,7 @@ TEST(GraphMemory, FreesTensorsAfterTheirLastReader) {
     GraphMemory memory;
     const auto first = memory.result(100, {});
     const auto second = memory.result(50, {first});
-    (void)memory.result(100, {second});  // in the place of the first tensor
+    (void)memory.result(100, {second});  // replaces the first tensor
     EXPECT_EQ(memory.peak(1), Bytes{150});
 }
 
@@ -52,8 +52,8 @@ TEST(GraphMemory, TakesTheSmallestBlockThatIsLargeEnough) {
     const auto two = memory.result(1, {});
     memory.read({large});
     memory.read({small});
-    const auto fits = memory.result(40, {});   // into the small block
-    const auto other = memory.result(90, {});  // into the large one
+    const auto fits = memory.result(40, {});   // uses the small block
+    const auto other = memory.result(90, {});  // uses the large block
     memory.read({one, two, fits, other});
     EXPECT_EQ(memory.peak(1), Bytes{152});
 }
@@ -91,8 +91,8 @@ TEST(Compute, OfNothingIsNothing) {
     EXPECT_EQ(compute_of(model, {}, {}), Bytes{});
 }
 
-/// Two layers of Qwen3-VL each add an input, which comes with the embedding. These inputs are freed
-/// before the logits, which are left out here, and a part of their memory was free before.
+/// In Qwen3-VL, two layers each add an input, which arrives with the embedding. These inputs are
+/// freed before the logits, which are left out here. Some of their memory was free anyway.
 TEST(Compute, HasRoomForTheInputsOfDeepLayers) {
     auto model = model_named("qwen3-32b");
     model.has_logits = false;

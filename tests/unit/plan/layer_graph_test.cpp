@@ -17,8 +17,8 @@ namespace layer_graph_test {
 
 using support::model_named;
 
-/// The memory that llama.cpp v0.5.0 needs for each token and cell: a score and two masks, or two
-/// masks for each head.
+/// llama.cpp v0.5.0 needs memory for each token and cell: a score and two masks, or two masks for
+/// each head.
 TEST(Compute, IncludesTheScoresOfAnIndexer) {
     constexpr std::uint64_t kCells = 131072;
     auto model = model_named("llama-3.1-8b");
@@ -47,7 +47,8 @@ TEST(Compute, OfAnEncoderIsTheBatchs) {
     EXPECT_GT(bytes.count, 512ULL * 512 * 32 * 4);  // scores
 }
 
-/// The memory for each cell and token: the scores of each head, and two results that shift them.
+/// llama.cpp needs memory for each cell and token: the score of each head, and two results that
+/// shift the scores.
 TEST(Compute, HasRoomForABiasByPosition) {
     constexpr std::uint64_t kCells = 32768;
     auto model = model_named("llama-3.1-8b");
@@ -90,7 +91,8 @@ TEST(Compute, OfBertIsTheMemoryThatTheRuntimeReserves) {
     EXPECT_NEAR(static_cast<double>(compute_of(model, {}, part).count) / (1U << 20U), 14.51, 0.02);
 }
 
-/// On an H200 llama.cpp v0.5.0 reserved 672 MiB for this, and without the rule it would be 160.
+/// On an H200, llama.cpp v0.5.0 reserved 672 MiB for this model. Without the rule, the estimate
+/// would be 160 MiB.
 TEST(Compute, WidensAQuantizedCacheOnCuda) {
     const auto model = model_named("llama-3.1-8b");
     RunShape run{.context = 131072,
@@ -240,7 +242,7 @@ INSTANTIATE_TEST_SUITE_P(
     Table,
     ComputeOfLayers,
     ::testing::Values(
-        // The rows of the stream are extracted before the output of attention is projected.
+        // The rows of the stream are extracted before the attention's output is projected.
         LayersRow{"OpenElm", openelm, 16384, "f16", "f16", true, 90.51},
         LayersRow{"OpenElmQuantized", openelm, 8192, "q8_0", "q8_0", true, 74.54},
         LayersRow{"OpenElmQuantizedKeys", openelm, 8192, "q8_0", "f16", false, 421.03},

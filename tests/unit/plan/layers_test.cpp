@@ -113,7 +113,7 @@ TEST(Work, RotatesInSomeLayersOnly) {
     EXPECT_EQ(rotating(described(
                   made("cohere2moe", 4, {{"leading_dense_block_count", std::int64_t{1}}}), plain)),
               (Layers{true, true, false, true}));
-    // A norm copies queries and keys too.
+    // A norm copies queries and keys, as a rotation does.
     EXPECT_EQ(
         rotating(described(made("smollm3", 4, {}), {"attn_q_norm.weight", "attn_norm.weight"})),
         (Layers{true, true, true, true}));

@@ -22,7 +22,7 @@ TEST(Model, HasTheShapeOfItsHeader) {
     EXPECT_EQ(model.architecture, "llama");
     ASSERT_EQ(model.layers.size(), 32U);
     EXPECT_EQ(model.layers[0].key_heads, 8U);
-    EXPECT_EQ(model.layers[0].key_length, 128U);  // 4096 / 32: not in the file
+    EXPECT_EQ(model.layers[0].key_length, 128U);  // 4096 / 32, because the file lacks the value
     EXPECT_EQ(model.layers[0].value_length, 128U);
     EXPECT_EQ(model.vocabulary, 128256U);
     EXPECT_EQ(model.trained_context, 131072U);
@@ -40,12 +40,12 @@ TEST(Model, PutsEachTensorInOnePlace) {
         in_model += layer.weights.count;
     EXPECT_EQ(in_model, in_file);
     EXPECT_EQ(model.embedding, Bytes{128256ULL * 4096 / 256 * 144});
-    EXPECT_EQ(model.output, Bytes{128256ULL * 4096 / 256 * 210 + 4096 * 4});  // and a norm
+    EXPECT_EQ(model.output, Bytes{128256ULL * 4096 / 256 * 210 + 4096 * 4});  // plus a norm
 }
 
 TEST(Model, WithTiedEmbeddingHasItOnBothSides) {
     const auto model = model_named("gemma-3-27b");
-    EXPECT_EQ(model.output, Bytes{model.embedding.count + 5376 * 4});  // and a norm
+    EXPECT_EQ(model.output, Bytes{model.embedding.count + 5376 * 4});  // plus a norm
 }
 
 TEST(Model, OfGemmaSeesAWindowInFiveOfSixLayers) {
@@ -405,7 +405,7 @@ INSTANTIATE_TEST_SUITE_P(
                                   "attention.sliding_window is not a non-negative integer"}),
     support::case_name);
 
-/// The number is 32.0, which no reader keeps.
+/// The value in the file is 32.0, and floating-point values are not stored.
 TEST(Model, WithAFloatWhereANumberBelongsIsRefused) {
     auto gguf = made("llama", 2, {});
     gguf.values.erase("llama.attention.head_count");

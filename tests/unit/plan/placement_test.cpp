@@ -11,7 +11,7 @@ using support::model_named;
 
 using Counts = std::vector<std::uint64_t>;
 
-/// What llama.cpp printed: 17 pieces over two devices whose free memory is alike are 9 and 8.
+/// llama.cpp's output: of 17 pieces, two devices with equal free memory get 9 and 8.
 TEST(Placement, SplitsLayersByWeight) {
     auto model = model_named("llama-3.1-8b");
     model.layers.resize(16);
@@ -39,7 +39,7 @@ TEST(Placement, CountsEachInputAsOftenAsThePipelineCopiesIt) {
     const auto once = split_layers({.model = &model}, {{}, {}}, 33);
     const auto pipeline = split_layers({.model = &model, .pipeline_copies = 4}, {{}, {}}, 33);
     EXPECT_GT(pipeline.used[0].count, once.used[0].count + 3 * mib(8).count);
-    // The second device computes the sum in the last layer of the first device from two rows.
+    // The second device computes the sum of the first device's last layer, from two rows.
     EXPECT_GE(pipeline.used[1].count, once.used[1].count + 6 * mib(8).count);
 }
 

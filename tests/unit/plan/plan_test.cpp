@@ -212,7 +212,7 @@ TEST(Plan, NamesTheLargestBufferIfMoreIsNeeded) {
     EXPECT_EQ(answer.gpus[0].reasons.back().detail.at("have"), to_value(gib(4)));
 }
 
-/// llama.cpp divides a model into several buffers, but a tensor must fit into one buffer.
+/// llama.cpp divides a model into several buffers, but each tensor must fit into one buffer.
 TEST(Plan, ComparesTheLargestTensorOfAModelWithTheLargestBuffer) {
     auto limited = gpu("a", gib(64), "vulkan");
     limited.apis["vulkan"] = {.outcome = Outcome::Answered, .index = 0};
@@ -444,8 +444,8 @@ TEST(Plan, SplitsOverGpusOfOneBackend) {
     EXPECT_LE(set.shares[1].need, Bytes{gib(16).count - kDefaultMargin.count});
 }
 
-/// If the split followed the free memory, one of 33 pieces would be on the small GPU, where not
-/// even the computation fits.
+/// If the split followed the free memory, one of 33 pieces would be on the small GPU, on which not
+/// even the compute buffers fit.
 TEST(Plan, LeavesOutASmallGpuThatHoldsNothing) {
     const auto request = for_model("llama-3.1-8b", 4096);
     const auto answer = planned(request, machine({gpu("large", gib(48)), gpu("small", gib(2))}));
@@ -455,7 +455,7 @@ TEST(Plan, LeavesOutASmallGpuThatHoldsNothing) {
     EXPECT_EQ(answer.together[0].shares[1].layers, 0U);
 }
 
-/// If the GPUs together have a tenth to spare, each of them has a tenth to spare.
+/// If all GPUs together have a tenth to spare, each GPU has a tenth to spare.
 TEST(Plan, SharesFitIntoTheBudgets) {
     const auto need = mib(7680);
     const auto answer = planned(bytes_needed(need), machine({gpu("a", gib(8)), gpu("b", gib(8))}));
