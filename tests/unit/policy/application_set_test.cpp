@@ -23,7 +23,7 @@ constexpr const char* kSelection =
     R"({"backends":["vulkan","cpu"],"cpu":"last","integrated":"always","strict":true})";
 constexpr const char* kManifest = R"({"platforms":{"linux-x86_64":{"variants":{"mine":{}}}}})";
 
-/// A whole document with these members.
+/// A complete document with these members.
 std::string application_with(const std::string& members) {
     return R"({"schema":"gpuprobe.application/1","name":"mine","description":"",)" + members + "}";
 }
@@ -64,7 +64,7 @@ TEST(BuiltinApplications, AreListedByTheirParts) {
         EXPECT_EQ(std::ranges::count(applications, name), unread.selection(name) ? 1 : 0) << name;
         EXPECT_EQ(std::ranges::count(manifests, name), unread.manifest(name) ? 1 : 0) << name;
     }
-    // What was read is listed no other way.
+    // Reading the documents must not change the lists.
     EXPECT_EQ(unread.applications(), applications);
     EXPECT_EQ(unread.manifests(), manifests);
 }

@@ -70,7 +70,7 @@ TEST(Assumptions, MayRepeatKnownFacts) {
     EXPECT_TRUE(assuming(machine(), {"kernel=6.8.0", "gfx=gfx1100"}));
 }
 
-/// The caller may install with another Python than the machine's.
+/// The caller may install packages with a different Python than the machine's Python.
 TEST(Assumptions, ReplaceAPythonThatIsKnown) {
     auto known = machine();
     known.host.python = "3.11";

@@ -110,7 +110,7 @@ TEST(DescribedBuild, ReplacesTheLibrariesOfTheProfile) {
     EXPECT_EQ(chosen(unknown, "{}"), "cuda");
 }
 
-/// The folders for JetPack do not need a desktop driver: the driver in JetPack 6 is 540.
+/// Ollama's folders for JetPack do not need a desktop driver. JetPack 6 contains driver 540.
 TEST(BuiltInOllama, IsNotHeldBackByTheDriverOfAJetson) {
     const auto set = ApplicationSet::with_builtins();
     auto report = h200("540.4.0", "12.6");
@@ -172,8 +172,8 @@ TEST(DescribedBuild, RunsWhereOneOfItsPartsDoes) {
     EXPECT_EQ(decide(h200("570.86.10", "12.8", {"libcudart.so.12"}), parts).backend, "cuda");
 }
 
-/// A part that lacks several things is reported if they can be installed, because kernels for the
-/// chip can't be installed.
+/// Among the parts of a build, the reasons name the part whose missing needs can be installed,
+/// because kernels for a chip cannot be installed.
 TEST(DescribedBuild, IsReportedByTheClosestPart) {
     const auto decision =
         decide(h200("580.159.04", "13.0"),
@@ -194,7 +194,7 @@ TEST(DescribedBuild, TakesPredicatesAmongItsNeeds) {
               "cuda");
 }
 
-/// There is no separate code for a different processor: the reason is about the need itself.
+/// There is no separate reason code for a different processor, so the reason names the need itself.
 TEST(DescribedBuild, NamesTheNeedThatIsNotMet) {
     auto report = h200("580.159.04", "13.0");
     report.host.arch = "aarch64";
@@ -286,7 +286,7 @@ TEST(Bundles, NeedTheKernelsDriverAndItsNodes) {
     EXPECT_TRUE(
         has_reason(against(for_torch(radeon("radeon", {open})), "rocm"), "kernel-driver-unfit"));
     EXPECT_TRUE(has_reason(against(for_torch(radeon("amdgpu", {})), "rocm"), "node-missing"));
-    auto of_nobody = radeon("amdgpu", {});  // whose groups are unknown
+    auto of_nobody = radeon("amdgpu", {});  // the groups of this caller are unknown
     of_nobody.gpus.front().nodes = {{.path = "/dev/dri/renderD128", .mode = 0660}};
     EXPECT_TRUE(has_reason(against(for_torch(of_nobody), "rocm"), "node-missing"));
     // The report for a caller who may not open the node that the prober could open.

@@ -137,7 +137,7 @@ TEST(HiddenByTheCaller, IsNotKnownOfAPositionThatMayBeEither) {
     EXPECT_FALSE(is_hidden({{"ZE_AFFINITY_MASK", "1"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}));
 }
 
-/// In the answer, GPUs are counted from 0.
+/// The variables in the answer number the GPUs from 0.
 TEST(HiddenByTheCaller, IsAGpuWhoseNumberTheAnswerChanges) {
     const auto report = two_identical_cards();
     const auto access = access_of(reading({"vulkan"}, {"ggml-vulkan"}));
@@ -296,7 +296,7 @@ TEST_P(Patterns, AreComparedWithTheNameOfTheManifest) {
     EXPECT_EQ(is_first_hidden(two_identical_cards(), GetParam()), GetParam().is_hidden);
 }
 
-/// The manifest is nvidia_icd.json.
+/// The driver's manifest in these rows is nvidia_icd.json.
 FormRow off(const char* name, const char* patterns, bool is_hidden) {
     return {name, "vulkan", {{"VK_LOADER_DRIVERS_DISABLE", patterns}}, is_hidden};
 }

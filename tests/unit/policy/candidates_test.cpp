@@ -18,7 +18,7 @@ using support::kSecondUuid;
 using support::nvidia_card;
 using support::report_of;
 
-/// Two equal cards, each measured with CUDA and Vulkan; nullopt: not measured.
+/// Two equal cards, measured with CUDA and Vulkan; nullopt means not measured.
 Report machine(std::optional<double> first_cuda,
                std::optional<double> first_vulkan,
                std::optional<double> second_cuda) {

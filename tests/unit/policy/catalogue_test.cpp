@@ -9,8 +9,8 @@
 #include "scenario.h"
 #include "support/case_name.h"
 
-/// Tests of the answers for the applications in data/knowledge/applications: they must be the
-/// projects' own choices if a scenario contains these, and they are also tested on additional
+/// Tests of the answers for the applications in data/knowledge/applications. If a scenario contains
+/// a project's own choice, the answer must be equal. The answers are also tested on additional
 /// machines, which are derived from the scenarios.
 namespace gpuprobe {
 namespace catalogue_test {
@@ -24,7 +24,7 @@ Manifest catalogue(const std::string& application) {
     return manifest ? *manifest : Manifest{};
 }
 
-/// The sample that a scenario refers to, and the data file of the same application.
+/// Samples that the scenarios refer to, and the data file of the same application.
 const std::map<std::string, std::string> kManifests = {{"torch-2.13", "torch"},
                                                        {"llama.cpp", "llama.cpp"},
                                                        {"llama-app", "llama.app"},
@@ -33,17 +33,17 @@ const std::map<std::string, std::string> kManifests = {{"torch-2.13", "torch"},
                                                        {"localai", "localai"},
                                                        {"tsuku-llm", "tsuku-llm"},
                                                        {"tsuku-llm-recipe", "tsuku-llm-recipe"}};
-/// The names in the application's data file that differ from the sample: APPLICATION/SCENARIO or
-/// APPLICATION/VARIANT. The sample names llama.app's CPU builds by ggml's scores, the application
-/// by features; torch and llama.cpp are newer than their samples.
+/// Names in an application's data file that differ from the names in the sample:
+/// APPLICATION/SCENARIO or APPLICATION/VARIANT. The sample names llama.app's CPU builds by ggml's
+/// scores, and the data file names them by features. The samples of torch and llama.cpp are older
+/// than the data files.
 const std::map<std::string, std::string> kNames = {{"llama.app/cpu/haswell", "cpu/ylkkk"},
                                                    {"llama.cpp/G13", "ubuntu-cuda-13.4-x64"},
                                                    {"torch/G03", "cu118"},
                                                    {"torch/cu130", "cu132"},
                                                    {"torch/rocm7.2", "rocm7.14"}};
 
-/// The builds of an application do not repeat what its selection refuses, for instance integrated
-/// GPUs.
+/// The selection's rejections, for instance of integrated GPUs, which the builds do not repeat.
 Refusals refusals_on(const std::string& application, const Report& report) {
     const auto known = ApplicationSet::with_builtins();
     const auto* profile = known.selection(application);

@@ -74,7 +74,7 @@ TEST(ChoiceOrder, OfARequestComesBeforeTheProfiles) {
     EXPECT_EQ(recommended(application, two_vendors(), request).gpus, Words{kNvidia});
 }
 
-/// The build for the first backend would be for the integrated GPU.
+/// The first backend would lead to a build for the integrated GPU.
 TEST(ChoiceOrder, OfBuildsPutsIntegratedGpusLastAsTheSelectionDoes) {
     auto report = two_vendors();
     report.gpus[1].kind = GpuKind::Integrated;

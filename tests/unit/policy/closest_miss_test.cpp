@@ -80,7 +80,7 @@ TEST(UnusedGpu, PrefersTheLowestDriverRequirement) {
     EXPECT_EQ(unused.warning(), warning_of(gpu, "cuda12", needing("550")));
 }
 
-/// The memory of a GPU can't be enlarged, so the first of the two reasons is reported.
+/// The memory of a GPU cannot be enlarged, so the first of the two reasons is reported.
 TEST(UnusedGpu, IsTheFirstOfOneThatIsTooSmallAndOneThatWasNotAsked) {
     const auto first = gpu_of_kind(GpuKind::Discrete);
     auto second = gpu_of_kind(GpuKind::Integrated);
@@ -130,7 +130,7 @@ TEST(UnusedGpu, IsSilentWhereItWasWantedSo) {
     EXPECT_NE(unused.warning(), std::nullopt) << "another backend was not denied, and crashed";
 }
 
-/// If access is denied for a backend that is for other GPUs, this says nothing about this GPU.
+/// If access is denied for another vendor's backend, nothing follows for this GPU.
 TEST(UnusedGpu, IsReportedIfAnotherVendorsBackendIsDenied) {
     const auto gpu = gpu_of_kind(GpuKind::Integrated);
     UnusedGpu unused;

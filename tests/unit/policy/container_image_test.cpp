@@ -17,7 +17,7 @@ constexpr const char* kConditions =
 constexpr const char* kBundled = R"("bundles":{"cuda-compat":"12.8"})";
 constexpr const char* kCubins = R"("toolkit":"12.8","sass":["8.0","8.6"])";
 
-/// A manifest with a CPU variant and a variant in such an image.
+/// A manifest with a CPU variant and a variant in a container image with these members.
 Manifest manifest(const std::string& cuda, const std::string& image) {
     auto parsed = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)"
@@ -32,7 +32,7 @@ std::string bundling_and_requiring(const std::string& conditions = kConditions) 
     return std::string{kBundled} + R"(,"requires":)" + conditions;
 }
 
-/// A machine with such a GPU and driver.
+/// A machine whose GPU has this name, capability and driver.
 Report with(const char* name, const char* capability, const char* driver, const char* cuda) {
     auto report = machine("G04");
     report.gpus[0].name = name;
@@ -82,7 +82,7 @@ TEST(ContainerImage, RunsOnADataCenterGpuByItsCompatibilityLibraries) {
     const auto why = reasons(manifest(cuda_13, ""), a100());
     ASSERT_EQ(why.size(), 1U);
     EXPECT_TRUE(why[0].is("driver-too-old"));
-    // Libraries of an older CUDA are of no use.
+    // Bundled libraries of an older CUDA do not help.
     EXPECT_EQ(chosen(manifest(cuda_13, kBundled), a100()), "cpu");
 }
 
@@ -93,7 +93,7 @@ TEST(ContainerImage, CompilesItsPtxWithItsCompatibilityLibraries) {
     const auto why = reasons(manifest(ptx, ""), h100);
     ASSERT_EQ(why.size(), 1U);
     EXPECT_TRUE(why[0].is("ptx-needs-newer-driver"));
-    // Newer libraries of the driver are not replaced.
+    // The libraries of a newer driver are not replaced.
     const auto newer = R"("toolkit":"13.0","sass":["8.6"],"ptx":["9.0"])";
     EXPECT_EQ(chosen(manifest(newer, kBundled),
                      with("NVIDIA H100 80GB HBM3", "9.0", "580.65.06", "13.0")),
@@ -117,7 +117,7 @@ TEST(ContainerImage, MayRunOnAWorkstationCard) {
     EXPECT_TRUE(why[0].is("fact-unknown"));
 }
 
-/// NVML's name for such GPUs depends on the driver: "Tesla" or "NVIDIA".
+/// Depending on the driver, NVML reports "Tesla" or "NVIDIA" in the names of such GPUs.
 TEST(ContainerImage, HasToAdmitEveryBrandThatTheGpuMayHave) {
     const auto only_one =
         bundling_and_requiring(R"(["cuda>=12.8 brand=tesla,driver>=535,driver<536"])");

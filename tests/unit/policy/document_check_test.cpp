@@ -33,14 +33,14 @@ std::vector<std::string> texts_of(const DocumentCheck& check) {
     return texts;
 }
 
-// Words that released programs accept, but for which they lose the variant
+// Mistakes because of which released programs ignore a variant instead of rejecting the file
 // ---------------------------------------
 
 struct MistakeRow {
     const char* name;
     std::string variant;
-    std::string path;   ///< below the variant
-    std::string meant;  ///< empty: a warning
+    std::string path;   ///< the path below the variant
+    std::string meant;  ///< empty if the problem is only a warning
     std::string place = {};
 };
 
@@ -155,7 +155,7 @@ TEST(DocumentCheck, AcceptsEveryBuiltInApplication) {
     }
 }
 
-// Every word of the table of members is checked: a change of one letter is noticed.
+// Checks each member in the table of members: a change of one letter must be found.
 TEST(DocumentCheck, FindsAMisspelledMemberOfEveryObject) {
     for (const auto& [place, members] : requirement_members())
         for (const auto& member : members) {
@@ -262,7 +262,7 @@ TEST(DocumentCheck, QuotesTextFromTheFile) {
     }
 }
 
-// The check of a truncated file ends and has a finding, wherever the file was cut.
+// The check of a truncated file must end with a finding, at any length of the file.
 TEST(DocumentCheck, ReportsAFileThatIsCutAtAnyByte) {
     const auto whole = manifest_with(R"({"requires":{"device":[{"cuda":{"toolkit":"12.0"}}]}})");
     for (std::size_t size = 0; size < whole.size(); ++size)

@@ -137,7 +137,7 @@ TEST(Environment, HidesLibrariesThatACallerAdds) {
     EXPECT_NE(std::ranges::find(hiding, "OCL_ICD_FILENAMES"), hiding.end());
 }
 
-/// NVIDIA's OpenCL uses the same driver, and lists no device that is hidden from CUDA.
+/// NVIDIA's OpenCL driver is part of the CUDA driver, and does not list devices hidden from CUDA.
 TEST(Environment, NarrowsWhereHidingWouldReachTheChosenGpu) {
     const auto report = two_identical_cards();
     const auto profile = reading({"cuda", "opencl", "cpu"}, {"cuda", "hip", "opencl"});
@@ -156,7 +156,7 @@ TEST(Environment, SetsNothingThatTheProgramDoesNotRead) {
     EXPECT_EQ(environment_of(profile, "cuda", chosen(report, {0}), {}),
               (Environment{{"CUDA_VISIBLE_DEVICES", kFirstUuid}}));
     auto nameless = report;
-    nameless.gpus[0].identity.nvidia_uuid.reset();  // a position needs CUDA_DEVICE_ORDER too
+    nameless.gpus[0].identity.nvidia_uuid.reset();  // a position also needs CUDA_DEVICE_ORDER
     EXPECT_TRUE(environment_of(profile, "cuda", chosen(nameless, {0}), {}).empty());
 }
 

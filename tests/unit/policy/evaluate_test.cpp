@@ -51,7 +51,7 @@ TEST(Refusals, KeepABuildFromAGpuThatTheApplicationCannotUse) {
     EXPECT_EQ(rejected->reasons[0].detail.at("predicate"), Value{"backend"});
 }
 
-/// A build does not repeat the rule about integrated GPUs in the selection of its application.
+/// A build does not repeat the rule about integrated GPUs that its application's selection has.
 TEST(Refusals, OfIntegratedGpusAreLiftedByTheCallersVariables) {
     auto profile = with_cuda();
     profile.integrated = IntegratedPolicy::Never;
@@ -81,8 +81,8 @@ TEST(Refusals, AreNotRepeatedIfTheBuildReportsThem) {
     EXPECT_EQ(reasons[0].detail.at("predicate"), Value{"libs"});
 }
 
-/// The profile requires a different library than the build; the newer of the two drivers is enough
-/// for both.
+/// The profile and the build require different libraries. The newer of the two required drivers is
+/// enough for both.
 TEST(Refusals, AreToldWhereTheBuildSaysTheSameOfSomethingElse) {
     const auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)"
@@ -126,7 +126,7 @@ TEST(Refusals, KeepABuildFromVendorsThatTheApplicationLeavesOut) {
     EXPECT_TRUE(candidate(answer, "gpu")->reasons[0].is("not-in-profile-for-vendor"));
 }
 
-/// The selection does not choose a backend that was never probed, so neither is its variant.
+/// The selection chooses no backend that was never probed, and no variant for such a backend.
 TEST(Refusals, AreForABackendOfWhichNothingIsKnown) {
     auto report = crashing_machine();
     report.gpus[0].backends.erase("cuda");

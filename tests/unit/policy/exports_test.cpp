@@ -15,7 +15,7 @@ std::map<std::string, std::string> map_of(const Settings& variables) {
     return {variables.begin(), variables.end()};
 }
 
-// The checks of golden.json about conda and wheels: G08 has GTX 1080 Ti and H100, G28 no driver.
+// Tests conda and wheels as golden.json does. G08 has a GTX 1080 Ti and an H100; G28 has no driver.
 TEST(CondaVariables, GiveTheLowestCapability) {
     EXPECT_EQ(map_of(conda_variables(machine("G08"), rules())),
               (std::map<std::string, std::string>{{"CONDA_OVERRIDE_CUDA", "13.0"},
@@ -293,7 +293,7 @@ TEST(UvVariables, GiveAWordOnlyIfUvKnowsIt) {
     EXPECT_TRUE(uv_of(R"({"type":"wheel","ref":"jax[cuda13]"})").empty());
 }
 
-/// A value of UV_TORCH_BACKEND is an error in a uv that does not know it.
+/// A version of uv that does not know the value of UV_TORCH_BACKEND reports an error.
 TEST(UvVariables, NeedTheUvThatKnowsTheWord) {
     using Floor = std::pair<Settings, const char*>;
     for (const auto& [variables, oldest] :

@@ -19,7 +19,7 @@ struct Check {
     Value wanted;
 };
 
-/// Questions about exports are tested in export_test.
+/// exports_test.cpp tests the questions about exports.
 std::vector<Check> checks() {
     std::vector<Check> list;
     const auto golden = document("/tests/data/variants/golden.json");

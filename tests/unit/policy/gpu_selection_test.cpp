@@ -21,7 +21,7 @@ using support::report_of;
 using support::seen;
 using support::two_identical_cards;
 
-/// "cuda stable A=1 | B=2 word": variables that must also be set follow the bar.
+/// Formats a selector: "cuda stable A=1 | B=2 word". The variables after "|" must also be set.
 std::string line_of(const GpuSelector& selector) {
     std::string line =
         selector.api + (selector.kind == SelectorKind::Stable ? " stable" : " index");
@@ -158,7 +158,7 @@ TEST(GpuSelectors, TellMesaByIdsAndTwinsByAddress) {
                      "vulkan index GGML_VK_VISIBLE_DEVICES=1 | NODEVICE_SELECT=1" + files}));
 }
 
-/// Two Radeons with different or equal ids, and that version of Mesa.
+/// Two Radeons with different or equal device ids, and this version of Mesa.
 Report two_radeons(const char* mesa, const char* second_id) {
     auto report = report_of({amd_card("0000:03:00.0", "", 0), amd_card("0000:83:00.0", "", 1)});
     report.gpus[1].pci->device_id = second_id;
@@ -167,7 +167,7 @@ Report two_radeons(const char* mesa, const char* second_id) {
     return report;
 }
 
-/// The variables that select the second GPU in Vulkan, without the additional ones.
+/// The variables that select the second GPU in Vulkan, without variables that must also be set.
 Lines second_by(const Report& report) {
     Lines lines;
     for (const auto& selector : gpu_selectors(report, report.gpus[1]))
@@ -339,7 +339,7 @@ TEST(GpuSelectors, NameOpenclPlatformAndDevice) {
         lines_of(report, 1, "opencl"),
         (Lines{by_name, "opencl index 0:1 | OCL_ICD_VENDORS=/etc/OpenCL/vendors/nvidia.icd"}));
     report.gpus[0].apis["opencl"].device["platform_name"] = "Another";
-    // It is unknown which platform is number 0
+    // The number of the first platform is unknown.
     EXPECT_EQ(lines_of(report, 1, "opencl").size(), 1U);
 }
 
@@ -381,7 +381,7 @@ TEST(SelectorFacts, AreKnownByName) {
     EXPECT_EQ(fact("uuids", two_identical_cards(), {0}), std::nullopt);
 }
 
-// A profile's variables for the CPU can name any fact, and no GPU is selected then.
+// A profile's variables for the CPU can contain any fact, although no GPU is selected.
 TEST(SelectorFacts, AreUnknownIfNoGpuIsSelected) {
     auto report = hybrid_laptop();
     report.gpus[0].driver.name = "nvidia";
