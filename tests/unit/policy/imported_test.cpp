@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(
     Table,
     ImportedManifest,
     ::testing::Values(Choice{"GithubAmd", "github", "G09", "vulkan"},
-                      // The results that the tests of studio expect.
+                      // The tests of Unsloth's studio expect these results.
                       Choice{"UnslothTakesTheNewestRuntime", "unsloth", "G02", "cuda13-newer"},
                       Choice{"UnslothTakesTheNarrowBuildForAnOlderDriver", "unsloth", "G01",
                              "cuda12-newer"},
@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Choice{"UnslothDoesNotCoverPascal", "unsloth", "G05", ""},
                       Choice{"UnslothDoesNotCoverVoltaAndBlackwell", "unsloth", "G07", ""},
                       Choice{"UnslothAmd", "unsloth", "G09", "app-gfx110X.tar.gz"},
-                      // The choice is the same as LocalAI's.
+                      // LocalAI makes the same choice.
                       Choice{"LocalaiCuda13", "localai", "G02", "nvidia-cuda-13"},
                       Choice{"LocalaiOlderDriver", "localai", "G01", "nvidia"},
                       Choice{"LocalaiAmd", "localai", "G09", "amd"},

@@ -48,7 +48,7 @@ struct FloorRow {
     const char* name;
     const char* backend;
     const char* predicate;
-    const char* why;  ///< reason of the CUDA candidate
+    const char* why;  ///< the reason of the CUDA candidate
     const char* chosen;
 };
 class ProfileFloors : public ::testing::TestWithParam<FloorRow> {};
@@ -128,7 +128,7 @@ TEST(AsDiscrete, LiftsAPartOfThemOverNever) {
 
 // Preferences -------------------------------------------------------------------------------------
 
-/// The codes are about the integrated GPU, then about the discrete one.
+/// The reason codes of the integrated GPU, followed by those of the discrete GPU.
 TEST(Prefers, PutsAnIntegratedGpuBeforeADiscreteOne) {
     auto profile = default_profile();
     const auto laptop = hybrid_laptop();
@@ -148,7 +148,7 @@ TEST(Prefers, ChangesTheBackendOfOneGpu) {
     profile.prefers = {{"cuda", {parsed("driver<500")}}};
     EXPECT_EQ(decide(profile, {}, report).backend, "vulkan");
     EXPECT_EQ(decide(profile, {.prefer = {"cuda"}}, report).backend, "cuda");
-    // Without another candidate, nothing is less preferred.
+    // If there is no other candidate, no candidate is less preferred.
     const auto only = decide(profile, {.only = Names{"cuda"}}, report);
     EXPECT_EQ(only.backend, "cuda");
     EXPECT_EQ(codes(only, "cuda"), "");
@@ -504,7 +504,7 @@ TEST(BuiltinProfiles, SayOnceWhichDriverOllamaNeeds) {
     }
 }
 
-/// Source: llama.cpp, ggml-opencl.cpp: a device of no family that it knows is dropped.
+/// Source: llama.cpp, ggml-opencl.cpp, which ignores devices of unknown GPU families.
 TEST(BuiltinProfiles, DoNotSendLlamaCppToNvidiasAndAmdsOpenCl) {
     const auto set = ApplicationSet::with_builtins();
     for (auto gpu : {nvidia_card("0000:06:00.0", kFirstUuid, 0),
@@ -521,7 +521,7 @@ TEST(EveryProfile, IsReadAsItIsWritten) {
     const auto set = ApplicationSet::with_builtins();
     for (const auto& name : set.applications()) {
         ASSERT_NE(set.selection(name), nullptr) << name;
-        // The selection may be that of another application.
+        // The selection may be named after another application, which shares it.
         EXPECT_NE(set.selection(set.selection(name)->name), nullptr) << name;
         Profile again;
         const auto problem =

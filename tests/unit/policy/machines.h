@@ -22,7 +22,7 @@ inline Profile default_profile() {
     return *profile;
 }
 
-/// A valid predicate.
+/// Parses a predicate, which must be valid.
 inline Predicate parsed(std::string_view text) {
     auto predicate = parse_predicate(text);
     if (!predicate) {
@@ -77,7 +77,7 @@ inline constexpr const char* kRadvManifest = "/usr/share/vulkan/icd.d/radeon_icd
 inline constexpr const char* kAnvManifest = "/usr/share/vulkan/icd.d/intel_icd.x86_64.json";
 inline constexpr const char* kLavapipeManifest = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
 
-/// An NVIDIA card with everything installed; `index` is its index in every API.
+/// An NVIDIA card on which everything is installed. `index` is the card's index in every API.
 inline Gpu nvidia_card(std::string address, std::string uuid, std::uint32_t index) {
     auto gpu = gpu_at(std::move(address), "nvidia", GpuKind::Discrete);
     gpu.name = "NVIDIA H200";
@@ -156,7 +156,7 @@ inline Report report_of(std::vector<Gpu> gpus, std::vector<SoftwareDevice> softw
     return report;
 }
 
-/// No GPU; Mesa's and pocl's software devices; no vendor library.
+/// A machine without GPUs and vendor libraries, with the software devices of Mesa and pocl.
 inline Report machine_without_gpu() {
     auto report = report_of({}, {llvmpipe(), pocl()});
     report.runtimes = {{"cuda", {.outcome = Outcome::Absent}},
@@ -190,7 +190,7 @@ inline Report hybrid_laptop() {
     return report;
 }
 
-/// The GPUs at these indices of a report.
+/// Selects the GPUs at these indices of a report.
 inline Selection chosen(const Report& report, std::initializer_list<std::size_t> places) {
     Selection selection{.report = report};
     for (const auto place : places)

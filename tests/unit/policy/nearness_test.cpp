@@ -62,7 +62,7 @@ TEST(Ways, ThatWantLessAreNearerWhereTheyAreAlikeOtherwise) {
     EXPECT_FALSE(wants_less({kClosed}, {needing("580")}));
 }
 
-/// The remaining reasons of two reasons in that order.
+/// The reasons that remain if these two reasons are added in this order.
 std::vector<Reason> added(const Reason& first, const Reason& second) {
     std::vector<Reason> reasons;
     add_obstacle(first, reasons);

@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"ApiThatCrashed", "opencl>=1.0", kUnknown, "requirement-unknown", On::Amd}),
     support::case_name);
 
-/// The reason names the formats of the codec, or else the codecs that the GPU has.
+/// The reason contains the formats of the codec, or if there are none, the codecs of the GPU.
 TEST(PredicatesOfVideos, NameTheFormatsThatAreThere) {
     auto report = machine();
     const Facts facts{{.report = report, .gpu = &report.gpus[1]}};
@@ -181,7 +181,7 @@ TEST(PredicatesOfVideos, AreFalseWithoutAnEngineOrALibrary) {
     EXPECT_EQ(tested().why, missing);
 }
 
-/// Whether the second GPU decodes VP9 and encodes HEVC, with these further entries.
+/// Whether the second GPU decodes VP9 and encodes HEVC if it has these additional entries.
 std::pair<Truth, Truth> with_entries(const std::vector<VideoEntry>& entries) {
     auto report = machine();
     for (const auto& entry : entries)
@@ -202,7 +202,7 @@ TEST(PredicatesOfVideos, AreUnknownIfAnEntryMayMeanThem) {
     EXPECT_EQ(with_entries({whole, without_direction}), std::pair(Truth::False, Truth::False));
     EXPECT_EQ(with_entries({without_bits}), std::pair(kUnknown, Truth::False));
     EXPECT_EQ(with_entries({of_unknown_profile}), std::pair(kUnknown, Truth::False));
-    // machine() has two entries.
+    // machine() already has two entries.
     EXPECT_EQ(with_entries(std::vector(kMaxVideoEntries - 3, whole)),
               std::pair(Truth::False, Truth::False));
     EXPECT_EQ(with_entries(std::vector(kMaxVideoEntries - 2, whole)),

@@ -75,7 +75,7 @@ std::string section(const std::string& page, const std::string& title) {
     return page.substr(start, page.find("\n## ", start + 1) - start);
 }
 
-/// The part about the request in the comment on a method of the manager.
+/// The description of the request in the XML comment of a method of the manager.
 std::string remark(const std::string& method) {
     const auto xml = file("/dbus/org.gpuprobe.GpuProbe1.Manager.xml");
     const auto end = xml.find("<method name=\"" + method + "\">");
@@ -83,7 +83,7 @@ std::string remark(const std::string& method) {
     return xml.substr(start, end - start);
 }
 
-/// The D-Bus type for that type.
+/// The D-Bus type for a type of request values.
 std::string_view bus_type_of(RequestType type) {
     switch (type) {
         case RequestType::Names:
@@ -102,8 +102,7 @@ std::string_view bus_type_of(RequestType type) {
     return "t";
 }
 
-/// A pattern for the key with its type on the bus, possibly with other keys of that type in
-/// between.
+/// A pattern for the key with its D-Bus type. Other keys of this type may be between them.
 std::string typed(const RequestKey& key) {
     auto type = std::regex_replace(std::string{bus_type_of(key.type)}, std::regex{"[{}]"}, "\\$&");
     return "\\b" + std::string{key.key} + "(, [a-z]+)* " + type + "(?![a-z{])";

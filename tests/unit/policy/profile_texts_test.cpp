@@ -170,8 +170,8 @@ TEST(MessageProblem, IsAFactThatNoMessageMayName) {
 // Messages of a decision
 // ----------------------------------------------------------------------------
 
-/// A profile in which the text for each situation is the name of the situation, followed by the
-/// facts that it may have.
+/// A profile in which the text for each situation is the situation's name, followed by the facts
+/// that the text may contain.
 Profile talkative() {
     auto profile = default_profile();
     profile.messages = {{"disabled", "disabled"},

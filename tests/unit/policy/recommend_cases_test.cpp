@@ -79,7 +79,7 @@ struct VariantRow {
     const char* id;
     std::string manifest;
     std::vector<CaseGpu> gpus;
-    Ids wanted;  ///< the GPUs on which "v" runs
+    Ids wanted;  ///< the GPUs on which "v" must run
     std::optional<std::string> driver = "580.65.06";
     const char* cuda = "13.0";
 };
@@ -98,7 +98,7 @@ const std::string kThirteen = variant_text(
     R"({"cuda":{"toolkit":"13.0","exact":true,"sass":["7.5","8.0","8.6","8.9","9.0","10.0","10.3","11.0","12.0","12.1"]}})");
 const std::string kTwelve =
     variant_text(R"({"cuda":{"toolkit":"12.8","exact":true,"sass":["6.1","7.5","8.0"]}})");
-/// Ollama's own rule for its build with toolkit 12.8.
+/// Ollama's rule for its build with toolkit 12.8.
 const std::string kOllamaTwelve = variant_text(
     R"([{"driver_min":"550","cuda":{"toolkit":"12.8","exact":true,"sass":["7.0","7.5","8.9"]}},
         {"driver_min":"570","cuda":{"toolkit":"12.8","exact":true,"sass":["6.1"]}}])");
@@ -205,8 +205,8 @@ TEST(VariantCaseOfOverlap, TakesTheBuildThatDrivesMost) {
     const OverlapRow rows[] = {
         {"ollama-lib-overlap-1", overlap(R"(["8.6","8.9"])", R"(["8.6","8.9"])"), "cuda_v13", 2, 1},
         {"ollama-lib-overlap-2", overlap(R"(["8.6"])", R"(["8.6","8.9"])"), "cuda_v12", 2, 1},
-        // In that project, one process can load both. Here, a download is one build, and the other
-        // build is the next choice.
+        // In that project, one process can load both builds. Here, a download contains one build,
+        // and the other build is the next choice.
         {"ollama-lib-overlap-3", overlap(R"(["8.6"])", R"(["8.9"])"), "cuda_v13", 1, 1},
     };
     for (const auto& row : rows) {
@@ -245,7 +245,7 @@ TEST(ComputeCapabilityText, IsTakenOrRefusedAsLemonadeDoes) {
     }
 }
 
-/// "uv-driver-table" and "uv-amd-table": newest first, then the CPU.
+/// "uv-driver-table" and "uv-amd-table": the newest index first, and the CPU last.
 TEST(UvDriverTable, GivesEveryIndexWhoseFloorTheDriverReaches) {
     const auto tables = document("/tests/data/variants/uv-tables.json");
     const auto& rows = *tables.at("cuda_drivers").at("rows").as_array();

@@ -10,7 +10,7 @@
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 
-/// Tests of the order of criteria, and that no other criterion is used.
+/// Tests of the order of the criteria. No other criteria may be used.
 namespace gpuprobe {
 namespace recommend_test {
 
@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
             R"("a":{"requires":{"scope":"all","device":[{"cuda":{"toolkit":"12.0","sass":["8.6"]}},
                                                         {"cuda":{"toolkit":"12.0","sass":["7.0"]}}]}})",
             {"a"}},
-        // G23: Intel integrated and NVIDIA.
+        // G23 has an integrated Intel GPU and an NVIDIA GPU.
         Row{"AllIsOfTheVendorThatIsMeant",
             "G23",
             R"("a":{"requires":{"scope":"all","device":{"backend":"cuda"}}})",
@@ -177,7 +177,7 @@ TEST(ReportedFailure, RejectsAVariantOrItsFamily) {
     EXPECT_EQ(chain(recommend(manifest, {}, machine("G02"), rules(), family)), Names{"c"});
 }
 
-// G06: V100 is pci:01, RTX 3090 pci:02.
+// G06: the V100 is pci:01, and the RTX 3090 is pci:02.
 TEST(ReportedFailure, OnOneGpuLeavesTheVariantToTheOthers) {
     const auto manifest =
         of_variants(R"("a":{"tier":2,"requires":{"device":{"backend":"cuda"}}},"cpu":{})");
@@ -329,7 +329,7 @@ TEST(NoVariant, IsAnErrorUnlessTheManifestWantsItsDefault) {
 
 struct PlatformRow {
     const char* name;
-    const char* keys;  ///< words
+    const char* keys;  ///< the platforms of the manifest
     const char* arch;
     std::optional<std::string> libc;
     std::optional<std::string> wanted;
@@ -471,7 +471,7 @@ TEST(Supersession, NamesTheVersionThatIsDescribedAndTheNewerOne) {
         EXPECT_FALSE(manifest_with(wrong)) << wrong;
 }
 
-/// A selection has no version, but its `source` may have one.
+/// A selection has no version itself, but its `source` may have a version.
 TEST(Supersession, IsOfProfilesToo) {
     Profile profile{.name = "p"};
     EXPECT_EQ(supersession(profile), std::nullopt);
@@ -483,7 +483,7 @@ TEST(Supersession, IsOfProfilesToo) {
     EXPECT_EQ(supersession(profile)->detail.at("path"), Value{profile.path});
 }
 
-/// The case of a selection without an application.
+/// Tests a selection that belongs to no application.
 TEST(Staleness, IsOfProfilesToo) {
     const Profile profile{.name = "p", .expires = "2027-02-22T00:00:00Z"};
     const auto expiry = *instant_from(*profile.expires);

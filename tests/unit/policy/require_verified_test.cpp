@@ -82,7 +82,7 @@ TEST(RequireVerifiedAnswer, ReportsUnverifiedBackendsAndTheirOutcomes) {
     EXPECT_EQ(json_line(candidate(answer, "w")->reasons.at(0).detail.at("result")), "null");
 }
 
-// G06: V100 is pci:01, RTX 3090 pci:02.
+// G06: the V100 is pci:01, and the RTX 3090 is pci:02.
 TEST(RequireVerifiedAnswer, IsOfTheGpusThatWereVerified) {
     auto report = machine("G06");
     verify(report, 1, "cuda");

@@ -23,7 +23,7 @@ Requirements requirements_of(std::string_view text) {
     return read;
 }
 
-/// The relation as a sign, or the kind as a word for terms without a relation.
+/// The sign of the relation, or a word if the relation has no sign.
 std::string sign_of(Relation relation) {
     switch (relation) {
         case Relation::Never:
@@ -53,7 +53,7 @@ std::string line_of(const Conjunction& terms) {
     return line;
 }
 
-/// The terms of the host, then of each alternative, then the unknown members.
+/// The terms of the host, the terms of each alternative, and the unknown members.
 std::string line_of(const Requirements& read) {
     std::string line = line_of(read.host);
     for (const auto& device : read.devices)

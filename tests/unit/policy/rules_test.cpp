@@ -26,7 +26,7 @@ struct Row {
     const char* sass;
     const char* ptx;
     const char* capability;  ///< "?" unknown, "-" no CUDA device
-    const char* cuda;        ///< likewise
+    const char* cuda;        ///< "?": unknown, "-": no CUDA device
     KernelFit wanted;
     bool exact = false;
     bool is_tegra = false;

@@ -56,7 +56,7 @@ inline std::optional<std::string> text(const Value& value) {
     return value.as_string() ? std::optional{*value.as_string()} : std::nullopt;
 }
 
-/// `extra` over `defaults`.
+/// The members of `defaults`, replaced by those of `extra`.
 inline Value merged(Value defaults, const Value& extra) {
     for (const auto& member : *extra.as_object())
         defaults[member.key] = member.value;

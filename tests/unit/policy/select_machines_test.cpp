@@ -151,7 +151,7 @@ TEST(TwoIdenticalCards, AreUsedInTheOrderOfTheRequest) {
 TEST(TwoIdenticalCards, ReportGpusThatTheCallersVariablesHide) {
     const auto decision =
         decide(two_identical_cards(), {.environment = {{"CUDA_VISIBLE_DEVICES", kFirstUuid}}});
-    EXPECT_EQ(decision.gpus.size(), 2U);  // the answer's environment replaces it
+    EXPECT_EQ(decision.gpus.size(), 2U);  // the answer's environment replaces the caller's variable
     for (const auto& candidate : decision.candidates)
         if (candidate.backend == "cuda" && candidate.gpu == "pci:0000:41:00.0") {
             ASSERT_EQ(candidate.reasons.size(), 1U);
@@ -165,7 +165,7 @@ TEST(TwoIdenticalCards, AreDistinguished) {
     EXPECT_EQ(decision.environment.at("CUDA_VISIBLE_DEVICES"), kSecondUuid);
 }
 
-/// The reasons of each Vulkan candidate because of which the program also sees other GPUs.
+/// For each Vulkan candidate, the reasons why the program also sees other GPUs.
 std::vector<std::string> seen_beside(const char* reader, const Report& report) {
     auto profile = support::default_profile();
     profile.backends = {"vulkan"};
@@ -206,7 +206,7 @@ TEST(TwoUnlikeCards, AreBothSeenWhereMesaOnlyOrdersThem) {
     EXPECT_EQ(decision->environment.at("MESA_VK_DEVICE_SELECT"), "1002:73bf") << "it is first";
 }
 
-/// A program that passes on a variable for which no value is defined.
+/// A program may pass on a variable for which no value is defined.
 TEST(TwoIdenticalCards, AreOneWhereAProgramCanBeToldNothing) {
     auto profile = support::default_profile();
     profile.backends = {"vulkan"};
@@ -220,7 +220,7 @@ TEST(TwoIdenticalCards, AreOneWhereAProgramCanBeToldNothing) {
             codes.push_back(warning.code);
         return codes;
     };
-    EXPECT_EQ(warnings_of(), Names{});  // it is never started, like the rules of an installer
+    EXPECT_EQ(warnings_of(), Names{});  // an installer's rules: no program is started
     profile.forwards = {"INTEL_VISIBLE_DEVICES"};
     EXPECT_EQ(warnings_of(), Names{"not-told-apart"});
 }
@@ -245,8 +245,8 @@ TEST(TwoDifferentCards, AreNotUsedTogether) {
     EXPECT_EQ(decide(report).gpus, Names{"pci:0000:41:00.0"});
 }
 
-/// A machine with everything: two equal cards, a card from another vendor, an integrated GPU, a
-/// display, two software renderers.
+/// A machine with two equal cards, a card from another vendor, an integrated GPU, a display adapter
+/// and two software renderers.
 Report crowded_machine() {
     auto report = report_of({nvidia_card("0000:41:00.0", kSecondUuid, 1),
                              amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0), intel_graphics(),

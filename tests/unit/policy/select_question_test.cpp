@@ -22,13 +22,13 @@ constexpr auto kCudaAndCpu =
     R"({"variants":{"gpu":{"requires":{"device":{"backend":"cuda"}}},"cpu":{}}})";
 constexpr auto kCpuAlone = R"({"variants":{"cpu":{}}})";
 
-/// CUDA variants for x86-64, CPU variants for both architectures.
+/// CUDA variants for x86-64, and CPU variants for both architectures.
 Manifest cuda_for_one() {
     return published(std::string{R"("linux-x86_64":)"} + kCudaAndCpu + R"(,"linux-aarch64":)" +
                      kCpuAlone);
 }
 
-/// G02's RTX 4090 in a machine with such a processor.
+/// G02's RTX 4090 in a machine with this architecture.
 Report machine_with(std::optional<std::string> arch) {
     auto report = machine("G02");
     report.host.arch = std::move(arch);
@@ -102,7 +102,7 @@ TEST(Published, IsNotAskedWhereTheCallerSaysWhatIsBuilt) {
     EXPECT_EQ(choice(machine_with("aarch64"), cuda_for_one(), described).backend, "cuda");
 }
 
-/// Every variant of the platform needs another GPU.
+/// Each variant for the platform needs a different GPU.
 TEST(Published, ThatFitsNothingHereIsForABuildOfOnesOwn) {
     const auto application =
         published(std::string{R"("linux-x86_64":)"} + kCudaAndCpu +
@@ -117,7 +117,7 @@ TEST(Published, ThatFitsNothingHereIsForABuildOfOnesOwn) {
               Value{"arch-not-in-build"});
 }
 
-/// The archive for the GPU needs a newer host: the decision is for the build that can be installed,
+/// The archive for the GPU needs a newer host. The decision is for the build that can be installed,
 /// and mentions the better build.
 TEST(Published, HostRequirementsOfAVariantCount) {
     const auto application =
@@ -137,7 +137,7 @@ TEST(Published, HostRequirementsOfAVariantCount) {
     EXPECT_TRUE(warning(own, "no-published-variant"));
 }
 
-/// Another backend has a variant that fits.
+/// There is a suitable variant for another backend.
 TEST(Published, BetterBackendIsNamedBesideAnotherOnTheSameGpu) {
     const auto application =
         published(R"("linux-x86_64":{"variants":{"gpu":{"requires":{"host":{"glibc_min":"2.39"},)"
@@ -154,7 +154,7 @@ TEST(Published, BetterBackendIsNamedBesideAnotherOnTheSameGpu) {
     EXPECT_EQ(better->detail.at("reasons").as_array()->front().at("code"), Value{"glibc-too-old"});
 }
 
-/// A request can contain a variant in the place of a backend.
+/// A request can name a variant instead of a backend.
 TEST(Published, VariantCanBeRequestedByItsName) {
     const auto decision =
         choice(machine_with("x86_64"), cuda_for_one(), SelectRequest{.backend = "gpu"});

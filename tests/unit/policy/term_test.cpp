@@ -20,8 +20,8 @@ Manifest needing(const std::string& requirements, const std::string& on_unknown 
     return manifest ? std::move(manifest).value() : Manifest{};
 }
 
-/// True means accepted, and false means rejected. For unknown, the variant determines whether it is
-/// rejected or uncertain.
+/// Accepted means true, and rejected means false. For an unknown term, the variant's settings
+/// decide between rejected and uncertain.
 Truth truth_on(const Report& report, const std::string& requirements) {
     const auto strict = recommend(needing(requirements), {}, report, rules());
     const auto lax = recommend(needing(requirements, "accept"), {}, report, rules());

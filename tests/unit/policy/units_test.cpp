@@ -30,7 +30,7 @@ Partition instance(std::string name, const char* uuid, Bytes memory) {
             .memory = FactMemory{.total = memory}};
 }
 
-/// Two cards, of which the first is divided: CUDA shows a process only the first instance.
+/// Two cards, of which the first is divided. CUDA lists only the first instance of that card.
 Report with_instances() {
     auto divided = nvidia_card("0000:06:00.0", kFirstUuid, 0);
     divided.partitions = {instance("mig-1", kLargeUuid, gib(70)),

@@ -26,7 +26,7 @@ std::vector<Reason> reasons(const std::string& devices, const Report& report) {
     return found ? found->reasons : std::vector<Reason>{};
 }
 
-/// One alternative for chips of 8.9 and one for older chips, as in Ollama's build for CUDA 12.
+/// Alternatives for compute capability 8.9 and for older GPUs, as in Ollama's build for CUDA 12.
 std::string with_drivers(const char* newer, const char* older) {
     return R"([{"backend":"cuda","driver_min":")" + std::string{older} +
            R"(","cuda":{"toolkit":"12.8","exact":true,"sass":["6.1"]}},)"
@@ -34,7 +34,7 @@ std::string with_drivers(const char* newer, const char* older) {
            newer + R"(","cuda":{"toolkit":"12.8","exact":true,"sass":["8.9"]}}])";
 }
 
-// G02 is an RTX 4090, 8.9, behind 580.65.06.
+// G02 is an RTX 4090 with compute capability 8.9 and driver 580.65.06.
 TEST(Alternatives, OfAVariantAreToldByTheNearest) {
     const auto why = reasons(with_drivers("600", "560"), machine("G02"));
     ASSERT_EQ(why.size(), 1U);
