@@ -33,7 +33,7 @@ ProbeResult answer_of(Worker& worker, const ProbeTarget& target) {
     return transcript.conclude(target, Ending{.exit = worker.reap()});
 }
 
-/// The facts that a worker for that target reports about itself.
+/// The facts that the worker for this target reports about itself.
 Value self_of(const ProbeTarget& target, SpawnLauncher& launcher) {
     const auto worker = launcher.launch(target);
     EXPECT_TRUE(worker);
@@ -70,7 +70,7 @@ TEST(SpawnLauncher, PassesTheJobToAPreparedWorker) {
     EXPECT_EQ(json_line(first.at("arguments")), R"(["self","--stage","query"])");
     EXPECT_EQ(json_line(first.at("descriptors")), "[0,1,2,3]");
     EXPECT_EQ(first.at("folder"), first.at("environment").at("HOME"));
-    const auto second = self_of(kSelf, launcher);  // for which no worker was prepared
+    const auto second = self_of(kSelf, launcher);  // no worker was prepared for this launch
     EXPECT_NE(second.at("folder"), first.at("folder"));
     EXPECT_EQ(first.at("environment").as_object()->size(),
               second.at("environment").as_object()->size());
@@ -108,7 +108,7 @@ TEST(SpawnLauncher, StartsAnotherOneWhereThePreparedOneCannotRun) {
 }
 
 TEST(SpawnLauncher, GivesTheWorkerFourDescriptors) {
-    // As a library without close-on-exec would do
+    // Simulates a library that opens files without the close-on-exec flag.
     const int inherited = ::open("/dev/null", O_RDONLY);
     EXPECT_EQ(json_line(self_of(kSelf).at("descriptors")), "[0,1,2,3]");
     ::close(inherited);
@@ -180,8 +180,8 @@ bool goes_soon(const std::string& path) {
     return !std::filesystem::exists(path);
 }
 
-/// Whether a folder was removed although it contains folders that its owner may not open. Root may
-/// open all folders, so it becomes another user.
+/// Whether a folder is removed although it contains folders that its owner may not open. Because
+/// root may open all folders, the process first changes its user.
 bool goes_with_closed_folders() {
     constexpr uid_t kNobody = 65534;
     if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0)
@@ -327,7 +327,7 @@ TEST(AWorker, TakesItsChildrenWithIt) {
     const auto worker = launcher.launch(target);
     ASSERT_TRUE(worker);
     EXPECT_EQ(answer_of(**worker, target).outcome, Outcome::Answered);
-    // The child held the pipe. After the child has ended, the pipe ends.
+    // The child held the pipe open. After the child has ended, the pipe is closed.
     pollfd frames = {.fd = (*worker)->frames(), .events = POLLIN, .revents = 0};
     EXPECT_EQ(::poll(&frames, 1, 2'000), 1);
     EXPECT_TRUE(frames.revents & POLLHUP);

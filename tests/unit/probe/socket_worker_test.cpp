@@ -23,7 +23,7 @@ using scripted::WorkerSocket;
 
 constexpr std::string_view kStarted = R"({"event":"started"})";
 
-/// Does what the worker's unit does, with this program instead of gpuprobe-worker.
+/// Does the work of the worker's unit, with this program instead of gpuprobe-worker.
 void serve(UniqueFd connection) {
     SpawnLauncher launcher{"/proc/self/exe", ""};
     (void)serve_worker(connection, launcher, ::geteuid());
@@ -45,7 +45,7 @@ std::size_t open_descriptors() {
     return static_cast<std::size_t>(std::distance(begin(own), end(own)));
 }
 
-/// One probe through a supervisor, which sees no difference between the launchers.
+/// Makes one probe with a supervisor, which works in the same way with every launcher.
 ProbeResult probe(Launcher& launcher,
                   const ProbeTarget& target,
                   Duration limit = std::chrono::seconds{10}) {
@@ -173,7 +173,7 @@ TEST_F(Socket, LetsTheStandInStartWhatItCanNot) {
     SocketLauncher launcher{folder_.path() + "/worker.sock", &spawn_, complain_};
     EXPECT_EQ(probe(launcher, {.api = "good"}).outcome, Outcome::Answered);
     EXPECT_EQ(probe(launcher, {.api = "crash"}).outcome, Outcome::Crashed);
-    EXPECT_EQ(complaints_.size(), 1U);  // not one for each worker
+    EXPECT_EQ(complaints_.size(), 1U);  // only one complaint, not one for each worker
 }
 
 TEST_F(Socket, ComplainsAgainOnceItHasWorked) {
@@ -188,7 +188,7 @@ TEST_F(Socket, ComplainsAgainOnceItHasWorked) {
     EXPECT_EQ(complaints_.size(), 2U);
 }
 
-/// The cases of a unit that can't be started and of the socket's connection limit.
+/// Simulates a unit that cannot be started, and the socket's limit on connections.
 const WorkerSocket::Serve kClosed = [](const UniqueFd&) {};
 
 TEST_F(Socket, IsAnOutcomeWhenItCloses) {

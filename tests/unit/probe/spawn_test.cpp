@@ -18,7 +18,7 @@ bool is_closed_on_exec(const UniqueFd& fd) {
     return (::fcntl(fd.get(), F_GETFD) & FD_CLOEXEC) != 0;
 }
 
-/// The pipes of a worker and its order.
+/// The pipes of a worker, and the order to start it.
 struct Job {
     Pipe frames = *Pipe::create();
     Pipe output = *Pipe::create();
@@ -149,7 +149,7 @@ TEST(Spawn, GivesTheWorkerItsDescriptorsAndNoOthers) {
     auto started = spawn(job.order);
     ASSERT_TRUE(started);
     EXPECT_EQ(Job::written(job.frames), "frame\n");
-    // Descriptor 4 is the folder that ls reads.
+    // Descriptor 4 is the folder that `ls` lists.
     EXPECT_EQ(Job::written(job.output), "out\nerr\n0\n1\n2\n3\n4\n");
     EXPECT_EQ(status_of(*started), 0);
 }

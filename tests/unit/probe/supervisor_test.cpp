@@ -63,7 +63,7 @@ public:
             target, [this](ProbeResult result) { results_.push_back(std::move(result)); },
             Patience::Usual, answered_);
     }
-    /// The caller is notified of answers, so workers that have answered may stay.
+    /// Notifies the caller of answers, so workers that have answered may continue to run.
     void hear_answers() {
         answered_ = [](const ProbeResult&, bool) {};
     }
@@ -179,8 +179,8 @@ TEST(Supervisor, DoesNotWaitForProcessesThatAWorkerLeavesBehind) {
     }
 }
 
-/// Waits for the process that a script with a name like "daemon-and-…" left behind. Returns true if
-/// the process has ended.
+/// Waits for the process that a "daemon-and-…" script has left behind. Returns true if the process
+/// has ended.
 bool has_ended(const ProbeResult& result) {
     return scripted::ends(result.runtime.at(scripted::kSelfKey));
 }
@@ -216,7 +216,7 @@ TEST(Supervisor, TellsTheAnswerOfAWorkerThatHasNotEnded) {
     ASSERT_TRUE(loop->run_until([&] { return results.size() == 2; }));
     EXPECT_EQ(results[0].outcome, Outcome::Answered);
     EXPECT_EQ(results[0].devices.size(), results[1].devices.size());
-    // Waiting time is not attributed to the driver
+    // The waiting time is not counted as a part of the driver's time.
     EXPECT_EQ(results[0].duration, results[1].duration);
 }
 
@@ -290,7 +290,7 @@ TEST(Supervisor, LeaksNothingInTwoHundredRuns) {
         for (int i = 0; i < kRounds; ++i)
             (void)stage.run({"good", "crash", "silent", "garbage", "torn", "good", "unfinished",
                              "answer-then-more", "child-holds-pipes", "hang"});
-        // Killed workers are removed after they have ended. The last of them may just be ending.
+        // Killed workers are removed after they have ended. The last workers may still be ending.
         const auto is_clean = [&] { return open_descriptors() <= first; };
         const auto end = stage.loop().now() + seconds{5};
         while (!is_clean() && stage.loop().now() < end) {
@@ -424,7 +424,7 @@ TEST(Supervisor, WaitsOnceForAllThatAreStuckWhenItEnds) {
         Supervisor supervisor{*loop, launcher, clock, {.concurrent = 64}};
         for (int i = 0; i < 40; ++i)
             supervisor.start(ProbeTarget{.api = std::to_string(i)}, [](ProbeResult) { FAIL(); });
-        // After a start that took long, the next start waits for another turn of the loop.
+        // After a slow start, the next start is deferred to another iteration of the loop.
         ASSERT_TRUE(loop->run_until([&launcher] { return launcher.launches == 40; }));
         start = std::chrono::steady_clock::now();
     }
@@ -481,8 +481,8 @@ TEST(Supervisor, LetsOthersHaveTheirTurnWhileAWorkerFloodsItsFrames) {
     const auto loop = SystemLoop::create().value();
     const SystemClock clock;
     SpawnLauncher launcher{"/proc/self/exe", ""};
-    // The deadline is tested elsewhere. Here it must be long, because with sanitizers 8 MiB take
-    // long.
+    // Another test checks the deadline. This deadline must be long, because 8 MiB take a long time
+    // with sanitizers.
     Supervisor supervisor{*loop, launcher, clock, {.query = std::chrono::minutes{2}}};
     std::optional<ProbeResult> result;
     supervisor.start(ProbeTarget{.api = "flood-phases"},

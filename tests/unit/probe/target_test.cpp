@@ -36,7 +36,7 @@ public:
     }
     [[nodiscard]] RootedFiles files() const { return RootedFiles{root_}; }
     [[nodiscard]] TargetSearch search() const { return find_targets(files(), {}); }
-    /// The drivers of one API, in order; "" for the target without one.
+    /// The drivers of the API's targets in order; "" for a target without a driver.
     [[nodiscard]] std::vector<std::string> drivers(std::string_view api) const {
         std::vector<std::string> found;
         for (const auto& target : search().targets)
@@ -112,7 +112,7 @@ TEST(FindTargets, TakesOtherFoldersWhenTold) {
 
 using Variables = std::map<std::string, std::string>;
 
-/// The drivers of the targets for that API.
+/// The drivers of all targets for this API.
 Paths drivers_of(const TargetSearch& search, std::string_view api) {
     Paths drivers;
     for (const auto& target : search.targets)
@@ -163,7 +163,7 @@ TEST(FindTargets, ReadsOneOfVulkansVariables) {
               (std::vector<NamedDriver>{{"/a.json", "VK_ICD_FILENAMES"}}));
 }
 
-/// A driver that loaders also find without the variable does not come from the variable.
+/// If loaders find a driver without a variable, too, the driver is not attributed to the variable.
 TEST(FindTargets, NamesTheVariablesOfDrivers) {
     const Tree tree;
     tree.manifest("/usr/share/vulkan/icd.d/a.json");

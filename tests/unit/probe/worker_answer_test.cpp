@@ -216,7 +216,7 @@ TEST(Transcript, AddsWhatTheWorkerPrintedUnlessItAnswered) {
     EXPECT_TRUE(conclude(answered, ending).reasons.empty());
 }
 
-/// The result for a worker that reports this fact among declared facts.
+/// The result of a worker that reports this fact in addition to declared facts.
 ProbeResult with_fact(const char* key, bool is_of_device) {
     FrameWriter writer;
     auto bytes = writer.phase("query");

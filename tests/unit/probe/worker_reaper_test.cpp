@@ -68,7 +68,7 @@ TEST_P(Keeper, SaysThatItWasToldToEnd) {
     EXPECT_EQ(WEXITSTATUS(status), kExitTerminated);
 }
 
-/// Sends SIGTERM to both, as at a shutdown, in any order.
+/// Sends SIGTERM to the worker and the reaper, as at a shutdown, in both orders.
 TEST_P(Keeper, SaysSoWhenAllAreTold) {
     for (int i = 0; i < 20; ++i) {
         const auto kept = start(GetParam());

@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
                    std::nullopt}),
     [](const auto& row) { return std::string{row.param.name}; });
 
-/// The H200 with nodes as NVIDIA's driver makes them, or shut.
+/// The H200 whose device node has this mode.
 Report h200(std::uint32_t mode) {
     auto fixture = headless_h200();
     fixture.machine.devices[0].nodes = {owned("/dev/nvidia0", mode)};
@@ -164,7 +164,7 @@ TEST(AsSeenBy, KeepsWhatRulesABackendOutAnyway) {
 }
 
 TEST(AsSeenBy, LeavesNodesThatNobodyLookedAt) {
-    const auto report = assembled(headless_h200());  // without owner and group
+    const auto report = assembled(headless_h200());  // nodes without owner and group
     EXPECT_EQ(as_seen_by(report, someone()), report);
     EXPECT_EQ(access_class(report, someone()), "");
 }
@@ -199,7 +199,7 @@ TEST(AsSeenBy, IgnoresTheDisplayAndRenderNodesOfNvidiasDriver) {
     EXPECT_TRUE(gpu.identity.nvidia_uuid);
 }
 
-/// An NPU with a node of that mode, which the prober could not open.
+/// An NPU whose node has this mode. The process that probed could not open the node.
 Report closed_npu(std::uint32_t mode) {
     auto npu = pci_device("0000:00:0b.0", "8086", "7d1d", "1200");
     npu.driver = "intel_vpu";

@@ -62,7 +62,7 @@ TEST(Software, IsKnownByTypeDriverAndName) {
     EXPECT_FALSE(is_soft(pocl_gpu));
 }
 
-/// The device as listed_devices() describes it without hardware.
+/// The device that listed_devices() returns on a machine without hardware.
 ApiDevice device_of(const ProbeResult& probe) {
     return listed_devices(Machine{}, {&probe}).at(0);
 }
