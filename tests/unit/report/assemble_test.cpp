@@ -9,7 +9,8 @@
 #include "base/value.h"
 #include "unit/report/machines.h"
 
-/// What holds for every report, tried on machines made of few, colliding and contradictory parts.
+/// Tests properties of every report on machines that consist of few, conflicting and contradictory
+/// parts.
 namespace gpuprobe::test {
 namespace assemble_test {
 

@@ -30,7 +30,8 @@ TEST(ComputeView, GivesEachInstanceInTheFormOfAGpu) {
     EXPECT_EQ(&ComputeView{view.report()}.report(), &view.report());
 }
 
-/// The instances with the numbers of their engines, and NVDEC's answer about the first of them.
+/// The report with these numbers of video engines for two instances. NVDEC has answered for the
+/// first instance.
 Report with_engines(const char* first, const char* second) {
     auto report = with_cuda_on(kInstance);
     auto& gpu = report.gpus.front();

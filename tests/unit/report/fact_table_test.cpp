@@ -164,7 +164,7 @@ TEST(FactTable, HasEachKeyOfTheRecordedMachines) {
     EXPECT_GT(probes, 100);
 }
 
-// ---- docs/internals/facts.md: its tables of facts are made of the table.
+// ---- The tables of facts in docs/internals/facts.md are generated from the table.
 
 constexpr const char* kPage = GPUPROBE_SOURCE_DIR "/docs/internals/facts.md";
 
@@ -180,7 +180,7 @@ std::string quoted(std::string_view key) {
     return "`" + std::string{key} + "`";
 }
 
-/// The words of a list, each between `quote`s.
+/// The words of a list, joined with commas. Each word is between two `quote` marks.
 std::string comma_separated(std::string_view list, std::string_view quote) {
     std::istringstream words{std::string{list}};
     std::string text;
@@ -235,8 +235,8 @@ std::string tables_of_all_devices() {
                     "source");
 }
 
-/// The keys of the facts with that specificity. Keys of which only some members change from moment
-/// to moment are followed by these members.
+/// The keys of the facts with that specificity. If only some members of a fact change from moment
+/// to moment, these members follow the key.
 std::string keys_with(FactSpecificity specificity) {
     std::vector<std::string> keys;
     for (const auto& row : kFactTable) {

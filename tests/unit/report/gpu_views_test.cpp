@@ -51,7 +51,7 @@ ProbeResult slowed_by(const char* word, Duration ago) {
     return result;
 }
 
-/// A driver of another GPU's node explains nothing about this GPU.
+/// If a driver opened the node of another GPU, its result explains nothing about this GPU.
 TEST(VaDriver, IsOfTheGpuWhoseNodeItOpened) {
     auto device = bare_nvidia();
     device.nodes = {DeviceNode{.path = "/dev/dri/renderD129"}};
@@ -179,8 +179,8 @@ TEST(Backends, AreUnknownBeforeAnyProbe) {
     EXPECT_EQ(codes_of(gpu.backends.at("rocm").reasons), Codes{"vendor-mismatch"});
 }
 
-/// It is unknown from which vendor the GPU behind WSL's driver is, so the results of all vendors'
-/// APIs are reported.
+/// The vendor of the GPU behind WSL's driver is unknown, so the results of all vendors' APIs are
+/// reported.
 TEST(Backends, OfWslsDriverHaveWhatEachVendorsApiSaid) {
     auto device = bare_nvidia();
     device.vendor_id = "1414";
@@ -331,7 +331,7 @@ TEST(Backends, AreNotUsableThroughALibraryThatOnlyTheProbeTook) {
     EXPECT_EQ(gpu.backends.at("vulkan").usable, false);
     EXPECT_EQ(codes_of(gpu.backends.at("vulkan").reasons),
               std::vector<std::string>{"nvidia-icd-needs-egl"});
-    // Another manifest, such as doctor tells to write, names the library that works.
+    // Another manifest, such as the doctor suggests, names the library that works.
     const auto other = probe("vulkan", "/etc/zz.json", Outcome::Answered, {facts});
     const auto mended = gpu_of(bare_nvidia(), {answer, other});
     EXPECT_EQ(mended.backends.at("vulkan").usable, true);

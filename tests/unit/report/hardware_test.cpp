@@ -16,7 +16,7 @@ struct RoleCase {
     const char* vendor;
     const char* device;
     const char* pci_class;
-    const char* driver;  ///< "" for none
+    const char* driver;  ///< "" for no driver
     Role want;
 };
 class RoleOf : public testing::TestWithParam<RoleCase> {};
@@ -93,7 +93,7 @@ TEST(RoleOf, SaysWhatItRestsOn) {
     EXPECT_EQ(judge_role(bound).basis, Basis::Driver);
 }
 
-/// Of what the table does not know, the scan has left it out where it saw the first function.
+/// If the table lacks the second function, only the scan can drop it, after the first function.
 TEST(RoleOf, DropsTheSecondFunctionOfAnIntegratedGpu) {
     EXPECT_EQ(role_of(pci_device("0000:00:02.1", "8086", "2a43", "0380")), Role::Dropped);
     EXPECT_EQ(role_of(pci_device("0000:00:02.1", "8086", kUnlisted, "0380")), Role::Gpu);

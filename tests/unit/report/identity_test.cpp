@@ -14,7 +14,7 @@ namespace identity_test {
 constexpr const char* kCard = "pci:0000:01:00.0";
 constexpr const char* kSerial = "1234567890abcdef";
 
-/// What the report says of a card of that vendor whose kernel driver and APIs all give this UUID.
+/// The identity in the report of a card whose kernel driver and APIs all report this UUID.
 Identity identity_with(const char* vendor, const char* driver, const char* uuid) {
     auto card = pci_device("0000:01:00.0", vendor, "1234", "0300");
     card.driver = driver;
@@ -90,7 +90,8 @@ TEST(NameOf, PassesOverWhatIsNoText) {
     EXPECT_EQ(gpu.name->find("\xef\xbf\xbd"), std::string::npos) << *gpu.name;
 }
 
-/// The name of a Radeon whose APIs, pci.ids and libdrm's table say this.
+/// The name in the report of a Radeon for which the APIs, pci.ids and libdrm's table have these
+/// names.
 std::optional<std::string> radeon_name(const char* device,
                                        const char* revision,
                                        const char* by_hip,

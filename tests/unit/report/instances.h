@@ -15,7 +15,7 @@ inline constexpr const char* kCard = "pci:0000:00:06.0";
 inline constexpr const char* kInstance = "MIG-7e611089-1272-699d-8985-ab84fef4311e";
 inline constexpr const char* kOtherInstance = "MIG-8e611089-1272-699d-8985-ab84fef4311e";
 
-/// An H200 of which NVML says this; the kernel knows two instances.
+/// An H200 for which NVML reports these instances. The kernel reports two instances.
 inline MachineFixture scene_with(const char* mig_devices) {
     auto fixture = headless_h200();
     fixture.machine.devices.front().partitions = {
@@ -32,8 +32,8 @@ inline constexpr const char* kTwo = R"([
     {"index":4,"uuid":"MIG-8e611089-1272-699d-8985-ab84fef4311e","gpu_instance":5,
      "compute_instance":1,"gpu_slices":2,"compute_slices":1,"memory_size":37446746112}])";
 
-/// Where CUDA shows a process the second instance, as it does with its UUID in
-/// CUDA_VISIBLE_DEVICES, or by itself the first.
+/// The report if CUDA shows a process only the instance with this UUID. CUDA shows the instance
+/// that CUDA_VISIBLE_DEVICES names, by default the first instance.
 inline Report with_cuda_on(const char* uuid) {
     auto fixture = scene_with(kTwo);
     auto& cuda = fixture.probes.at(0).devices.front();

@@ -74,7 +74,7 @@ TEST(Join, ADriverThatListsDevicesWithoutEndCostsItsOwnAnswerAlone) {
     ASSERT_NE(excess, report.notes.end());
     EXPECT_EQ(excess->detail.at("listed").as_unsigned(), kMany);
     EXPECT_EQ(excess->detail.at("left_out").as_unsigned(), kMany - most_devices_of_a_driver(1));
-    EXPECT_LT(json_line(to_value(report)).size(), kib(256).count);  // what Describe carries
+    EXPECT_LT(json_line(to_value(report)).size(), kib(256).count);  // Describe can send this
 }
 
 TEST(Join, IsOfTheCardWithItsMemoryWhereTheOthersHaveAnother) {
@@ -91,13 +91,13 @@ TEST(Join, IsOfTheCardWithItsMemoryWhereTheOthersHaveAnother) {
         EXPECT_EQ(gpu_at(report, "pci:0000:03:00.0").apis.at("vulkan").index, 0U);
         EXPECT_EQ(gpu_at(report, "pci:0000:04:00.0").apis.at("vulkan").index, 1U);
     }
-    second.memory = FactMemory{.total = gib(24)};  // it is unknown which of the two cards has it
+    second.memory = FactMemory{.total = gib(24)};  // either of the two cards may have this size
     const auto report = Inputs{{large, small}, {vulkan({first, second})}}.report();
     EXPECT_EQ(joined_by(report, "pci:0000:03:00.0", "vulkan"), std::nullopt);
 }
 
-/// 8 MI300X in CPX mode where neither KFD nor sysfs tells of partitions. Some kernels give the
-/// number of the partition as the PCI function.
+/// Eight MI300X in CPX mode, if neither KFD nor sysfs reports partitions. In some kernels, the PCI
+/// function is the number of the partition.
 TEST(Join, TakesEightPartitionsOfEachGpu) {
     for (const bool has_functions : {true, false})
         for (const bool has_hardware : {true, false}) {
@@ -273,7 +273,7 @@ TEST(Join, NeverMergesTwoIdenticalRecordsOfOneProbe) {
 }
 
 TEST(Join, KnowsTheVendorOfARecordByItsDriver) {
-    // Neither record has vendor, address or UUID, but AMD's driver lists no NVIDIA GPU.
+    // The records contain no vendor, address or UUID, but AMD's driver lists no NVIDIA GPU.
     const DeviceFacts bare{.index = 0};
     for (const auto* driver : {"/etc/OpenCL/vendors/amdocl64.icd", "intel.icd", "rocm.icd"}) {
         const auto report = Inputs{
@@ -384,7 +384,7 @@ TEST(Join, JoinsHiddenRecordsAcrossApis) {
 }
 
 TEST(Join, KeepsHiddenGpusApartThatDifferInMemory) {
-    // CUDA lists one card without its address, OpenCL another one with it.
+    // CUDA lists a card without its address, and OpenCL lists another card with its address.
     DeviceFacts small{.index = 0, .name = "GeForce GTX 1650", .memory = FactMemory{mib(3911)}};
     DeviceFacts large{.index = 0,
                       .name = "NVIDIA GeForce RTX 5070 Ti",

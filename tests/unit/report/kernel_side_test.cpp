@@ -9,7 +9,7 @@ namespace kernel_side_test {
 
 constexpr const char* kCard = "pci:0000:00:06.0";
 
-/// The H200 where /sys is hidden and NVML tells its driver's version and minor number.
+/// The H200 if /sys is hidden. NVML reports the driver's version and the device's minor number.
 MachineFixture hidden_h200() {
     auto fixture = headless_h200();
     fixture.machine.devices.clear();

@@ -42,7 +42,7 @@ TEST(KindOf, KnowsTheDevicesOfTheTableWithoutAnyDriver) {
         GpuKind want;
     };
     for (const auto& row : std::to_array<Case>(
-             {{"8086", "a788", "0300", GpuKind::Integrated},  // at an address of a guest
+             {{"8086", "a788", "0300", GpuKind::Integrated},  // at an address that only guests use
               {"10de", "087d", "0300", GpuKind::Integrated},  // ION
               {"10de", "2e12", "0302", GpuKind::Integrated},  // GB10
               {"10de", "2e02", "0302", GpuKind::Integrated},  // GB20B
@@ -57,7 +57,7 @@ TEST(KindOf, KnowsTheDevicesOfTheTableWithoutAnyDriver) {
               {"1002", "74a0", "1200", GpuKind::Integrated},  // MI300A
               {"1002", "73bf", "0300", GpuKind::Discrete},    // bound to radeon, vfio or nothing
               {"1002", "6819", "0300", GpuKind::Discrete},
-              {"1af4", "1050", "0380", GpuKind::DisplayOnly},  // with no driver
+              {"1af4", "1050", "0380", GpuKind::DisplayOnly},  // without a driver
               {"1002", "74b5", "1200", GpuKind::Discrete}}))   // a virtual function
         EXPECT_EQ(
             kind_of_hardware(pci_device("0000:00:07.0", row.vendor, row.device, row.pci_class)),
@@ -65,7 +65,7 @@ TEST(KindOf, KnowsTheDevicesOfTheTableWithoutAnyDriver) {
             << row.vendor << ":" << row.device;
 }
 
-/// Cards that no list of ids names yet.
+/// Cards that are not yet in any list of ids.
 TEST(KindOf, IsTheFormOfWhatItsDriverIsFor) {
     for (const auto& [vendor, driver] :
          {std::pair{"1d94", "hydcu"}, {"1d94", "hycu"}, {"9999", "metax"}, {"1ed5", "mtgpu"}}) {

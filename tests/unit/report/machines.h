@@ -163,7 +163,7 @@ inline DeviceFacts pocl_facts() {
     return facts;
 }
 
-/// An Intel iGPU and an NVIDIA dGPU; OpenCL tells the latter by UUID alone.
+/// An Intel iGPU and an NVIDIA dGPU, which OpenCL identifies only by its UUID.
 inline MachineFixture laptop() {
     auto vulkan = vulkan_facts(0, "NVIDIA GeForce RTX 4070 Laptop GPU", "10de", "2860",
                                "0000:01:00.0", DeviceType::Discrete, mib(8188));
@@ -187,7 +187,7 @@ inline MachineFixture laptop() {
             probe("cuda", "", Outcome::Answered, {cuda_facts(0, "0000:01:00.0", mib(7900))})}};
 }
 
-/// A data-centre card without DRM: CUDA, NVML, and Vulkan's driver that sees nothing.
+/// A data center card without DRM. CUDA and NVML list the card; Vulkan's driver lists no device.
 inline MachineFixture headless_h200() {
     auto device = pci_device("0000:00:06.0", "10de", "2335", "0302");
     device.driver = "nvidia";
@@ -228,7 +228,7 @@ inline MachineFixture bmc_only() {
                    probe("cuda", "", Outcome::Absent)}};
 }
 
-/// No device at all; two software implementations.
+/// No hardware device, but two software implementations.
 inline MachineFixture software_only() {
     return MachineFixture{
         .name = "software-only",
@@ -248,12 +248,12 @@ inline HardwareDevice amd_card(const char* where, int card, int render) {
     return device;
 }
 
-/// RADV packs the address into the UUID.
+/// RADV writes the PCI address into the UUID.
 inline std::string radv_uuid(const char* bus) {
     return "00000000-" + std::string{bus} + "00-0000-0000-000000000000";  // little-endian
 }
 
-/// Two identical AMD cards; RADV knows the addresses, the other driver only its UUIDs.
+/// Two identical AMD cards. RADV reports the addresses; the other driver only reports its UUIDs.
 inline MachineFixture two_identical() {
     auto first = vulkan_facts(0, "AMD Radeon RX 7900 XTX (RADV NAVI31)", "1002", "744c",
                               "0000:03:00.0", DeviceType::Discrete, gib(24));
@@ -274,7 +274,7 @@ inline MachineFixture two_identical() {
             probe("vulkan", "/etc/vulkan/icd.d/amd_icd64.json", Outcome::Answered, {amdvlk})}};
 }
 
-/// A processor's GPU with a carve-out, known through OpenCL only by vendor and device.
+/// A processor's GPU with a carve-out. OpenCL reports only its vendor and device.
 inline MachineFixture amd_apu() {
     auto device = pci_device("0000:c4:00.0", "1002", "15bf", "0380");
     device.driver = "amdgpu";
@@ -291,7 +291,7 @@ inline MachineFixture amd_apu() {
                                            Outcome::Answered, {opencl})}};
 }
 
-/// The laptop on a day when NVIDIA's Vulkan driver crashes.
+/// The laptop if NVIDIA's Vulkan driver crashes.
 inline MachineFixture crashed_icd() {
     auto fixture = laptop();
     fixture.name = "crashed-icd";
@@ -302,7 +302,7 @@ inline MachineFixture crashed_icd() {
     return fixture;
 }
 
-/// A container that shows the drivers but not /sys.
+/// A container in which the drivers are visible, but not /sys.
 inline MachineFixture hidden_sysfs() {
     auto fixture = laptop();
     fixture.name = "hidden-sysfs";
@@ -321,7 +321,7 @@ inline Report assembled(const MachineFixture& fixture) {
     return assemble(fixture.machine, fixture.probes, {.generation = 7, .now = kNow});
 }
 
-/// The GPU of that id; a test fails when there is none.
+/// The GPU with that id. If there is none, the test fails.
 inline Gpu gpu_at(const Report& report, std::string_view id) {
     for (const auto& gpu : report.gpus)
         if (gpu.id == id)

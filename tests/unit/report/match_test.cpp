@@ -9,7 +9,7 @@
 namespace gpuprobe::test {
 namespace match_test {
 
-/// The record as the driver of one Vulkan probe lists it.
+/// The record, as if a Vulkan driver had listed it.
 ApiDevice by_driver(const DeviceFacts& facts) {
     static const auto kVulkan = probe("vulkan", kRadeonIcd, Outcome::Answered);
     ApiDevice device{.probe = &kVulkan, .facts = &facts};
@@ -21,7 +21,7 @@ ApiDevice by_driver(const DeviceFacts& facts) {
 
 struct NamedCard {
     const char* device_id;
-    const char* listed;  ///< in pci.ids
+    const char* listed;  ///< the name in pci.ids
     const char* reported;
     bool may_be;
 };
@@ -63,7 +63,7 @@ struct ArchitectureRow {
     const char* name;
     const char* vendor;
     const char* key;
-    const char* own;  ///< of the record that is already joined
+    const char* own;  ///< the value of the record that is already joined
     const char* other;
     bool may_be;
 };

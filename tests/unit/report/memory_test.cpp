@@ -21,7 +21,7 @@ struct Case {
     std::vector<MemoryReading> kernel;
     std::vector<ProbeResult> probes;
     GpuKind kind;
-    Memory want;  ///< physical, allocatable, free
+    Memory want;  ///< physical, allocatable and free memory
     bool mismatch = false;
 };
 

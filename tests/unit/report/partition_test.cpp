@@ -23,7 +23,7 @@ TEST(Partitions, AreTheInstancesThatNvmlLists) {
     EXPECT_EQ(partitions[0].memory, (FactMemory{.total = mib(71424), .free = Bytes{74000000000}}));
     EXPECT_EQ(partitions[0].nodes, (std::vector<std::string>{"/dev/a", "/dev/b"}));
     EXPECT_EQ(partitions[1].name, "mig-5.1");
-    EXPECT_EQ(partitions[1].profile, "1c.2g.35gb");  // no driver named it: 2/8 of 141 GiB
+    EXPECT_EQ(partitions[1].profile, "1c.2g.35gb");  // no driver reported the name; 2/8 of 141 GiB
     EXPECT_EQ(partitions[1].memory, FactMemory{.total = Bytes{37446746112}});
 }
 
@@ -92,9 +92,9 @@ TEST(Partitions, AreFreeTogether) {
         {"gpu_instance":2,"compute_instance":1,"memory":{"total":30000000000,"free":20000000000}}])";
     EXPECT_EQ(memory_with(kThree).free, Bytes{80000000000});
     EXPECT_EQ(memory_with(kThree).allocatable, Bytes{70000000000});
-    // The second does not say how much is free: what is read of the card counts.
+    // The second instance does not report its free memory, so the card's free memory is used.
     EXPECT_EQ(memory_with(kTwo).free, memory_with("[]").free);
-    // More than the card has: they share it.
+    // The sum exceeds the card's memory, so the instances share the memory.
     constexpr const char* kShared = R"([
         {"gpu_instance":1,"memory":{"total":150000000000,"free":60000000000}},
         {"gpu_instance":2,"memory":{"total":150000000000,"free":50000000000}}])";
@@ -115,7 +115,7 @@ constexpr const char* kWhole = "pci:0000:00:07.0";
 constexpr const char* kDivided = "pci:0000:00:08.0";
 constexpr const char* kThirdInstance = "MIG-9e611089-1272-699d-8985-ab84fef4311e";
 
-/// Three H200s, of which the first and the last are in MIG mode: CUDA shows the first instance.
+/// Three H200s, of which the first and the last are in MIG mode. CUDA shows the first instance.
 MachineFixture three_cards() {
     auto fixture = scene_with(kTwo);
     fixture.probes.at(0).devices.front().uuid = kInstance;
@@ -184,7 +184,7 @@ Gpu gpu_with_vulkan(const char* profile) {
     return gpu_at(assembled(fixture), kCard);
 }
 
-/// The case in which its driver works and does not list the GPU.
+/// In this case, the Vulkan driver works but does not list the GPU.
 TEST(Partitions, HaveNoVulkanButWithGraphicsInTheirProfile) {
     for (const auto* profile : {"1g.24gb", "1g.24gb+me"}) {
         const auto vulkan = gpu_with_vulkan(profile).backends.at("vulkan");
@@ -250,8 +250,8 @@ TEST(Partitions, TakeTheirUuidFromCudaWhereNvmlIsNotThere) {
     EXPECT_TRUE(has_reason(waiting.backends.at("cuda").reasons, "mig-without-compute-instance"));
 }
 
-/// A card in four partitions, as a kernel shows it that has the number of the partition in the
-/// place of the function, and ROCm as it then lists them.
+/// A card with four partitions, as listed by ROCm and by kernels in which the PCI function is the
+/// number of the partition.
 MachineFixture divided_radeon(bool reports_nodes) {
     auto card = pci_device("0000:05:00.0", "1002", "74a1", "1200");
     card.driver = "amdgpu";

@@ -92,7 +92,7 @@ TEST(PciAddress, SurvivesARoundTrip) {
         }
 }
 
-/// A piece of an address is never taken for another address: only the function may be missing.
+/// A part of an address is never parsed as another address. Only the function may be missing.
 TEST(PciAddress, CutAtAnyByteIsRefusedOrTheSameSlot) {
     const std::string whole = "00000000:c1:1f.5";
     for (std::size_t length = 0; length < whole.size(); ++length) {

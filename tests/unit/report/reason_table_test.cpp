@@ -36,7 +36,7 @@ std::vector<std::string> split(const std::string& text, const std::string& separ
     return parts;
 }
 
-// The detail of a row is "have, need: bytes; of: what was compared".
+// The detail of a row has the form "have, need: bytes; of: the compared value".
 struct Members {
     std::vector<std::string> names;
     std::string explanation;
@@ -206,7 +206,7 @@ TEST(ReasonTable, HasTraitsOnlyWhereTheyAreAskedFor) {
 
 // The sources ---------------------------------------------------------------------------------
 
-// From the parenthesis that opens at `from` to the one that closes it.
+// The text from the parenthesis that opens at `from` to the matching closing parenthesis.
 std::string call_at(const std::string& text, std::size_t from) {
     int depth = 0;
     for (auto at = from; at < text.size(); ++at) {

@@ -57,7 +57,7 @@ TEST(Host, HasNoPythonIfItIsUnknown) {
     EXPECT_EQ(record_from<Host>(to_value(host)).value(), host);
 }
 
-/// Each row is better than the computing GPU "b" or worse.
+/// Each row changes a GPU, which then is better or worse than the computing GPU "b".
 struct OrderRow {
     const char* name;
     void (*change)(Gpu& gpu);
@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
         OrderRow{"UnknownMemory", [](Gpu& gpu) { gpu.memory.allocatable = {}; }, false},
         OrderRow{"NewerGeneration",
                  [](Gpu& gpu) { gpu.architecture.cuda_compute_capability = "10.0"; }, true},
-        // Less memory that rounds to as many GiB does not outweigh a newer generation.
+        // Less memory does not outweigh a newer generation if both amounts round to the same GiB.
         OrderRow{"NewerGenerationWithReservedMemory",
                  [](Gpu& gpu) {
                      gpu.architecture.cuda_compute_capability = "8.9";
@@ -116,9 +116,9 @@ TEST(Order, CountsAKnownBackendBeforeTheKindAndTheMemory) {
 
 struct PrimaryRow {
     const char* name;
-    std::vector<int> boot;       ///< GPUs of the firmware's display
+    std::vector<int> boot;       ///< GPUs that show the firmware's display
     std::vector<int> connected;  ///< GPUs with a connected screen
-    std::vector<int> computing;  ///< GPUs that are more than displays
+    std::vector<int> computing;  ///< GPUs that are not only displays
     std::optional<int> primary;
 };
 class Primary : public testing::TestWithParam<PrimaryRow> {};

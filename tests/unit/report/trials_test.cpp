@@ -34,7 +34,7 @@ Value figures() {
                                {"note", nullptr}}};
 }
 
-/// A probe of one device that found `found` under `key`.
+/// A probe of one device with the value `found` for the key `key`.
 ProbeResult trial(const char* stage, const char* key, Value found) {
     DeviceFacts facts{.index = 0, .pci = address(kWhere)};
     facts.extra[key] = std::move(found);
