@@ -125,8 +125,8 @@ TEST(SharedPool, KeepsHalfFreeOfStrangers) {
     EXPECT_EQ(taken_by(without_always, kAnna), 8U);
 }
 
-/// Takes `amount` for the payer, as a server does: the payer to take from gives back one unit at a
-/// time.
+/// Takes `amount` for the payer like a server. If there is not enough, the payer that the pool
+/// names gives back one unit at a time.
 bool takes(SharedPool& pool,
            std::map<uid_t, Payer>& payers,
            const Payer& payer,

@@ -57,7 +57,7 @@ TEST(GpuProperties, HoldWhatTheReportKnows) {
     EXPECT_EQ(value_of("MemoryTotal", radeon()), Value{gib(16).count});
 }
 
-/// D-Bus has no null.
+/// D-Bus has no null, so an unknown value is empty or 0.
 TEST(GpuProperties, AreEmptyIfTheReportKnowsNothing) {
     const Gpu unknown{.id = "platform:gpu"};
     for (const char* property : {"Vendor", "Name", "PciAddress", "Driver"})

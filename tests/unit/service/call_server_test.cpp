@@ -31,7 +31,7 @@ SharedText text_of(std::string bytes) {
     return std::make_shared<const Text>(Text{std::move(bytes)});
 }
 
-/// Keeps an answer of so many bytes.
+/// Stores an answer of this many bytes in the cache.
 SharedText keep(AnswerCache& cache, const std::string& question, std::size_t bytes) {
     auto text = text_of(std::string(bytes, 'x'));
     cache.keep(question, text, bytes);
@@ -114,7 +114,7 @@ TEST(AnswerCache, KeepsNoQuestionAndNoAnswerOverItsLimit) {
     EXPECT_EQ(cache.size(), 2U);
 }
 
-/// The memory of a text is charged to clients only if the cache does not count it.
+/// The memory of an answer is charged to clients only if the cache does not count this memory.
 TEST(AnswerCache, MarksTheTextsThatItKeeps) {
     AnswerCache cache;
     const auto text = keep(cache, "a", 1);
@@ -180,8 +180,8 @@ TEST_F(ReportViewsTest, HaveFindingsForRootAndForOthers) {
     };
     EXPECT_TRUE(has_finding(views.findings_for(kAnna), "no-permission"));
     EXPECT_FALSE(has_finding(views.findings_for(kMember), "no-permission"));
-    // Root and the member of the group see the same report. In that of a captured machine it does
-    // not matter who asks.
+    // Root and the member of the group see the same report. In a report of a captured machine, the
+    // caller does not matter.
     EXPECT_EQ(views.findings_for(kMember), views.findings_for(kRootCaller));
 }
 
@@ -196,16 +196,16 @@ TEST_F(ReportViewsTest, AreMadeAgainForANewReport) {
 
 class CallServerTest : public ::testing::Test {
 protected:
-    /// A call by a caller, with what was heard of it.
+    /// A caller's call, and the answers to it.
     struct Call {
         std::shared_ptr<ServedCall> served = std::make_shared<ServedCall>();
         std::vector<MethodAnswer> answers = {};
-        std::string key = {};  ///< of the last answer
+        std::string key = {};  ///< the key of the last answer
         bool is_wanted = true;
     };
 
-    /// A call that was not served yet. `parameters` is JSON, and the question is the method with
-    /// the parameters.
+    /// A call that has not been served yet. `parameters` is JSON. The question, which is the key in
+    /// the cache, consists of the method and the parameters.
     std::unique_ptr<Call> call_of(const std::string& method,
                                   const std::string& parameters,
                                   const Caller& caller) {
@@ -230,7 +230,7 @@ protected:
         server->serve(call->served);
         return call;
     }
-    /// Serves a call and keeps its answer, as an interface does.
+    /// Serves a call and stores its answer in the cache, like an interface.
     void serve_and_keep(const std::string& method, const Caller& caller) {
         const auto call = serve(method, "{}", caller);
         ASSERT_EQ(call->answers.size(), 1U) << method;
@@ -277,7 +277,7 @@ TEST_F(CallServerTest, SharesAnswersBetweenCallersWhoMayOpenTheSameNodes) {
     EXPECT_FALSE(knows("ListGpus", kAnna)) << "another question";
 }
 
-/// Root and members of the group may open the same nodes, but fixes for root are without sudo.
+/// Root and members of the group may open the same nodes, but fixes for root contain no sudo.
 TEST_F(CallServerTest, SharesNoAnswersOfRootWithOthers) {
     serve_and_keep("Describe", kMember);
     EXPECT_FALSE(knows("Describe", kRootCaller));
@@ -427,7 +427,7 @@ TEST_F(CallServerTest, LimitsTheProbesThatOneUserWaitsFor) {
         ASSERT_EQ(call->answers.size(), 1U);
         EXPECT_EQ(call->answers[0].error, "");
     }
-    // The claims end with the answers.
+    // The claims are released with the answers.
     const auto next = serve("Probe", "{}", kAnna);
     EXPECT_TRUE(next->answers.empty());
 }

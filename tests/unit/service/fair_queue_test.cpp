@@ -16,7 +16,7 @@ Payer stranger(uid_t id) {
     return {.id = id, .rank = id};
 }
 
-/// A loop whose deferred calls run by hand, at a time set by hand.
+/// An event loop in which the test runs deferred calls and sets the time.
 class HandLoop final : public EventLoop {
 public:
     [[nodiscard]] EventHandle watch(int,
@@ -32,7 +32,7 @@ public:
     }
     [[nodiscard]] MonotonicTime now() const override { return time; }
 
-    /// False when nothing is deferred.
+    /// Runs the deferred call. Returns false if there is none.
     bool turn() {
         const auto next = std::exchange(next_, nullptr);
         if (next)
@@ -142,7 +142,7 @@ TEST_F(FairQueueTest, AnswersNobodyWhileTheBusTakesNothing) {
 TEST_F(FairQueueTest, AnswersWhoCameWhileTheBusTookTheLastAnswer) {
     untaken = 1;
     wait(kAnna, 'a');
-    untaken = 0;  // before anyone has checked whether it was accepted
+    untaken = 0;  // the bus takes the answer before the queue checks this
     EXPECT_TRUE(loop.turn());
     EXPECT_EQ(served, "a");
 }
@@ -196,7 +196,7 @@ TEST_F(FairQueueTest, AdmitsUnidentifiedCallersWhileAnswersToOthersArePending) {
         EXPECT_TRUE(queue.admit_unidentified());
         ++untaken;
         queue.spent({});
-        ++untaken;  // while no call of an unidentified caller is read
+        ++untaken;  // as if no call of an unidentified caller were read
         queue.spent({});
     }
     EXPECT_EQ(queue.admit_unidentified().error().code, ErrorCode::TooManyRequests);

@@ -31,8 +31,8 @@ Override override_of(const char* backend) {
     return entry;
 }
 
-/// A store with its first content, its second content, and the content that a process finds when it
-/// opens the store.
+/// A store, with functions that write its first and its second content, and a function that returns
+/// the content that a new process finds.
 struct Store {
     const char* name;
     std::function<Status(const std::string& folder)> first;
@@ -123,7 +123,7 @@ protected:
         return static_cast<std::size_t>(
             std::distance(fs::directory_iterator{folder}, fs::directory_iterator{}));
     }
-    /// The result if no call failed.
+    /// The number of files if no call failed.
     [[nodiscard]] static std::size_t files_after(const Store& store) {
         const TemporaryFolder folder;
         EXPECT_TRUE(store.first(folder.path()));
@@ -131,7 +131,7 @@ protected:
     }
 };
 
-/// How many calls change a file while the second document is written.
+/// The number of calls that change a file while the second content is written.
 int calls_of(const Store& store) {
     const TemporaryFolder folder;
     EXPECT_TRUE(store.first(folder.path()));
@@ -157,7 +157,7 @@ TEST_P(DiskFaults, KilledBeforeAnyCallItHoldsTheOldOrTheNew) {
         EXPECT_TRUE(WIFSIGNALED(status)) << "call " << at << " of " << calls;
         const auto found = GetParam().found(folder.path());
         EXPECT_TRUE(found == "first" || found == "second") << "call " << at << ": " << found;
-        // The next process that writes removes the remains.
+        // The next process that writes removes temporary files that were left behind.
         ASSERT_TRUE(GetParam().second(folder.path()));
         EXPECT_EQ(GetParam().found(folder.path()), "second");
         EXPECT_LE(files_in(folder.path()), files_after(GetParam()))

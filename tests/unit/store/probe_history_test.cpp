@@ -36,14 +36,14 @@ const ProbeKey kCuda{.api = "cuda", .stage = "query", .fingerprint = "nvidia 580
 class QuarantineTest : public ::testing::Test {
 protected:
     [[nodiscard]] std::string file() const { return folder_.path() + "/quarantine"; }
-    /// The next process on this folder.
+    /// The quarantine as the next process opens it.
     std::unique_ptr<Quarantine> next(const std::string& boot = "boot 1") {
         auto quarantine = std::make_unique<Quarantine>(folder_.path(), clock_);
         const auto opened = quarantine->open(boot);
         EXPECT_TRUE(opened) << opened.error().text;
         return quarantine;
     }
-    /// Ends the process as kill -9 would: data that its destructors write is discarded.
+    /// Simulates kill -9: the data that destructors write is discarded.
     void kill(std::unique_ptr<Quarantine> quarantine) const {
         fs::copy_file(file(), file() + ".kept");
         quarantine.reset();
@@ -272,7 +272,7 @@ TEST_F(QuarantineTest, IsNotFooledByTheClockOnTheWall) {
     clock_.on_the_wall -= hours{2 * 24 * 3650};
     EXPECT_NE(quarantine->find(kVulkan), nullptr) << "set back";
     quarantine.reset();
-    quarantine = next();  // in a year that is far from over: it lasts its length, no longer
+    quarantine = next();  // despite the wrong year, the quarantine has its usual length
     EXPECT_NE(quarantine->find(kVulkan), nullptr);
     clock_.pass(minutes{10});
     EXPECT_EQ(quarantine->find(kVulkan), nullptr);
@@ -282,7 +282,7 @@ TEST_F(QuarantineTest, ForgetsOneChanceAfterAMonth) {
     const auto quarantine = next();
     (void)quarantine->strike(kVulkan, Harm::Crashed, {});
     clock_.pass(Quarantine::kRemembers + Duration{1});
-    // Old entries are dropped when an entry is added
+    // Old entries are removed when an entry is added.
     (void)quarantine->strike(kCuda, Harm::Crashed, {});
     EXPECT_FALSE(quarantine->strike(kVulkan, Harm::Crashed, {}));
 }

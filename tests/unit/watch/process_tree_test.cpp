@@ -20,7 +20,7 @@ std::string stat_of(pid_t pid, pid_t parent, std::uint64_t started, char state =
     return text + " " + std::to_string(started) + " 9 9\n";
 }
 
-/// A machine whose processes come and go.
+/// A machine on which processes start and end.
 class Machine {
 public:
     void add(pid_t pid, pid_t parent, std::uint64_t started, const std::string& environment = "") {

@@ -25,8 +25,8 @@ Gpu gpu(const std::string& id,
     return gpu;
 }
 
-/// Two NVIDIA GPUs, an AMD one with KFD, an Intel one in the processor, one of a board, one without
-/// figures, and an accelerator.
+/// Two NVIDIA GPUs, an AMD GPU with KFD, an Intel GPU in the processor, a GPU of a board, a GPU
+/// without figures, and an accelerator.
 Report machine() {
     Report report;
     auto& gpus = report.gpus;
@@ -50,7 +50,7 @@ Report machine() {
     return report;
 }
 
-/// The root and what it has open.
+/// A machine with the root process, and files that processes have open.
 class MachineFixture {
 public:
     MachineFixture() { add_process(kRoot, 1); }
@@ -306,7 +306,7 @@ TEST(Watcher, DoubtsWhereNothingWasSeenAndALookWasLate) {
     }
 }
 
-/// While a process creates a context, NVML lists it with some mebibytes.
+/// While a process creates a context, NVML lists the process with only a few MiB.
 TEST(Watcher, CountsAContextThatNvmlListsWithLittleMemory) {
     for (const bool has_context : {true, false}) {
         MachineFixture fixture;

@@ -26,7 +26,7 @@ using support::BusMessage;
 using support::BusPair;
 using support::WriteMessage;
 
-/// A written message, with the connection that it belongs to.
+/// A written message, together with the connection of the message.
 class Written {
 public:
     explicit Written(const WriteMessage& write) : message_{pair_.written(write)} {}
@@ -92,7 +92,7 @@ void append_texts(sd_bus_message* message, std::size_t count) {
     sd_bus_message_close_container(message);
 }
 
-/// Appends {"k": text of that length}.
+/// Appends {"k": a string of that length}.
 void append_text_in_dictionary(sd_bus_message* message, std::size_t length) {
     sd_bus_message_append(message, "a{sv}", 1, "k", "s", std::string(length, 'x').c_str());
 }
@@ -231,7 +231,7 @@ TEST(ReadArgument, CountsTheValuesOfAllLevels) {
             sd_bus_message_close_container(m);
         });
     };
-    constexpr auto kHalf = kMaxReceived / 2 - 1;  // the two members count as well
+    constexpr auto kHalf = kMaxReceived / 2 - 1;  // the two members are also counted
     EXPECT_TRUE(two_lists(kHalf).starts_with("{"));
     EXPECT_EQ(two_lists(kHalf + 1), "b: too many values");
 }
@@ -258,7 +258,7 @@ std::string path_of(const std::string& id) {
     return "/" + id;
 }
 
-/// A message with a value of `type` as the D-Bus type `signature`.
+/// A message in which a value of `type` has the D-Bus type `signature`.
 Written message_of_value(const Value& value,
                          const MemberType& type,
                          const TypeTable& types,
@@ -460,14 +460,14 @@ TEST(MessageWriter, LeavesOutADetailWithoutFacts) {
 }
 
 TEST(MessageWriter, WritesKeysInTheStyleOfDBus) {
-    // The keys of a map of texts are changed if it is an argument itself, as identifiers are.
+    // In a map of strings, keys are changed if the map is an argument itself, like identifiers.
     using Texts = std::map<std::string, std::string>;
     const Texts identifiers{{"nvidia_uuid", "GPU-1"}};
     EXPECT_EQ(json_line(contents_of(message_of(identifiers, "a{ss}"))),
               R"({"NvidiaUuid":"GPU-1"})");
     const auto environment = contents_of(message_of(some_decision())).at("Environment");
     EXPECT_EQ(json_line(environment), R"({"CUDA_VISIBLE_DEVICES":"0"})");
-    // The keys of other maps are names.
+    // The keys of other maps are names and stay unchanged.
     const std::map<std::string, QuarantinedProbe> by_name{{"a_b", {.api = "vulkan"}}};
     const auto entries = contents_of(message_of(by_name, "a{sa{sv}}"));
     EXPECT_EQ(entries.at("a_b").at("Api"), Value{"vulkan"});
@@ -527,7 +527,7 @@ TEST(MessageBody, FailsIfItDoesNotFitIntoTheMessage) {
     EXPECT_THROW(Written{[&array](sd_bus_message* message) {
                      array.append_to(message);
                      MessageBody other;
-                     other.add_number('t', 1);  // in an array of texts
+                     other.add_number('t', 1);  // does not fit into an array of strings
                      other.append_to(message);
                  }},
                  std::system_error);
@@ -596,7 +596,7 @@ TEST(JsonInAMessage, IsPassedOnInsideARecord) {
             parsed(R"({"type":"file","urls":["https://b","https://a"],"size":1,"x":null})")};
     EXPECT_EQ(json_line(contents_of(message_of(recommendation)).at("Artifact")),
               R"({"type":"file","urls":["https://b","https://a"],"size":1,"x":[]})");
-    // Null instead of an object is written like a member that is null.
+    // If a member should contain an object but is null, it is omitted like any null member.
     EXPECT_FALSE(types_in(message_of(Recommendation{})).contains("Artifact"));
 }
 
@@ -636,7 +636,7 @@ TEST(JsonInAMessage, IsCutOffAfterItsMaximumOfItems) {
     };
     EXPECT_EQ(count_in(message_of_json(Value{items}, "ax"), "x", "x"), kMaxItems);
     EXPECT_EQ(count_in(message_of_json(Value{members}, "a{sv}"), "{sv}", "{sv}"), kMaxItems);
-    // A record's list is as long as the daemon makes it.
+    // The length of a record's list is not limited.
     const std::vector<std::string> texts(kMaxItems + 1, "x");
     EXPECT_EQ(count_in(message_of(texts, "as"), "s", "s"), texts.size());
 }

@@ -99,8 +99,8 @@ protected:
             sd_bus_message_append(call, "ss", kInterface, property);
         });
     }
-    /// The error's name without the common prefix of our errors, and its text; "" if there is no
-    /// error.
+    /// The error's name without the common prefix of our errors, followed by its message; "" if
+    /// there is no error.
     static std::string error_of(const BusMessage& reply) {
         const auto* error = reply ? sd_bus_message_get_error(reply.get()) : nullptr;
         if (!error || !error->name)

@@ -9,7 +9,7 @@
 namespace gpuprobe::bus {
 namespace connection_test {
 
-/// A loop with one timer, which ends by hand.
+/// An event loop with one timer, which the test ends.
 class OneTimer final : public EventLoop {
 public:
     [[nodiscard]] EventHandle watch(int,
@@ -25,7 +25,7 @@ public:
     [[nodiscard]] EventHandle defer(Callback) override { return nullptr; }
     [[nodiscard]] MonotonicTime now() const override { return {}; }
 
-    /// Returns false if no callback waits for the timer.
+    /// Ends the timer and calls its callback. Returns false if there is no callback.
     bool end() {
         const auto due = std::exchange(due_, nullptr);
         if (due)

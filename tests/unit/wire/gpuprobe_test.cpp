@@ -24,8 +24,7 @@ std::optional<std::string> taken(char* text) {
     return text ? std::optional<std::string>{text} : std::nullopt;
 }
 
-/// A copy in a block of exactly its size, so that the address sanitizer detects a read beyond its
-/// end.
+/// A copy in a block of exactly its size, so that AddressSanitizer detects a read past its end.
 class Text {
 public:
     explicit Text(std::string_view text)
@@ -131,7 +130,7 @@ TEST(ClientJson, GivesNoTextThatANulWouldEnd) {
     EXPECT_EQ(value(R"(["a\u0000b"])", "/0"), std::nullopt);
     EXPECT_EQ(key(R"({"a\u0000b":1})", "", 0), std::nullopt);
     EXPECT_EQ(value(R"({"a\u0000b":1})", "/a"), std::nullopt);
-    EXPECT_EQ(value(R"(["a\u0000b"])", ""), R"(["a\u0000b"])");  // as JSON it is complete
+    EXPECT_EQ(value(R"(["a\u0000b"])", ""), R"(["a\u0000b"])");  // the JSON is returned as it is
     EXPECT_EQ(count(R"(["a\u0000b"])"), 1);
 }
 
