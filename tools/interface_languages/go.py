@@ -24,7 +24,7 @@ def go_name(name):
 
 
 def go_type(kind, is_input=False):
-    """The Go type. Lists, maps, JSON values and pointers are nil if they are unknown or not set. A text in a request is empty if it is
+    """The Go type. Lists, maps, JSON values and pointers are nil if they are unknown or not set. A string in a request is empty if it is
     not set."""
     word = kind["kind"]
     if word in SIMPLE:
@@ -80,7 +80,7 @@ def field(member, is_input):
 
 
 def record(name, members, about="", is_input=False):
-    """A Go struct. Members of a request that are not set are omitted from the JSON, also before Go 1.24, which introduced omitzero."""
+    """A Go struct. Members of a request that are not set are omitted from the JSON, even with Go versions before 1.24, which lack omitzero."""
     lines = ["", *comment(about), f"type {name} struct {{", *aligned([field(member, is_input) for member in members]), "}"]
     if is_input and any(map(may_lack, members)):
         lines += ["", "// MarshalJSON leaves out members that are not set.", f"func (request {name}) MarshalJSON() ([]byte, error) {{",

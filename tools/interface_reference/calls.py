@@ -99,7 +99,7 @@ def message(method, parameters):
 # D-Bus -------------------------------------------------------------------------------------------------------------
 
 def arguments(text):
-    """(name, signature) of each argument in a text such as "application:s request:a{sv}"."""
+    """(name, signature) of each argument in a string such as "application:s request:a{sv}"."""
     return [tuple(word.split(":")) for word in text.split()]
 
 

@@ -115,7 +115,7 @@ def expect(machine, card_name, address, uevent, snap):
 
 
 def add_opencl(machine, folder):
-    """Adds the A380's output of clinfo --json. The PCI address in it is left out, because the sysfs tree was recorded after another
+    """Adds the A380's output of clinfo --json. The PCI address in the output is left out, because the sysfs tree was recorded after another
     boot."""
     if not os.path.exists(f"{folder}/clinfo.json"):
         return

@@ -71,7 +71,7 @@ class Machine:
         return path
 
     def pci_ids(self, address, pci_class, vendor, device, subsystem=None, revision=None):
-        """Writes the id files of a function as the kernel prints them. Ids are hexadecimal texts."""
+        """Writes the id files of a function as the kernel prints them. Ids are hexadecimal strings."""
         path = self._device_paths[address]
         values = {"class": pci_class, "vendor": vendor, "device": device, "revision": revision}
         if subsystem:

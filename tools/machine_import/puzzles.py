@@ -219,7 +219,7 @@ def dual_icd(machine, given):
 
 
 def opencl_list(machine, given):
-    """Adds the devices in LocalAI's clinfo texts, each of which describes a single platform."""
+    """Adds the devices in LocalAI's clinfo outputs, each of which describes a single platform."""
     devices = []
     for index, entry in enumerate(given["clinfo"]):
         kind = {True: "integrated", False: "discrete"}.get(entry.get("HOST_UNIFIED"))

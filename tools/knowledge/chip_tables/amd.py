@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AMD's and ATI's GPUs, from amdgpu and radeon; for GPUs that amdgpu finds by IP discovery, from AMD's own list and pci.ids."""
+"""Reads AMD's and ATI's GPUs from amdgpu and radeon. For GPUs that amdgpu finds by IP discovery, reads AMD's own list and pci.ids."""
 
 import re
 

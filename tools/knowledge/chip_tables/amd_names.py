@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AMD's marketing names by device and revision: amdgpu.ids of libdrm."""
+"""Reads AMD's marketing names by device and revision from libdrm's amdgpu.ids."""
 
 import re
 
@@ -12,8 +12,8 @@ NO_NAMES = {"AMD Radeon Graphics", "Radeon Graphics"}  # AMD's names for GPUs wi
 
 
 def rows_of(text):
-    """One row for each device and revision with a name, sorted. If the file has several lines for both, the first line is used, as in
-    libdrm."""
+    """One row for each device and revision with a name, sorted. If several lines have the same device and revision, the first line is
+    used, as in libdrm."""
     found = {}
     for device, revision, name in ROW.findall(text):
         found.setdefault((device.lower(), revision.lower().zfill(2)), name)

@@ -55,7 +55,7 @@ def closing(text, start):
 
 
 def macros_in(*texts):
-    """The object-like and function-like macros that the texts define: name → (parameters or None, body)."""
+    """The object-like and function-like macros that these sources define: name → (parameters or None, body)."""
     found = {}
     for text in texts:
         for name, parameters, body in DEFINE.findall(without_comments(text).replace("\\\n", " ")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts lists of PCI device ids from and to texts such as "73a0-73a5 73bf"."""
+"""Converts lists of PCI device ids from and to strings such as "73a0-73a5 73bf"."""
 
 
 def hex_id(number):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intel's GPUs: groups of ids from the kernel, and architectures and names from Intel's compute runtime."""
+"""Reads Intel's GPUs: groups of ids from the kernel, and architectures and names from Intel's compute runtime."""
 
 import re
 

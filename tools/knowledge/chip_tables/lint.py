@@ -105,7 +105,7 @@ def ids(document):
 
 
 def video(document):
-    """A chip has one row in "video", and a row in "chips"."""
+    """Checks that each chip in "video" has only one row there, and that "chips" also contains the chip."""
     ids = {row["vendor"]: row["vendor_ids"].split() for row in document["vendors"]}
     known = {(row["vendor_id"], row.get("chip")) for row in document["chips"]}
     seen = set()

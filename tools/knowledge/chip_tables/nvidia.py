@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's GPUs: names of chips from pci.ids, chip numbers from nouveau, compute capabilities by chip number from Mesa, and
+"""Reads NVIDIA's GPUs: names of chips from pci.ids, chip numbers from nouveau, compute capabilities by chip number from Mesa, and
 chips without video engines from NVIDIA's kernel modules and nouveau."""
 
 import re
@@ -27,7 +27,7 @@ SUPERCHIP = re.compile(r"GH200|GB200|GB300")
 NO_DRIVER = re.compile(r"^NV[1-3]$")
 CLASS_LIST = "src/nvidia/generated/g_gpu_class_list.c"
 CLASSES = re.compile(r"^gpuGetEngClassDescriptorList_(\w+)\(.*?^\}", re.M | re.S)
-# Lists of display engines only; the other engines of these systems on a chip have other drivers.
+# These lists contain only display engines. The other engines of these systems on a chip have other drivers.
 DISPLAY_LISTS = {"T234D", "T264D"}
 
 
@@ -112,7 +112,7 @@ def engines_by_nouveau(members):
 
 
 def video_rows(class_list, members):
-    """The chips without an engine for decoding or encoding. NVIDIA's own list decides about the chips that it contains."""
+    """The chips without an engine for decoding or encoding. For chips in NVIDIA's own list, that list has precedence."""
     listed = engines_by_class(class_list)
     by_nouveau = engines_by_nouveau(members)
     rows = []

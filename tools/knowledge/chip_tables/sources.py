@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sources of a table: a git directory at a commit, a folder, or a file."""
+"""Reads the sources of a table: a git directory at a commit, a folder, or a file."""
 
 import functools
 import pathlib
@@ -7,7 +7,7 @@ import subprocess
 
 
 class MissingSource(Exception):
-    """A source, or a file in a source, cannot be read. The text contains its name."""
+    """A source, or a file in a source, cannot be read. The message contains the name of the source or file."""
 
 
 class GitSource:

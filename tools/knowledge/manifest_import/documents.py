@@ -79,7 +79,7 @@ def parse_json(data, limit):
 
 
 class Members(dict):
-    """The members of an object, and a key that occurs twice in its text; None if there is no such key."""
+    """The members of an object, and a key that occurs twice in the object; None if there is no such key."""
 
     repeated = None
 
@@ -130,7 +130,7 @@ class Json:
         raise Refusal(f"{self.path}: {problem}" if self.path else problem)
 
     def expect(self, kind):
-        """The value itself. Refuses the value if it has another kind."""
+        """Returns the value. Refuses the value if it has another kind."""
         if not KINDS[kind](self.value):
             found = next(name for name, holds in KINDS.items() if holds(self.value))
             self.refuse(f"expected {kind}, found {found}")

@@ -35,7 +35,7 @@ class Overlay:
 
 
 def matches(pattern, text):
-    """Whether the text matches the pattern, in which each `*` matches any text."""
+    """Whether the string matches the pattern, in which each `*` matches any characters."""
     first, *rest = pattern.split("*")
     if not rest:
         return pattern == text
@@ -84,7 +84,7 @@ def artifact_of(asset):
 
 
 def place(asset, overlay, platforms):
-    """Adds the file to the variants. Returns the reason if the file can't be a variant, or None."""
+    """Adds the file to the variants. Returns the reason if the file cannot be a variant, or None."""
     rule = next((rule for rule in overlay.rules if matches(rule.pattern, asset.name)), None)
     if not rule:
         return "no rule of the overlay"

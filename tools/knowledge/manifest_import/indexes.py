@@ -127,7 +127,7 @@ def capability_of(word):
 
 def code_of(variables):
     """The kernels that a preset builds. Only PTX without machine code of the same capability is listed, because other PTX is for chips
-    to which Ollama does not give this folder."""
+    for which Ollama does not use this folder."""
     words = [word for word in variables.get("CMAKE_CUDA_ARCHITECTURES", "").split(";") if capability_of(word)]
     targets = [word.split(":")[0] for word in variables.get("AMDGPU_TARGETS", "").split(";") if word]
     return Code([capability_of(word) for word in words if not word.endswith("-virtual")],

@@ -84,7 +84,7 @@ def entries_of(root):
 
 
 def chosen_entry(entries, name):
-    """The entry with that name that lists capabilities. Without a name, the only entry that does."""
+    """The entry with that name that lists capabilities. Without a name, the only entry that lists capabilities."""
     fit = [entry for entry in entries if entry.capabilities is not None and not entry.uri and name in ("", entry.name)]
     if len(fit) == 1 or fit and name:
         return fit[0]
@@ -112,7 +112,7 @@ def unfit(key, ref):
 
 
 def place(key, backend, references, platforms):
-    """Adds the image to the variants. Returns the reason if the image can't be a variant, or None."""
+    """Adds the image to the variants. Returns the reason if the image cannot be a variant, or None."""
     if key not in CAPABILITIES:
         return "means no GPU that is known on Linux"
     if backend not in references:

@@ -150,7 +150,7 @@ def renew_by_wheels(renewal, lists):
 
 
 def note_age(variant, there, newest):
-    """Records the version for an index whose newest version is older, because pip would install that version from it."""
+    """Records the version for an index whose newest version is older, because pip would install this older version."""
     if there[:2] < newest[:2]:
         variant["version"] = dotted(there)
     else:

@@ -88,7 +88,7 @@ def file_of(artifact, hashes):
 
 
 def place(artifact, hashes, platforms):
-    """Adds the file to the variants. Returns the reason if the file can't be a variant, or None."""
+    """Adds the file to the variants. Returns the reason if the file cannot be a variant, or None."""
     if artifact.kind not in KINDS:
         return f"of another kind: {artifact.kind}"
     if artifact.asset not in hashes.files:

@@ -23,7 +23,7 @@ def from_json(text):
 
 
 def lowered(value):
-    """The text in lower case, because comparisons of texts ignore case."""
+    """The string in lower case, because comparisons of strings ignore case."""
     return value.lower() if isinstance(value, str) else value
 
 

@@ -31,7 +31,7 @@ READERS = {
     "each": lambda data, text, a: texts.each_match(text, a["pattern"], a.get("within")),
     "matrix": lambda data, text, a: workflow.values_in_matrix(data, a["job"], a["key"], a.get("where")),
     "environment": lambda data, text, a: workflow.environment_value(data, a["job"], a["variable"], a["known"]),
-    "contains": None,  # searches for the texts in the data file; see contained()
+    "contains": None,  # searches the file for the strings in the data file; see contained()
     "preset": lambda data, text, a: vars(ollama_presets(data).get(a["folder"]) or refuse(f"no folder {a['folder']}"))[a["part"]],
 }
 INDEXES = ((r"https://(?:api\.github\.com/repos|github\.com)/([\w.-]+)/([\w.-]+)/releases/tags?/([\w.-]+)", "github/{}+{}@{}.json"),
@@ -49,7 +49,7 @@ def refuse(why):
 
 
 def words_of(value):
-    """A list of words, from a list or from a text with separators."""
+    """A list of words, from a list or from a string with separators."""
     items = sorted(value) if isinstance(value, (set, frozenset)) else value if isinstance(value, (list, tuple, dict)) else [value]
     return list(dict.fromkeys(word for item in items for word in re.split(r"[;,\s]+", str(item).strip()) if word))
 
@@ -101,7 +101,7 @@ def without_markup(text):
 
 
 def leaves(value, item):
-    """The items of a list as texts. If an item is a pair, its element number `item` is used."""
+    """The items of a list as strings. If an item is a pair, its element number `item` is used."""
     values = sorted(value) if isinstance(value, (set, frozenset)) else value if isinstance(value, (list, tuple, dict)) else [value]
     return [str(each[item] if isinstance(each, (list, tuple)) else each) for each in values]
 
@@ -156,7 +156,7 @@ def extracted(rule, data, table):
 
 
 def lacking(data, texts_of_document):
-    """The texts in the data file that the cited file lacks. {words} match any text."""
+    """The strings in the data file that the cited file lacks. A part such as {words} matches any text."""
     text = " ".join(decoded(data, "text").split())
     return [each for each in texts_of_document for part in re.split(r"\{[^{}]*\}", each) if " ".join(part.split()) not in text]
 
@@ -201,7 +201,7 @@ def compare(rule, document, value, libraries):
 
 
 def facts_of(document, start):
-    """The facts with this text; if there are none, the facts whose text begins with it."""
+    """The facts with this text; if there are none, the facts whose text begins with this text."""
     facts = document["source"]["facts"]
     return [fact for fact in facts if fact["of"] == start] or [fact for fact in facts if fact["of"].startswith(start)]
 
@@ -283,7 +283,7 @@ def apply_rule(rule, document, folder, table, write):
 
 
 def contained(rule, document, data):
-    """Compares the texts of the data file with the cited file. If the file lacks a text, a person has to find the replacement."""
+    """Compares the strings in the data file with the cited file. If the file lacks a string, a person has to find the replacement."""
     wanted = rule["expect"] if "expect" in rule else [word for _, value in values_at(document, rule) for word in leaves(value, -1)]
     wanted = [match[match.re.groups and 1] for word in wanted if (match := re.fullmatch(rule.get("only", "(.*)"), word))]
     missing = lacking(data, wanted or refuse("the data file has no such text"))

@@ -19,12 +19,12 @@ def only(found, what):
 
 
 def matched(text, pattern):
-    """The text of the pattern's only group. If the pattern matches several times, the texts must be equal."""
+    """The string that the pattern's only group matches. If the pattern matches several times, the strings must be equal."""
     return only(re.findall(pattern, text, re.MULTILINE), scrubbed(pattern))
 
 
 def each_match(text, pattern, within=None):
-    """The texts of the pattern's group at each match. With `within`, only the place that matches `within` is searched."""
+    """The string that the pattern's group matches, for each match. With `within`, only the place that matches `within` is searched."""
     found = re.findall(pattern, matched(text, within) if within else text, re.MULTILINE)
     if not found:
         raise Refusal(f"nothing found: {scrubbed(pattern)}")
