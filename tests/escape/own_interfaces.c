@@ -287,7 +287,7 @@ static void answer_for_itself(void) {
         }
 }
 
-/// Installs a filter that asks the driver itself about system calls.
+/// Installs a filter with a descriptor through which the driver could allow system calls itself.
 static void own_notifier(void) {
     struct sock_filter ask[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     const struct sock_fprog program = {.len = 1, .filter = ask};

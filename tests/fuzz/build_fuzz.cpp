@@ -23,7 +23,7 @@ private:
     std::string_view text_;
 };
 
-/// The words are used in requests and printed on terminals.
+/// The words become parts of requests and are printed on terminals.
 void check(const std::set<std::string>& code) {
     for (const auto& word : code)
         if (scrubbed(word, word.size() + 1) != word || word.size() > 256)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks Cockpit's page: its scripts must parse, texts must not become HTML or code, and all files that it names must exist.
+"""Checks Cockpit's page: scripts must parse, strings must not be used as HTML or code, and all files that the page names must exist.
 
 Usage: page.py SOURCE
        page.py --self-test   shows that each rule can fail

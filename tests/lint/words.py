@@ -22,7 +22,7 @@ EVERYWHERE = {
     r"\bdid harm\b": "is in quarantine",
     r"\bsmall kernel\b": "test computation: a kernel is the operating system's",
 }
-# More phrases to avoid in texts of programs, of Cockpit's page, and of reasons.
+# More phrases to avoid in the output of programs, on Cockpit's page, and in reasons.
 BANNED = {
     **EVERYWHERE,
     r"\b(does|do) without\b": "does not need",
@@ -139,7 +139,7 @@ def program_faults(path, text):
 
 
 def error_faults(path, text):
-    """Faults in error messages of any component, which must use the same words as all other texts."""
+    """Faults in error messages of any component, which must use the same words as all other messages."""
     code = code_of(text)
     for found in LITERALS.finditer(code):
         for fault in banned_in(text_of(found.group()), EVERYWHERE):

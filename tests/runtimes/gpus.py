@@ -46,7 +46,7 @@ def gpu(key, name, vendor, device, kind, address=None, driver=NVIDIA, memory=8 *
 
 
 class Machine:
-    """A machine with drivers by name, each with its GPUs. With `root`, programs run in the root folder of another Debian release, in which
+    """A machine with drivers, each of which has a name and GPUs. With `root`, programs run in the root folder of another Debian release, in which
     the folders in `needs` are visible."""
 
     def __init__(self, folder, drivers, root=None, needs=(), **fail):

@@ -103,7 +103,7 @@ class Model:
             file.truncate(len(header) + size)
 
     def in_type(self, kind, **others):
-        """Changes the type of all matrices. `others` has different types for matrices by name."""
+        """Changes the type of all matrices. `others` contains different types for some matrices, by name."""
         for name, (shape, _) in self.tensors.items():
             if len(shape) > 1:
                 self.tensors[name] = (shape, others.get(name.removesuffix(".weight"), kind))

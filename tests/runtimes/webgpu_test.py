@@ -68,7 +68,7 @@ def with_features():
 
 
 def with_limits():
-    """Every limit with its worst value, and the limits in LEVELS also at their border and one step beyond."""
+    """Yields every limit with its worst value. Limits in LEVELS are also tested at the values in LEVELS and one step beyond."""
     for name, length in members("VkPhysicalDeviceLimits"):
         worst = HUGE if name.startswith("min") and "Offset" not in name.replace("OffsetAlignment", "") else 0
         for key in [f"{name}[{i}]" for i in range(length)] or [name]:
@@ -95,7 +95,7 @@ class WebGpu(unittest.TestCase):
         cls.package = npm.package("webgpu", VERSION)
 
     def verdicts(self, changes):
-        """Yields (words, Dawn's result, our result, the missing features and limits according to us) for each change."""
+        """Yields (words, Dawn's result, our result, the missing features and limits according to gpuprobe) for each change."""
         devices = [gpus.gpu(f"{i}", f"GPU {i:03} of the table", 0x10de, 0x2684, gpus.DISCRETE, f"{i // 32 + 1:x}:{i % 32:x}", **more)
                    for i, (_, more) in enumerate(changes)]
         drivers = {f"driver-{i}": devices[i:i + self.OF_A_DRIVER] for i in range(0, len(devices), self.OF_A_DRIVER)}

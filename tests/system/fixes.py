@@ -5,7 +5,7 @@
 Usage: fixes.py [SUITE …]     bullseye bookworm trixie
 
 In each root folder, every package that a fix may name must be installable, and the packages that a data file marks as missing must not
-exist. Every command must parse, and its program must exist and know its options. Each command that needs no hardware is run in a copy of
+exist. Every command must parse, and its program must exist and have the options. Each command that needs no hardware is run in a copy of
 the root folder (an overlay), and its effect is checked before and after. At the end, a table shows the result for each cause and release.
 This needs root and debootstrap. The first run takes a quarter of an hour, and two gigabytes are kept in $XDG_CACHE_HOME/gpuprobe/fixes. The
 exit status is 77 if GPUPROBE_FIXES is not set or a requirement is missing.

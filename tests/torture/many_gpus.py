@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Creates a captured machine with any number of GPUs from the recorded H200, and makes calls through each interface.
 
-Each GPU is requested over the bus and the socket. Then tests/integration/interfaces makes the same calls through the socket, the C library,
+Calls about each GPU are made over the bus and the socket. Then tests/integration/interfaces makes the same calls through the socket, the C library,
 the Python and Node.js packages, D-Bus and gpuprobectl, and compares the answers byte by byte.
 """
 import json

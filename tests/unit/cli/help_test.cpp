@@ -20,7 +20,7 @@ std::vector<std::string> pages() {
     return all;
 }
 
-/// The words of a text, regardless of the white space between them.
+/// The words of a string, regardless of the white space between them.
 std::vector<std::string> words_of(const std::string& text) {
     std::istringstream stream{text};
     return {std::istream_iterator<std::string>{stream}, {}};

@@ -141,7 +141,7 @@ TEST_F(EngineTest, StartsDriversThatNameTheGpusFirst) {
 TEST_F(EngineTest, AnswersCallsBetweenTheStartsOfTwoDrivers) {
     plug_in_a_gpu();
     const auto engine = started();
-    // A client calls all the time, as a client of the socket may do.
+    // A client makes calls all the time, as a client of the socket may do.
     auto line = Pipe::create().value();
     ASSERT_EQ(::write(line.write.get(), "?", 1), 1);
     std::size_t answered = 0;

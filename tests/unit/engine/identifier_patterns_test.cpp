@@ -35,7 +35,7 @@ std::size_t first_in(std::string_view text, TextKind kind) {
 
 // What is found -----------------------------------------------------------------------------------
 
-/// An identifier between two texts. The label is kept.
+/// An identifier between two strings. The label is kept.
 struct GoodRow {
     const char* name;
     const char* before;

@@ -120,7 +120,7 @@ TEST_F(MachineKnowledge, TakesNoBundleThatIsFrozenForeignOrBroken) {
     EXPECT_FALSE(fs::exists(folders().bundle()));
 }
 
-/// A signature says who wrote a data file. It does not let the file run code.
+/// A signature shows who wrote a data file, but does not allow the file to run code.
 TEST_F(MachineKnowledge, RefusesASignedFileWithVariablesThatLoadCode) {
     const std::string application =
         R"({"schema":"gpuprobe.application/1","name":"mine","description":"",

@@ -43,7 +43,7 @@ public:
                                       {.index = 1, .name = "two", .pci = address(kSecond)}};
     std::vector<DeviceFacts> intel_cards = {};
     Value load = {};
-    long most_measuring = 0;  ///< at one time
+    long most_measuring = 0;  ///< the largest number of simultaneous measurements
 
     [[nodiscard]] Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override {
         int ends[2] = {-1, -1};

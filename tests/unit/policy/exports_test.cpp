@@ -173,8 +173,8 @@ TEST(ContainerArguments, NameNvidiasByCdiAndOthersByTheirNodes) {
     EXPECT_TRUE(container_arguments(machine("G25"), {}).empty());
 }
 
-/// NVIDIA's toolkit mounts the driver's Vulkan libraries only if it is asked for "graphics", and
-/// NVDEC and NVENC only if it is asked for "video".
+/// NVIDIA's toolkit mounts the driver's Vulkan libraries only if "graphics" is requested, and NVDEC
+/// and NVENC only if "video" is requested.
 TEST(ContainerArguments, AskForTheLibrariesThatNvidiaLeavesOut) {
     auto report = machine_for_containers();
     const auto nvidia = gpu_of(report, "nvidia").id;

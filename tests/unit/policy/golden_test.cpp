@@ -19,7 +19,7 @@ struct Check {
     Value wanted;
 };
 
-/// exports_test.cpp tests the questions about exports.
+/// The checks of exports are in exports_test.cpp.
 std::vector<Check> checks() {
     std::vector<Check> list;
     const auto golden = document("/tests/data/variants/golden.json");

@@ -390,7 +390,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "artifact.type=torrent"}),
     support::case_name);
 
-/// A list in which only one word must be true keeps the other words.
+/// If a list allows alternatives, an unknown word is ignored and the other words are kept.
 TEST(NewerManifests, KeepAWordBesideOneThatIsNotKnown) {
     const auto manifest = parse_manifest(
         with_requires(R"({"device":{"vendor":["acme","nvidia"],"kinds":["npu","discrete"]}})"));
