@@ -51,7 +51,7 @@ TEST(ContextMeter, CannotTellWhereOthersTakeOrFree) {
     EXPECT_GT(waited, std::chrono::milliseconds{500});
     EXPECT_EQ(unsteady.taken(), std::nullopt);
     const ContextMeter meter{[&free] { return std::optional{free}; }};
-    free = gib(7);  // more than any context
+    free = gib(7);  // a larger change than any context causes
     EXPECT_EQ(meter.taken(), std::nullopt);
 }
 

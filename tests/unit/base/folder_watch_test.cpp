@@ -21,7 +21,7 @@ protected:
                                     {".json"}, kSettle, [this] { ++calls_; })
                      .value();
     }
-    /// The number of calls, after no further call is expected.
+    /// Waits until no more calls are expected. Returns the number of calls.
     int calls_after_a_while() {
         bool is_over = false;
         const auto timer = loop_->after(kLonger, [&is_over] { is_over = true; });

@@ -149,7 +149,7 @@ TEST(BusMethods, HaveArgumentsThatTheirTypesHave) {
 // Traits
 // -------------------------------------------------------------------------------------------
 
-/// A GPU that its caller may or may not open.
+/// A GPU that the caller of a method may or may not open.
 Report one_gpu(bool is_accessible) {
     Gpu gpu{.id = "pci:0000:06:00.0"};
     gpu.nodes = {{.path = "/dev/nvidia0", .accessible = is_accessible}};

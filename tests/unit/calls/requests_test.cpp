@@ -14,7 +14,7 @@ Candidate candidate(const char* backend, std::optional<std::string> gpu, Verdict
     return {.backend = backend, .gpu = std::move(gpu), .verdict = verdict};
 }
 
-/// The state after an administrator has denied a GPU, or with a driver that is too old.
+/// The decision after an administrator has denied a GPU, or with a driver that is too old.
 Decision decision_of_two() {
     return {.application = "ollama",
             .candidates = {candidate("cuda", "pci:a", Verdict::Rejected),

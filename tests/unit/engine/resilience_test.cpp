@@ -7,7 +7,7 @@
 #include "fakes/worker/machine_worker.h"
 #include "support/temporary_folder.h"
 
-/// The worker of one API crashes, hangs or sends wrong data, and all results of the other APIs are
+/// If the worker of one API crashes, hangs or sends wrong data, all results of the other APIs are
 /// kept. The tests use real processes; this program is also the worker (main_test.cpp).
 namespace gpuprobe::engine {
 namespace resilience_test {

@@ -94,7 +94,7 @@ struct Sensor {
     std::string file;
     std::string text;
 };
-/// The power of a card whose driver shows these files.
+/// The power of a card whose driver provides these files.
 AcceleratorPower power_of(const std::vector<Sensor>& sensors,
                           const std::string& driver = "tenstorrent",
                           const std::string& vendor = "1e52",

@@ -22,8 +22,8 @@ protected:
         ASSERT_TRUE(created) << created.error().text;
         watch_ = std::move(created).value();
     }
-    /// How often a change was reported after all events so far were handled. A deferred call runs
-    /// after them.
+    /// The number of reported changes, after all events so far were handled. A deferred call runs
+    /// after these events.
     [[nodiscard]] int changes() {
         bool is_over = false;
         const auto last = loop_->defer([&is_over] { is_over = true; });

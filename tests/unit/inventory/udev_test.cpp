@@ -52,7 +52,7 @@ private:
     }
 
     void* library_ = nullptr;
-    void* bed_ = nullptr;  // lives as long as the process
+    void* bed_ = nullptr;  // exists as long as the process
 };
 
 /// Runs one test of this program again with umockdev's preload library. Returns the exit status.
@@ -84,15 +84,15 @@ protected:
         ASSERT_TRUE(created) << created.error().text;
         monitor_ = std::move(created).value();
     }
-    /// Runs the loop until a change has been reported that often.
+    /// Runs the loop until this number of changes has been reported.
     void wait_for(int count) {
         bool late = false;
         const auto limit = loop_->after(5s, [&late] { late = true; });
         ASSERT_TRUE(loop_->run_until([&] { return late || changes_ >= count; }));
         ASSERT_FALSE(late);
     }
-    /// How often a change was reported after all events so far were handled. A deferred call runs
-    /// after them.
+    /// The number of reported changes, after all events so far were handled. A deferred call runs
+    /// after these events.
     [[nodiscard]] int changes() {
         bool is_over = false;
         const auto last = loop_->defer([&is_over] { is_over = true; });

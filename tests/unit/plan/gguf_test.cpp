@@ -220,7 +220,7 @@ TEST(Gguf, IsNoOtherFile) {
     }
 }
 
-/// The header has only a few layers, because these tests read it once for each of its bytes.
+/// The header has only a few layers, because the tests read this header once for each byte.
 std::string small_header() {
     constexpr std::uint64_t kLayers = 20;
     GgufWriter writer{1 + kLayers, 5};
@@ -268,7 +268,7 @@ TEST(Gguf, WithAnyByteChangedEndsWellOrIsRefused) {
 TEST(GgmlType, OfACacheIsFoundByName) {
     ASSERT_TRUE(cache_type("q8_0"));
     EXPECT_EQ(cache_type("q8_0")->bytes, 34U);
-    EXPECT_FALSE(cache_type("q4_K"));  // a type, but not of a cache
+    EXPECT_FALSE(cache_type("q4_K"));  // a valid type, but not for a cache
     EXPECT_FALSE(cache_type("Q8_0"));
     EXPECT_FALSE(cache_type(""));
 }

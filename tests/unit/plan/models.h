@@ -9,7 +9,7 @@
 #include "plan/model.h"
 #include "support/places.h"
 
-/// The models in tests/data/models: headers with the numbers of real ones.
+/// The models in tests/data/models: headers with the numbers of real models.
 namespace gpuprobe::support {
 
 inline Gguf header_of(const std::string& name) {

@@ -564,7 +564,7 @@ TEST(PartitionPlan, HoldsTheNeedAgainstEachPartition) {
 TEST(PartitionPlan, CountsMemoryThatUnitsShareOnce) {
     auto request = bytes_needed(gib(100));
     request.gpus = {"a"};
-    const auto report = divided("xcp-", gib(96), "rocm");  // each may use all memory of the board
+    const auto report = divided("xcp-", gib(96), "rocm");  // each partition may use all memory
     const auto answer = planned(request, report);
     ASSERT_EQ(answer.together.size(), 1U);
     EXPECT_EQ(answer.together[0].gpus, (Ids{"a/xcp-1", "a/xcp-2"}));

@@ -321,7 +321,7 @@ TEST(Bundles, MesaWhichNeedsOnlyTheKernelDriver) {
         return decision->backend;
     };
     EXPECT_EQ(chosen_on(radeon_without_vulkan("amdgpu")), "vulkan");
-    // Mesa has no Vulkan driver for older Radeons; for some GPUs of Intel's i915 it has one.
+    // Mesa has a Vulkan driver for some GPUs with Intel's i915, but not for older Radeons.
     EXPECT_EQ(chosen_on(radeon_without_vulkan("radeon")), "cpu");
     auto closed = radeon_without_vulkan("amdgpu");
     closed.gpus.front().nodes.front().accessible = false;

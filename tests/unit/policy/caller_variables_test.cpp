@@ -193,7 +193,7 @@ TEST(HiddenByTheCaller, IsAnyGpuExceptTheOneThatMesaShows) {
 // One row per form of list and case
 // -----------------------------------------------------------------
 
-/// The caller's variables on a machine with two GPUs, and whether the first one is hidden.
+/// The caller's variables on a machine with two GPUs, and whether the first GPU is hidden.
 struct FormRow {
     const char* name;
     const char* backend;

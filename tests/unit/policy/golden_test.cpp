@@ -6,7 +6,7 @@
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 
-/// Tests with the choices that other projects make on a machine, by their own rules:
+/// Compares choices with those that other projects make on the same machine by their own rules:
 /// tests/data/variants/golden.json.
 namespace gpuprobe {
 namespace golden_test {

@@ -52,7 +52,7 @@ struct Row {
     const char* name;
     const char* predicate;
     Truth holds;
-    const char* why = "";  ///< the code, unless it holds
+    const char* why = "";  ///< the reason code, unless the predicate holds
     On on = On::Nvidia;
     const char* backend = "cuda";
 };

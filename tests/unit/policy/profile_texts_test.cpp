@@ -125,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
         MessageRow{"None", {}, "cuda", {}},
         MessageRow{"Fact", {{"selected", "On {gpu}."}}, "cuda", "On H200."},
         MessageRow{"UnknownFact", {{"selected", "{gpu} {detail}"}}, "cuda", {}},
-        // An unknown fact does not make the general text apply.
+        // If a fact is unknown, the general text is not used instead.
         MessageRow{"UnknownFactForTheWord",
                    {{"selected", "any"}, {"selected:cuda", "{detail}"}},
                    "cuda",

@@ -35,7 +35,7 @@ TEST(VariantsSchema, HasThePredicatesThatAreReadAndDocumented) {
     const auto docs = file("/docs/data-files.md");
     auto read = matches(source, "\n    \\{\"([a-z0-9_]+)\",");
     read.emplace(info_of(api_of_architecture("intel_ip")).word);  // from the row of its API
-    read.emplace("advises");                                      // by split_advice()
+    read.emplace("advises");                                      // read by split_advice()
     for (const auto* place : {"host", "device"})
         for (const auto& key : keys(schema.at("$defs").at(place).at("properties"))) {
             EXPECT_TRUE(read.contains(key)) << key;

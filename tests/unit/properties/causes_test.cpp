@@ -178,7 +178,7 @@ TEST(Causes, EachHasASourceAndAMeaning) {
     }
 }
 
-/// For each cause there is a machine that has it and a machine that does not.
+/// For each cause, one machine must have the cause, and another machine must not have it.
 TEST(Causes, AreShownByTheMachineThatTheyNameAndByNoSoundOne) {
     constexpr std::size_t kFewest = 120;
     std::set<std::string> shown;
@@ -444,14 +444,14 @@ std::string_view usual_api(const Gpu& gpu) {
     return gpu.vendor == "nvidia" ? "cuda" : gpu.vendor == "amd" ? "hip" : "";
 }
 
-/// Whether a GPU can compute with that API; with any API if it is empty.
+/// Whether a GPU can compute with that API. If `api` is empty, every API is accepted.
 bool works(const Gpu& gpu, std::string_view api) {
     return std::ranges::any_of(gpu.backends, [api](const auto& entry) {
         return entry.second.usable == true && (api.empty() || api_below(entry.first) == api);
     });
 }
 
-/// Cards from different machines may have the same path, so each of them must be accessible.
+/// Several cards may have a node with this path, so all of these nodes must be accessible.
 bool may_open(const Report& report, const std::string& path) {
     std::vector<DeviceNode> nodes = report.nodes;
     for (const auto& gpu : report.gpus)

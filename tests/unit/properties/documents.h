@@ -101,7 +101,7 @@ inline const Gpu* gpu_called(const Report& report, std::string_view id) {
     return found == report.gpus.end() ? nullptr : &*found;
 }
 
-/// gpuprobe's name of a backend, from the application's name for it.
+/// gpuprobe's name for the backend that an application calls `word`.
 inline std::string own_name(const Profile& profile, const std::string& word) {
     for (const auto& [backend, translation] : profile.translate)
         if (translation == word)

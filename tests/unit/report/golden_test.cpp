@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(MachineFixtures,
                          });
 
 TEST(ParseReport, RefusesAGoldenCutAtAnyByte) {
-    // Compact, so that no cut falls into harmless white space at the end.
+    // The JSON is compact, so that every truncation removes more than white space.
     const auto json = json_line(to_value(assembled(software_only())));
     for (std::size_t size = 0; size < json.size(); ++size)
         ASSERT_FALSE(parse_report(json.substr(0, size))) << size;

@@ -82,7 +82,7 @@ TEST(ProcessTree, FindsDescendantsWhateverTheirNumbers) {
     Machine machine;
     machine.add(1, 0, 1);
     machine.add(50, 1, 100);
-    machine.add(20, 50, 110);  // numbers have wrapped
+    machine.add(20, 50, 110);  // process numbers have wrapped around
     machine.add(10, 20, 120);
     machine.add(60, 1, 130);
     machine.write();
