@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts a daemon on a private bus, and measures the daemon."""
+"""Starts a daemon on a private bus, and measures its speed and its memory."""
 import contextlib
 import json
 import os

@@ -413,7 +413,7 @@ class OnBus(Cage):
 
 @unittest.skipUnless((BIN / "gpuprobed").exists(), "gpuprobed is not built")
 class Spawn(OnBus):
-    """A daemon on a bus, which starts workers as its children."""
+    """A daemon that is on a bus and starts workers as its children."""
 
     LAUNCHED_BY = ()
 

@@ -352,7 +352,7 @@ static void* spy(void* unused) {
     return unused;
 }
 
-/// Watches how other processes use files. This is allowed, because they are not affected.
+/// Watches how other processes use files. This is allowed: the processes are not affected.
 static void spy_on_files(void) {
     (void)spy(NULL);
     see("fanotify", syscall(SYS_fanotify_mark, -1, 1, 8, AT_FDCWD, "/"));

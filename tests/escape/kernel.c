@@ -246,8 +246,7 @@ static void personalities(void) {
     (void)personality((unsigned long)before);
 }
 
-/// Uses the capabilities of the superuser in the worker's user namespace, of which a driver needs
-/// none.
+/// Uses the superuser's capabilities in the worker's user namespace. Drivers need no capabilities.
 static void capabilities(void) {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct held[2] = {{0}};
@@ -382,7 +381,7 @@ static long call_of_32_bits(long number, const void* one, long two) {
     return result < 0 ? -1 : result;
 }
 
-/// Makes system calls by the numbers of another architecture, which a filter must handle
+/// Makes system calls with the numbers of another architecture, which a filter must handle
 /// separately.
 static void calls_of_32_bits(void) {
     char* text =

@@ -64,7 +64,7 @@ static void process_namespaces(void) {
     }
 }
 
-/// Opens the processes that created or answer on an inherited socket.
+/// Opens the processes at the other end of inherited sockets.
 static void peer_processes(void) {
     for (int fd = 0; fd < kMostDescriptors; ++fd) {
         int process = -1;
@@ -94,8 +94,8 @@ static void next_namespaces(void) {
     }
 }
 
-/// Makes snapshots, copies and settings of a file system through a read-only descriptor of a
-/// folder.
+/// Makes snapshots and copies of a file system, and changes its settings, through a read-only
+/// descriptor of a folder.
 static void other_file_systems(void) {
     static const struct {
         const char* name;
@@ -214,7 +214,7 @@ static void forge_program(void) {
     (void)prctl(PR_SET_NAME, "gpuprobed\x1b[2J");
 }
 
-/// Opens settings of the process itself, of its session and of the kernel for writing.
+/// Opens files in /proc and /sys for writing: settings of the process, its session and the kernel.
 static void own_settings(void) {
     static const char* const kFiles[] = {"autogroup",
                                          "oom_score_adj",

@@ -45,7 +45,7 @@ static void varlink_connect(void) {
     see("ask", write(fd, "{\"method\":\"org.varlink.service.GetInfo\"}", 41));
 }
 
-/// Makes decisions that need an administrator's permission, as the daemon's own user.
+/// As the daemon's own user, makes changes that need an administrator's permission.
 static void varlink_decide(void) {
     static const char* const kCalls[] = {
         "{\"method\":\"org.gpuprobe.SetOverride\",\"parameters\":{\"application\":\"forged\","

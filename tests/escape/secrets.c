@@ -128,7 +128,7 @@ static void read_devices(void) {
     read_secrets_in(kPaths);
 }
 
-/// Reads the kernel's information about other processes. A PID namespace has its own first process.
+/// Reads the kernel's information about other processes. A PID namespace has its own process 1.
 static void read_processes(void) {
     static const char* const kFiles[] = {"environ", "cmdline",         "cgroup", "status",
                                          "maps",    "root/etc/shadow", "cwd"};

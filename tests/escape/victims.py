@@ -74,8 +74,8 @@ def is_ending(pid):
 
 
 def still_runs(found):
-    """The processes that are neither ending nor the ancestor of a process that is ending, because an ancestor may wait for its
-    descendants."""
+    """The processes that are still running, without processes that are ending and the ancestors of these, because an ancestor may wait
+    for its descendants."""
     ending = {pid for pid in found if is_ending(pid)}
     families = parents()
     waiting = set()

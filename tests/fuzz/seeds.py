@@ -29,7 +29,7 @@ def files(pattern):
 
 
 def capture():
-    """A recorded machine as one text. capture_fuzz.cpp describes the format."""
+    """A recorded machine as one string. capture_fuzz.cpp describes the format."""
     for machine in sorted(MACHINES.iterdir()):
         text = b""
         for path in sorted(machine.rglob("*")):

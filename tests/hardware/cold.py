@@ -13,7 +13,7 @@ FOLDER contains gpuprobed, gpuprobectl and gpuprobe-worker; PROGRAM is bench_bar
 - `gpuprobectl --direct --no-cache describe`.
 Before each measurement, the script waits a second, because a driver may need that long to shut down. At the end, it prints the ratios
 and their goals: 30 ms for the useful answer, and for all answers 1.15 × the slowest bare driver alone on one GPU, or 1.25 × on several.
-The daemon's drivers start without a cache, so the important ratio is the one to bare drivers without a cache until they have answered. A
+The daemon's drivers start without a cache, so the important ratio compares their answers with those of bare drivers without a cache. A
 slow result is not a failure.
 """
 import argparse

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Installs the packages of the clients in other systems, where each must give the answers of gpuprobectl, and prints a table.
+"""Installs the packages of the clients in other systems, where each client must give the same answers as gpuprobectl. Prints a table.
 
 GPUPROBE_FILE is the file that tools/portable built. GPUPROBE_BIN is the folder of the gpuprobectl for comparison, in a build folder.
 Must run as root. Each system is a root folder without a network, in which the user nobody runs the commands. The applications that use

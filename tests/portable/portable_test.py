@@ -45,7 +45,7 @@ def ask(program, *words, **more):
 
 
 class Root:
-    """A root folder with the file in /tmp, and with the sysfs of this machine or of a recording. The mounts disappear when the
+    """A root folder with the tested file in /tmp, and with the sysfs of this machine or of a recording. The mounts disappear when the
     process ends."""
 
     def __init__(self, suite, sysfs="/sys"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Root folders of other Debian releases, in which a program uses that release's Mesa, Vulkan loader and device-select layer.
+"""Creates root folders of other Debian releases, in which a program uses that release's Mesa, Vulkan loader and device-select layer.
 
 Creating a folder takes about five minutes. The folders are kept in $XDG_CACHE_HOME/gpuprobe/system.
 """

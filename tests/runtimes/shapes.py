@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model files of many architectures that llama.cpp can load. Widths are real, there are few layers, and the tensors are holes in
-a sparse file.
+"""Writes model files of many architectures that llama.cpp can load. The widths are those of real models, but there are only a few layers,
+and the tensors are holes in a sparse file.
 
 A shape is a function that fills a Model. If the estimate for a shape is not exact, the shape has as many layers as the real
 model. Sources for the names of keys and tensors: src/llama-arch.cpp and src/models of llama.cpp v0.5.0.

@@ -51,7 +51,7 @@ def members(structure):
 
 
 def said(name, value):
-    """The changed member. If the name contains an index, the other elements of the array stay the same."""
+    """A dictionary with the changed member. If the name contains an index, the other elements of the array stay the same."""
     if "[" not in name:
         return {name: value}
     plain, index = name.rstrip("]").split("[")

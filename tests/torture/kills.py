@@ -108,7 +108,7 @@ class Client(threading.Thread):
 
 
 def write_applications(folder, names):
-    """The folder with an application for each name."""
+    """Writes an application for each name. Returns the folder of the applications."""
     applications = pathlib.Path(folder, "applications")
     applications.mkdir()
     for name in names:

@@ -109,7 +109,7 @@ class Patient:
         return self.process.pid
 
     def wait_for_name(self, within=DEADLINE):
-        """Waits until the daemon has acquired its name. Returns the seconds."""
+        """Waits until the daemon has acquired its name. Returns the seconds that this took."""
         start = time.monotonic()
         peer = Peer(self.bus.path)
         try:

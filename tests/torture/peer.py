@@ -24,7 +24,7 @@ class Gone(Exception):
 
 
 class Peer:
-    """Errors of all methods: Gone; TimeoutError after DEADLINE seconds."""
+    """A connection to a bus. Errors of all methods: Gone; TimeoutError after DEADLINE seconds."""
 
     def __init__(self, path, with_fds=False):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)

@@ -51,7 +51,7 @@ class Killer(threading.Thread):
                 self._kill(pid)
 
     def _kill(self, pid):
-        # Signal it by a descriptor, because its number may have been reused.
+        # Signal the process by a descriptor, because its number may have been reused.
         if pid not in self.patient.children():
             return
         try:

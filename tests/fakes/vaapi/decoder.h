@@ -11,7 +11,7 @@ namespace fake_decoder {
 
 constexpr std::uint8_t kGray = 0x80;
 
-/// A new number for an object. A driver without state needs no more about its objects.
+/// Returns a new number for an object. This driver stores no other data about objects.
 inline std::uint32_t next() {
     static std::uint32_t last = 0;
     return ++last;
