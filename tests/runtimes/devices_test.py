@@ -42,8 +42,8 @@ MACHINES = {
     "laptop": {"intel": [INTEL], "lvp": [SOFTWARE]},
     "no GPU": {"lvp": [SOFTWARE]},
 }
-# All applications are tested on the desktop. The following are tested on every machine, because they represent each program and each set of rules for
-# choosing GPUs.
+# All applications are tested on the desktop. The following are tested on every machine, because they represent each program and each set
+# of rules for choosing GPUs.
 ON_EVERY_MACHINE = ("llama.cpp", "node-llama-cpp", "transformers.js", "onnxruntime", "vectorizer", "ollama", "tsuku", "localai")
 BY_ADDRESS = {f"pci:0000:{device['answers']['pciBus']:02x}:{device['answers']['pciDevice']:02x}.0": device["id"]
               for device in (RTX, SECOND, AMD, INTEL, NAVI31, TWIN, NAVI21)}

@@ -113,7 +113,7 @@ TEST(ExpectableWords, AreTheCpuBackendsAndTheirApis) {
     EXPECT_FALSE(is_same_api("", "")) << "no API is not the same API";
 }
 
-// Texts -------------------------------------------------------------------------------------------
+// Output for users --------------------------------------------------------------------------------
 
 TEST(DevicesText, NamesTheApisOfEqualDevicesOnce) {
     auto first = use_of(kCard, {"cuda"});

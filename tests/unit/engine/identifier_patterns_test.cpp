@@ -33,7 +33,7 @@ std::size_t first_in(std::string_view text, TextKind kind) {
     return std::string_view::npos;
 }
 
-// What is found -----------------------------------------------------------------------------------
+// Text that is found ------------------------------------------------------------------------------
 
 /// An identifier between two strings. The label is kept.
 struct GoodRow {
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(Secrets,
                                                    "agvsbg8gd29ybgqh_q12zz", "---p"}),
                          support::case_name);
 
-// What is not found -------------------------------------------------------------------------------
+// Text that is not found --------------------------------------------------------------------------
 
 struct PlainRow {
     const char* name;

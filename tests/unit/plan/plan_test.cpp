@@ -36,7 +36,7 @@ PlanRequest for_model(const std::string& name, std::uint64_t context) {
     return {.model = model_named(name), .run = {.context = context}};
 }
 
-// Borders --------------------------------------------------------------------------------------
+// Limits of each fit ---------------------------------------------------------------------------
 
 struct BorderRow {
     const char* name;
@@ -426,7 +426,7 @@ INSTANTIATE_TEST_SUITE_P(
                      true}),
     support::case_name);
 
-// Several --------------------------------------------------------------------------------------
+// Several GPUs ---------------------------------------------------------------------------------
 
 TEST(Plan, SplitsOverGpusOfOneBackend) {
     const auto request = for_model("qwen3-32b", 8192);

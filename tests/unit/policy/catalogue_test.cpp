@@ -100,7 +100,7 @@ TEST(Catalogues, AreAskedInTheseScenarios) {
     EXPECT_EQ(checks().size(), 59U);
 }
 
-// Further machines -------------------------------------------------------------------------------
+// Additional machines ----------------------------------------------------------------------------
 
 Report with(Report report, const std::function<void(Report&)>& change) {
     change(report);

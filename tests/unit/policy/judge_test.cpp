@@ -42,7 +42,7 @@ std::string codes(const Decision& decision, std::string_view backend) {
     return list;
 }
 
-// Floors ------------------------------------------------------------------------------------------
+// Minimum requirements ----------------------------------------------------------------------------
 
 struct FloorRow {
     const char* name;
@@ -309,7 +309,7 @@ TEST(Requests, ByNameReachOverTheVendorRules) {
     EXPECT_EQ(decide(profile, {.any_vendor = true}, one_nvidia_card()).backend, "cuda");
 }
 
-// Without looking at the machine ------------------------------------------------------------------
+// Decisions that ignore the GPUs of the machine ---------------------------------------------------
 
 TEST(SwitchedOff, LooksForNoGpu) {
     for (const auto* word : {"none", "off"}) {

@@ -41,7 +41,7 @@ TEST(PathPart, QuotesAndShortensWhatIsNoPlainKey) {
     EXPECT_EQ(path_part("a\x1b[31m").find('\x1b'), std::string::npos);
 }
 
-// Texts -------------------------------------------------------------------------------------------
+// Strings -----------------------------------------------------------------------------------------
 
 TEST(PlainText, HasALimitAndNoControlCharacters) {
     std::string text = "before";

@@ -327,7 +327,7 @@ INSTANTIATE_TEST_SUITE_P(Table,
                                            "tsuku-llm",
                                            "tsuku-llm-recipe"));
 
-// tsuku's own forms -----------------------------------------------------------------------------
+// tsuku's own formats ---------------------------------------------------------------------------
 
 TEST(TsukuManifest, OfTwoLevelsImpliesWhatTheNamesSay) {
     const auto manifest = parse_manifest(std::string{R"({"version":"0.2.0","platforms":{

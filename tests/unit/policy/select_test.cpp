@@ -497,7 +497,7 @@ INSTANTIATE_TEST_SUITE_P(
                "gpus: first: no such GPU"}),
     support::case_name);
 
-// Experience --------------------------------------------------------------------------------------
+// Reported failures -------------------------------------------------------------------------------
 
 struct FailureRow {
     const char* name;

@@ -30,7 +30,7 @@ Report laptop() {
     return report;
 }
 
-// From the report ---------------------------------------------------------------------------------
+// Properties from the report ----------------------------------------------------------------------
 
 TEST(SwitcherooGpus, AreSortedAndNameTheDefault) {
     const std::vector<SwitcherooGpu> wanted{
@@ -62,7 +62,7 @@ TEST(SwitcherooGpus, HaveANameEvenIfTheReportHasNone) {
     EXPECT_EQ(switcheroo_gpus(report)[0].name, "Unknown Graphics Controller");
 }
 
-// With the names of udev --------------------------------------------------------------------------
+// Properties with names from udev -----------------------------------------------------------------
 
 RenderNode node_of(const char* path, const char* tag, const char* driver) {
     return {.path = path, .path_tag = tag, .driver = driver};
