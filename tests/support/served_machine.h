@@ -61,7 +61,7 @@ private:
 
 /// The recorded machine "nvidia-h200-1", whose GPU only root and one group may open.
 class ServedMachine {
-    // Declared first, because the engine uses them until it is destroyed.
+    // Declared first, because the engine uses these members until it is destroyed.
     SystemClock clock_ = {};
     SpawnLauncher launcher_{"/no/such/worker", ""};
 

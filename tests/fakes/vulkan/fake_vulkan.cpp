@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Vulkan driver without a GPU. It implements only instances, devices and their properties.
+// A Vulkan driver without a GPU. fake_vulkan_compute.h contains the part that computes.
 // FAKE_BEHAVIOUR selects what is wrong with the driver, and the variable FAULT (../fault.h) causes
 // faults at load, negotiate, instance, enumerate, query and unload. Source: Vulkan loader,
 // LoaderDriverInterface.md, interface version 5.
