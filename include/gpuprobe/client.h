@@ -170,7 +170,7 @@ private:
             take(key, value);
         }
     }
-    /// The text of a string, or another value as JSON.
+    /// Returns the content of a string, or any other value as JSON.
     [[nodiscard]] std::string text() const {
         const CText value{::gpuprobe_value(json_, ""), ::gpuprobe_free};
         if (!value)
@@ -273,7 +273,7 @@ void describe(Visitor& visit, NoMatchReply& reply) {
     visit("error", reply.error);
 }
 
-/// Throws the failure of a call. `code` is the result of the library's function; `reply` may be
+/// Throws a Failure for a call. `code` is the result of the library's function; `reply` may be
 /// empty. If there is no reply, `problem` is the errno that describes the failure; 0 means `-code`.
 [[noreturn]] inline void fail(int code, const std::string& reply, int problem = 0) {
     if (code == -ENODATA)
@@ -363,8 +363,8 @@ public:
         return ask<GetMemoryAnswer>("GetMemory", GetMemoryParameters{.gpu = gpu});
     }
 
-    /// Reports whether an application worked with a choice, so that later answers consider the
-    /// outcome. Throws Failure: InvalidRequest.
+    /// Reports whether an application worked with a choice, so that later decisions take the
+    /// outcome into account. Throws Failure: InvalidRequest.
     void report_outcome(const ReportOutcomeParameters& outcome) {
         ask<ReportOutcomeAnswer>("ReportOutcome", outcome);
     }

@@ -5,8 +5,8 @@
 /* A C client of gpuprobe, which finds out which GPUs this machine has and which backend an
  * application should use. Link with -lgpuprobe, which depends only on libc.
  *
- * Requests and replies are JSON. A reply is byte for byte the text that `gpuprobectl -j` prints for
- * the same request; docs/integrating.md, docs/applications.md and data/schema explain the members.
+ * Requests and replies are JSON. A reply is byte for byte the output of `gpuprobectl -j` for the
+ * same request; docs/integrating.md, docs/applications.md and data/schema explain the members.
  * Sizes are in bytes, and times are in microseconds. null means that a value is unknown.
  *
  * The library calls the daemon through the daemon's socket. If there is no daemon, the library runs
@@ -27,8 +27,8 @@
  *   -EBUSY         the call would wake a sleeping GPU
  *   -ECANCELED     the operation was cancelled
  * The following values mean that there is no reply. Any call can return these values.
- *   -ECONNREFUSED  neither the daemon nor gpuprobectl can be reached, or the program that was set
- *                  does not know the method
+ *   -ECONNREFUSED  neither the daemon nor gpuprobectl can be reached, or the program that the
+ *                  client runs lacks the method
  *   -ECONNRESET    the daemon closed the connection before it replied
  *   -ETIMEDOUT     there was no reply within the time limit
  *   -EAGAIN        there were too many requests
@@ -40,8 +40,8 @@
  *   -EMFILE        this process has too many open files
  *   -ENFILE        the system has too many open files
  *   -EIO           any other failure of the daemon or of gpuprobectl
- * If the path is not a usable socket, for example because it is a loop of links (-ELOOP), calls
- * return the error of connect(2).
+ * If the path is not a usable socket, for example because it is a loop of symbolic links (-ELOOP),
+ * calls return the error of connect(2).
  *
  * All functions are thread-safe, even if threads share a client: calls with the same client run one
  * after the other. The library uses neither signals nor global state. */
@@ -94,9 +94,9 @@ GPUPROBE_PUBLIC int gpuprobe_set_program_bytes(gpuprobe_client* client,
  * limit. Probes may take minutes. */
 GPUPROBE_PUBLIC void gpuprobe_set_timeout(gpuprobe_client* client, int milliseconds);
 
-/* The following functions set *json to a text, which the caller must free with gpuprobe_free(). On
- * failure, the text is {"error":…}, or *json is NULL if there was no reply. json may be NULL. All
- * of these functions return -EINVAL if client is NULL.
+/* The following functions set *json to a string, which the caller must free with gpuprobe_free().
+ * On failure, the string is {"error":…}, or *json is NULL if there was no reply. json may be NULL.
+ * All of these functions return -EINVAL if client is NULL.
  *
  * Gets the report about this machine (share/gpuprobe/schema/report.schema.json), without the
  * members that this user has no permission to read. */
@@ -127,8 +127,8 @@ GPUPROBE_PUBLIC int gpuprobe_call(gpuprobe_client* client,
                                   const char* parameters,
                                   char** json);
 
-/* A function that receives each reply of a call except the last reply. The text json is valid until
- * the function returns. The function must not use the client. */
+/* A function that receives each reply of a call except the last reply. The string json is valid
+ * until the function returns. The function must not use the client. */
 typedef void (*gpuprobe_listener)(void* context, const char* json);
 /* Like gpuprobe_call(), but for a method that sends several replies. Calls `hear` with `context`
  * and each reply except the last, and sets *json to the last reply. The replies of "Probe" have a
@@ -156,18 +156,18 @@ GPUPROBE_PUBLIC int gpuprobe_watch(gpuprobe_client* client);
  * the daemon refused the call (*json then contains the error); -EPROTO, -E2BIG, -ENOMEM. */
 GPUPROBE_PUBLIC int gpuprobe_watch_next(gpuprobe_client* client, char** json);
 
-/* Frees a text that a function of this library returned; NULL is allowed. */
+/* Frees a string that a function of this library returned; NULL is allowed. */
 GPUPROBE_PUBLIC void gpuprobe_free(char* text);
 
 /* The following functions read JSON, for programs without a JSON library. A pointer is a JSON
- * pointer (RFC 6901): "/candidates/0/backend"; "" means the whole text. The functions read a text
- * only as far as necessary, and never beyond the value at the start of the text. They treat
- * malformed parts as missing: text that is not JSON in UTF-8, incomplete escapes, half of a
- * surrogate pair, or more than 64 levels. The reply of a call is always valid JSON.
+ * pointer (RFC 6901): "/candidates/0/backend"; "" means the whole document. The functions read a
+ * string only as far as necessary, and never beyond the value at the start of the string. Malformed
+ * parts count as missing: text that is not JSON in UTF-8, incomplete escapes, half of a surrogate
+ * pair, or more than 64 levels. The reply of a call is always valid JSON.
  *
- * Returns the text of a string, or any other value as JSON. The caller must free the result with
+ * Returns the content of a string, or any other value as JSON. The caller must free the result with
  * gpuprobe_free(). Returns NULL if the value is missing or null, if there is not enough memory, or
- * if the string contains U+0000, which would end the text. */
+ * if the string contains U+0000, which would end the result early. */
 GPUPROBE_PUBLIC char* gpuprobe_value(const char* json, const char* pointer);
 /* Returns the number of items of an array or of members of an object, or -1 for any other value. */
 GPUPROBE_PUBLIC long gpuprobe_count(const char* json, const char* pointer);
@@ -179,8 +179,8 @@ GPUPROBE_PUBLIC char* gpuprobe_key(const char* json, const char* pointer, long i
  * member of the object, or NULL at the end. The result points into `json` and can be passed to the
  * functions above: gpuprobe_value(item, "/backend"). Set *at to NULL before the first call; after
  * that, do not change *at. For an object, the function sets *key as gpuprobe_key() does; for an
- * array, it sets *key to NULL. key may be NULL. A complete iteration reads the text only once,
- * whereas access by index reads the text again for each item. */
+ * array, it sets *key to NULL. key may be NULL. A complete iteration reads the JSON only once,
+ * whereas access by index reads the JSON again for each item. */
 GPUPROBE_PUBLIC const char* gpuprobe_each(const char* json,
                                           const char* pointer,
                                           const char** at,
