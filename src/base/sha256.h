@@ -24,7 +24,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// The hash of one text.
+/// The hash of one string, in the form that Sha256::take() returns.
 std::string sha256_of(std::string_view bytes);
 
 }  // namespace gpuprobe::inline base

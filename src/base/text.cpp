@@ -123,7 +123,7 @@ std::size_t plain_length(std::string_view text) {
     return static_cast<std::size_t>(end - text.begin());
 }
 
-/// Builds the printable form of a text, within a limit of bytes.
+/// Builds the printable form of a string, up to a maximum number of bytes.
 class Shown {
 public:
     Shown(std::string_view kept, std::size_t limit) : kept_{kept}, limit_{limit} {}
@@ -172,8 +172,8 @@ private:
     std::string_view kept_;
     std::size_t limit_;
     std::string clean_ = {};
-    // The number of marks on the last character. At the start of the text, no character can take a
-    // mark.
+    // The number of marks on the last character. At the start of the string, there is no character
+    // to put a mark on.
     int marks_ = kMostMarks;
     bool is_over_ = false;  ///< U+FFFD was added because the last character has too many marks
 };
@@ -245,10 +245,10 @@ std::size_t distance(std::string_view left, std::string_view right) {
     return cost.back().back();
 }
 
-/// A shorter part of an unknown word says too little about what was meant.
+/// A shorter part of an unknown word does not show which word was meant.
 constexpr std::size_t kMinPart = 3;
 
-/// The maximum number of words in a question.
+/// The maximum number of words that did_you_mean() suggests.
 constexpr std::size_t kMaxNamed = 3;
 
 /// Whether `part` is a complete part of a name: "llama" of "node-llama-cpp" and of "llama.cpp".
@@ -292,7 +292,7 @@ std::optional<std::string> closest(std::string_view given, const std::vector<std
         return std::nullopt;
     const auto wanted = lower_case(given);
     std::optional<std::string> nearest;
-    // Allow one mistake in three letters, and one mistake in very short words.
+    // Allow one mistake for every three letters, but at least one mistake.
     std::size_t least = std::max<std::size_t>(1, wanted.size() / 3) + 1;
     for (const auto& word : known) {
         if (word.size() > kMaxWord)
@@ -336,7 +336,7 @@ struct Filled {
     bool has_paired_braces = true;  ///< false: an unpaired brace was treated as text
 };
 
-/// Fills a text without optional parts.
+/// Fills in the placeholders of a string without optional parts.
 Filled filled_text(std::string_view text, const WordLookup& lookup) {
     Filled filled;
     while (!text.empty()) {

@@ -15,10 +15,10 @@
 
 namespace gpuprobe::inline base {
 
-/// The first character of a text.
+/// The first character of a string.
 struct Utf8Character {
     std::size_t bytes = 1;
-    /// The code point of the character; nullopt if the text does not begin with a well-formed
+    /// The code point of the character; nullopt if the string does not begin with a well-formed
     /// character.
     std::optional<char32_t> point = {};
 };
@@ -35,7 +35,7 @@ bool is_unprintable(char32_t point);
 /// takes no column.
 bool is_mark(char32_t point);
 
-/// Returns the text in a form that is safe to print on a terminal. Bytes that are not UTF-8 and
+/// Returns the string in a form that is safe to print on a terminal. Bytes that are not UTF-8 and
 /// unprintable characters become U+FFFD, as do marks without a base character and all marks after
 /// the fourth mark on one character. Control characters listed in `kept` are kept. The result has
 /// at most `limit` bytes and is cut at a character boundary.
@@ -43,8 +43,8 @@ std::string printable(std::string_view text,
                       std::string_view kept = {},
                       std::size_t limit = std::string::npos);
 
-/// Parses a text that consists only of a number in the given base. Spaces and prefixes are not
-/// allowed, and for unsigned types, signs are not allowed either. nullopt for any other text.
+/// Parses a string that consists only of a number in the given base. Spaces and prefixes are not
+/// allowed, and for unsigned types, signs are not allowed either. nullopt for any other string.
 template <std::integral T>
 std::optional<T> parse_number(std::string_view text, int base = 10) {
     T number{};
@@ -63,13 +63,13 @@ std::optional<T> parse_hex(std::string_view text) {
     return parse_number<T>(text, 16);
 }
 
-/// The text without white space at both ends.
+/// The string without leading and trailing white space.
 std::string_view trimmed(std::string_view text);
-/// The pieces of a text between separators. An empty text has one empty piece.
+/// Splits a string at each separator. An empty string yields one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 template <std::same_as<std::string> T>
 void split(T&& text, char separator) = delete;  // would return views into a destroyed temporary
-/// The words that are separated by white space. No word is empty.
+/// Splits a string at white space. None of the words is empty.
 std::vector<std::string_view> words(std::string_view text);
 template <std::same_as<std::string> T>
 void words(T&& text) = delete;
@@ -78,11 +78,11 @@ void words(T&& text) = delete;
 std::optional<std::string_view> value_of_line(std::string_view text, std::string_view key);
 /// The number in decimal, padded with zeros to at least `digits` digits: "07".
 std::string zero_padded(std::int64_t number, std::size_t digits);
-/// The text with its ASCII letters in lower case. Other bytes are unchanged.
+/// The string with its ASCII letters in lower case. Other bytes are unchanged.
 std::string lower_case(std::string_view text);
 /// Whether `words` contains `word`.
 bool contains(const std::vector<std::string>& words, std::string_view word);
-/// The words of a list or set, separated by `between`.
+/// Joins the words of a list or set with the separator `between`.
 template <class Words>
 std::string joined(const Words& words, std::string_view between) {
     std::string text;
@@ -91,8 +91,8 @@ std::string joined(const Words& words, std::string_view between) {
     return text;
 }
 
-/// The text on one line, safe for terminals, the bus and JSON. The text is converted by printable()
-/// and cut at a character boundary to at most `limit` bytes.
+/// The string on one line, safe for terminals, the bus and JSON. Uses printable(), and cuts the
+/// result at a character boundary to at most `limit` bytes.
 std::string scrubbed(std::string_view text, std::size_t limit = 256);
 
 /// The word in `known` of which `given` is most likely a misspelling: the word with the fewest
@@ -108,24 +108,24 @@ std::optional<std::string> closest(std::string_view given, const std::vector<std
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& known);
 
 /// A hint to append to a message about an unknown word: "; did you mean 'torch'?", or, if no word
-/// resembles it, the list of all known words: "; there are jax, torch".
+/// resembles it, the list of all known words: "; known values: jax, torch".
 std::string suggestion(std::string_view given, const std::vector<std::string>& known);
 
 // Templates ---------------------------------------------------------------------------------------
 //
-// Texts with placeholders in braces: "{requested} is not available". An unpaired brace is ordinary
-// text, and so are the braces around another placeholder.
+// Strings with placeholders in braces: "{requested} is not available". An unpaired brace is
+// ordinary text, and so are the braces around another placeholder.
 //
-// A sentence also has optional parts. Text in "[" and "]" is left out if a placeholder in it is
+// A sentence can have optional parts. Text in "[" and "]" is left out if a placeholder in it is
 // unknown; "[A|B]" uses the first alternative whose placeholders are all known. Outside brackets,
-// an unknown placeholder is replaced by kNothingKnown. An optional part whose bracket is not
-// closed ends at the end of the sentence.
+// an unknown placeholder is replaced by kNothingKnown. An optional part whose bracket is not closed
+// ends at the end of the sentence.
 
-/// Returns the text for a placeholder, which is passed without its braces; nullopt if the text is
-/// unknown.
+/// Returns the replacement for a placeholder, which is passed without its braces; nullopt if the
+/// replacement is unknown.
 using WordLookup = std::function<std::optional<std::string>(std::string_view placeholder)>;
 
-/// The text for a placeholder whose value is unknown.
+/// The replacement for a placeholder whose value is unknown.
 constexpr std::string_view kNothingKnown = "?";
 
 /// The error in a template: an unpaired brace or a placeholder for which `exists` is false; nullopt
@@ -133,7 +133,7 @@ constexpr std::string_view kNothingKnown = "?";
 std::optional<std::string> template_problem(std::string_view text,
                                             const std::function<bool(std::string_view)>& exists);
 
-/// The template, which has no optional parts, with all placeholders filled in; nullopt if a
+/// Fills in all placeholders of a template, which must have no optional parts; nullopt if a
 /// placeholder's value is unknown, or if a brace is unpaired.
 std::optional<std::string> filled_template(std::string_view text, const WordLookup& lookup);
 

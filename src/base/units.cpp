@@ -24,7 +24,7 @@ constexpr std::array<Unit, 10> kUnits{{{"", 1},
                                        {"MiB", mib(1).count},
                                        {"GiB", gib(1).count},
                                        {"TiB", gib(1024).count}}};
-/// More digits after the decimal point are rejected.
+/// The maximum number of digits after the decimal point.
 constexpr std::size_t kMaxFractionDigits = 9;
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
@@ -34,8 +34,8 @@ std::uint64_t exact_unit(std::string_view name) {
     return unit == kUnits.end() ? 0 : unit->bytes;
 }
 
-/// Bytes per unit, in upper or lower case. A single letter other than "B" means the binary unit:
-/// "G" is GiB.
+/// Bytes per unit, for a unit in upper or lower case. A single letter other than "B" means the
+/// binary unit: "G" is GiB.
 std::uint64_t typed_unit(std::string_view name) {
     auto wanted = lower_case(name);
     if (wanted.size() == 1 && wanted != "b")
@@ -55,8 +55,8 @@ std::optional<Bytes> whole_size(std::string_view digits, std::uint64_t unit) {
     return Bytes{*number * unit};
 }
 
-/// Digits after the decimal point, as a share of the unit, rounded down. The largest product, 10^9
-/// · 10^12, fits in 64 bits.
+/// Converts the digits after the decimal point to bytes: a fraction of the unit, rounded down. The
+/// largest product, 10^9 · 10^12, fits in 64 bits.
 std::optional<Bytes> fraction_size(std::string_view digits, std::uint64_t unit) {
     const auto number = parse_number<std::uint64_t>(digits);
     if (!number || digits.size() > kMaxFractionDigits || unit == 1)

@@ -26,12 +26,12 @@ constexpr Bytes gib(std::uint64_t n) {
 }
 
 /// Parses a size in the notation of data files: "8GiB", "8192 MiB", "8GB", "8000000000". nullopt
-/// for any other text, for sizes of 2^64 and more, and for "8G", which could mean GB or GiB.
+/// for any other string, for sizes of 2^64 and more, and for "8G", which could mean GB or GiB.
 std::optional<Bytes> size_from_text(std::string_view text);
 
 /// Parses a size that a person typed. Accepts everything that size_from_text() accepts, in upper or
 /// lower case, and also single letters ("8 G" means GiB) and fractions with a unit ("1.5 GiB").
-/// nullopt for any other text and for sizes of 2^64 and more.
+/// nullopt for any other string and for sizes of 2^64 and more.
 std::optional<Bytes> parse_size(std::string_view text);
 
 /// An instant, counted from the Unix epoch. Reports contain instants as integer microseconds.

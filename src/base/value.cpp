@@ -148,7 +148,7 @@ bool have_equal_members(const Value::Object& left, const Value::Object& right) {
     });
 }
 
-/// The members sorted by key, without copying them.
+/// Pointers to the members, sorted by key.
 std::vector<const Value::Member*> members_by_key(const Value::Object& members) {
     std::vector<const Value::Member*> sorted;
     for (const auto& member : members)
@@ -418,7 +418,7 @@ Result<Value> parse_json(std::string_view text, Bytes limit) try {
         return Error{ErrorCode::Malformed, builder.problem()};
     return builder.take();
     // The parser reports problems through Builder::parse_error(); this code handles any exception
-    // that it throws instead.
+    // that the parser throws instead.
 } catch (const nlohmann::json::exception&) {
     return Error{ErrorCode::Malformed, "not JSON"};
 }

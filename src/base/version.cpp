@@ -16,7 +16,7 @@ bool is_digit(char c) {
 
 }  // namespace
 
-// "580.65.06" has the parts 580, 65 and 6: leading zeros have no meaning.
+// "580.65.06" has the parts 580, 65 and 6: leading zeros are ignored.
 std::optional<Version> parse_text(std::string_view text, std::type_identity<Version>) {
     Version version;
     const auto pieces = split(text, '.');

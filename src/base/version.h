@@ -21,16 +21,16 @@ struct Version {
     [[nodiscard]] std::uint32_t major() const { return parts[0]; }
 };
 
-/// Parses a version. Each part has one to nine digits; nullopt for any other text.
+/// Parses a version. Each part has one to nine digits; nullopt for any other string.
 std::optional<Version> parse_text(std::string_view text, std::type_identity<Version>);
-/// The version as text, without trailing parts of 0, but with at least two parts: "580.0".
+/// The version as a string, without trailing zero parts, but with at least two parts: "580.0".
 std::string text_of(const Version& version);
 
-/// Whether the text is a version of Python in the form that wheels and packages use: "3.12".
+/// Whether the string is a Python version in the form that wheels and packages use: "3.12".
 bool is_python_version(std::string_view text);
 
-/// The version at the start of a text ("6.8.0-45-generic", "580.159.04"), of at most four parts.
-/// nullopt if the text does not start with a version.
+/// The version at the start of a string ("6.8.0-45-generic", "580.159.04"), of at most four parts.
+/// nullopt if the string does not start with a version.
 std::optional<Version> leading_version(std::string_view text);
 
 /// A range of versions. Each bound is optional.
