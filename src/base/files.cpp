@@ -67,7 +67,7 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
     return Done{};
 }
 
-/// The name of a temporary file is the name of the file, followed by this text and six random
+/// The name of a temporary file is the name of the file, followed by this string and six random
 /// characters.
 constexpr std::string_view kUnfinished = ".new-";
 
@@ -99,7 +99,7 @@ void sweep(const std::string& folder, const std::string& prefix) {
 class Unfinished {
 public:
     /// `file_path` and `elsewhere` are paths through opened folders. `path` is the path that error
-    /// texts contain.
+    /// messages contain.
     static Result<Unfinished> write(const std::string& elsewhere,
                                     const std::string& file_path,
                                     const std::string& path,
@@ -277,7 +277,7 @@ Result<std::string> read_to_end(const UniqueFd& fd,
         if (text.size() > limit.count)
             return Error{ErrorCode::TooLarge,
                          std::string{path} + ": over " + std::to_string(limit.count) + " bytes"};
-        // In files that state a size, only the end of the file makes a read short.
+        // If the file has a known size, a short read means the end of the file.
         const bool is_short = static_cast<std::size_t>(count) < step;
         if (count == 0 || (is_short && stated_size > 0))
             return text;
@@ -404,8 +404,8 @@ constexpr Bytes kMaxMap = kib(64);
 /// Source: user_namespaces(7), /proc/sys/kernel/overflowuid.
 constexpr uid_t kUnmapped = 65534;
 
-/// Whether 65534 is a real user in this namespace. Otherwise this id only means an unmapped owner.
-/// If uid_map cannot be read, the id is treated as a real user, because this is the safer
+/// Whether 65534 is a real user in this namespace. Otherwise, the id only marks owners that have no
+/// mapping. If uid_map cannot be read, the id is treated as a real user, because this is the safer
 /// assumption.
 bool is_unmapped_a_user() {
     const auto map = RootedFiles{}.read("/proc/self/uid_map", kMaxMap);
@@ -439,7 +439,7 @@ bool is_open_to_others(const struct stat& folder, uid_t self) {
 /// Looks up a path component by component, with a descriptor for each folder, and checks each step.
 class Walk {
 public:
-    /// `shown`: the path that error texts contain.
+    /// `shown`: the path that error messages contain.
     Walk(const std::string& path,
          const std::string& shown,
          FolderTrust trust,

@@ -61,7 +61,7 @@ private:
 // Every file that this project creates or replaces is opened with these functions, because root
 // also runs gpuprobectl with the environment of a user and in that user's folders.
 
-/// The users through whose folders a path may pass.
+/// Which users' folders a path may pass through.
 enum class FolderTrust {
     /// A path that gpuprobe chose. The last folder must belong to the user of this process. If this
     /// user is root, no folder on the path may be writable by other users.
@@ -87,7 +87,7 @@ struct OpenFolder {
 ///
 /// A symbolic link is not followed if it belongs to a user other than root and this user, or if it
 /// is in a folder in which another user could have created it. Errors: NotFound, Io;
-/// PermissionDenied, also if another user could redirect the path. The text of the error names the
+/// PermissionDenied, also if another user could redirect the path. The error message names the
 /// folder or link at fault.
 Result<OpenFolder> open_folder(const std::string& path,
                                FolderTrust trust,
@@ -128,8 +128,8 @@ constexpr int kMaxLinks = 40;
 
 /// A read-only view of the files of one machine, either the running one or a captured tree.
 ///
-/// Paths are absolute within that tree, and symbolic links never lead out of the tree. The text of
-/// each Error is "path: reason".
+/// Paths are absolute within that tree, and symbolic links never lead out of the tree. The message
+/// of each Error is "path: reason".
 class FileSystem {
 public:
     virtual ~FileSystem() = default;
@@ -174,10 +174,10 @@ private:
     std::string root_;  ///< the root without a final slash; empty for "/"
 };
 
-/// The rest of a file, from the current position to the end. `stated_size`: the size of a regular
-/// file according to fstat(), which saves the read that finds its end; 0 for pipes and for files
-/// that state none. Errors: TooLarge if the rest is larger than `limit`, Io. The error texts
-/// contain `path`.
+/// Reads a file from the current position to the end. `stated_size`: the size of a regular file
+/// according to fstat(), which saves the last read, the one that finds the end; 0 for pipes and for
+/// files without a known size. Errors: TooLarge if the content is larger than `limit`, Io. Error
+/// messages contain `path`.
 Result<std::string> read_to_end(const UniqueFd& fd,
                                 std::string_view path,
                                 Bytes limit,
@@ -192,7 +192,7 @@ Status write_atomically(const std::string& path, std::string_view content, mode_
 /// lost or damaged.
 Status write_scratch(const std::string& path, std::string_view content, mode_t mode = 0644);
 
-/// An Error with the text "path: reason" and the code for an errno value.
+/// An Error with the message "path: reason" and the code for an errno value.
 Error errno_error(std::string_view path, int number);
 
 /// Like write_atomically(), but with the temporary file in the folder `elsewhere` on the same file
@@ -205,7 +205,7 @@ Status write_atomically_from(const std::string& elsewhere,
 
 /// Takes an exclusive lock on a file, which is created if it is missing. The lock is held until the
 /// descriptor is closed. Returns an empty descriptor if another process still holds the lock after
-/// `patience`. Errors: Io, NotFound, PermissionDenied, each with the text "path: reason".
+/// `patience`. Errors: Io, NotFound, PermissionDenied, each with the message "path: reason".
 Result<UniqueFd> lock_file(const std::string& path, Duration patience = {});
 /// The same for a file whose folder is open. The error texts contain `path`.
 Result<UniqueFd> lock_file(const FilePlace& place, const std::string& path, Duration patience = {});

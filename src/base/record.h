@@ -20,7 +20,7 @@
 ///
 ///     RECORD_MEMBERS(Node, path, accessible)
 ///
-/// Write describe() out if a key differs from its member's name, or if the line would be too long:
+/// Write describe() by hand if a key differs from its member's name or the line would be too long:
 ///
 ///     template <class Visitor>
 ///     void describe(Visitor& visit, Node& node) {
@@ -166,12 +166,12 @@ Value to_value(const T& object) {
 struct ReadProblem {
     std::string reason = {};
     std::string path = {};
-    /// If the problem is an unknown word, the words that would be valid instead, from which
-    /// messages suggest one.
+    /// If the problem is an unknown word: the valid words, so that error messages can suggest one
+    /// of them.
     std::vector<std::string> known = {};
     /// The unknown word; empty if the word is the value at `path`.
     std::string word = {};
-    /// Whether the word is a problem only because the reader was told to refuse unknown words.
+    /// Whether the word is a problem only because the reader was set to refuse unknown words.
     bool may_be_newer = false;
 
     ReadProblem() = default;
@@ -184,14 +184,14 @@ struct ReadProblem {
     [[nodiscard]] std::string text() const { return path.empty() ? reason : path + ": " + reason; }
 };
 
-/// The problem that a word is not in `known`.
+/// The ReadProblem for a word that is not in `known`.
 inline ReadProblem unknown_word(std::string reason, std::vector<std::string> known) {
     ReadProblem problem{std::move(reason)};
     problem.known = std::move(known);
     return problem;
 }
 
-/// The problem that a member is not in `known`.
+/// The ReadProblem for a member that is not in `known`.
 inline ReadProblem unknown_member(std::string_view key, std::vector<std::string> known) {
     auto problem = unknown_word("unknown member", std::move(known));
     problem.word = key;

@@ -12,10 +12,10 @@
 
 #include "base/record.h"
 
-/// The types of records as data: the information about a type that describe() and names_of()
-/// provide, without a value of the type. The interface description, the JSON Schema of the report
-/// and the types for other languages are all generated from these types, so that each record is
-/// described once.
+/// Represents the types of records as data: the information that describe() and names_of() provide
+/// about a type, without needing a value of that type. The interface description, the JSON Schema
+/// of the report and the types for other languages are all generated from these types, so that each
+/// record is described once.
 namespace gpuprobe::inline base {
 
 /// The type of a member.
@@ -29,7 +29,7 @@ struct MemberType {
     std::optional<long long> minimum = {};  ///< the smallest value of an Integer or Float
     bool excludes_minimum = false;          ///< whether values must be above `minimum`
     std::string pattern = {};               ///< the ECMAScript regular expression of a Text
-    std::vector<MemberType> item = {};      ///< the one type inside a Nullable, List or Map
+    std::vector<MemberType> item = {};      ///< the element type of a Nullable, List or Map
 };
 /// The kinds Words and Record have the same name, because the definition shows whether a type is an
 /// enumeration or a record.
@@ -68,13 +68,13 @@ struct TypeDefinition {
 /// form applies to each item.
 struct MemberForm {
     std::string_view key = {};
-    std::string_view pattern = {};  ///< pattern of a text; empty if any text is valid
+    std::string_view pattern = {};  ///< pattern of a string; empty if any string is valid
     bool is_positive = false;       ///< whether the number must be above zero if known
     std::string_view object = {};   ///< the type of the object in a JSON value, or "object"
     bool is_optional = false;       ///< whether the member may be missing
 };
 
-/// The pattern of a text that is not empty.
+/// The pattern of a non-empty string.
 inline constexpr std::string_view kNotEmpty = ".";
 /// The pattern of four hexadecimal digits: a PCI id.
 inline constexpr std::string_view kFourHexDigits = "^[0-9a-f]{4}$";
@@ -84,7 +84,7 @@ inline constexpr std::string_view kDeviceNumber = "^[0-9]+:[0-9]+$";
 /// The name of a type without its namespaces: "Candidate" for gpuprobe::Candidate.
 template <class T>
 constexpr std::string_view type_name() {
-    // The text is similar to "constexpr … type_name() [with T = gpuprobe::policy::Candidate; …]".
+    // The string is similar to "constexpr … type_name() [with T = gpuprobe::policy::Candidate; …]".
     std::string_view text = __PRETTY_FUNCTION__;
     text.remove_prefix(text.find("T = ") + 4);
     text = text.substr(0, text.find_first_of(";]"));

@@ -28,7 +28,7 @@ enum class ErrorCode {
     Internal,            ///< any other failure
 };
 
-/// A failure: a code that callers can distinguish, and a text "operation: object: reason".
+/// A failure: a code that callers can distinguish, and a message "operation: object: reason".
 struct Error {
     ErrorCode code = ErrorCode::Internal;
     std::string text = {};
@@ -36,7 +36,7 @@ struct Error {
     Error(ErrorCode error_code, std::string error_text)
         : code{error_code}, text{std::move(error_text)} {}
 
-    /// The same failure, with `place` in front of the text.
+    /// The same failure, with `place` in front of the message.
     [[nodiscard]] Error in(std::string_view place) && {
         text.insert(0, std::string{place} + ": ");
         return std::move(*this);
