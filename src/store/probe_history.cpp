@@ -62,7 +62,7 @@ Value file_print(const FileSystem& files, const std::string& path) {
     return print;
 }
 
-/// The part that is the same in every kind of fingerprint.
+/// The part that every kind of fingerprint contains.
 Value program_print(const std::optional<std::string>& kernel) {
     Value print;
     print["program"] = kVersion;
@@ -70,7 +70,7 @@ Value program_print(const std::optional<std::string>& kernel) {
     return print;
 }
 
-/// Completes a fingerprint with the watched files and returns it as text.
+/// Completes a fingerprint with the watched files and returns it as a string.
 std::string with_files(Value print,
                        const FileSystem& files,
                        const std::vector<std::string>& watched) {
@@ -109,8 +109,8 @@ Result<std::vector<CachedTrial>> read_trials(const Value& document) {
     return trials;
 }
 
-/// Queries are valid only for the machine with this fingerprint. Each trial has a fingerprint of
-/// its own.
+/// Query results are valid only for the machine with this fingerprint. Each trial has a separate
+/// fingerprint.
 Result<CachedProbes> cached_in(const Value& document, std::string_view fingerprint) {
     const auto* made_for = document.at("fingerprint").as_string();
     if (!made_for)
@@ -291,7 +291,7 @@ Result<std::vector<ProbeKey>> Quarantine::read(Result<Value> loaded) {
         left_boot_ = *boot;
     // A file from this boot means that a probe has already run since the machine started.
     is_cold_ = is_cold_ && left_boot_ != boot_;
-    // The file contains wall time. Convert the rest of each penalty to monotonic time.
+    // The file contains wall time. Convert the remaining part of each penalty to monotonic time.
     for (auto& entry : entries_)
         entry.over =
             clock_.monotonic() + rest_of(entry.probe.until, length_of(entry.level), clock_.wall());
@@ -310,8 +310,8 @@ void Quarantine::judge(const std::vector<ProbeKey>& left) {
     is_changed_ = true;
 }
 
-/// Penalizes the only probe that was running. If the probe was a suspect before, this counts as an
-/// earlier harm: the probe directly gets a level that holds it back.
+/// Penalizes the only probe that was running. If the probe was a suspect before, an earlier harm is
+/// assumed, so that the probe gets a level that holds it back at once.
 void Quarantine::convict(const ProbeKey& key, Harm why) {
     const bool was_there_before = suspects_.contains(key);
     (void)strike(key, why, std::nullopt);

@@ -55,8 +55,8 @@ Result<std::string> read_own_file(const FilePlace& place, const std::string& pat
     return read_to_end(fd, path, limit, size);
 }
 
-/// The JSON after the first line, if the first line contains this magic and the checksum of the
-/// JSON.
+/// The JSON after the first line, if the first line contains this magic string and the checksum of
+/// the JSON.
 Result<std::string_view> checked_body(std::string_view text, std::string_view magic) {
     const auto end = text.find('\n');
     if (end == std::string_view::npos || !text.starts_with(magic))
@@ -75,7 +75,7 @@ CheckedFile::CheckedFile(std::string path, std::string_view kind, int version, B
       limit_{limit} {}
 
 Result<Value> CheckedFile::load() const {
-    // Most of these files do not exist, which is found out without the check of each folder.
+    // Most of these files do not exist. This call detects that without checking each folder.
     struct stat info = {};
     if (::lstat(path_.c_str(), &info) != 0)
         return errno_error(path_, errno);

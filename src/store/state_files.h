@@ -32,8 +32,8 @@ public:
 
     /// Reads the document. Errors: NotFound; Malformed for another kind or version, a wrong
     /// checksum, or text that is not JSON; TooLarge; PermissionDenied for a file that another user
-    /// owns or can write to; Io if the path is not a regular file. The text of each error is "path:
-    /// reason".
+    /// owns or can write to; Io if the path is not a regular file. The message of each error is
+    /// "path: reason".
     [[nodiscard]] Result<Value> load() const;
     /// The results of lock_file() for "path.lock", and of load() under this lock.
     struct LockAndDocument {
@@ -159,7 +159,7 @@ public:
     static constexpr std::size_t kMaxPerUser = 64;
     /// if there are more reports, a report of another user is replaced
     static constexpr std::size_t kMaxAll = 1024;
-    /// size in bytes; the caller of failed() shortens longer texts
+    /// size in bytes; the caller of failed() shortens longer messages
     static constexpr std::size_t kMaxDetail = 512;
 
     /// Without a path, the reports last as long as this object.
