@@ -50,24 +50,24 @@ struct ReasonTarget {
 };
 RECORD_MEMBERS(ReasonTarget, gpu, api, path)
 
-/// The texts of a reason for users. explain/reason_words.h writes these texts for the calling user
-/// and this machine.
+/// The messages of a reason for users. explain/reason_words.h writes these messages for the calling
+/// user and this machine.
 struct ReasonWords {
     /// One clause, without a capital letter at the beginning or a full stop at the end.
     std::string text = {};
-    std::optional<std::string> fix = {};     ///< text about the fix; null if there is no fix
+    std::optional<std::string> fix = {};     ///< description of the fix; null if there is no fix
     std::vector<std::string> commands = {};  ///< the commands in `fix`, for a shell
     ReasonTarget subject = {};
 };
 RECORD_MEMBERS(ReasonWords, text, fix, commands, subject)
 
 /// The explanation of a result: a stable code and the facts that led to the result. In answers to
-/// requests, but not in the report, a reason also has texts for users.
+/// requests, but not in the report, a reason also has messages for users.
 struct Reason {
     std::string code = {};  ///< code listed in docs/reasons.md; newer versions may add codes
     Value detail = Value{Value::Object{}};  ///< details of the reason: an object
-    /// The texts for users; equal reasons of an answer share one object. The comparison of two
-    /// reasons ignores the texts.
+    /// The messages for users; equal reasons of an answer share one object. The comparison of two
+    /// reasons ignores the messages.
     std::shared_ptr<const ReasonWords> words = {};
 
     std::strong_ordering operator<=>(const Reason& other) const {
@@ -118,7 +118,7 @@ template <class Visitor>
 void describe(Visitor& visit, Reason& reason) {
     visit("code", reason.code);
     if constexpr (std::same_as<Visitor, RecordWriter>) {
-        // A reason without texts for users does not have these members.
+        // A reason without messages for users does not have these members.
         if (reason.words)
             describe(visit, const_cast<ReasonWords&>(*reason.words));
     } else {
@@ -130,7 +130,7 @@ void describe(Visitor& visit, Reason& reason) {
 }
 
 constexpr auto forms_of(std::type_identity<Reason>) {
-    // A report does not contain the texts for users.
+    // A report does not contain the messages for users.
     return std::to_array<MemberForm>({{.key = "code", .pattern = "^[a-z0-9]+(-[a-z0-9]+)*$"},
                                       {.key = "text", .is_optional = true},
                                       {.key = "fix", .is_optional = true},
