@@ -18,7 +18,7 @@ bool is_mig(const Partition& partition) {
     return partition.name.starts_with("mig-");
 }
 
-/// The GPU's name or title for a partition, with the profile added for MIG, as programs list it.
+/// Adapts the GPU's name or title to a partition: for MIG, appends the profile as programs do.
 std::optional<std::string> with_part(const std::optional<std::string>& name,
                                      const Partition& partition) {
     if (!name || !is_mig(partition))
@@ -68,7 +68,7 @@ Identity identity_of(const Gpu& gpu, const Partition& partition) {
     return identity;
 }
 
-/// The alternative at that index of the API; null if no alternative has it.
+/// The alternative with that index in the API; null if no alternative has that index.
 const Value* alternative_at(const Value& device, std::uint32_t index) {
     const auto* others = fact(device, facts::kAlternatives);
     for (std::size_t i = 0; others && i < others->size(); ++i)
@@ -77,7 +77,7 @@ const Value* alternative_at(const Value& device, std::uint32_t index) {
     return nullptr;
 }
 
-/// The facts of the device at that index, which may be another device than the view's.
+/// The facts of the device with that index, which may not be the device of the view.
 Value device_at(const ApiView& view, std::uint32_t index) {
     const auto* other = view.index != index ? alternative_at(view.device, index) : nullptr;
     auto device = other ? *other : view.device;
@@ -104,7 +104,7 @@ ApiView narrowed(const ApiView& view, const Partition& partition, std::string_vi
     // and memory of the partition.
     narrow.index.reset();
     narrow.device["alternatives"] = Value{};
-    if (narrow.device.find("mig_devices"))  // the other instances
+    if (narrow.device.find("mig_devices"))  // contains the other instances
         narrow.device["mig_devices"] = Value{};
     narrow.device["index"] = Value{};
     narrow.device["uuid"] = to_value(partition.uuid);
@@ -119,7 +119,7 @@ bool any_has_place(const Gpu& gpu, std::string_view api) {
     });
 }
 
-/// Removes the trials, because they ran on another device than this partition.
+/// Removes the trials, because they did not run on this partition.
 void drop_trials(BackendView& view) {
     view.verified = false;
     view.score.reset();
@@ -132,7 +132,7 @@ void add_absence(const Partition& partition, std::string_view api, Gpu& gpu, Bac
     drop_trials(backend);
     if (backend.usable != true)
         return;
-    // CUDA shows one instance to a process. A process that names this instance can use it.
+    // CUDA shows only one instance to a process. A process that names this instance can use it.
     const bool shows_one = is_mig(partition) && (api == "cuda" || api == "opencl");
     if (shows_one) {
         backend.reasons.push_back(because("one-instance-listed"));
@@ -196,7 +196,7 @@ void narrow_backends(const Gpu& whole, const Partition& partition, Gpu& gpu) {
 }
 
 /// Removes the video formats of a direction, except from APIs that list the partition itself: the
-/// other APIs reported them about another partition.
+/// other APIs reported the formats of another partition.
 void drop_formats(const Partition& partition, VideoDirection direction, Gpu& gpu) {
     for (auto& [api, view] : gpu.apis) {
         const auto* entries = fact(view.device, facts::kVideo);
@@ -210,7 +210,7 @@ void drop_formats(const Partition& partition, VideoDirection direction, Gpu& gpu
     }
 }
 
-/// Notes the directions for which a MIG instance has no video engine, as NVML counts them: the
+/// Records the directions for which a MIG instance has no video engine according to NVML: the
 /// smallest instance of an A100 has no decoder.
 void narrow_video(const Gpu& whole, const Partition& partition, Gpu& gpu) {
     const auto nvml = whole.apis.find("nvml");

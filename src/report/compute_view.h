@@ -48,7 +48,7 @@ bool goes_by(const Gpu& gpu, std::string_view id);
 /// Returns the id of the partitioned GPU for the id of a partition, and a GPU's id unchanged.
 std::string_view whole_id(std::string_view id);
 
-/// Normalizes an id in any case, or a PCI address in any spelling, for comparison.
+/// Normalizes the case of an id, or the spelling of a PCI address, for comparison.
 std::string plain_id(std::string_view word);
 /// Converts an id to the spelling in a view's report. The word may be the id of a GPU, of a
 /// partition, or of a GPU that was replaced by its partitions. Errors: UnknownDevice.

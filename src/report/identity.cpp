@@ -25,7 +25,7 @@ const DeviceFacts* facts_of(const Subject& subject, std::string_view api) {
 
 constexpr std::size_t kSerialDigits = 16;
 
-/// The unchanged text, if the text identifies a device and has that many digits.
+/// Returns `text` unchanged if it identifies a device and has that many digits.
 std::optional<std::string> naming(const std::optional<std::string>& text, std::size_t digits) {
     const auto found = text ? uuid_digits(*text) : std::nullopt;
     return found && found->size() == digits ? text : std::nullopt;
@@ -105,7 +105,7 @@ std::optional<std::string> canonical_uuid(const Identity& identity) {
     return canonical;
 }
 
-/// Removes ids of one kind that several GPUs have, because they identify none of them.
+/// Removes ids of one kind that several GPUs share, because a shared id identifies no GPU.
 template <class IdOf>
 void settle(std::vector<Gpu>& gpus, IdOf id_of) {
     std::map<std::string, int> uses;
@@ -166,8 +166,8 @@ std::string without_driver(std::string name) {
     return name;
 }
 
-/// The marketing name, unless the API has none: ROCm's OpenCL puts the architecture in the name and
-/// the board's name elsewhere.
+/// The marketing name; nullopt if the API has none. ROCm's OpenCL, for example, reports the
+/// architecture as the name, and the board's name elsewhere.
 std::optional<std::string> marketing_name(const DeviceFacts& facts) {
     constexpr std::string_view kNoText =
         "\xef\xbf\xbd";  // the replacement character, from scrubbing invalid text
@@ -202,7 +202,7 @@ std::optional<std::string> name_by_table(const HardwareDevice& hardware) {
     return vendor && chip->chip ? std::optional{vendor->name + " " + *chip->chip} : std::nullopt;
 }
 
-/// The name of an AMD device's revision. A device id alone has several names.
+/// The name of an AMD device, by device id and revision: one id can have several names.
 std::optional<std::string> name_by_revision(const HardwareDevice& hardware) {
     constexpr std::string_view kAmd = "1002";
     if (hardware.vendor_id != kAmd || !hardware.device_id || !hardware.revision)
@@ -312,7 +312,7 @@ std::optional<std::string> listed_vendor(const Gpu& gpu) {
                                     : fact(listed->second.device, facts::kVendorName);
 }
 
-/// The text in brackets at the end, otherwise the name without the vendor in front.
+/// The part in brackets at the end, otherwise the name without the vendor in front.
 std::string_view model_in(std::string_view name, const std::optional<std::string>& vendor) {
     if (vendor && name.starts_with(*vendor + " "))
         name.remove_prefix(vendor->size() + 1);
@@ -398,8 +398,8 @@ std::optional<std::uint32_t> drm_minor(const std::optional<std::string>& device)
     return parse_number<std::uint32_t>(std::string_view{*device}.substr(kMajor.size()));
 }
 
-/// Nodes by the numbers from APIs. Primary nodes have minor numbers below 128, render nodes from
-/// 128 on.
+/// The nodes that the numbers from APIs imply. Primary nodes have minor numbers below 128, render
+/// nodes from 128 on.
 std::vector<DeviceNode> implied_nodes(const Subject& subject) {
     std::vector<DeviceNode> nodes;
     const auto drm = identity_of(subject).drm;

@@ -29,7 +29,7 @@ std::optional<PciInfo> pci_of(const Subject& subject);
 std::optional<std::string> name_of(const Subject& subject);
 
 /// The fact `title`: the short name for screens and menus, such as "AMD Radeon RX 7900 XT". For the
-/// pci.ids name "Navi 31 [Radeon RX 7900 XT]", the title is the text in brackets, without trademark
+/// pci.ids name "Navi 31 [Radeon RX 7900 XT]", the title is the part in brackets, without trademark
 /// signs and a company's full name, and with the vendor in front unless the name contains the
 /// vendor. nullopt if only ids are known. If a report is from a version without this fact, the
 /// title is computed from the name.

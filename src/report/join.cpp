@@ -21,8 +21,8 @@ Value::Object origin_of(const ApiDevice& device) {
         {"api", device.probe->api}, {"driver", device.probe->driver}, {"index", index_of(device)}};
 }
 
-/// The state of one join. Each step joins the pending records that it can join; run() has the order
-/// of the steps. A step returns true if it has dealt with the record.
+/// The state of one join. Each step joins the pending records that it can join; run() sets the
+/// order of the steps. A step returns true if it has dealt with the record.
 class Joiner {
 public:
     Joiner(const Machine& machine, const std::vector<const ProbeResult*>& probes);
@@ -401,7 +401,7 @@ bool is_transport(const Subject& subject) {
            role_of(*subject.hardware) == Role::Gpu;
 }
 
-/// Removes as many of these functions as there are GPUs that only APIs report.
+/// Removes one of WSL's paravirtual functions for each GPU that only APIs report.
 void Joiner::drop_transports() {
     auto& subjects = joined_.subjects;
     auto hosts_gpus = std::ranges::count(subjects, nullptr, &Subject::hardware);

@@ -101,7 +101,7 @@ std::vector<std::string_view> numbers_in(std::string_view name) {
 }
 
 /// The marketing name without driver and chip in parentheses; in "Navi 23 [Radeon RX 6600]", the
-/// text in brackets. Outside the brackets, pci.ids contains names of chips and processors.
+/// part in brackets. Outside the brackets, pci.ids contains names of chips and processors.
 std::string_view model_in(std::string_view name, bool is_listed) {
     const auto open = name.find('[');
     if (open != std::string_view::npos)
@@ -119,7 +119,7 @@ std::string chip_in(std::string_view name) {
     return {};
 }
 
-/// Whether both are numbered chips of one line with different numbers, such as "navi23" and
+/// Whether both are chips of the same series but have different numbers, such as "navi23" and
 /// "navi31".
 bool chips_differ(std::string_view left, std::string_view right) {
     const auto line = [](std::string_view chip) {
@@ -129,9 +129,9 @@ bool chips_differ(std::string_view left, std::string_view right) {
     return are_numbered && left != right && line(left) == line(right);
 }
 
-/// Whether no number in one name has the same series (length and first digit) as a number in the
-/// other name, as with RX 6600 and RX 7900 XTX. One device id can have several numbers of a series
-/// ("RX 5500", "RX 5300M").
+/// Whether no number in one name belongs to the same series (same length and first digit) as a
+/// number in the other name; true for RX 6600 and RX 7900 XTX. One device id can have several
+/// numbers of a series ("RX 5500", "RX 5300M").
 bool numbers_differ(std::string_view left, std::string_view right) {
     const auto ours = numbers_in(left);
     const auto theirs = numbers_in(right);
@@ -145,8 +145,8 @@ bool numbers_differ(std::string_view left, std::string_view right) {
     return !ours.empty() && !theirs.empty() && std::ranges::none_of(ours, has_one_alike);
 }
 
-/// Whether the record's name contradicts a name of the subject: one from another API, from the
-/// kernel driver or from the chip table.
+/// Whether the record's name contradicts a name that the subject has from another API, the kernel
+/// driver or the chip table.
 bool names_differ(const DeviceFacts& device, const Subject& subject) {
     if (!device.name)
         return false;
@@ -216,7 +216,7 @@ bool has_size_of(const ApiDevice& device, const Subject& subject) {
 }
 
 bool may_be(const ApiDevice& device, const Subject& subject) {
-    // Records are never matched to display devices and accelerators by resemblance.
+    // Records are never matched to display devices and accelerators by similarity.
     if (subject.hardware && role_of(*subject.hardware) != Role::Gpu)
         return false;
     if (is_claimed_by(subject, *device.probe) || differ(address_of(device), address_of(subject)))

@@ -186,7 +186,7 @@ std::vector<MemoryReading> Samples::evidence() const {
     return readings;
 }
 
-/// The difference; nullopt if a size is unknown or the used part exceeds the total.
+/// Total minus used; nullopt if a size is unknown or the used part exceeds the total.
 std::optional<Bytes> less(std::optional<Bytes> total, std::optional<Bytes> used) {
     if (!total || !used || *used > *total)
         return std::nullopt;
@@ -209,7 +209,7 @@ Reason mismatch(const MemoryReading& kept, const MemoryReading& other) {
     return because("memory-mismatch", {{"kept", to_value(kept)}, {"other", to_value(other)}});
 }
 
-/// A finding for each usable total that differs too much from the kept one.
+/// A finding for each usable total that differs too much from the chosen total.
 std::vector<Reason> mismatches(const Samples& samples, const MemoryReading& kept) {
     std::vector<Reason> findings;
     for (const auto& sample : samples.all()) {
@@ -259,7 +259,7 @@ MemoryFindings dedicated(Samples& samples) {
     return result;
 }
 
-/// An AMD APU: carve-out and GTT together.
+/// The memory of an AMD APU: the carve-out plus the GTT.
 MemoryFindings carveout(const Samples& samples, const Host& host, WallTime now) {
     MemoryFindings result;
     const auto carved = samples.carve_out();
@@ -281,7 +281,7 @@ MemoryFindings carveout(const Samples& samples, const Host& host, WallTime now) 
     return result;
 }
 
-/// A GPU that uses the host's memory only.
+/// The memory of a GPU that uses only the host's memory.
 MemoryFindings unified(const Samples& samples, bool is_intel, const Host& host, WallTime now) {
     MemoryFindings result;
     if (const auto api = samples.first(&ApiTrust::shared, "total"))
@@ -322,9 +322,9 @@ void compare_partitions(const Subject& subject,
     }
 }
 
-/// The free memory of all partitions together; nullopt if it is unknown for one of them. Compute
-/// instances of one GPU instance share its memory, and so do partitions whose totals exceed the
-/// card's.
+/// The free memory of all partitions together; nullopt if the free memory of one is unknown.
+/// Compute instances of one GPU instance share its memory. Partitions also share memory if the sum
+/// of their totals exceeds the card's memory.
 std::optional<Bytes> free_in(const std::vector<Partition>& partitions,
                              std::optional<Bytes> physical) {
     Bytes total, free, largest;
@@ -359,15 +359,15 @@ void sum_up_partitions(const Subject& subject, MemoryFindings& result) {
     compare_partitions(subject, partitions, result.findings);
 }
 
-/// Whether the GPU is in MIG mode. Without an instance, programs cannot use any of its memory.
+/// Whether the GPU is in MIG mode. Without an instance, programs cannot use the GPU's memory.
 bool is_out_of_use(const Subject& subject) {
     const auto* claim = preferred_claim(subject, info_of(Api::Nvml).word);
     return claim && fact(*claim->device.facts, facts::kMigMode) == true;
 }
 
-/// Enforces free ≤ allocatable ≤ physical; sources may be off by reserved memory or read at
-/// different times. A carve-out has no limit from `physical`. If the GPU is divided,
-/// `allocatable` is the size of one partition and does not limit `free`.
+/// Enforces free ≤ allocatable ≤ physical; sources may differ by reserved memory, or were read at
+/// different times. `physical` does not limit a carve-out. If the GPU is divided, `allocatable` is
+/// the size of one partition and does not limit `free`.
 void enforce_order(GpuMemory& memory, bool is_divided) {
     const auto on_board =
         memory.kind == MemoryKind::Carveout ? std::optional<Bytes>{} : memory.physical;

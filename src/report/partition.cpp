@@ -152,7 +152,7 @@ bool names(const ApiDevice& device, const Partition& partition) {
 
 using Claims = std::vector<const Claim*>;
 
-/// The devices that the API's preferred driver lists on this GPU, in its order.
+/// The devices that the API's preferred driver lists on this GPU, in the driver's order.
 Claims listed_claims(const Subject& subject, std::string_view api) {
     Claims claims;
     const auto* best = preferred_claim(subject, api);
@@ -191,8 +191,8 @@ void take(const Claim& claim, Partition& partition) {
 }
 
 /// Assigns each device to the partition that it identifies. If no device identifies one, assigns
-/// them in order, from the first partition on: ROCm counts as KFD does, and CUDA shows only the
-/// first compute instance. Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
+/// the devices to the partitions in order: ROCm uses KFD's order, and CUDA shows only the first
+/// compute instance. Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 void add_places(const Claims& claims, std::vector<Partition*>& partitions) {
     std::set<const Partition*> taken;
     Claims left;
@@ -253,7 +253,7 @@ std::vector<Partition> listed_partitions(const Subject& subject, std::string_vie
         if (uuid)
             uuids.insert(*uuid);
     }
-    // A repeated UUID means one device that is listed twice.
+    // A repeated UUID means that one device is listed twice.
     if (claims.size() < 2 || uuids.size() != with_uuid)
         return {};
     std::vector<Partition> partitions;

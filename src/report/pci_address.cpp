@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxDomainDigits = 16;  // some programs pad a domain like a pointer
 
-/// The text without the prefix "pci:" or "PCI-E,", which NVML-based tools and clinfo print.
+/// Removes the prefix "pci:" or "PCI-E,", which NVML-based tools and clinfo print.
 std::string_view without_prefix(std::string_view text) {
     for (const std::string_view prefix : {"pci:", "pci-e,"})
         if (lower_case(text.substr(0, prefix.size())) == prefix)

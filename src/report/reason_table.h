@@ -62,13 +62,13 @@ enum class ReasonTraits : std::uint16_t {
     Cause = 1U << 4U,
     /// On an API's view, the reason has a specific fix and explains why that API fails.
     ViewCause = 1U << 5U,
-    /// The backend is not meant for such a GPU, so lists of obstacles omit it.
+    /// The backend is not meant for such a GPU, so lists of obstacles omit the reason.
     ByNature = 1U << 6U,
     /// The driver was never called, so its earlier answers remain valid.
     Unheard = 1U << 7U,
     /// Programs cannot use the backend, but a worker can still try to compute with it.
     WorthATrial = 1U << 8U,
-    /// The kernel still runs or the device is gone: never wait for anything on the device.
+    /// The test computation still runs, or the device is gone: never wait for the device.
     Stuck = 1U << 9U,
     /// As a finding, the reason means that no driver is bound to the GPU, so no driver can report
     /// the GPU.
@@ -107,7 +107,7 @@ struct ReasonInfo {
     /// Severity of the reason as a finding on a GPU: a higher number is more severe. 0 does not
     /// affect the GPU's health.
     std::uint8_t gravity = 0;
-    /// The code in the previous version. gpuprobe still accepts this code, but never writes it.
+    /// The reason's code in the previous version, which gpuprobe still accepts but never writes.
     std::string_view alias = {};
 };
 

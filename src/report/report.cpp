@@ -19,8 +19,8 @@ const Gpu* find_gpu(const Report& report, std::string_view id) {
     return found == report.gpus.end() ? nullptr : &*found;
 }
 
-/// A carve-out is only a small part of the usable memory, so `physical` counts for other kinds
-/// only.
+/// A carve-out is only a small part of the usable memory, so `physical` is used only for other
+/// kinds.
 std::optional<Bytes> offered_memory(const GpuMemory& memory) {
     const bool is_own = memory.physical && memory.kind != MemoryKind::Carveout;
     return is_own ? memory.physical : memory.allocatable;

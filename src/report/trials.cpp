@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t kMaxVerificationNote = 512;
 
-/// The result that the worker reports in `check`. "verified" counts only if the numbers of words
-/// agree with it.
+/// The result that the worker reports in `check`. "verified" is accepted only if the numbers of
+/// words agree with this result.
 VerificationResult checked(const Value& check, const Verification& found) {
     const auto* word = check.at("result").as_string();
     const auto wrong = found.wrong_words.value_or(0);
@@ -30,7 +30,7 @@ VerificationResult checked(const Value& check, const Verification& found) {
 }
 
 VerificationResult result_of(const ProbeResult& probe, const Value& check, const Verification& v) {
-    // An API that cannot run kernels was not tried.
+    // If an API cannot run kernels, no computation was tried.
     if (has_reason(probe.reasons, "stage-not-offered") || was_never_heard(probe))
         return VerificationResult::Skipped;
     switch (probe.outcome) {
@@ -79,7 +79,7 @@ constexpr Bytes kMaxContext = gib(8);
 constexpr double kWeightBytes = 4e9;
 constexpr double kPromptOperations = 4 * 14e9;
 
-/// JSON keys of rates, and the members that hold them.
+/// The JSON key of a rate, and the member that holds the rate.
 struct Rate {
     std::string_view key;
     std::optional<std::uint64_t> Measurement::*member;
@@ -153,7 +153,7 @@ Measurement measurement_from(const ProbeResult& probe) {
                             .note = probe.note,
                             .at = probe.at,
                             .reasons = probe.reasons};
-    // A measurement is about one device; any other number of devices leaves it without figures.
+    // A measurement is about one device; with any other number of devices, it has no figures.
     if (probe.outcome == Outcome::Answered)
         read_figures(
             probe.devices.size() == 1 ? fact(probe.devices.front(), facts::kMeasured) : Value{},

@@ -19,7 +19,7 @@ std::vector<std::string> video_words(const VideoEntry& entry) {
     std::vector<std::string> words{*entry.codec};
     if (entry.profile)
         words.push_back(*entry.codec + "-" + *entry.profile);
-    // Add each of these words again, with the bits of a sample at its end.
+    // Add each of these words again, with the number of bits per sample appended.
     for (std::size_t i = 0, plain = words.size(); entry.bits && i < plain; ++i)
         words.push_back(words[i] + "-" + std::to_string(*entry.bits) + "bit");
     return words;
@@ -75,14 +75,14 @@ const ApiInfo* own_video_api(const Gpu& gpu) {
     return found == kApis.end() ? nullptr : found;
 }
 
-/// The GPU's view of that API; null if the API was not probed.
+/// That API's view of the GPU; null if the API was not probed.
 const ApiView* view_of(const Gpu& gpu, const ApiInfo* api) {
     const auto found = api ? gpu.apis.find(std::string{api->word}) : gpu.apis.end();
     return found == gpu.apis.end() ? nullptr : &found->second;
 }
 
-/// Whether an API that does not list the GPU never will: it is not installed, or it answered
-/// without the GPU. A MIG instance is listed only for programs that name it.
+/// Whether an API that does not list the GPU will never list it: the API is not installed, or it
+/// answered without the GPU. A MIG instance is listed only for programs that name it.
 bool is_settled(const ApiView& view) {
     return view.outcome == Outcome::Absent && !view.reasons.empty() &&
            std::ranges::none_of(view.reasons, [](const Reason& reason) {
@@ -127,7 +127,7 @@ std::optional<std::string_view> missing_video_library(const Gpu& gpu, VideoDirec
 
 bool is_without_video(const Gpu& gpu, VideoDirection direction) {
     const auto entries = video_of(gpu);
-    // An API knows better than the chip table.
+    // An API's data takes precedence over the chip table.
     if (has_direction(entries, direction))
         return false;
     if (std::ranges::find(gpu.lacks_video, direction) != gpu.lacks_video.end())

@@ -46,7 +46,7 @@ RECORD_MEMBERS(VideoEntry, direction, codec, profile, bits, chroma, max_width, m
 /// entries may be incomplete.
 constexpr std::size_t kMaxVideoEntries = 512;
 
-/// The width or height that a driver reports; nullopt if it is 0 or absurd.
+/// The width or height that a driver reports; nullopt if it is 0 or implausibly large.
 constexpr std::optional<std::uint32_t> video_side(std::uint32_t pixels) {
     constexpr std::uint32_t kMax = 1U << 20U;
     return pixels != 0 && pixels <= kMax ? std::optional{pixels} : std::nullopt;
@@ -131,8 +131,8 @@ std::string video_word(std::string_view word);
 /// The words of every format in kVideoProfiles, sorted.
 std::vector<std::string> all_video_words();
 
-/// The directions in which an API could not ask its driver about the GPU, and why. `device`:
-/// ApiView::device.
+/// The directions for which an API could not query its driver about the GPU, with the reasons.
+/// `device`: ApiView::device.
 std::vector<std::pair<VideoDirection, std::string>> video_errors(const Value& device);
 
 /// The library of NVIDIA's driver through which programs decode or encode.
@@ -158,7 +158,7 @@ bool may_lack_video(const Gpu& gpu, VideoDirection direction);
 /// means that the GPU has no video engines.
 std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu);
 
-/// The codecs that most programs use, in the order in which texts list them.
+/// The codecs that most programs use, in the order in which messages list them.
 inline constexpr auto kMainCodecs = std::to_array<std::string_view>({"h264", "hevc", "vp9", "av1"});
 /// The codecs that the APIs report about a GPU in that direction: kMainCodecs, then the others by
 /// name.
