@@ -10,7 +10,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
-/// The kinds of driver failure in an API's view, each once, most severe first.
+/// The distinct kinds of driver failure in an API's view, most severe first.
 std::vector<const ReasonInfo*> faults_in(const ApiView& view) {
     std::vector<const ReasonInfo*> faults;
     for (const auto& row : reason_table())
@@ -96,7 +96,7 @@ namespace {
 
 constexpr std::uint32_t kReadAndWrite = 6;
 
-/// Whether permission bits in the lowest three bits allow reading and writing.
+/// Whether the lowest three permission bits allow reading and writing.
 bool grants(std::uint32_t mode) {
     return (mode & kReadAndWrite) == kReadAndWrite;
 }
@@ -136,7 +136,7 @@ std::optional<bool> seen_access(const DeviceNode& node, const Caller& caller) {
     return is_known(node) ? may_open(node, caller) : node.accessible;
 }
 
-/// Sets the node's access to the caller's.
+/// Replaces the prober's access to the node with the caller's access.
 void look_at(DeviceNode& node, const Caller& caller) {
     if (!is_known(node))
         return;
@@ -170,7 +170,7 @@ void look_at_findings(const Host& host, Device& device) {
     device.health = health_of(device.findings);
 }
 
-/// Whether the backend's API listed the GPU to the prober.
+/// Whether the backend's API listed the GPU for the prober.
 bool lists(const Gpu& gpu, std::string_view backend) {
     const auto found = gpu.apis.find(std::string{api_below(backend)});
     return found != gpu.apis.end() && found->second.outcome == Outcome::Answered &&

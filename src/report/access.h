@@ -66,9 +66,9 @@ std::string access_class(const Report& report, const Caller& caller);
 /// caller could not query them from the driver either.
 Report as_seen_by(Report report, const Caller& caller);
 
-/// The report of a capture whose drivers answered although the nodes were closed to the prober, as
-/// in a capture that was assembled from several logs. In such a report, access is determined by the
-/// nodes, not by the drivers' answers.
+/// Corrects the report of a capture whose drivers answered although the nodes were closed to the
+/// prober, for example a capture that was assembled from several logs. In the result, the nodes
+/// determine the access, not the drivers' answers.
 Report as_recorded(Report report);
 
 /// Whether it is known that the caller cannot open a node that computing on this GPU needs.

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kUniqueIdDigits = 16;
 constexpr std::uint32_t kMaxBus = 255;
 
-/// The digits of a UUID or serial number of exactly that length.
+/// The digits of a UUID or serial number; nullopt if their count is not `digits`.
 std::optional<std::string> hexadecimal(std::string_view text, std::size_t digits) {
     auto found = uuid_digits(text);
     return found && found->size() == digits ? std::move(found) : std::nullopt;
@@ -112,7 +112,7 @@ std::optional<std::string> uuid_digits(std::string_view text) {
 std::optional<std::string> family_uuid(const ApiDevice& device) {
     if (!device.facts->uuid || !device.vendor)
         return std::nullopt;
-    // NVK computes other UUIDs than NVIDIA's driver, so the two drivers must not share a family.
+    // NVK and NVIDIA's driver compute different UUIDs, so they must not share a family.
     if (*device.vendor == "nvidia" && !is_nvk(device))
         return keyed("nvidia", hexadecimal(*device.facts->uuid, kUuidDigits));
     if (*device.vendor == "intel")
@@ -243,7 +243,7 @@ int preference_of(const ApiDevice& device) {
 
 namespace {
 
-/// The vendor by PCI id, otherwise by API or driver.
+/// The vendor according to the PCI id, otherwise according to the API or driver.
 std::optional<std::string> vendor_of(const ProbeResult& probe, const DeviceFacts& facts) {
     if (facts.vendor_id) {
         auto word = vendor_word(*facts.vendor_id);
@@ -302,7 +302,7 @@ void drop_shared_uuids(std::vector<ApiDevice>& devices) {
         }
 }
 
-/// Sorted by content, so that the worker's order does not change the report.
+/// The devices sorted by content, so that the worker's order does not change the report.
 std::vector<const DeviceFacts*> sorted_devices(const ProbeResult& probe) {
     std::vector<const DeviceFacts*> sorted;
     for (const auto& facts : probe.devices)

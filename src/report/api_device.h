@@ -53,7 +53,7 @@ std::string driver_words(const ApiDevice& device);
 constexpr std::size_t kUuidDigits = 32;
 
 /// The hexadecimal digits of a UUID (32) or an AMD serial number (16) in lower case, without "GPU-"
-/// and dashes. nullopt if the text does not identify a device: all bits zero or one, masked
+/// and dashes. nullopt if the string does not identify a device: all bits zero or one, masked
 /// ("XXXXXXXX-…", "GPU-XX"), "N/A", "Unknown", or any other length.
 std::optional<std::string> uuid_digits(std::string_view text);
 
@@ -89,8 +89,8 @@ std::string_view file_name(std::string_view path);
 /// UUIDs of NVIDIA's own driver.
 bool is_nvk(const ApiDevice& device);
 
-/// Whether the device is an implementation on the CPU, judged by type, driver, or the renderer
-/// behind a virtual device. Source: VkDriverId in the Vulkan registry; Mesa's vendor id
+/// Whether the device computes on the CPU instead of on a GPU, judged by type, driver, or the
+/// renderer behind a virtual device. Source: VkDriverId in the Vulkan registry; Mesa's vendor id
 /// VK_VENDOR_ID_MESA.
 bool is_software(const ApiDevice& device);
 

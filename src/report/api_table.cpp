@@ -12,7 +12,7 @@ namespace {
 
 /// Libraries that GPU builds need and do not bundle, and that no API's row lists; also the
 /// libraries through which programs use NPUs and ROCm on WSL, and Mesa's device-select layer, which
-/// some distributions package apart. Sources: as ApiLibraries; intel/linux-npu-driver#107,
+/// some distributions package separately. Sources: as ApiLibraries; intel/linux-npu-driver#107,
 /// amd/xdna-driver#168, ROCm/librocdxg#35.
 constexpr std::string_view kOfHost =
     "libVkLayer_MESA_device_select libascendcl libcurl libdnnl libgfortran libgomp libimf libintlc "
@@ -25,7 +25,7 @@ constexpr auto kBase = std::to_array<std::string_view>(
     {"ld-linux", "libBrokenLocale", "libanl", "libatomic", "libc", "libdl", "libgcc_s", "libm",
      "libmvec", "libpthread", "libresolv", "librt", "libutil", "linux-vdso"});
 
-/// The soname up to ".so".
+/// The part of the soname before ".so".
 std::string_view stem_of(std::string_view soname) {
     return soname.substr(0, std::min(soname.find(".so"), soname.size()));
 }

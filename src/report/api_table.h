@@ -63,7 +63,7 @@ struct ApiInfo {
     /// Name of the backend that uses this API; empty if programs do not compute through the API.
     std::string_view backend = {};
     std::string_view fleet_word = {};  ///< name in exports for fleets
-    std::string_view vendor = {};      ///< the only vendor that the API supports; empty: any
+    std::string_view vendor = {};      ///< vendor to which the API is limited; empty if none
     /// Vendors whose runtimes offer the same API and report `vendor` as their vendor.
     std::string_view licensees = {};
     /// Kernel drivers of that vendor that the API works with.
@@ -187,8 +187,8 @@ inline constexpr std::array kApis = std::to_array<ApiInfo>({
      .backend = "vulkan",
      .fleet_word = "vulkan",
      // With these kernel drivers, Mesa's Vulkan drivers have the features that ggml needs on all
-     // GPUs. i915 is missing because it also serves older GPUs. Source: docs/drivers/radv.rst and
-     // anv.rst of Mesa.
+     // GPUs. i915 is not listed because it also drives older GPUs. Source: docs/drivers/radv.rst
+     // and anv.rst of Mesa.
      .bundled_drivers = "amdgpu xe",
      .libraries = "libvulkan.so libLLVM",
      .linked = {.of_driver = "libvulkan"},
@@ -256,7 +256,7 @@ inline constexpr std::array kApis = std::to_array<ApiInfo>({
      .reports_video = true},
 });
 
-/// The rows are in the order of the enumerators, so that a lookup is an index.
+/// The rows are in the order of the enumerators, so that a lookup is an array access.
 static_assert(std::ranges::all_of(kApis, [](const ApiInfo& row) {
     return &row == &kApis[static_cast<std::size_t>(row.id)];
 }));
@@ -423,8 +423,8 @@ constexpr const AcceleratorBackend* find_accelerator_backend(std::string_view ba
     return found == kAcceleratorBackends.end() ? nullptr : found;
 }
 
-/// Backends that decode and encode videos and do not compute. The `backends` of a report do not
-/// contain them (see video_view()). Intel's runtime for QSV (oneVPL) calls VA-API on Linux.
+/// Backends that decode and encode videos and do not compute; not in the `backends` of a report
+/// (see video_view()). Intel's runtime for QSV (oneVPL) calls VA-API on Linux.
 inline constexpr std::array kVideoBackends = std::to_array<BackendInfo>(
     {{.name = "vaapi", .api = Api::Vaapi}, {.name = "qsv", .api = Api::Vaapi}});
 
@@ -452,8 +452,8 @@ constexpr bool is_backend(std::string_view word) {
     return api_of_backend(word) || find_accelerator_backend(word);
 }
 
-/// The backend under which reports judge the GPUs that this backend uses. OpenVINO uses GPUs
-/// through OpenCL.
+/// The backend whose verdict in a report applies to the GPUs that this backend uses. OpenVINO uses
+/// GPUs through OpenCL.
 constexpr std::string_view gpu_backend_of(std::string_view backend) {
     const auto* row = find_accelerator_backend(backend);
     return row && row->gpu_api ? info_of(*row->gpu_api).backend : backend;
@@ -487,7 +487,7 @@ constexpr std::string_view vendor_of_backend(std::string_view backend) {
     return api ? info_of(*api).vendor : std::string_view{};
 }
 
-/// Information from a soname about the programs that need the library.
+/// Properties of a library and of the programs that need it, derived from the soname.
 struct LibraryInfo {
     std::string_view stem = {};   ///< the part before ".so" in the soname
     std::optional<Api> api = {};  ///< the API that programs use through this library
@@ -500,7 +500,7 @@ struct LibraryInfo {
     bool is_in_host_reports = false;
 };
 
-/// Information about a soname; nullopt if no list contains the soname.
+/// The properties of the library with this soname; nullopt if no list contains the soname.
 std::optional<LibraryInfo> library_info(std::string_view soname);
 
 /// Whether Host::libraries lists this soname if the library is installed. A machine has thousands

@@ -26,8 +26,8 @@
 
 namespace gpuprobe::inline report {
 
-/// Each API on this machine. The outcome is the outcome of the API's best driver, in this order:
-/// answered, failed, timed out, crashed, skipped, absent.
+/// Each API on this machine. An API has the outcome of its best driver, in this order of
+/// preference: answered, failed, timed out, crashed, skipped, absent.
 std::map<std::string, RuntimeInfo> runtimes_of(const std::vector<const ProbeResult*>& probes);
 
 /// The mechanisms that confined all probed drivers; nullopt if no worker reported them.
@@ -238,7 +238,7 @@ bool fill_from_table(const HardwareDevice& hardware, Architecture& architecture)
     return true;
 }
 
-/// The directions in which the chip table says that the GPU's chip has no video engine.
+/// The directions for which the GPU's chip has no video engine, according to the chip table.
 std::vector<VideoDirection> lacking_video(const Subject& subject) {
     const auto* chip = subject.hardware ? chip_of(*subject.hardware) : nullptr;
     if (!chip || !chip->chip)
@@ -276,7 +276,7 @@ void append(std::vector<Reason>& all, std::vector<Reason> more) {
     std::ranges::move(more, std::back_inserter(all));
 }
 
-/// Whether CUDA was probed and gave no answer. Before CUDA was probed, a missing /dev/nvidia-uvm is
+/// Whether CUDA was probed and did not answer. Before CUDA was probed, a missing /dev/nvidia-uvm is
 /// not a problem, because nvidia-modprobe creates it for the first program that uses CUDA.
 bool misses_uvm(const Gpu& gpu) {
     const std::string cuda{info_of(Api::Cuda).word};
@@ -337,8 +337,8 @@ void add_whole_trials(const Subject& subject,
     }
 }
 
-/// Whether the device is that partition. A MIG instance is compared by UUID, because CUDA gives it
-/// index 0 whenever it is the only visible one.
+/// Whether the device is that partition. A MIG instance is compared by UUID, because CUDA gives an
+/// instance index 0 if no other instance is visible.
 bool is_of(const DeviceFacts& device, const Partition& partition, const std::string& api) {
     if (partition.gpu_instance)
         return partition.uuid && device.uuid == partition.uuid;
@@ -419,7 +419,7 @@ Gpu gpu_of(const Subject& subject,
     return gpu;
 }
 
-/// The kind in the chip's row, otherwise in the kernel driver's row.
+/// The kind from the chip table: from the chip's row, otherwise from the kernel driver's row.
 std::optional<std::string> accelerator_kind(const HardwareDevice& hardware) {
     for (const auto* row : {chip_of(hardware), driver_row_of(hardware)})
         if (row && row->kind)
@@ -454,7 +454,7 @@ Accelerator accelerator_of(const Subject& subject, const Host& host) {
     return accelerator;
 }
 
-/// Adds each subject by its role, then settles the properties that depend on all GPUs.
+/// Adds each subject according to its role, then sets the properties that depend on all GPUs.
 void add_devices(const Joined& joined,
                  const Machine& machine,
                  const std::vector<const ProbeResult*>& probes,

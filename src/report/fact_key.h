@@ -61,11 +61,11 @@ struct FactKey {
     }
 };
 
-/// The member with that key, as a value of type T. A text, flag, number or size is returned as an
-/// optional, which is empty if the member is missing, has another type or is an empty text. A list
-/// is returned as a pointer, which is null in the same cases. An object or a `Value` is returned as
-/// a reference to the unchanged member, or to a null value. Reads a fact of a device as an API
-/// reported it.
+/// The member with that key, as a value of type T. A string, flag, number or size is returned as an
+/// optional, which is empty if the member is missing, has another type or is an empty string. A
+/// list is returned as a pointer, which is null in the same cases. An object or a `Value` is
+/// returned as a reference to the unchanged member, or to a null value. Reads a fact of a device as
+/// an API reported it.
 template <class T>
 decltype(auto) fact_in(const Value& holder, std::string_view key) {
     const Value& value = holder.at(key);

@@ -56,11 +56,11 @@ struct FactInfo {
     std::string_view key = {};
     FactOf of = FactOf::Device;
     /// The APIs that report the fact, separated by spaces; empty if every API or the kernel reports
-    /// it.
+    /// the fact.
     std::string_view apis = {};
     FactType type = FactType::Text;
     FactSpecificity specificity = FactSpecificity::Unset;
-    std::string_view meaning = {};  ///< text for docs/internals/facts.md
+    std::string_view meaning = {};  ///< description for docs/internals/facts.md
     /// Origin of the fact, if the API's own section does not name it.
     std::string_view source = {};
     /// Unit of a number, unless the meaning or the type already implies the unit.
@@ -544,9 +544,9 @@ constexpr bool is_fact_table(std::span<const FactInfo> rows) {
     return true;
 }
 
-/// The row of a key in the object of all facts of a device; null if no row declares it.
+/// The row of a key in the object of all facts of a device; null if no row declares the key.
 const FactInfo* device_fact(std::string_view key);
-/// The row of a key in the facts of an API as a whole; null if no row declares it.
+/// The row of a key in the facts of an API as a whole; null if no row declares the key.
 const FactInfo* runtime_fact(std::string_view key);
 
 /// The first key that a worker may not send because no row declares the key; nullopt if all keys

@@ -22,7 +22,7 @@ constexpr auto kByKey = [] {
     return rows;
 }();
 
-/// The first row of that key for whose subject `is_meant` returns true; null if no row matches.
+/// The first row for the key whose subject satisfies `is_meant`; null if no row matches.
 template <class Predicate>
 const FactInfo* find_fact(std::string_view key, Predicate is_meant) {
     const auto* row = std::ranges::lower_bound(kByKey, key, {}, &FactInfo::key);
@@ -32,8 +32,8 @@ const FactInfo* find_fact(std::string_view key, Predicate is_meant) {
     return nullptr;
 }
 
-/// The first key of the object that a worker may not send: `find` returns no row for it, or a row
-/// of the report itself.
+/// The first key of the object that a worker may not send: `find` returns no row for the key, or
+/// the row of a fact that only the report adds.
 template <class Find>
 std::optional<std::string> undeclared(const Value& object, Find find) {
     for (const auto& member : *object.as_object()) {
@@ -78,7 +78,7 @@ void hide_identity_in(Value& facts) {
                 member.value = Value{};
 }
 
-/// Sets facts that change by themselves to null, and such members inside other facts.
+/// Sets to null all facts, and all members of facts, that change by themselves.
 void forget_the_moment_in(Value& facts) {
     if (auto* members = facts.as_object())
         for (auto& member : *members) {
@@ -200,7 +200,7 @@ std::optional<std::string> text_in(const Value& value, std::size_t limit) {
     return scrubbed(*text, limit);
 }
 
-/// A number, or a text such as "0x10de".
+/// Reads a number, or a string such as "0x10de".
 std::optional<std::uint64_t> unsigned_in(const Value& value) {
     if (const auto* text = value.as_string())
         return parse_hex<std::uint32_t>(*text);
@@ -233,7 +233,7 @@ std::optional<PciAddress> pci_in(const Value& value) {
     return parse_text(std::string_view{*text}, std::type_identity<PciAddress>{});
 }
 
-/// A device number as text. "0:0" marks a missing node.
+/// Reads a device number; nullopt for "0:0", which marks a missing node.
 std::optional<std::string> node_in(const Value& value) {
     auto node = text_in(value, kMaxName);
     return node == "0:0" ? std::nullopt : node;
@@ -454,7 +454,7 @@ Value value_of(const ProbeResult& result) {
     return to_value(record);
 }
 
-/// Texts are scrubbed and shortened. An answer that exceeds the limits on lists is refused as a
+/// Strings are scrubbed and shortened. An answer that exceeds the limits on lists is refused as a
 /// whole.
 Result<ProbeResult> probe_result_from(const Value& value) {
     const auto record = TRY(record_from<ProbeRecord>(value));

@@ -66,8 +66,8 @@ struct DeviceFacts {
 /// One flat object: the named members, then the members of `extra`.
 Value value_of(const DeviceFacts& facts);
 /// Reads the output of value_of(). Accepts variants found in captures: ids may be numbers or
-/// "0x10de", a PCI address may have any known spelling, and unknown words become null. Errors:
-/// Malformed if the value is not an object.
+/// strings such as "0x10de", a PCI address may have any known spelling, and unknown words become
+/// null. Errors: Malformed if the value is not an object.
 Result<DeviceFacts> facts_from(const Value& value);
 
 /// The complete result of one probe: the worker's answer and how the worker ended.

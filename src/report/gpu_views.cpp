@@ -209,8 +209,8 @@ Serving serving_probe(const Subject& subject,
     return best;
 }
 
-/// The reason if no probed driver of this API is for such a GPU: the API is another vendor's, or
-/// its driver for this GPU is not installed.
+/// The reason if no probed driver of this API supports such a GPU: the API belongs to another
+/// vendor, or its driver for this GPU is not installed.
 Reason without_server(const Subject& subject, std::string_view api) {
     const auto vendor = vendor_of(subject);
     const auto needed = vendor_of_api(api);
@@ -278,7 +278,7 @@ void explain(const Subject& subject, const Serving& serving, std::string_view ap
     if (!explains_itself)
         view.reasons.push_back(ended_badly(probe, code));
     view.reasons.insert(view.reasons.end(), probe.reasons.begin(), probe.reasons.end());
-    // A missing library is a clear answer. If a library finds no device although its kernel driver
+    // A missing library is reason enough. If a library finds no device although its kernel driver
     // is bound, a further reason is needed.
     if (code != "not-listed" || serving.service != Service::Named || api == "pci")
         return;
@@ -288,7 +288,7 @@ void explain(const Subject& subject, const Serving& serving, std::string_view ap
         view.reasons.push_back(because("mig-without-graphics"));
     else if (api != "nvml" && vendor_of(subject) == "nvidia" && shows_one_instance(probe))
         view.reasons.push_back(because("one-instance-listed"));
-    // An API for videos that lists other GPUs has asked CUDA for all GPUs, so its answer is
+    // A video API that lists other GPUs has queried CUDA about all GPUs, so the API's answer is
     // certain.
     else if (!reports_video(api) || probe.devices.empty())
         view.reasons.push_back(because("inconclusive", {{"driver", probe.driver}}));

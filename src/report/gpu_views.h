@@ -57,8 +57,8 @@ bool was_asked(const Gpu& gpu, std::string_view api);
 std::map<std::string, BackendView> backend_views(const Machine& machine, const Gpu& gpu);
 
 /// Whether a backend on an API of video engines (kVideoBackends) can run on the GPU: true if the
-/// API lists the GPU and its render node is open, null if nothing settles the question. Which
-/// formats the engines support is the fact `video`.
+/// API lists the GPU and its render node is open, null if nothing settles the question. The fact
+/// `video` contains the formats that the engines support.
 BackendView video_view(std::string_view api, const std::vector<DeviceNode>& shared, const Gpu& gpu);
 
 /// A `no-permission` reason with node, group and mode for each node that the backend opens and the
