@@ -78,7 +78,7 @@ std::optional<std::string> gfx_target_in(std::string_view name) {
     const auto target = name.substr(0, name.find(':'));
     if (!target.starts_with(kHead))
         return std::nullopt;
-    // A target has three to five digits after "gfx". Any other text is a marketing name or comes
+    // A target has three to five digits after "gfx". Any other string is a marketing name or comes
     // from another vendor.
     const auto digits = target.substr(kHead.size());
     if (digits.size() < 3 || digits.size() > 5 ||

@@ -13,7 +13,7 @@
 #include "base/value.h"
 #include "report/pci_address.h"
 
-/// Converts the numbers, raw bytes and texts that drivers report into the form that facts use.
+/// Converts the numbers, raw bytes and strings that drivers report into the form that facts use.
 namespace gpuprobe::backends {
 
 /// The number in lower-case hexadecimal, padded with zeros to at least `digits` digits.
@@ -26,27 +26,27 @@ std::optional<std::string> pci_id_text(std::uint32_t id);
 /// Two lower-case hexadecimal digits per byte, in byte order. nullopt if every byte is zero:
 /// drivers leave zeros if they do not know the value.
 std::optional<std::string> hexadecimal_unless_zero(std::span<const std::uint8_t> bytes);
-/// A UUID as text: 16 bytes in hexadecimal, grouped 8-4-4-4-12. The UUID may consist of zeros.
+/// A UUID as a string: 16 bytes in hexadecimal, grouped 8-4-4-4-12. The UUID may consist of zeros.
 std::string uuid_text(std::span<const std::uint8_t, 16> bytes);
 /// Like uuid_text(), but nullopt if every byte is zero.
 std::optional<std::string> canonical_uuid(std::span<const std::uint8_t, 16> bytes);
 
-/// A version text: "1.3.277" for 1, 3 and 277.
+/// A version string: "1.3.277" for 1, 3 and 277.
 std::string dotted(std::initializer_list<std::uint64_t> parts);
-/// Intel's packed IP version as text ("20.4.4"): architecture in the top 10 bits, release in the
-/// next 8, revision in the lowest 6. nullopt for 0. Source: compute-runtime,
+/// Intel's packed IP version as a string ("20.4.4"): architecture in the top 10 bits, release in
+/// the next 8, revision in the lowest 6. nullopt for 0. Source: compute-runtime,
 /// shared/source/helpers/hw_ip_version.h.
 std::optional<std::string> intel_ip_text(std::uint32_t version);
-/// A CUDA version as text: "12.4" for 12040. Source: CUDA Driver API, cuDriverGetVersion.
+/// A CUDA version as a string: "12.4" for 12040. Source: CUDA Driver API, cuDriverGetVersion.
 std::string cuda_version_text(int version);
 /// The gfx target in a device name: "gfx90a" for "gfx90a:sramecc+:xnack-". nullopt if the name is
 /// not an AMD target.
 std::optional<std::string> gfx_target_in(std::string_view name);
 
-/// The text up to the first NUL or the end of the array, scrubbed and without surrounding white
+/// The string up to the first NUL or the end of the array, scrubbed and without surrounding white
 /// space; nullopt if nothing is left.
 std::optional<std::string> clean_text(std::string_view raw);
-/// The text that a C function writes into a buffer. `write` receives the buffer and its length.
+/// The string that a C function writes into a buffer. `write` receives the buffer and its length.
 /// nullopt if `write` returns a code other than 0 or writes nothing.
 template <class Write>
 std::optional<std::string> written_text(const Write& write) {

@@ -175,12 +175,12 @@ Answer visit_hip(const ProbeTarget& target, Sink& sink, const VisitDevice& visit
 /// computing, because HSA has no compiler; the compiler is in the HIP runtime.
 Answer visit_hsa(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit);
 
-// The following functions convert texts and numbers from ROCm's libraries into the form that facts
-// use.
+// The following functions convert strings and numbers from ROCm's libraries into the form that
+// facts use.
 
-/// A UUID in the form "GPU-0123456789abcdef", from HSA's text ("GPU-" and 16 digits) or HIP's (only
-/// the digits). nullopt for "GPU-XX", which devices without a serial number report, and for zeros.
-/// Source: hsa_ext_amd.h, HSA_AMD_AGENT_INFO_UUID.
+/// A UUID in the form "GPU-0123456789abcdef", from HSA's string ("GPU-" and 16 digits) or HIP's
+/// string (only the digits). nullopt for "GPU-XX", which devices without a serial number report,
+/// and for zeros. Source: hsa_ext_amd.h, HSA_AMD_AGENT_INFO_UUID.
 std::optional<std::string> rocm_uuid(std::string_view text);
 
 /// The PCI address in a location: bits 15 to 8 contain the bus, bits 7 to 3 the device, and bits 2
@@ -189,11 +189,11 @@ std::optional<std::string> rocm_uuid(std::string_view text);
 /// location_id.
 PciAddress rocm_address(std::uint32_t domain, std::uint32_t location);
 
-/// A version as text: "6.1.40092" for 60140092; nullopt for 0 and negative numbers. Source: HIP's
-/// hip_version.h, HIP_VERSION.
+/// A version as a string: "6.1.40092" for 60140092; nullopt for 0 and negative numbers. Source:
+/// HIP's hip_version.h, HIP_VERSION.
 std::optional<std::string> hip_version_text(int version);
 
-/// The text of hip/preamble.hip, embedded at build time.
+/// The content of hip/preamble.hip, embedded at build time.
 std::string_view hip_preamble();
 
 }  // namespace gpuprobe::backends

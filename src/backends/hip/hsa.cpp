@@ -51,7 +51,7 @@ namespace {
 
 constexpr std::size_t kMaxAgents = 256;  // including agents that are processors
 constexpr std::size_t kMaxPools = 64;
-constexpr std::size_t kMaxText = 256;  // the longest known text has 64 bytes
+constexpr std::size_t kMaxText = 256;  // the longest known string has 64 bytes
 constexpr std::uint64_t kHertzPerMegahertz = 1'000'000;
 constexpr const char* kKfd = "/dev/kfd";
 
@@ -98,7 +98,7 @@ std::optional<T> attribute(const hsa::Symbols& api, hsa::Agent agent, hsa::Attri
     return value;
 }
 
-/// A text attribute. The runtime does not know the size of the buffer, so a large buffer is used.
+/// A string attribute. The runtime does not know the size of the buffer, so a large buffer is used.
 std::optional<std::string> text(const hsa::Symbols& api, hsa::Agent agent, hsa::Attribute which) {
     const auto buffer = attribute<std::array<char, kMaxText>>(api, agent, which);
     return buffer ? clean_text({buffer->data(), buffer->size()}) : std::nullopt;
@@ -118,7 +118,7 @@ std::optional<T> pool_attribute(const hsa::Symbols& api,
 /// same memory, so they must not be added up.
 std::optional<Bytes> total_memory(const hsa::Symbols& api, hsa::Agent agent) {
     Pools pools;
-    // After a failure, use the pools found so far
+    // After a failure, use the pools found so far.
     (void)api.iterate_pools(agent, &Pools::add, &pools);
     std::uint64_t largest = 0;
     for (std::size_t i = 0; i < pools.count; ++i) {

@@ -30,7 +30,7 @@ void add_pci(const Symbols& api, ze_device_handle_t device, DeviceFacts& facts) 
         facts.pci = address_of(pci.address);
 }
 
-/// Adds the sum of the memories. Each tile has one memory.
+/// Adds the total size of the memories. Each tile has one memory.
 void add_memory(const Symbols& api, ze_device_handle_t device, DeviceFacts& facts) {
     std::vector<ze_device_memory_properties_t> memories;
     const auto query = [&](std::uint32_t* count, ze_device_memory_properties_t* list) {

@@ -83,7 +83,7 @@ private:
     Attempt<Done> separate() {
         return call(refusal, api_.append_barrier, list_.get(), nullptr, 0U, nullptr);
     }
-    /// Executes the appended commands and waits for their end.
+    /// Executes the appended commands and waits until they have ended.
     Attempt<Done> finish();
 
     ze::ComputeSymbols api_;
@@ -295,7 +295,7 @@ Drivers drivers_of(const Symbols& api, std::uint32_t kind) {
     return drivers;
 }
 
-/// The GPU drivers, with a loader before 1.10.
+/// The GPU drivers, with a loader that is older than version 1.10.
 Drivers gpu_drivers_of_old_loader(const Symbols& api) {
     Drivers drivers{.call = api.init.name, .code = api.init(ZE_INIT_FLAG_GPU_ONLY)};
     if (drivers.code != ZE_RESULT_SUCCESS)

@@ -186,19 +186,19 @@ DeviceFacts level_zero_facts(const ze::Symbols& api,
                              const LevelZeroDriver& driver,
                              std::uint32_t index);
 
-/// The word for a kind of device: "gpu", "cpu", "fpga", "mca", "npu"; the number as text for newer
-/// kinds; nullopt for 0, which means that the driver did not set the kind.
+/// The word for a kind of device: "gpu", "cpu", "fpga", "mca", "npu"; the number as a string for
+/// newer kinds; nullopt for 0, which means that the driver did not set the kind.
 std::optional<std::string> level_zero_kind_word(ze_device_type_t kind);
 
 /// The device type in the form that the facts of all APIs use. The type of an NPU or FPGA is
 /// `other`. nullopt if `kind` is 0.
 std::optional<DeviceType> level_zero_type(ze_device_type_t kind, std::uint32_t flags);
 
-/// A version as text: "1.6" for major << 16 | minor; nullopt for 0. Source: ze_api.h,
+/// A version as a string: "1.6" for major << 16 | minor; nullopt for 0. Source: ze_api.h,
 /// ZE_MAKE_VERSION.
 std::optional<std::string> level_zero_version(std::uint32_t version);
 
-/// A driver version as text ("1.6.33578"), from a number that contains the parts in 8, 8 and 16
+/// A driver version as a string ("1.6.33578"), from a number that contains the parts in 8, 8 and 16
 /// bits; nullopt for 0. The specification does not define the format; this function reads the
 /// format that Intel's driver uses. Source: unified-runtime, adapters/level_zero/platform.cpp.
 std::optional<std::string> level_zero_driver_version(std::uint32_t version);

@@ -97,8 +97,8 @@ Value version_list(const DeviceInfo& device) {
     return Value{std::move(list)};
 }
 
-/// The supported intermediate languages ("SPIR-V_1.2"), from the list in OpenCL 3.0 or the text in
-/// OpenCL 2.1.
+/// The supported intermediate languages ("SPIR-V_1.2"), from the list in OpenCL 3.0 or the string
+/// in OpenCL 2.1.
 Value il_list(const DeviceInfo& device) {
     const auto versions = device.list<cl_name_version>(CL_DEVICE_ILS_WITH_VERSION);
     if (!versions)
@@ -261,7 +261,7 @@ std::optional<DeviceAddress> device_address(const DeviceInfo& device,
         std::string_view extension;
         std::optional<PciAddress> (*ask)(const DeviceInfo&);
     };
-    // The types are in order of preference.
+    // The extensions are in order of preference.
     constexpr Route kRoutes[] = {
         {"cl_khr_pci_bus_info", khronos_address},
         {"cl_nv_device_attribute_query", nvidia_address},

@@ -157,7 +157,7 @@ Attempt<Owned<cl_program>> OpenClDevice::program(std::string_view options) {
         call(refusal, api_.build, made.get(), 1U, &device_, options.data(), nullptr, nullptr);
     if (built)
         return made;
-    // Add the compiler's first complaint to the error.
+    // Add the compiler's first message to the error.
     auto problem = built.error();
     if (const auto line = log_of(made.get()); !line.empty())
         problem.note += ": " + line;

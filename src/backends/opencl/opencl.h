@@ -33,7 +33,7 @@ Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& vi
 constexpr unsigned kMaxOpenClPlatforms = 16;
 constexpr unsigned kMaxOpenClDevices = 64;  ///< the limit for each platform
 
-/// The text of kernels.cl, embedded at build time.
+/// The content of kernels.cl, embedded at build time.
 std::string_view opencl_kernels();
 
 /// Numbers that Khronos's headers lack. Source: NVIDIA's cl_nv_device_attribute_query, as listed in
@@ -78,15 +78,15 @@ struct OpenClComputeSymbols : SymbolTable {
     Symbol<decltype(clReleaseEvent)> release_event{*this, "clReleaseEvent"};
 };
 
-// The following functions convert OpenCL's numbers into the words and texts that facts use.
+// The following functions convert OpenCL's numbers into the words and strings that facts use.
 
 /// The name of an error: "CL_DEVICE_NOT_FOUND", or "OpenCL error -77" for unknown numbers.
 std::string opencl_error_name(cl_int error);
 
-/// A packed cl_version (10, 10 and 12 bits) as text: "3.0.0". Source: OpenCL 3.0 API, cl_version.
+/// A packed cl_version (10, 10, 12 bits) as a string: "3.0.0". Source: OpenCL 3.0 API, cl_version.
 std::string packed_version_text(cl_version version);
 
-/// The API version in a version text: "3.0" for "OpenCL 3.0 PoCL 3.1"; nullopt for other forms.
+/// The API version in a version string: "3.0" for "OpenCL 3.0 PoCL 3.1"; nullopt for other forms.
 /// Source: OpenCL 3.0 API, CL_DEVICE_VERSION: "OpenCL<space><major.minor><space><vendor-specific>".
 std::optional<std::string> api_version_in(std::string_view text);
 
@@ -128,13 +128,13 @@ public:
             return std::nullopt;
         return items;
     }
-    /// A text, cleaned for a report; nullopt if the driver refuses the query or if the text is
+    /// A string, cleaned for a report; nullopt if the driver refuses the query or if the string is
     /// empty.
     [[nodiscard]] std::optional<std::string> text(cl_uint what) const {
         const auto bytes = list<char>(what);
         return bytes ? clean_text({bytes->data(), bytes->size()}) : std::nullopt;
     }
-    /// A text up to its first NUL, exactly as the driver wrote it. The text may be invalid UTF-8.
+    /// A string up to its first NUL, exactly as the driver wrote it; possibly invalid UTF-8.
     [[nodiscard]] std::optional<std::string> raw_text(cl_uint what) const {
         const auto bytes = list<char>(what);
         if (!bytes)
@@ -153,7 +153,7 @@ private:
 using DeviceInfo = InfoReader<cl_device_id>;
 using PlatformInfo = InfoReader<cl_platform_id>;
 
-/// The words of a text, scrubbed, sorted and without duplicates, at most kMaxExtensionNames.
+/// The words of a string, scrubbed, sorted and without duplicates, at most kMaxExtensionNames.
 std::optional<std::vector<std::string>> word_list(const std::optional<std::string>& raw);
 constexpr std::size_t kMaxExtensionNames = 1024;
 

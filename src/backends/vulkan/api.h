@@ -169,21 +169,21 @@ struct DeviceSymbols : SymbolTable {
     VulkanSymbol<PFN_vkQueueSubmit> submit{*this, "vkQueueSubmit"};
 };
 
-// The following functions convert Vulkan's numbers into the words and texts that facts use.
+// The following functions convert Vulkan's numbers into the words and strings that facts use.
 
 /// The name of a result: "VK_ERROR_INCOMPATIBLE_DRIVER", or "VkResult -77" for unknown numbers.
 std::string result_name(VkResult result);
 
-/// The word for a driver: "nvidia-proprietary", "mesa-radv"; the number as text for drivers newer
-/// than the table. Source: Vulkan registry, VkDriverId.
+/// The word for a driver: "nvidia-proprietary", "mesa-radv"; the number as a string for drivers
+/// newer than the table. Source: Vulkan registry, VkDriverId.
 std::string driver_word(std::uint32_t driver_id);
 
-/// An API version as text: "1.3.277", or "1:1.3.277" for a Vulkan variant other than 0.
+/// An API version as a string: "1.3.277", or "1:1.3.277" for a Vulkan variant other than 0.
 std::string api_version_text(std::uint32_t version);
 
-/// The version of a driver as text. Vendors pack driver versions into a number in different ways:
-/// NVIDIA uses 10, 8, 8 and 6 bits; on Linux, all other vendors use the form of an API version.
-/// Sources: NVIDIA's "550.54.14" in vulkan.gpuinfo.org; Mesa, vk_device.c.
+/// The version of a driver as a string. Vendors pack driver versions into a number in different
+/// ways: NVIDIA uses 10, 8, 8 and 6 bits; on Linux, all other vendors use the form of an API
+/// version. Sources: NVIDIA's "550.54.14" in vulkan.gpuinfo.org; Mesa, vk_device.c.
 std::string driver_version_text(std::uint32_t version,
                                 std::uint32_t vendor_id,
                                 std::optional<std::uint32_t> driver_id);
@@ -191,11 +191,11 @@ std::string driver_version_text(std::uint32_t version,
 /// The type of a device; nullopt for unknown numbers.
 std::optional<DeviceType> device_type(VkPhysicalDeviceType type);
 
-/// The word for a component type: "float16", "sint8" …; the number as text for types that are newer
-/// than the table. Source: VkComponentTypeKHR.
+/// The word for a component type: "float16", "sint8" …; the number as a string for types that are
+/// newer than the table. Source: VkComponentTypeKHR.
 std::string component_word(std::uint32_t type);
-/// The word for a scope: "subgroup", "workgroup" …; the number as text for scopes that are newer
-/// than the table. Source: VkScopeKHR.
+/// The word for a scope: "subgroup", "workgroup" …; the number as a string for scopes that are
+/// newer than the table. Source: VkScopeKHR.
 std::string scope_word(std::uint32_t scope);
 
 /// The words for the bits that are set, in bit order. Bits without a word are left out.

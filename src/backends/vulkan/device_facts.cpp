@@ -265,7 +265,7 @@ std::optional<PciAddress> pci_address(const DeviceReply& reply) {
     return pci_address_unless_zero(bus.pciDomain, bus.pciBus, bus.pciDevice, bus.pciFunction);
 }
 
-/// A device number as text ("226:128"); nullopt if absent or out of range. On Linux, the major
+/// A device number as a string ("226:128"); nullopt if absent or out of range. On Linux, the major
 /// number has 12 bits and the minor number 20 bits.
 std::optional<std::string> device_number(VkBool32 is_present,
                                          std::int64_t major,

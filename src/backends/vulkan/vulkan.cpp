@@ -151,10 +151,10 @@ void report_loader(const DynamicLibrary& library, const LoaderSymbols& loader, S
     sink.runtime(facts);
 }
 
-/// The changed manifest for the manifest at `path`; nullopt unless the NVIDIA kernel driver is
-/// loaded.
+/// The manifest at `path`, changed to name the EGL library; nullopt unless the NVIDIA kernel driver
+/// is loaded.
 std::optional<std::string> egl_manifest(const FileSystem& files, const std::string& path) {
-    // If the kernel driver is not loaded, the EGL library would also find no device.
+    // If the kernel driver is not loaded, the EGL library would not find a device either.
     if (!files.exists("/proc/driver/nvidia"))
         return std::nullopt;
     const auto manifest = files.read(path, kMaxDriverManifest);
