@@ -51,7 +51,7 @@ constexpr std::array kSystemFolders = {
     "/home/kubernetes/bin/nvidia",
 };
 
-/// Entries of /etc that drivers and the C library read; a final "*" matches any rest. No entry is
+/// Entries of /etc that drivers and the C library read; a final "*" matches anything. No entry is
 /// readable by root only. Sources: ld.so(8), nsswitch.conf(5), and the documentation of glvnd, the
 /// Vulkan and OpenCL loaders, libva, Mesa's drirc, and the drivers from NVIDIA, AMD and Intel.
 constexpr std::array<std::string_view, 33> kOfEtc = {
@@ -285,8 +285,8 @@ Paths named_by_variables() {
     return paths;
 }
 
-/// The number of leading path components that form a user's home folder; 0 if the path is
-/// outside of one. `names` are the components of an absolute path.
+/// The number of leading path components that form a user's home folder; 0 if the path is not in a
+/// home folder. `names` are the components of an absolute path.
 std::size_t home_length(const Paths& names) {
     if (names.empty())
         return 0;

@@ -249,7 +249,7 @@ int supervise_calls(void* passed) {
     (void)::prctl(PR_SET_NAME, "gpuprobe-calls", 0, 0, 0);
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     // If the worker died before the prctl() call, there is no signal; the changed parent process
-    // shows that it has died.
+    // shows that the worker has died.
     if (::getppid() != supervision->worker || !take_listener(supervision->agreement)) {
         supervision->agreement.set(Agreement::kFailed);
         ::_exit(EXIT_FAILURE);
@@ -407,7 +407,7 @@ constexpr std::array kVersions = {
     Version{.since = 6, .scopes = bit(0) | bit(1)},  // abstract Unix sockets and signals
 };
 
-/// Entries of /dev that drivers open; a final "*" matches any text. Sources: the nodes of the
+/// Entries of /dev that drivers open; a final "*" matches anything. Sources: the nodes of the
 /// kernel's DRM, accel, KFD and DMA-BUF heaps; NVIDIA's README, "NVIDIA device nodes", and the
 /// nodes on Tegra; WSL's dxgkrnl; Arm's kbase, Qualcomm's kgsl, Imagination's pvrsrvkm.
 constexpr std::array<std::string_view, 20> kNodes = {
@@ -483,8 +483,8 @@ void allow_reading(const UniqueFd& rules, const ProbeTarget& job) {
             remember(place);
 }
 
-/// Grants writing below /proc/self/task. CUDA names its threads there, and cuInit fails with 304 if
-/// it cannot (580.159 on an H200). The descriptor stays open for the reason given at remember().
+/// Grants writing below /proc/self/task, where CUDA names its threads; without it, cuInit fails
+/// with 304 (580.159 on an H200). The descriptor stays open for the reason given at remember().
 void allow_own_threads(const UniqueFd& rules, std::uint64_t access) {
     (void)allow(rules, "/proc/self/task", access).release();
 }

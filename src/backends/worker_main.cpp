@@ -231,7 +231,7 @@ Result<Held> hold(const ProbeTarget& job) {
     ::_exit(EXIT_SUCCESS);
 }
 
-/// All of stdin, up to its end; empty if it is 16 KiB or more.
+/// Reads stdin up to its end; returns an empty string if stdin contains 16 KiB or more.
 std::string take_job() {
     std::array<char, 16384> job;
     std::size_t size = 0;
@@ -240,7 +240,7 @@ std::string take_job() {
     return {job.data(), size < job.size() ? size : 0};
 }
 
-/// The NUL-terminated arguments in a text, as pointers into it; none if the last NUL is missing.
+/// The NUL-terminated arguments in a string, as pointers to them; none if the last NUL is missing.
 std::vector<char*> arguments_in(std::string& text) {
     std::vector<char*> arguments;
     if (text.ends_with('\0'))

@@ -13,7 +13,7 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// Shorter durations count as this one, because they only show the resolution of the clock.
+/// Shorter durations count as this value, because they only show the resolution of the clock.
 constexpr Seconds kShortest{1e-9};
 constexpr std::uint32_t kMaxTimes = 100'000;
 
@@ -304,8 +304,8 @@ Attempt<Done> Measuring::launch() {
 Attempt<Rate> Sampler::rate_of(const Load& load) {
     const auto piece = TRY(grow(load));
     const auto times = times_for(kBatch, piece);
-    // The batches of the first load that warm up the device are not used. For a later load, the two
-    // batches that agree are used.
+    // Do not use the batches of the first load, which warm up the device. For a later load, use the
+    // two batches that agree.
     std::vector<Seconds> batches;
     if (std::exchange(is_warm_, true))
         batches = TRY(ramp(load, times, std::min(kLaterRamp, ramp_left_)));

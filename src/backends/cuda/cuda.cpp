@@ -16,7 +16,7 @@ namespace {
 
 using Text = std::string_view (*)();
 
-/// The text of the module that contains each kernel. Kernels with the same text are in the same
+/// The PTX of the module that contains each kernel. Kernels with the same PTX are in the same
 /// module.
 constexpr std::array<Text, kKernels> kTexts = {
     cuda_module_check, cuda_module_base, cuda_module_base, cuda_module_base,
@@ -118,7 +118,7 @@ constexpr std::uint64_t kHertzPerKilohertz = 1000;
 struct AttributeFact {
     Attribute attribute;
     std::string_view key;
-    std::uint64_t unit = 1;  ///< factor from the attribute's unit to the fact's
+    std::uint64_t unit = 1;  ///< the attribute's unit, in the unit of the fact
 };
 
 /// The attributes that become facts. The driver reports clocks in kilohertz; the facts are in
@@ -149,7 +149,7 @@ std::optional<int> attribute(const Symbols& api, Attribute which, Device device)
     return value;
 }
 
-/// The PCI address, which the driver reports as text.
+/// The PCI address, which the driver reports as a string.
 std::optional<PciAddress> pci_of(const Symbols& api, Device device) {
     const auto text =
         written_text([&](char* buffer, int size) { return api.pci_bus_id(buffer, size, device); });

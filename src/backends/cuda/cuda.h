@@ -110,7 +110,7 @@ std::string words_of(const Symbols& api, CudaResult code);
 
 namespace gpuprobe::backends {
 
-/// The modules generated from kernels.ptx, as NUL-terminated texts.
+/// The modules generated from kernels.ptx, as NUL-terminated strings.
 std::string_view cuda_module_check();  ///< only Check
 std::string_view cuda_module_base();   ///< Fill, Read, Copy, Fp32
 std::string_view cuda_module_fp16();

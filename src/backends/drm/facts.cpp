@@ -290,8 +290,8 @@ std::optional<std::uint64_t> nouveau_parameter(const DrmDevice& device,
     return question.value;
 }
 
-/// A parameter of virtio-gpu. nullopt if this kernel lacks it; that counts as unknown, not as an
-/// error.
+/// A parameter of virtio-gpu. nullopt if this kernel lacks the parameter, which counts as unknown
+/// and not as an error.
 std::optional<std::uint32_t> virtio_parameter(const DrmDevice& device, std::uint64_t parameter) {
     std::uint32_t value = 0;
     drm_virtgpu_getparam question{.param = parameter, .value = drm::address_of(&value)};
@@ -381,7 +381,7 @@ void add_driver_facts(const DrmDevice& device, std::string_view driver, DeviceFa
 
 using Text = std::array<char, 128>;
 
-/// The text in a buffer. The kernel returns the full length of the text, which may exceed the
+/// The string in a buffer. The kernel returns the full length of the string, which may exceed the
 /// buffer.
 std::optional<std::string> text(const Text& buffer, std::size_t claimed) {
     return clean_text({buffer.data(), std::min(claimed, buffer.size())});
@@ -390,7 +390,7 @@ std::optional<std::string> text(const Text& buffer, std::size_t claimed) {
 }  // namespace
 
 void add_drm_facts(const DrmDevice& device, DeviceFacts& facts) {
-    // The version call fills in two texts, into buffers that we provide, and three numbers.
+    // The version call returns three numbers, and two strings in buffers that we provide.
     Text name = {};
     Text description = {};
     drm_version version = {};

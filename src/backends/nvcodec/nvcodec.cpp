@@ -37,7 +37,7 @@ constexpr auto kCodecs = std::to_array<Codec>({{0, "MPEG1", "mpeg1"},
                                                {10, "VP9", "vp9"},
                                                {11, "AV1", "av1"}});
 
-/// By cudaVideoChromaFormat.
+/// The chroma formats, indexed by cudaVideoChromaFormat.
 constexpr auto kChromas = std::to_array<std::string_view>({"4:0:0", "4:2:0", "4:2:2", "4:4:4"});
 constexpr auto kBits = std::to_array<std::uint32_t>({8, 10, 12});
 
@@ -94,7 +94,7 @@ void add_samples(const Codec& codec, VideoEntry entry, std::vector<VideoEntry>& 
     }
 }
 
-/// Drivers refuse a codec that is newer than they are. Source: CUDA Driver API, CUresult.
+/// The error codes for a codec that is newer than the driver. Source: CUDA Driver API, CUresult.
 constexpr int kInvalidValue = 1;
 constexpr int kNotSupported = 801;
 
@@ -113,7 +113,7 @@ bool is_in_a_profile(int codec, std::size_t chroma, std::uint32_t bits) {
            });
 }
 
-/// NVDEC's answer; nullopt if it does not decode these samples.
+/// NVDEC's answer; nullopt if NVDEC does not decode these samples.
 Attempt<std::optional<DecoderCaps>> caps_of(const DecodeSymbols& api,
                                             int codec,
                                             std::size_t chroma,
@@ -131,7 +131,7 @@ Attempt<std::optional<DecoderCaps>> caps_of(const DecodeSymbols& api,
 
 }  // namespace
 
-/// One question takes 7 ms (H200, driver 580), so NVDEC is not asked for samples that no profile
+/// One query takes 7 ms (H200, driver 580), so NVDEC is not queried about samples that no profile
 /// has.
 Attempt<std::vector<VideoEntry>> decoded_formats(const DecodeSymbols& api) {
     std::vector<VideoEntry> entries;
@@ -215,8 +215,8 @@ constexpr auto kEncodedCodecs =
                                  {kHevc, "NV_ENC_CODEC_HEVC_GUID", "hevc"},
                                  {kAv1, "NV_ENC_CODEC_AV1_GUID", "av1"}});
 
-/// A profile of NVENC, with one of its formats. A profile that only restricts another one has no
-/// format.
+/// A profile of NVENC, with one of its formats. A profile that only restricts another profile has
+/// no format.
 struct EncodedProfile {
     Guid guid = {};
     std::string_view name = {};
@@ -246,7 +246,7 @@ constexpr auto kEncodedProfiles = std::to_array<EncodedProfile>({
     {kAv1Main, "NV_ENC_AV1_PROFILE_MAIN_GUID", "main", "4:2:0", 10},
 });
 
-/// The usual text of a GUID: "6bc82762-4e63-4ca4-aa85-1e50f321f6bf".
+/// The usual form of a GUID: "6bc82762-4e63-4ca4-aa85-1e50f321f6bf".
 std::string text_of(const Guid& guid) {
     std::array<std::uint8_t, 16> bytes = {
         static_cast<std::uint8_t>(guid.first >> 24U), static_cast<std::uint8_t>(guid.first >> 16U),
@@ -257,7 +257,7 @@ std::string text_of(const Guid& guid) {
     return uuid_text(bytes);
 }
 
-/// The words for a status, of which only the ones that users can do something about have a name.
+/// The name of a status, or "NVENCSTATUS" if users can do nothing about the status.
 std::string_view words_of(Status status) {
     switch (status) {
         case 10:
@@ -484,8 +484,8 @@ Attempt<Done> may_create_context(const DeviceFacts& facts) {
     return Refusal{.code = "api-refused", .note = "the compute mode of the GPU is exclusive"};
 }
 
-/// The query of all GPUs, in two passes: first NVDEC, whose answers stay if NVENC crashes. The
-/// contexts of the first pass stay until the end, because creating a context takes longer than all
+/// The query of all GPUs, in two passes: first NVDEC, whose answers remain if NVENC crashes. The
+/// contexts of the first pass exist until the end, because creating a context takes longer than all
 /// other steps.
 class VideoQuery {
 public:
@@ -521,7 +521,7 @@ private:
     Attempt<OpenedGpu> opened(const DeviceFacts& cuda, const OpenDevice& open) {
         (void)TRY(may_create_context(cuda));
         OpenedGpu gpu{.device = TRY(open())};
-        (void)context_.current(&gpu.context);  // leaves it null if it fails
+        (void)context_.current(&gpu.context);  // on failure, gpu.context stays null
         return gpu;
     }
 
@@ -553,7 +553,7 @@ private:
         if (decoded)
             gpu->entries = *std::move(decoded);
         facts.extra["video"] = to_value(gpu->entries);
-        // This stays if the driver crashes in the second pass.
+        // This message remains if the driver crashes in the second pass.
         facts.extra["encode_error"] =
             encode_ ? "NVENC did not answer" : to_value(encode_.error().note);
         sink_.device(facts);

@@ -27,7 +27,7 @@ constexpr unsigned kMaxMigDevices = 64;
 constexpr unsigned long long kMaxInstanceMib = 1ULL << 30U;
 constexpr unsigned kMaxProcesses = 4096;  // per device and kind of process
 
-/// The text that a query about the library or about a device fills in.
+/// The string that a query about the library or about a device fills in.
 template <class Query, class... Subject>
 std::optional<std::string> text(const Query& query, Subject... subject) {
     return written_text([&](char* buffer, int size) {
@@ -45,7 +45,7 @@ void add_pci(const Symbols& api, Device device, DeviceFacts& facts) {
     nvml::PciInfo pci;
     if (api.pci_info(device, &pci) != kSuccess)
         return;
-    // The driver should have terminated the text with a NUL; make sure that it is terminated.
+    // The driver should have terminated the string with a NUL; make sure that it is terminated.
     pci.bus_id[sizeof pci.bus_id - 1] = '\0';
     facts.pci = parse_text(std::string_view{pci.bus_id}, std::type_identity<PciAddress>{});
     facts.vendor_id = hexadecimal(pci.pci_device_id & 0xffffU, 4);
@@ -421,8 +421,8 @@ bool is_partitioned(const FileSystem& files, std::string_view minor) {
                         *names, [](const std::string& name) { return name.starts_with("gi"); });
 }
 
-/// Whether the text is the UUID of a MIG instance. The check is strict, because the text comes from
-/// a request and is stored in the environment.
+/// Whether the string is the UUID of a MIG instance. The check is strict, because the string comes
+/// from a request and is stored in the environment.
 bool is_mig_uuid(std::string_view text) {
     constexpr std::string_view kMig = "MIG-";
     return text.starts_with(kMig) && uuid_digits(text.substr(kMig.size()));

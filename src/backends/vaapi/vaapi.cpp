@@ -72,7 +72,7 @@ constexpr auto kProfiles = std::to_array<Profile>({
 });
 static_assert(kProfiles[VAProfileProtected + 1].number == VAProfileProtected);
 
-/// A VAEntrypoint. An entrypoint without a direction does only a part of the work, or other work
+/// A VAEntrypoint. An entrypoint without a direction does only a part of the work, or work other
 /// than decoding, encoding and processing.
 struct Entrypoint {
     int number = 0;
@@ -267,8 +267,8 @@ Asked<DynamicLibrary> open_libva(const char* name, Sink& sink) {
 constexpr std::string_view kDriverEnd = "_drv_video.so";
 
 /// The name of the VA driver in this process: "i965" for "…/i965_drv_video.so"; nullopt without
-/// one. libva tries iHD before i965, and a driver that it refused stays loaded, so the last one
-/// counts.
+/// one. libva tries iHD before i965, and a driver that libva refused stays loaded, so the last
+/// driver counts.
 std::optional<std::string> loaded_driver() {
     std::optional<std::string> found;
     const auto visit = [](dl_phdr_info* object, std::size_t, void* out) {
