@@ -28,7 +28,7 @@ constexpr std::array<MemoryFile, 6> kMemoryFiles{{
     {"mem_info_gtt_used", "gtt-used", false},
 }};
 
-/// Adds a file's text in lower case, unless the driver reports "unknown".
+/// Adds a file's content in lower case, unless the driver reports "unknown".
 void add_text(const Sysfs& sysfs, const char* file, std::string_view key, HardwareDevice& device) {
     const auto text = sysfs.text(device.sysfs_path + "/" + file);
     if (text && *text != "unknown")
@@ -191,7 +191,7 @@ std::optional<KfdNode> gpu_node(const Sysfs& sysfs, std::uint32_t number) {
                  .cpu_cores = value_at<std::uint64_t>(values, "cpu_cores_count"),
                  .memory = frame_buffer(sysfs, folder)};
     if (node.render_minor == 0U)
-        node.render_minor.reset();  // render minors start at 128; 0: without a render node
+        node.render_minor.reset();  // render minors start at 128; 0 means no render node
     if (const auto version = value_at<std::uint64_t>(values, "gfx_target_version"))
         node.gfx_target = gfx_target_name(*version);
     if (const auto serial = value_at<std::uint64_t>(values, "unique_id"))

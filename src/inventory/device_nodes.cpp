@@ -234,7 +234,7 @@ struct NodeRecord {
 };
 RECORD_MEMBERS(NodeRecord, major, minor, mode, uid, gid, acl, group, accessible, reason)
 
-/// A group in nodes.json, which is a name or a number, as text.
+/// A group in nodes.json, which is a name or a number, as a string.
 std::optional<std::string> group_from(const Value& group) {
     if (const auto* name = group.as_string())
         return *name;

@@ -56,7 +56,7 @@ public:
     }
 
     /// The value of a placeholder in a node's path: the name of the class member for "member", else
-    /// the text of the file with that name. A "!" in a member's name is a "/" below /dev:
+    /// the content of the file with that name. A "!" in a member's name is a "/" below /dev:
     /// "tenstorrent!0" is /dev/tenstorrent/0.
     [[nodiscard]] std::optional<std::string> word(std::string_view name) const {
         if (name != kMember)
@@ -200,7 +200,7 @@ void add_intel_memory(const Sysfs& sysfs, HardwareDevice& device) {
             {.source = *device.driver + "-sysfs", .what = "total", .bytes = *size});
 }
 
-/// Reads a device's sensors, until one can't be read.
+/// Reads a device's sensors until a sensor can't be read.
 class Sensors {
 public:
     explicit Sensors(const Sysfs& sysfs) : sysfs_{sysfs} {}
@@ -444,7 +444,7 @@ std::string_view word_of(std::string_view reason) {
     return known == kReasons.end() ? kOther : known->second;
 }
 
-/// The files of one GT: one for each reason, "1" or "0", and one that is "1" if any reason applies.
+/// The files of one GT: one for each reason and one for all. Each file contains "1" or "0".
 struct ReasonFiles {
     std::string folder = {};
     std::string_view status = {};

@@ -187,14 +187,14 @@ constexpr Flags kFlags[] = {
     {"ppc64le", 0x0503}, {"s390x", 0x0403},
 };
 
-/// A number in the machine's byte order, which the cache uses. The offset must be within the text.
+/// A number in the machine's byte order, which the cache uses. The offset must be within `text`.
 std::uint32_t offset_at(std::string_view text, std::size_t offset) {
     std::uint32_t number = 0;
     std::memcpy(&number, text.data() + offset, sizeof(number));
     return number;
 }
 
-/// A NUL-terminated text in the cache; nullopt if it is longer than the limit or outside.
+/// A NUL-terminated string in the cache; nullopt if it exceeds the limit or is outside the cache.
 std::optional<std::string> text_at(std::string_view cache, std::size_t offset, std::size_t limit) {
     if (offset >= cache.size())
         return std::nullopt;
@@ -214,7 +214,7 @@ std::optional<CachedLibrary> library_at(std::string_view cache, std::size_t entr
     return CachedLibrary{.soname = std::move(*soname), .path = std::move(*path)};
 }
 
-/// The 64-bit libraries in the text of /etc/ld.so.cache for an architecture (uname -m), sorted;
+/// The 64-bit libraries in the content of /etc/ld.so.cache for an architecture (uname -m), sorted;
 /// nullopt in the same cases as cached_sonames().
 std::optional<std::vector<CachedLibrary>> cached_libraries(std::string_view text,
                                                            std::string_view architecture) {

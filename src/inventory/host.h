@@ -15,7 +15,7 @@ namespace gpuprobe::inline inventory {
 /// machines with up to thousands of processors.
 constexpr Bytes kMaxCpuinfo = mib(8);
 
-/// Parses the text of /proc/cpuinfo.
+/// Parses the content of /proc/cpuinfo.
 ///
 /// The kernel lists a feature in this file only if programs can use the feature: the kernel leaves
 /// out AVX and AVX-512 if it does not save their registers (XSAVE off, `clearcpuid=`, a microcode
@@ -25,7 +25,7 @@ constexpr Bytes kMaxCpuinfo = mib(8);
 /// `cores` is the number of listed processors. Only online processors are listed.
 Cpu parse_cpuinfo(std::string_view text);
 
-/// The number of processors in a list such as "0-3,8"; nullopt for any other text. Source:
+/// The number of processors in a list such as "0-3,8"; nullopt for any other string. Source:
 /// Documentation/admin-guide/cputopology.rst.
 std::optional<std::uint32_t> processors_in(std::string_view list);
 
@@ -37,10 +37,10 @@ std::vector<std::string> library_folders(const Host& host);
 /// library.
 constexpr std::string_view kLinkerCache = "/etc/ld.so.cache";
 
-/// The sonames of the 64-bit libraries in the text of /etc/ld.so.cache for an architecture (uname
-/// -m), sorted and without duplicates; nullopt if the text is truncated or has another format, or
-/// if the architecture is unknown. Source: glibc, sysdeps/generic/dl-cache.h and ldconfig.h (struct
-/// cache_file_new).
+/// The sonames of the 64-bit libraries in the content of /etc/ld.so.cache for an architecture
+/// (uname -m), sorted and without duplicates; nullopt if the content is truncated or has another
+/// format, or if the architecture is unknown. Source: glibc, sysdeps/generic/dl-cache.h and
+/// ldconfig.h (struct cache_file_new).
 std::optional<std::vector<std::string>> cached_sonames(std::string_view text,
                                                        std::string_view architecture);
 

@@ -44,7 +44,7 @@ bool is_runtime(std::string_view name) {
     return info && info->api;
 }
 
-/// The path for a search folder in a file; nullopt if it is unknown on this machine.
+/// The path of a search folder that a file names; nullopt if the path is unknown on this machine.
 std::optional<std::string> place_from(std::string text,
                                       const std::string& folder,
                                       const LinkerPlaces& places) {
@@ -60,7 +60,7 @@ class BuildReader {
 public:
     explicit BuildReader(const LinkerPlaces& places) : places_{places} {}
 
-    /// Reads one program or library and its neighbors.
+    /// Reads one program or library, and the libraries in its folder that it needs.
     Status read_file(const std::string& path) {
         const auto slash = path.rfind('/');
         root_ = path.substr(0, slash);
@@ -78,7 +78,7 @@ public:
         for (std::size_t i = 0; i < objects_.size(); ++i)
             for (const auto& soname : std::vector{objects_[i].file.needed})
                 if (!by_name_.contains(soname) && soname.find('/') == std::string::npos)
-                    (void)read_one(folder.get(), root_, soname);  // if missing, becomes a need
+                    (void)read_one(folder.get(), root_, soname);  // missing libraries become needs
         return Done{};
     }
 
@@ -288,8 +288,8 @@ private:
         Gathered all;
         for (const auto* object : closure_of(root))
             gather(*object, all);
-        // Add the words of all APIs, because some APIs are used without kernels or libraries from
-        // which the use could be seen.
+        // Add the words of all APIs, because neither kernels nor libraries show the use of some
+        // APIs.
         for (const auto api : all.apis)
             all.kernels.insert(std::string{info_of(api).word});
         if (all.glibc)

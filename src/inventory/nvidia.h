@@ -30,7 +30,7 @@ struct NvidiaModule {
     bool operator==(const NvidiaModule&) const = default;
 };
 
-/// Parses the text of /proc/driver/nvidia/version; empty if it has another format. Source:
+/// Parses the content of /proc/driver/nvidia/version; empty if it has another format. Source:
 /// open-gpu-kernel-modules, kernel-open/nvidia/nv-procfs.c and the NVRM version string.
 NvidiaModule parse_nvidia_version(std::string_view text);
 /// The loaded NVIDIA module; empty if no such module is loaded. The version is read from
@@ -47,7 +47,7 @@ struct NvidiaInformation {
     std::optional<std::uint32_t> minor = {};
     bool operator==(const NvidiaInformation&) const = default;
 };
-/// Parses the text of the file `information`. Values that the driver does not know yet are nullopt.
+/// Parses the content of the file `information`. Values that are not known yet are nullopt.
 NvidiaInformation parse_nvidia_information(std::string_view text);
 
 /// Adds the model, UUID, device minor and MIG instances (/proc/driver/nvidia/capabilities) of a GPU

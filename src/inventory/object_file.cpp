@@ -44,7 +44,7 @@ Result<std::vector<T>> table(Pieces& file, std::uint64_t offset, std::size_t cou
     return rows;
 }
 
-/// A NUL-terminated text. "" if it is longer than the limit or not printable: such a text can't
+/// A NUL-terminated string. "" if it is longer than the limit or not printable: such a string can't
 /// name an existing library or section.
 Result<std::string> text_at(Pieces& file, std::uint64_t offset, std::size_t limit) {
     auto text = TRY(file.read(offset, limit + 1));
@@ -203,7 +203,7 @@ private:
         return Done{};
     }
 
-    /// The target of a SYCL image. Each target has its own section, whose name contains it.
+    /// The target of a SYCL image. Each target has a section whose name contains the target.
     static std::string sycl_code(std::string_view section) {
         constexpr std::string_view kPortable = "spirv";
         const bool is_native = section.find("spir64_") != std::string_view::npos;

@@ -60,8 +60,8 @@ constexpr std::string_view kCuda = "libcuda.so.";
 constexpr auto kReleased =
     std::to_array<std::string_view>({"libnvidia-ml.so.", "libnvidia-ptxjitcompiler.so."});
 
-/// The version after `prefix`; nullopt if the text is not a driver version, for instance the "1" of
-/// an ABI version.
+/// The version after `prefix`; nullopt if the string is not a driver version, for instance the "1"
+/// of an ABI version.
 std::optional<std::string> version_in_name(std::string_view name, std::string_view prefix) {
     if (!name.starts_with(prefix))
         return std::nullopt;
@@ -175,8 +175,8 @@ std::vector<Reason> findings_of(const Sysfs& sysfs,
 
 namespace {
 
-/// The kernel module with the device's driver. The `driver/module` link names it; without the link,
-/// it is the driver's name with underscores.
+/// The kernel module with the device's driver. The `driver/module` link names the module; without
+/// the link, the module has the driver's name, with underscores.
 std::string module_of(const Sysfs& sysfs, const HardwareDevice& device) {
     if (auto linked = sysfs.link_name(device.sysfs_path + "/driver/module"))
         return *linked;

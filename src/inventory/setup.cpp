@@ -256,7 +256,7 @@ std::string lines_with(const Keys& keys, char sign, std::string_view text) {
     return kept;
 }
 
-/// The text without the quotation marks that os-release allows.
+/// The string without the quotation marks that os-release allows.
 std::string unquoted(std::string_view text) {
     text = trimmed(text);
     const bool is_quoted = text.size() >= 2 && (text.front() == '"' || text.front() == '\'') &&

@@ -122,7 +122,7 @@ namespace {
 
 constexpr std::string_view kPattern = "pci:v########d########sv########sd########bc##sc##i##";
 
-/// The digits of the field that starts at `at`; nullopt unless the whole text matches kPattern.
+/// The digits of the field that starts at `at`; nullopt unless the whole string matches kPattern.
 /// From a field of eight digits, only four are used, because PCI ids have 16 bits.
 std::optional<std::string> field(std::string_view modalias, std::size_t at, std::size_t digits) {
     if (modalias.size() != kPattern.size())

@@ -35,7 +35,7 @@ public:
     [[nodiscard]] std::optional<std::string> text(const std::string& path) const;
     /// The content of the file, at most kMaxAttribute bytes, not scrubbed.
     [[nodiscard]] std::optional<std::string> content(const std::string& path) const;
-    /// The first line of the file as a non-negative decimal number; nullopt for any other text.
+    /// The first line of the file as a non-negative decimal number; nullopt for any other content.
     [[nodiscard]] std::optional<std::uint64_t> number(const std::string& path) const;
     /// The names in a folder, sorted.
     [[nodiscard]] std::vector<std::string> names(const std::string& folder) const;
@@ -63,7 +63,7 @@ std::string_view base_name(std::string_view path);
 std::string_view folder_of(std::string_view path);
 /// Up to eight bytes of a binary attribute as a little-endian number.
 std::uint64_t little_endian(std::string_view bytes);
-/// Converts "0x10DE" or "10DE" to `digits` lower-case hexadecimal digits; nullopt if the text is
+/// Converts "0x10DE" or "10DE" to `digits` lower-case hexadecimal digits; nullopt if the string is
 /// not hexadecimal or needs more digits.
 std::optional<std::string> hex_digits(std::string_view text, std::size_t digits);
 

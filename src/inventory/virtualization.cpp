@@ -34,7 +34,7 @@ constexpr std::array<Hint, 7> kCgroupHints{{
     {"machine.slice/machine-", "systemd-nspawn"},
 }};
 
-/// The name that a container manager uses for itself; nullopt if the text does not look like a
+/// The name that a container manager uses for itself; nullopt if the string does not look like a
 /// name.
 std::optional<std::string> name_from(std::string_view text) {
     const auto name = lower_case(trimmed(text));
@@ -137,7 +137,7 @@ constexpr std::array<Signature, 17> kDmiPrefixes{{
 }};
 constexpr std::size_t kSpecificCount = 7;
 
-/// The first row whose text is at the beginning of `text`.
+/// The first row whose string is a prefix of `text`.
 template <std::size_t count>
 std::optional<std::size_t> row_for(const std::array<Signature, count>& rows,
                                    std::string_view text) {
@@ -165,7 +165,7 @@ std::optional<std::size_t> dmi_row(const FileSystem& files,
     return std::nullopt;
 }
 
-/// The hypervisor in the device tree, which Arm and POWER have; "vm-other" for an unknown one.
+/// The hypervisor in the device tree, which Arm and POWER have; "vm-other" if unknown.
 std::optional<std::string> from_device_tree(const FileSystem& files) {
     const auto compatible = files.line("/proc/device-tree/hypervisor/compatible");
     if (!compatible)
