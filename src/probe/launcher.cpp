@@ -34,7 +34,7 @@ Duration duration(const timeval& time) {
 /// The longest time that a child of the reaper waited for a CPU. The reaper's children are the
 /// worker and the namespace's init process, which only sleeps.
 /// Sources: proc(5), /proc/pid/task/tid/children; Linux, Documentation/scheduler/sched-stats.rst,
-/// /proc/pid/schedstat: time on a CPU and time waiting for one, in nanoseconds.
+/// /proc/pid/schedstat: time on a CPU and time waiting for a CPU, in nanoseconds.
 Duration longest_wait_below(pid_t keeper) {
     const RootedFiles files;
     const auto number = std::to_string(keeper);

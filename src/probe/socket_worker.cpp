@@ -175,7 +175,7 @@ Result<Request> receive_request(int connection) {
                    .output = TRY(raised(std::move(message.descriptors[1])))};
 }
 
-/// Waits for the worker's end. Kills the worker when the client shuts down its half of the
+/// Waits until the worker has ended. Kills the worker when the client shuts down its half of the
 /// connection.
 WorkerExit end_of(Worker& worker, int connection) {
     std::array<pollfd, 2> watched = {

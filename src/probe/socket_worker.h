@@ -60,7 +60,7 @@ Status send_message(int socket, std::string_view text, std::span<const int> desc
 
 /// The next message; nullopt if none has arrived; never blocks. Errors: Unavailable if the peer has
 /// closed the connection; TooLarge if the message is longer than `limit`; Malformed if the message
-/// has more than `descriptors` descriptors; all of them are then closed.
+/// has more than `descriptors` descriptors; all descriptors are then closed.
 Result<std::optional<Message>> receive_message(int socket, Bytes limit, std::size_t descriptors);
 
 /// The uid of the peer: on the listening side, the user who connected; on the connecting side, the

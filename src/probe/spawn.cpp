@@ -56,7 +56,7 @@ struct Plan {
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     std::vector<char*> pointers;
     for (const auto& text : texts)
-        // Execve() does not write to the texts
+        // execve() does not write to the strings.
         pointers.push_back(const_cast<char*>(text.c_str()));
     pointers.push_back(nullptr);
     return pointers;
@@ -107,7 +107,7 @@ void reset_signals() {
     struct sigaction standard = {};
     standard.sa_handler = SIG_DFL;
     for (int signal = 1; signal < NSIG; ++signal)
-        // Fails for KILL, STOP and two signals that libc uses
+        // Fails for KILL, STOP and two signals that libc uses.
         ::sigaction(signal, &standard, nullptr);
     // A write that exceeds the file size limit (for instance of Mesa's disk cache) should fail
     // instead of ending the process.
@@ -338,7 +338,7 @@ Status await_running(StartingProcess& starting) {
 bool has_run(const StartingProcess& ended) {
     if (!ended.report)
         return true;
-    // If the reaper was killed, another process may still hold the other end; don't wait for it.
+    // If the reaper was killed, another process may still hold the other end: don't block.
     (void)::fcntl(ended.report.get(), F_SETFL, O_NONBLOCK);
     return problem_from(ended.report.get()) == 0;
 }

@@ -324,8 +324,8 @@ struct Supervisor::Impl {
 };
 
 /// Kills all workers first and then waits for them together; otherwise each worker that is stuck in
-/// the kernel would delay the end by the full waiting time. Workers that have answered are not
-/// waited for, because their drivers take a long time to shut down.
+/// the kernel would delay the end by the full waiting time. Does not wait for workers that have
+/// answered, because their drivers take a long time to shut down.
 Supervisor::Impl::~Impl() {
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<Worker*> ends;
@@ -460,7 +460,7 @@ void Supervisor::Impl::ended(std::list<Running>::iterator place,
     done(std::move(result));  // the call may destroy this object
 }
 
-/// Kills a worker and waits for its end in the background.
+/// Kills a worker, and waits in the background until the worker has ended.
 void Supervisor::Impl::bury(const ProbeTarget& target, std::unique_ptr<Worker> worker) {
     worker->kill();
     if (worker->ended() < 0 || worker->reap())

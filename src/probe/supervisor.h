@@ -32,8 +32,8 @@ struct ProbePatience {
 /// without waiting.
 class ProbeRun {
 public:
-    /// Called once, from the event loop; may destroy this object. Receives the result without times
-    /// and, if the worker's end has not been seen, the worker.
+    /// Called once, from the event loop; may destroy this object. Receives the result without
+    /// times, and the worker if it is not known to have ended.
     using Ended = std::function<void(ProbeResult, std::unique_ptr<Worker>)>;
 
     /// Called once, with the current phase, if there is no answer after ProbePatience::warn.

@@ -19,7 +19,7 @@ constexpr std::size_t kMaxDrivers = 64;
 constexpr int kWordBits = static_cast<int>(sizeof(void*)) * 8;
 constexpr std::size_t kMaxTargetNote = 512;
 
-/// "libpocl" for "/usr/lib/libpocl.so.2.10.0".
+/// The name without folder and ending: "libpocl" for "/usr/lib/libpocl.so.2.10.0".
 std::string_view plain_name(std::string_view library) {
     const auto name = library.substr(library.find_last_of('/') + 1);
     return name.substr(0, name.find(".so"));
@@ -28,7 +28,7 @@ std::string_view plain_name(std::string_view library) {
 /// Collects the driver manifests of one API, folder by folder.
 class DriverSearch {
 public:
-    /// Returns the library that a manifest names; nullopt if it is for another architecture.
+    /// Returns the library that a manifest names; nullopt for manifests of another architecture.
     using Reader = Result<std::optional<std::string>> (*)(std::string_view text,
                                                           std::string_view path);
 
@@ -36,7 +36,7 @@ public:
         : files_{files}, api_{std::move(api)}, suffix_{std::move(suffix)}, reader_{reader} {}
 
     /// Adds a driver without a manifest, unless a manifest also names the driver's library,
-    /// possibly with a folder or a longer version. A loader loads a library once.
+    /// possibly with a folder or a longer version. A loader loads each library only once.
     void add_library(const NamedDriver& named) {
         const auto is_same = [name = plain_name(named.path)](const ProbeTarget& target) {
             return target.library && plain_name(*target.library) == name;

@@ -63,8 +63,8 @@ struct TargetFolders {
 };
 
 /// Adds the drivers that environment variables name; items are separated by colons. VK_DRIVER_FILES
-/// and OCL_ICD_VENDORS make the loaders ignore the default folders. These folders are searched all
-/// the same, so that the report shows which GPUs the default drivers support. The Vulkan loader
+/// and OCL_ICD_VENDORS make the loaders ignore the default folders. These folders are searched
+/// nevertheless, so that the report shows which GPUs the default drivers support. The Vulkan loader
 /// reads only the first of VK_DRIVER_FILES, VK_ICD_FILENAMES and VK_ADD_DRIVER_FILES that is set.
 /// `get` returns a variable or null. Sources: KhronosGroup/Vulkan-Loader@14406049, loader/loader.c,
 /// read_data_files_in_search_paths(); KhronosGroup/OpenCL-ICD-Loader@00be9713, loader/icd.c
@@ -73,7 +73,7 @@ void add_from_environment(TargetFolders& folders, const char* (*get)(const char*
 /// Adds the drivers that this process's environment variables add.
 void add_from_environment(TargetFolders& folders);
 
-/// Maps a driver to the variable without which loaders do not load this driver.
+/// Maps a driver to the variable that loaders need in order to load this driver.
 using DriverVariables = std::map<std::string, std::string>;
 
 struct TargetSearch {

@@ -243,7 +243,7 @@ namespace {
 constexpr std::size_t kMaxTail = 4096;
 constexpr std::size_t kMaxLines = 32;
 
-/// The last kMaxTail bytes of the text.
+/// The last kMaxTail bytes of the string.
 std::string_view last(std::string_view text) {
     return text.substr(text.size() - std::min(text.size(), kMaxTail));
 }
@@ -341,7 +341,7 @@ void Transcript::add(Frame frame) {
             return;
         case FrameKind::Device:
             undeclared_ = undeclared_device_fact(frame.payload);
-            // The reader has checked that this is an object
+            // The reader has checked that the payload is an object.
             add_device(facts_from(frame.payload).value());
             return;
         case FrameKind::Known:
@@ -418,8 +418,8 @@ void Transcript::take_verdict(ProbeResult& result) const {
         result.reasons.push_back(malformed_reason("unknown reason " + stranger->code));
 }
 
-/// The outcome of a worker that did not report one. Malformed frames are checked first, because the
-/// caller has killed such a worker, so that its exit status is meaningless.
+/// The outcome of a worker that did not report an outcome. Malformed frames are checked first,
+/// because the caller has killed such a worker, so that its exit status is meaningless.
 void Transcript::judge(const Ending& ending, ProbeResult& result) const {
     if (!phase_.empty())
         result.phase = phase_;

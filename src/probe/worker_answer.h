@@ -113,9 +113,9 @@ private:
     std::string tail_ = {};
 };
 
-/// How a worker's run ended, seen from outside.
+/// How a worker's run ended, as seen from outside.
 struct Ending {
-    /// exit of the worker; null if it was killed, or if unknown
+    /// how the worker exited; null if it was killed, or if unknown
     std::optional<WorkerExit> exit = {};
     std::optional<Duration> missed = {};         ///< the time limit that the worker exceeded
     std::vector<std::string> output_lines = {};  ///< last lines of stdout and stderr, scrubbed
@@ -173,7 +173,7 @@ private:
     std::optional<std::string> undeclared_ = {};  ///< the first key that is not a declared fact
 };
 
-/// The duration as text, for example "15 s" or "200 ms".
+/// The duration as a string, for example "15 s" or "200 ms".
 std::string text_of_limit(Duration limit);
 
 }  // namespace gpuprobe::inline probe

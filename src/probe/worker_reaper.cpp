@@ -87,7 +87,7 @@ ProcessState state_of(pid_t pid) {
     const auto count = file ? ::read(file.get(), text.data(), text.size()) : -1;
     auto at = count;
     // The name may contain parentheses and spaces, so search for the end of the name from the end
-    // of the text.
+    // of the string.
     while (at > 0 && text[static_cast<std::size_t>(at - 1)] != ')')
         --at;
     if (at <= 0 || at + 3 >= count)

@@ -177,7 +177,7 @@ void sweep(const fs::path& parent, std::string_view word) {
     }
 }
 
-/// The requested folder if no other user can replace files in it, or else /tmp. After su or sudo,
+/// The requested folder if no other user can replace files in it, otherwise /tmp. After su or sudo,
 /// $TMPDIR may belong to the original user. Errors: the same as open_folder().
 Result<std::string> safe_parent(const std::string& wanted) {
     const auto folder = open_folder(wanted, FolderTrust::Named);
@@ -287,7 +287,7 @@ private:
 [[noreturn]] void be_first_process(int lifeline, int report) {
     struct sigaction ignored = {};
     ignored.sa_handler = SIG_IGN;
-    // The kernel then reaps the orphans that init inherits
+    // The kernel then reaps the orphans that init inherits.
     ::sigaction(SIGCHLD, &ignored, nullptr);
     (void)::prctl(PR_SET_NAME, "gpuprobe-first", 0, 0, 0);
     const bool is_mounted = ::mount("proc", "/proc", "proc", kPlain | MS_NOEXEC, nullptr) == 0;
@@ -381,7 +381,7 @@ bool Namespaces::cover(const Hidden& folder) {
 
 bool Namespaces::enter() const {
     // A process that is not dumpable may not write its own uid and gid maps. Therefore, the process
-    // is made dumpable, but only for this moment, in which other workers can't see it from their
+    // is made dumpable, but only briefly, and other workers can't see the process from their
     // namespaces.
     (void)::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     const bool is_apart = ::unshare(kNamespaces) == 0 && map_user();
