@@ -318,10 +318,10 @@ public:
         return decision;
     }
 
-    /// Recommends the variant of an application to install on this machine. `manifest` is the text
-    /// of a manifest to use instead of the installed manifest. If no variant is suitable, `status`
-    /// and the reasons in `candidates` explain why. Throws Failure: UnknownApplication, NotFound,
-    /// InvalidRequest, MalformedManifest.
+    /// Recommends the variant of an application to install on this machine. `manifest` is the
+    /// content of a manifest to use instead of the installed manifest. If no variant is suitable,
+    /// `status` and the reasons in `candidates` explain why. Throws Failure: UnknownApplication,
+    /// NotFound, InvalidRequest, MalformedManifest.
     Recommendation recommend(const std::string& application, const RecommendRequest& request = {},
                              const std::optional<std::string>& manifest = {}) {
         return ask<Recommendation>(

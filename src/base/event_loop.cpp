@@ -66,7 +66,7 @@ public:
         return true;
     }
     [[nodiscard]] MonotonicTime since() const { return since_; }
-    /// Whether this source runs before another one when both are ready. Among sources with the same
+    /// Whether this source runs before `other` when both are ready. Among sources with the same
     /// order, the source that has waited longest comes first.
     [[nodiscard]] bool precedes(const Source& other) const {
         return std::tie(order_, since_) < std::tie(other.order_, other.since_);

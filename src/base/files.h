@@ -175,7 +175,7 @@ private:
 };
 
 /// Reads a file from the current position to the end. `stated_size`: the size of a regular file
-/// according to fstat(), which saves the last read, the one that finds the end; 0 for pipes and for
+/// according to fstat(), which saves the final read() at the end of the file; 0 for pipes and for
 /// files without a known size. Errors: TooLarge if the content is larger than `limit`, Io. Error
 /// messages contain `path`.
 Result<std::string> read_to_end(const UniqueFd& fd,

@@ -9,7 +9,7 @@
 namespace gpuprobe::inline base {
 
 /// The name of a signal: "SIGSEGV", or "signal 34" if the signal has no name. This function
-/// replaces sigabbrev_np(), which glibc has only since version 2.32.
+/// replaces sigabbrev_np(), which was added in glibc 2.32.
 std::string signal_name(int number);
 
 /// How long a starting program waits for resources (locks, sockets, bus names) of a predecessor

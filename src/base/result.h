@@ -10,7 +10,7 @@ namespace gpuprobe::inline base {
 /// Kinds of failure that a caller may distinguish. Each value maps to one D-Bus error name
 /// (wire/varlink.h).
 enum class ErrorCode {
-    Io,                ///< the operating system reported an error; the text holds the errno string
+    Io,                ///< the operating system reported an error; the message has the errno string
     NotFound,          ///< the named object does not exist
     PermissionDenied,  ///< the object exists, but access to it was denied
     Malformed,         ///< a document does not follow its format

@@ -83,7 +83,7 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 /// The maximum number of marks on one character. No living script needs more.
 constexpr int kMostMarks = 4;
 
-/// Length in bytes of the well-formed character at the start of the text; 0 if it is malformed.
+/// Length in bytes of the character at the start of the string; 0 if the character is malformed.
 std::size_t well_formed_length(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const auto in = [&](std::size_t i, unsigned low, unsigned high) {

@@ -95,9 +95,9 @@ std::string joined(const Words& words, std::string_view between) {
 /// result at a character boundary to at most `limit` bytes.
 std::string scrubbed(std::string_view text, std::size_t limit = 256);
 
-/// The word in `known` of which `given` is most likely a misspelling: the word with the fewest
-/// inserted, dropped, changed or swapped letters, at most one in three letters. If several words
-/// are equally close, the first of them is returned. nullopt if no word is close.
+/// The word in `known` that was most likely meant by `given`: the word with the fewest inserted,
+/// dropped, changed or swapped letters, at most one in three letters. If several words are equally
+/// close, the first of them is returned. nullopt if no word is close.
 std::optional<std::string> closest(std::string_view given, const std::vector<std::string>& known);
 
 /// The question "did you mean 'llama.cpp' or 'llama.app'?" about an unknown word; empty if no known
