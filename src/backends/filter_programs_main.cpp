@@ -89,7 +89,7 @@ constexpr std::array<scmp_datum_t, 7> kNamespaces = {CLONE_NEWUSER,  CLONE_NEWNS
 constexpr std::array<scmp_datum_t, 3> kRequests = {FIOSETOWN, SIOCSPGRP, FS_IOC_SETVERSION};
 /// Requests that change a terminal, insert input as if the user had typed it, or make the terminal
 /// the controlling terminal. A read-only descriptor is enough for these requests. Before Linux
-/// 6.10, Landlock cannot restrict them. Source: ioctl_tty(2).
+/// 6.10, Landlock cannot restrict such requests. Source: ioctl_tty(2).
 constexpr std::array<scmp_datum_t, 27> kTerminalRequests = {
     TCSETS,   TCSETA,     TCSETAW,   TCSETAF,     TCSBRK,      TCXONC,      TCFLSH,
     TIOCEXCL, TIOCNXCL,   TIOCSCTTY, TIOCSPGRP,   TIOCSTI,     TIOCSWINSZ,  TIOCMBIS,

@@ -341,8 +341,8 @@ std::string install_tree(const std::string& folder) {
             names.emplace_back(name);
     if (!is_of_one_program(names, names.size()))
         return {};
-    // For a Python package, the tree is the whole site-packages folder, which also holds the
-    // packages that it depends on.
+    // For a Python package, the tree is the whole site-packages folder, which also contains the
+    // packages that the package depends on.
     const auto packages = std::ranges::find(names, "site-packages");
     if (packages != names.end())
         return start_of(names, static_cast<std::size_t>(packages - names.begin()) + 1);

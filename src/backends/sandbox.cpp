@@ -274,7 +274,7 @@ int supervise_calls(void* passed) {
 
 /// Starts the supervisor. The driver must not be able to access this process, because the
 /// supervisor can permit system calls. The supervisor sends no signal when it ends, so a driver
-/// that waits for all its children does not wait for this one (clone(2), "__WCLONE"). The
+/// that waits for all its children does not wait for the supervisor (clone(2), "__WCLONE"). The
 /// supervisor must be started before the filter is loaded, because after that, clone() would wait
 /// for a supervisor that does not exist yet. Returns the process id of the supervisor; -1 on
 /// failure.
@@ -293,7 +293,7 @@ pid_t start_supervisor(const Supervision& supervision) {
     return is_able ? pid : -1;
 }
 
-/// Whether this process is in another PID namespace than its parent.
+/// Whether this process is in a different PID namespace from its parent.
 bool is_alone() {
     return ::getppid() == 0;
 }
@@ -483,8 +483,8 @@ void allow_reading(const UniqueFd& rules, const ProbeTarget& job) {
             remember(place);
 }
 
-/// Grants writing below /proc/self/task, where CUDA names its threads; without it, cuInit fails
-/// with 304 (580.159 on an H200). The descriptor stays open for the reason given at remember().
+/// Grants writing below /proc/self/task, where CUDA names its threads; otherwise, cuInit fails with
+/// 304 (580.159 on an H200). The descriptor stays open for the reason given at remember().
 void allow_own_threads(const UniqueFd& rules, std::uint64_t access) {
     (void)allow(rules, "/proc/self/task", access).release();
 }

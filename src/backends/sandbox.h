@@ -72,7 +72,7 @@ std::string install_tree(const std::string& folder);
 /// The properties of the worker and of the machine that determine which variant of refusals() is
 /// used.
 struct FilterVariant {
-    bool is_alone = false;  ///< whether the worker is in another PID namespace than its parent
+    bool is_alone = false;  ///< whether the worker is in a different PID namespace from its parent
     /// The machine is a Tegra, on which some ioctl numbers of NVIDIA's driver equal terminal
     /// requests.
     bool is_tegra = false;

@@ -130,7 +130,7 @@ const Backend* backend_for(std::string_view api) {
     return found == registry().end() ? nullptr : &*found;
 }
 
-/// Moves descriptor 3 to a high number, or to the next free one if RLIMIT_NOFILE forbids high
+/// Moves descriptor 3 to a high number, or to the next free number if RLIMIT_NOFILE forbids high
 /// numbers. The copy is close-on-exec, so that no child of a driver inherits it.
 UniqueFd take_frames() {
     UniqueFd frames{::fcntl(kFramesFd, F_DUPFD_CLOEXEC, kHighFd)};

@@ -17,10 +17,10 @@
 
 namespace gpuprobe::backends {
 
-/// The test kernels. They are written once for each API, in the language of that API. `i` is the
-/// index of a 32-bit word; `a` and `b` are KernelArguments::factor and ::addend. Each of the last
-/// three kernels writes one word per thread, the sum of the thread's eight chains; the functions in
-/// stages.h compute the expected words.
+/// The test kernels. The kernels are written once for each API, in the language of that API. `i` is
+/// the index of a 32-bit word; `a` and `b` are KernelArguments::factor and ::addend. Each of the
+/// last three kernels writes one word per thread, the sum of the thread's eight chains; the
+/// functions in stages.h compute the expected words.
 enum class Kernel {
     Check,  ///< to[i] = from[i] * 3 + 1, one word per thread
     Fill,   ///< to[i] = i * a + b, kWordsPerThread words per thread

@@ -31,8 +31,8 @@ constexpr std::uint32_t checked_word(std::uint32_t input) {
 /// The sum of the first `words` words that Kernel::Fill writes.
 std::uint32_t filled_sum(std::uint64_t words, const KernelArguments& arguments);
 
-/// Arguments with which the results of an arithmetic kernel stay exact for fewer than kMaxRounds
-/// rounds. `random` selects the values, so that no compiler can compute the result in advance.
+/// Arguments that keep the results of an arithmetic kernel exact for fewer than kMaxRounds rounds.
+/// `random` selects the values, so that no compiler can compute the result in advance.
 KernelArguments arithmetic_arguments(Kernel kernel, std::uint32_t random);
 constexpr std::uint32_t kMaxRounds = 1U << 17;
 

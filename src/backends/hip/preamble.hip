@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Definitions with which opencl/kernels.cl compiles as HIP; the two files are compiled as one text. The
-// vectors are clang's extended vectors, because the vectors in HIP's headers are classes.
+// Definitions with which opencl/kernels.cl compiles as HIP; the two files are compiled together.
+// The vectors are clang's extended vectors, because the vectors in HIP's headers are classes.
 
 #define __kernel extern "C" __global__ __launch_bounds__(128)
 #define reqd_work_group_size(x, y, z) unused

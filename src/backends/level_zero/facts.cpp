@@ -23,7 +23,7 @@ std::optional<PciAddress> address_of(const Address& address) {
     return pci_address(address.domain, address.bus, address.device, address.function);
 }
 
-/// Adds the PCI address. Old loaders lack the function for it.
+/// Adds the PCI address. Old loaders lack the function that reports the address.
 void add_pci(const Symbols& api, ze_device_handle_t device, DeviceFacts& facts) {
     auto pci = ze::made<ze_pci_ext_properties_t>(ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES);
     if (api.pci_properties && api.pci_properties(device, &pci) == ZE_RESULT_SUCCESS)

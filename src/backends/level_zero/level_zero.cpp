@@ -284,7 +284,7 @@ void prepare_environment() {
     (void)::setenv("ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1", kKeepCallers);
 }
 
-/// The drivers for one kind of device. Needs init_drivers, which loaders have since version 1.10.
+/// The drivers for one kind of device. Needs init_drivers (loader 1.10 or newer).
 Drivers drivers_of(const Symbols& api, std::uint32_t kind) {
     Drivers drivers{.call = api.init_drivers.name};
     ze::InitDriverTypeDesc wanted{.flags = kind};

@@ -72,7 +72,7 @@ struct Symbols : SymbolTable {
                                                                     "zeDeviceGetModuleProperties"};
     Symbol<decltype(zeDeviceGetMemoryProperties)> memory_properties{*this,
                                                                     "zeDeviceGetMemoryProperties"};
-    // The following functions exist only in newer loaders; zeInitDrivers exists since 1.10.
+    // The following functions exist only in newer loaders; zeInitDrivers was added in 1.10.
     OptionalSymbol<ze_result_t(std::uint32_t*, ze_driver_handle_t*, InitDriverTypeDesc*)>
         init_drivers{*this, "zeInitDrivers"};
     OptionalSymbol<decltype(zeDevicePciGetPropertiesExt)> pci_properties{
@@ -80,7 +80,7 @@ struct Symbols : SymbolTable {
     OptionalSymbol<decltype(zelLoaderGetVersions)> loader_versions{*this, "zelLoaderGetVersions"};
 };
 
-/// The functions that run kernels on a device. All of them exist since version 1.0.
+/// The functions that run kernels on a device. All of them have existed since version 1.0.
 struct ComputeSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<decltype(zeDeviceGetCommandQueueGroupProperties)> queue_groups{

@@ -23,7 +23,7 @@ Answer query_nvcodec(const ProbeTarget& target, Sink& sink);
 /// The functions and structures of libnvcuvid.so.1 and libnvidia-encode.so.1 that this backend
 /// uses. Source of names, layouts and numbers: FFmpeg/nv-codec-headers at tag n13.0.19.0
 /// (e844e5b26f46), include/ffnvcodec/dynlink_cuviddec.h and nvEncodeAPI.h. The layouts and the
-/// versions of the structures are the same since tag n8.0.14.9.
+/// versions of the structures have been the same since tag n8.0.14.9.
 
 namespace gpuprobe::backends::nvcodec {
 

@@ -179,7 +179,7 @@ void add_memory_errors(const Symbols& api, Device device, DeviceFacts& facts) {
     }
 }
 
-/// Whether all enabled features are licensed; null for a physical GPU, and for one that needs no
+/// Whether all enabled features are licensed; null for a physical GPU, and for a GPU that needs no
 /// license.
 Value licensed(const Symbols& api, Device device) {
     nvml::LicensableFeatures has;

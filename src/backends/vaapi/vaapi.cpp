@@ -348,7 +348,7 @@ Answer query_vaapi(const ProbeTarget& target, Sink& sink) {
     const auto api = TRY(query_functions<va::Symbols>(library));
     const auto drm = TRY(query_functions<DrmSymbols>(drm_library));
     sink.runtime(runtime_of(library));
-    // The engine probes no sleeping GPU, but this one may have fallen asleep since then.
+    // The engine probes no sleeping GPU, but this GPU may have fallen asleep since then.
     if (is_asleep(files, *node))
         return Answer{.outcome = Outcome::Failed,
                       .note = node->id + " is suspended",

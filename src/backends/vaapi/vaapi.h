@@ -21,7 +21,7 @@ Answer query_vaapi(const ProbeTarget& target, Sink& sink);
 
 namespace gpuprobe::backends::va {
 
-/// The functions of libva.so.2 that we call. All required functions exist since VA-API 1.0.
+/// The functions of libva.so.2 that we call. All required functions have existed since VA-API 1.0.
 /// Profiles and entry points are numbers, because a driver may report profiles or entry points that
 /// the headers do not define.
 struct Symbols : SymbolTable {

@@ -314,8 +314,8 @@ Attempt<Allocation> VulkanDevice::allocation(Bytes size,
 Attempt<Done> VulkanDevice::allocate(Bytes size, Bytes staging) {
     constexpr std::array<VkMemoryPropertyFlags, 2> kOnDevice = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
                                                                 0};
-    // Every device has memory of the second kind. This memory is only the second choice, because
-    // reading from uncached memory is slow.
+    // Every device has memory with the properties kMapped, but cached memory is the first choice,
+    // because reading from uncached memory is slow.
     constexpr VkMemoryPropertyFlags kMapped =
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     constexpr std::array<VkMemoryPropertyFlags, 2> kOnHost = {

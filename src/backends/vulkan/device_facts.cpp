@@ -75,7 +75,7 @@ double element_of(const L& limits) {
     return static_cast<double>((limits.*member)[index]);
 }
 
-/// 1 if an attachment can have both one and four samples per pixel, else 0.
+/// 1 if an attachment can have both one and four samples per pixel, otherwise 0.
 template <auto member>
 double has_samples(const L& limits) {
     constexpr VkSampleCountFlags kWanted = VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_4_BIT;
@@ -152,8 +152,8 @@ bool is_enough(const CoreLimit& limit, double wanted, const L& limits) {
     return limit.bound == Bound::AtLeast ? value >= wanted : value <= wanted;
 }
 
-/// The size of the largest buffer: the limit for buffers if the device reports it, else the limit
-/// for allocations.
+/// The size of the largest buffer: the limit for buffers if the device reports it, otherwise the
+/// limit for allocations.
 std::optional<std::uint64_t> max_buffer(const DeviceReply& reply) {
     if (reply.maintenance4)
         return reply.maintenance4->maxBufferSize;

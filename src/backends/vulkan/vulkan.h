@@ -30,8 +30,8 @@ namespace gpuprobe::backends {
 /// list).
 Answer visit_vulkan(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
-/// Like visit_vulkan(), with the file system from which the EGL fallback reads NVIDIA's kernel
-/// driver and the manifest. The loader itself always reads its files from the running system.
+/// Like visit_vulkan(), but the EGL fallback looks for NVIDIA's kernel driver and the manifest in
+/// `files`. The loader itself always reads its files from the running system.
 Answer visit_vulkan_on(const FileSystem& files,
                        const ProbeTarget& target,
                        Sink& sink,
