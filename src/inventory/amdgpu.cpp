@@ -316,8 +316,8 @@ std::optional<std::string> own_serial(const KfdNode& node,
     return alike == 1 ? node.unique_id : std::nullopt;
 }
 
-/// Adds the partitions of a card: all of its nodes, including the card's own. A card with a single
-/// node has no partitions.
+/// Adds the partitions of a card: all of its nodes, including the card's own node. A card with a
+/// single node has no partitions.
 void add_partitions(const std::vector<const KfdNode*>& nodes, HardwareDevice& device) {
     for (std::size_t i = 0; nodes.size() > 1 && i < nodes.size(); ++i) {
         HardwarePartition part{.name = "xcp-" + std::to_string(i),

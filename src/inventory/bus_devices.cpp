@@ -186,9 +186,9 @@ void join_cores(std::vector<HardwareDevice>& devices) {
     });
 }
 
-/// Appends the compatible strings of a component to the device with nodes to which the component
-/// belongs. If that device has no driver, it gets the component's driver. Does nothing if there are
-/// several candidates, because the result would be uncertain.
+/// Appends the compatible strings of a component to the device that has nodes and contains the
+/// component. If that device has no driver, it gets the component's driver. Does nothing if there
+/// are several candidates, because the result would be uncertain.
 void add_component(const HardwareDevice& component, std::vector<HardwareDevice>& devices) {
     const auto& chips = knowledge::Chips::current();
     const auto is_holder = [&](const HardwareDevice& device) {

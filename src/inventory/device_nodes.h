@@ -24,7 +24,7 @@ struct ClassNode {
     /// the folder of the parent device.
     std::string parent = {};
     std::optional<bool> connected = {};  ///< for cards, whether a display is connected
-    /// For cards, whether the device is the boot display. The kernel reports this since Linux 6.18.
+    /// For cards, whether the device is the boot display. Linux 6.18 and newer report this.
     std::optional<bool> boot_display = {};
 
     [[nodiscard]] std::string path() const;  ///< the node's path below /dev

@@ -27,8 +27,8 @@ constexpr std::int64_t kMinMillicelsius = -100'000;
 constexpr std::int64_t kMaxMillicelsius = 300'000;
 constexpr std::string_view kMember = "member";
 
-/// The driver's files for one device. The device has a folder in the driver's class and a folder of
-/// its own; files in the former have precedence.
+/// The driver's files for one device. The device has a folder in the driver's class and a device
+/// folder; files in the class folder take precedence.
 class Files {
 public:
     Files(const Sysfs& sysfs, std::string folder, const HardwareDevice& device)

@@ -330,7 +330,7 @@ std::optional<std::vector<std::string>> host_libraries(const FileSystem& files,
 Libc libc_of_programs(const FileSystem& files, std::string_view architecture) {
     auto paths =
         library_paths(files, architecture, {"libc.so.6"}).value_or(std::vector<std::string>{});
-    // Some systems have no linker cache, or one without the C library.
+    // Some systems have no linker cache, or a cache without the C library.
     paths.insert(paths.end(), {"/lib64/libc.so.6", "/usr/lib/libc.so.6"});
     for (const auto& path : paths)
         if (const auto library = files.read(path, kMaxLibrary))

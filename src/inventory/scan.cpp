@@ -106,7 +106,7 @@ std::optional<Reason> mismatch(const Sysfs& sysfs, const Host& host) {
     return found;
 }
 
-/// `driver-mixed`, for the first library with another version than libcuda.so.1 in the same folder.
+/// `driver-mixed`, for the first library in the folder of libcuda.so.1 that has another version.
 std::optional<Reason> mixed(const Sysfs& sysfs, const Host& host) {
     const auto cuda = installed_libcuda(sysfs, host);
     for (const auto name : kReleased) {
@@ -195,8 +195,8 @@ bool is_nvidias_own(std::string_view driver) {
 /// The version of the bound kernel driver: /sys/module/<module>/version if the module has one. For
 /// NVIDIA's drivers, the version is the version of the nvidia module or, without this module, the
 /// version that belongs to the Jetson's release, because the Tegra drivers have no version. For
-/// other in-tree drivers it is the kernel release. nullopt for an out-of-tree module ("O" in its
-/// taint file) without a version. Source: Documentation/ABI/stable/sysfs-module.
+/// other in-tree drivers, the version is the kernel release. nullopt for an out-of-tree module ("O"
+/// in its taint file) without a version. Source: Documentation/ABI/stable/sysfs-module.
 std::optional<std::string> driver_version(const Sysfs& sysfs,
                                           const HardwareDevice& device,
                                           const Host& host) {

@@ -246,7 +246,7 @@ std::optional<bool> uses_iommu(const FileSystem& files) {
     return units ? std::optional{!units->empty()} : std::nullopt;
 }
 
-/// The lines in which a key from `keys` is before `sign`.
+/// The lines whose part before `sign` is one of `keys`.
 template <class Keys>
 std::string lines_with(const Keys& keys, char sign, std::string_view text) {
     std::string kept;

@@ -259,8 +259,8 @@ Status SpawnLauncher::prepare_home() {
 }
 
 /// Starts a process, in new namespaces if `is_apart`. If the machine does not allow namespaces,
-/// this and all later workers start without them. Only the first start after such a change is
-/// waited for.
+/// this and all later workers start without them. Waits only for the first start after such a
+/// change.
 Result<StartingProcess> SpawnLauncher::start(SpawnOrder& order,
                                              const std::vector<std::string>& needed,
                                              bool is_apart) {

@@ -250,8 +250,8 @@ std::string_view last(std::string_view text) {
 
 constexpr std::size_t kMaxKeptPhase = 64;
 
-/// The done frame as a result without devices; nullopt unless its outcome is one of the three that
-/// a worker may report.
+/// The done frame as a result without devices; nullopt unless its outcome is one of the three
+/// outcomes that a worker may report.
 std::optional<ProbeResult> verdict_from(const Value& done) {
     auto result = probe_result_from(done);
     if (!result)
@@ -419,7 +419,7 @@ void Transcript::take_verdict(ProbeResult& result) const {
 }
 
 /// The outcome of a worker that did not report an outcome. Malformed frames are checked first,
-/// because the caller has killed such a worker, so that its exit status is meaningless.
+/// because the caller has killed such a worker and its exit status is meaningless.
 void Transcript::judge(const Ending& ending, ProbeResult& result) const {
     if (!phase_.empty())
         result.phase = phase_;

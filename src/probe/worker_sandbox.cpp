@@ -93,8 +93,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kTemporary = "/tmp";
 
-/// Makes every folder below this one accessible again if it belongs to us, because a driver may
-/// have removed permissions.
+/// Makes every folder below `path` accessible again if the folder belongs to us, because a driver
+/// may have removed permissions.
 void open_folders(const fs::path& path) {
     std::error_code ignored;
     fs::permissions(path, fs::perms::owner_all,
@@ -356,7 +356,7 @@ bool Namespaces::map_user() const {
 }
 
 bool Namespaces::cover(const Hidden& folder) {
-    // Open the paths to show before the tmpfs hides them.
+    // Before the tmpfs hides them, open the paths that must stay visible.
     std::array<int, kMaxShown> kept;
     for (std::size_t i = 0; i < folder.shown.size(); ++i)
         kept[i] = ::open(folder.shown[i].path.c_str(), O_PATH | O_CLOEXEC);
