@@ -201,7 +201,7 @@ void look_at_backend(const std::vector<Reason>& shut, bool is_listed, BackendVie
     view.reasons = std::move(reasons);
 }
 
-/// Removes everything that identifies this GPU among others of its model: UUIDs, LUID and serial
+/// Removes everything that distinguishes this GPU from others of its model: UUIDs, LUID and serial
 /// numbers, including those in its APIs' facts and partitions.
 void drop_identifiers(Gpu& gpu) {
     auto& identity = gpu.identity;

@@ -17,8 +17,8 @@ namespace gpuprobe::inline report {
 std::vector<Reason> driver_findings(const std::map<std::string, ApiView>& apis);
 
 /// Whether compute programs open this node of a GPU. Compute programs never open display nodes.
-/// They open DRM's render node only if NVIDIA's driver is not in use, because NVIDIA's driver
-/// computes through other nodes.
+/// Compute programs open DRM's render node only if NVIDIA's driver is not in use, because NVIDIA's
+/// driver computes through other nodes.
 bool is_for_computing(const std::vector<DeviceNode>& nodes, std::string_view path);
 
 /// A finding for each node that computing needs and that is not accessible (`no-permission`) or

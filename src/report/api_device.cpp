@@ -52,7 +52,7 @@ std::uint32_t little_endian(const UuidBytes& bytes, std::size_t at, std::size_t 
     return number;
 }
 
-/// An address; nullopt if a number is out of range, because the UUID then encodes something else.
+/// The address; nullopt if a number is out of range, because the UUID then encodes other data.
 std::optional<PciAddress> checked(std::uint32_t domain,
                                   std::uint32_t bus,
                                   std::uint32_t device,
@@ -255,8 +255,8 @@ std::optional<std::string> vendor_of(const ProbeResult& probe, const DeviceFacts
     return is_specific ? std::optional<std::string>{vendor} : std::nullopt;
 }
 
-/// The reported address, unless it is an implausible all-zero one: an API that does not know the
-/// address often reports zeros. Zeros are accepted only if hardware of that vendor really is at
+/// The reported address, unless it is implausibly all zero: an API that does not know the address
+/// often reports zeros. Zeros are accepted only if hardware of that vendor really is at
 /// 0000:00:00.0.
 std::optional<PciAddress> plausible_address(const Machine& machine, const ApiDevice& device) {
     const auto& address = device.facts->pci;
@@ -325,7 +325,7 @@ std::vector<const ProbeResult*> sorted_probes(const std::vector<ProbeResult>& pr
     std::map<Key, const ProbeResult*> newest;
     for (const auto& probe : probes) {
         auto& known = newest[{probe.api, probe.driver, probe.stage, probe.device}];
-        // Keep the newest answer to each question.
+        // Of several probes with the same key, keep the newest.
         if (!known || is_older(*known, probe))
             known = &probe;
     }

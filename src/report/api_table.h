@@ -307,8 +307,8 @@ constexpr bool reports_video(std::string_view api) {
     return known && known->reports_video;
 }
 
-/// WSL's kernel driver, which passes the host's GPUs through to Linux. It works for GPUs of any
-/// vendor.
+/// WSL's kernel driver, which passes the host's GPUs through to Linux. The driver works for GPUs of
+/// any vendor.
 inline constexpr std::string_view kTransport = "dxgkrnl";
 
 /// Whether an API that works with the kernel drivers in `drivers` works with `kernel_driver`, as
@@ -380,12 +380,12 @@ struct AcceleratorBackend {
     std::string_view name = {};
     std::string_view vendor = {};          ///< vendor of the accelerators
     std::string_view kernel_drivers = {};  ///< kernel drivers that the runtime works with
-    /// Libraries of the user-space driver, by soname up to ".so". The host needs one of them.
-    /// Empty if applications bundle the driver.
+    /// Libraries of the user-space driver, by soname up to ".so". The host needs one of these
+    /// libraries. Empty if applications bundle the driver.
     std::string_view libraries = {};
     /// The API through which the same runtime uses GPUs; nullopt if the runtime uses no GPU.
     std::optional<Api> gpu_api = {};
-    /// The oldest version of that API with which the runtime lists a GPU; empty for any version.
+    /// The oldest version of that API that the runtime accepts for a GPU; empty for any version.
     std::string_view min_gpu_api = {};
 };
 /// Sources:
@@ -403,7 +403,8 @@ struct AcceleratorBackend {
 /// - rknn: rockchip-linux/kernel@e649ca00, drivers/rknpu/rknpu_drv.c;
 ///   rockchip-linux/rknn-toolkit2@1f4415ea, README.md, which names only this driver. The kernel's
 ///   driver rocket works with Mesa (torvalds/linux@b4d90dbc, Documentation/accel/rocket/index.rst).
-///   Rockchip's runtimes do not support it (NotPunchnox/rkllama#97; airockchip/rknn-toolkit2#484).
+///   Rockchip's runtimes do not use rocket (NotPunchnox/rkllama#97;
+///   airockchip/rknn-toolkit2#484).
 inline constexpr std::array kAcceleratorBackends = std::to_array<AcceleratorBackend>({
     {.name = "openvino",
      .vendor = "intel",

@@ -127,7 +127,7 @@ void drop_trials(BackendView& view) {
     view.measurement.reset();
 }
 
-/// Handles an API that lists other partitions of the GPU, but not this one.
+/// Handles an API that lists other partitions of the GPU, but not this partition.
 void add_absence(const Partition& partition, std::string_view api, Gpu& gpu, BackendView& backend) {
     drop_trials(backend);
     if (backend.usable != true)

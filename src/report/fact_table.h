@@ -557,7 +557,7 @@ std::optional<std::string> undeclared_runtime_fact(const Value& runtime);
 /// Whether the API reports any device fact that changes by itself (FactSpecificity::Moment).
 bool reports_the_moment(std::string_view api);
 
-/// Whether a fact identifies a device among others of its model. True for an undeclared key,
+/// Whether a fact distinguishes a device from others of its model. True for an undeclared key,
 /// because the meaning of such a key is unknown.
 bool may_identify(std::string_view key);
 /// Sets every fact for which may_identify() is true to null, in the facts of a device

@@ -210,7 +210,7 @@ std::optional<std::string> name_by_revision(const HardwareDevice& hardware) {
     return knowledge::AmdNames::current().find(*hardware.device_id, *hardware.revision);
 }
 
-/// The name from the most trusted API that has one. A generic Radeon name is used only if
+/// The name from the most trusted API that has a name. A generic Radeon name is used only if
 /// requested.
 std::optional<std::string> name_by_apis(const Subject& subject, bool with_any_radeon) {
     for (const auto* api : by_trust(&ApiTrust::name))

@@ -273,7 +273,7 @@ MemoryFindings carveout(const Samples& samples, const Host& host, WallTime now) 
     const auto gtt_free = less(gtt, samples.kernel("gtt-used"));
     if (!carved_free || !gtt_free)
         return result;
-    // The GTT is host memory, so no more of it is free than the host has.
+    // The GTT is host memory, so its free part cannot exceed the host's available memory.
     const auto shared =
         host.memory.available ? std::min(*gtt_free, *host.memory.available) : *gtt_free;
     result.memory.free = sum(*carved_free, shared);
@@ -322,7 +322,7 @@ void compare_partitions(const Subject& subject,
     }
 }
 
-/// The free memory of all partitions together; nullopt if the free memory of one is unknown.
+/// The free memory of all partitions together; nullopt if a partition's free memory is unknown.
 /// Compute instances of one GPU instance share its memory. Partitions also share memory if the sum
 /// of their totals exceeds the card's memory.
 std::optional<Bytes> free_in(const std::vector<Partition>& partitions,

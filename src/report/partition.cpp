@@ -190,9 +190,9 @@ void take(const Claim& claim, Partition& partition) {
         partition.memory->free = memory.free;
 }
 
-/// Assigns each device to the partition that it identifies. If no device identifies one, assigns
-/// the devices to the partitions in order: ROCm uses KFD's order, and CUDA shows only the first
-/// compute instance. Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
+/// Assigns each device to the partition that it identifies. If no device identifies a partition,
+/// assigns the devices to the partitions in order: ROCm uses KFD's order, and CUDA shows only the
+/// first compute instance. Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 void add_places(const Claims& claims, std::vector<Partition*>& partitions) {
     std::set<const Partition*> taken;
     Claims left;
@@ -207,8 +207,8 @@ void add_places(const Claims& claims, std::vector<Partition*>& partitions) {
         taken.insert(*partition);
         take(*claim, **partition);
     }
-    // Some devices identified themselves. Assign the other devices by order only if each partition
-    // has a device.
+    // If some devices identified their partitions, assign the others by order only if each
+    // partition has a device.
     if (!taken.empty() && claims.size() != partitions.size())
         return;
     auto next = left.begin();
@@ -309,8 +309,8 @@ std::optional<std::string> mig_profile(const std::string& name,
         if (is_profile && tail.find("g.") != std::string::npos && tail.size() <= 64)
             return tail;
     }
-    // Otherwise compute it: the share of the GPU's memory, rounded up to eighths, times the size of
-    // the GPU in whole GiB.
+    // Otherwise compute the profile: the share of the GPU's memory, rounded up to eighths, times
+    // the size of the GPU in whole GiB.
     if (!partition.gpu_slices || !partition.memory || !partition.memory->total || !of_gpu)
         return std::nullopt;
     const auto size = *partition.memory->total;
@@ -330,7 +330,7 @@ std::optional<std::string> mig_profile(const std::string& name,
 std::vector<Partition> partitions_of(const Subject& subject) {
     auto partitions = known_partitions(subject);
     std::set<std::string> names;
-    // A driver may list an instance twice; keep the first.
+    // A driver may list an instance twice; keep the first entry.
     std::erase_if(partitions, [&names](const Partition& partition) {
         return !names.insert(partition.name).second;
     });

@@ -92,7 +92,7 @@ bool is_settled(const ApiView& view) {
            });
 }
 
-/// Whether the API of the GPU's vendor can offer formats in that direction that it has not
+/// Whether the API of the GPU's vendor may support formats in that direction that it has not
 /// reported. `view` is null if the API was not probed.
 bool is_open(const Gpu& gpu, const ApiView* view, VideoDirection direction) {
     if (!view)

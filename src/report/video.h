@@ -145,8 +145,8 @@ constexpr std::string_view nvidia_video_library(VideoDirection direction) {
 std::optional<std::string_view> missing_video_library(const Gpu& gpu, VideoDirection direction);
 
 /// Whether it is known that programs on this machine cannot use the GPU in that direction: no API
-/// reports a format, and the chip has no engine, or the APIs for the GPU have answered or are not
-/// installed.
+/// reports a format, and either the chip has no engine, or each API for the GPU has answered or is
+/// not installed.
 bool is_without_video(const Gpu& gpu, VideoDirection direction);
 
 /// Whether the GPU may have formats in that direction that no API reports, because the API of its

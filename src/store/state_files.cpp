@@ -30,8 +30,8 @@ std::string checksum(std::string_view text) {
     return digits;
 }
 
-/// The size in bytes that the file states. Fails unless this is a regular file to which only we can
-/// write. Otherwise the daemon would use content that another user has chosen.
+/// The size of the file in bytes. Fails unless this is a regular file that only we can write to.
+/// Otherwise the daemon would use content that another user has chosen.
 Result<off_t> size_of_own(const UniqueFd& fd, const std::string& path) {
     struct stat info = {};
     if (::fstat(fd.get(), &info) != 0)

@@ -167,7 +167,7 @@ public:
 
     /// Errors: as KeptEntries::load().
     Status load() { return kept_.load(); }
-    /// The account to which the reports of a uid are charged, for the limits.
+    /// The account whose limits the reports of a uid count against.
     struct Account {
         std::uint32_t id = 0;
         bool is_stranger = false;  ///< whether this machine has no account for the uid
