@@ -56,7 +56,7 @@ public:
     }
 
     void start_timer() { registry_->timers.push_back(this); }
-    /// Returns false if the kernel does not accept the descriptor, for example a second time.
+    /// Returns false if the kernel rejects the descriptor, for example if it is already watched.
     [[nodiscard]] bool watch(int fd, std::uint32_t events) {
         epoll_event event{.events = events, .data = {.ptr = this}};
         if (::epoll_ctl(registry_->epoll.get(), EPOLL_CTL_ADD, fd, &event) != 0)

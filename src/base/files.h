@@ -184,8 +184,8 @@ Result<std::string> read_to_end(const UniqueFd& fd,
                                 off_t stated_size = 0);
 
 /// Replaces a file atomically, even if the machine crashes: readers get either the old or the new
-/// content. Writes a temporary file next to it, then calls fsync, rename, and fsync on the folder.
-/// Errors: Io, PermissionDenied.
+/// content. Writes a temporary file next to the file, then calls fsync, rename, and fsync on the
+/// folder. Errors: Io, PermissionDenied.
 Status write_atomically(const std::string& path, std::string_view content, mode_t mode = 0644);
 
 /// Like write_atomically(), but without fsync, for files that are simply created again if they were

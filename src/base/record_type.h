@@ -69,7 +69,7 @@ struct TypeDefinition {
 struct MemberForm {
     std::string_view key = {};
     std::string_view pattern = {};  ///< pattern of a string; empty if any string is valid
-    bool is_positive = false;       ///< whether the number must be above zero if known
+    bool is_positive = false;       ///< whether the number, if known, must be above zero
     std::string_view object = {};   ///< the type of the object in a JSON value, or "object"
     bool is_optional = false;       ///< whether the member may be missing
 };
