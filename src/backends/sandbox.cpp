@@ -72,7 +72,7 @@ std::vector<sock_filter> addressed(std::span<const sock_filter> program, pid_t p
 
 /// Counts the processes or threads that a driver starts, against a limit. A program that computes
 /// on the CPU needs a thread per processor, and compilers need a few processes. The limit grows
-/// with time for drivers that run long.
+/// with time for drivers that run for long.
 struct Starts {
     static constexpr unsigned kProcesses = 128;
     static constexpr unsigned kThreads = 1024;
@@ -510,12 +510,11 @@ Ruleset ruleset_of(int version) {
     return all;
 }
 
-/// Restricts the files that this process and all processes that it starts can use to its current
-/// folder, the device nodes of GPU drivers, and, for reading, readable_places(). Also forbids TCP,
-/// and limits signals, tracing and abstract Unix sockets to the sandbox. Applies only the
-/// restrictions that the kernel's Landlock supports: files since Linux 5.13, truncation since 6.2,
-/// TCP since 6.7, ioctls of other nodes since 6.10, signals and sockets since 6.12. Needs
-/// no_new_privs.
+/// Restricts this process, and all processes that it starts, to these files: its current folder,
+/// the device nodes of GPU drivers, and, for reading, readable_places(). Also forbids TCP, and
+/// limits signals, tracing and abstract Unix sockets to the sandbox. Applies only the restrictions
+/// that the kernel's Landlock supports: files since Linux 5.13, truncation since 6.2, TCP since
+/// 6.7, ioctls of other nodes since 6.10, signals and sockets since 6.12. Needs no_new_privs.
 ///
 /// Returns the version of Landlock's interface. Errors: Unavailable if the kernel has no Landlock;
 /// Internal if a call fails.

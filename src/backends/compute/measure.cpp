@@ -311,7 +311,7 @@ Attempt<Rate> Sampler::rate_of(const Load& load) {
         batches = TRY(ramp(load, times, std::min(kLaterRamp, ramp_left_)));
     else
         (void)TRY(ramp(load, times_for(kRampBatch, piece), ramp_left_));
-    // Run at least one batch, even if the time is over.
+    // Run at least one batch, even if the time is up.
     while (batches.empty() || (batches.size() < kBatches && budget_left_ > Seconds{0}))
         batches.push_back(TRY(time_of(load, times)));
     is_hurried_ = is_hurried_ || batches.size() < kBatches;

@@ -27,7 +27,7 @@ std::optional<T> part(std::span<const std::byte> bytes, std::size_t offset) {
 }
 
 /// The entries after a header of `head` bytes, whose first 32 bits are the number of entries.
-/// nullopt if there are more than kMaxEntries, or fewer bytes than entries.
+/// nullopt if there are more than kMaxEntries, or too few bytes for the entries.
 template <class Entry>
 std::optional<std::vector<Entry>> entries(std::span<const std::byte> bytes, std::size_t head) {
     const auto count = part<std::uint32_t>(bytes, 0);
@@ -258,7 +258,7 @@ void add_amdgpu_memory(const DrmDevice& device, DeviceFacts& facts) {
 }
 
 /// The version of the micro engine scheduler (MES), which starts the queues of compute programs, as
-/// the kernel log prints it. Older GPUs and kernels have none, which is not an error.
+/// the kernel log prints it. Older GPUs and kernels have no MES, which is not an error.
 void add_amdgpu_scheduler(const DrmDevice& device, DeviceFacts& facts) {
     // The other bits are the version of the interface
     constexpr std::uint32_t kVersionBits = 0xfff;
@@ -305,8 +305,8 @@ Value flag(std::optional<std::uint32_t> value) {
     return value ? Value{*value != 0} : Value{};
 }
 
-/// The names of the capability sets in a mask; bit N is set N. Source: virtio specification 1.3,
-/// "GPU Device", capset ids, and Linux, virtgpu_drm.h.
+/// The names of the capability sets in a mask, in which bit N means set N. Source: virtio
+/// specification 1.3, "GPU Device", capset ids, and Linux, virtgpu_drm.h.
 Value capset_words(std::uint32_t mask) {
     constexpr std::array<std::string_view, 7> kWords = {
         "", "virgl", "virgl2", "gfxstream-vulkan", "venus", "cross-domain", "drm"};

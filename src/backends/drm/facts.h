@@ -114,7 +114,7 @@ struct MemoryRegion {
     bool is_on_device = false;  ///< whether the memory is on the device
     std::uint16_t instance = 0;
     std::uint64_t size = 0;
-    /// The free memory; nullopt if unknown. To processes without CAP_PERFMON, the kernel reports
+    /// The free memory; nullopt if unknown. The kernel reports to processes without CAP_PERFMON
     /// that no memory is used; such a value is treated as unknown.
     std::optional<std::uint64_t> free = {};
     bool operator==(const MemoryRegion&) const = default;

@@ -121,7 +121,7 @@ const Row* find(const std::array<Row, Size>& rows, int number) {
     return found == rows.end() ? nullptr : found;
 }
 
-/// "VAProfileH264Main/VAEntrypointVLD", with the number instead of a name that we do not know.
+/// Returns "VAProfileH264Main/VAEntrypointVLD", with numbers instead of unknown names.
 std::string name_of(const Profile* profile,
                     const Entrypoint* entrypoint,
                     int profile_number,
