@@ -184,7 +184,7 @@ std::optional<Bytes> sum_of(const Sysfs& sysfs,
     return sum.count > 0 ? std::optional{sum} : std::nullopt;
 }
 
-/// Adds the memory of Intel's cards: xe exposes the size of each tile, and the i915 of Intel's
+/// Adds the memory of Intel's cards: xe exposes the size of each tile, and i915 in Intel's
 /// backports exposes the size of the whole card. Reading these files does not access the device.
 /// Sources: igt-gpu-tools, tests/intel/xe_sysfs_tile.c; Intel's i915 backports,
 /// drivers/gpu/drm/i915/i915_sysfs.c.

@@ -191,7 +191,7 @@ Result<std::string> unzstded(std::string_view input) {
 }
 
 /// Adds the targets of a compressed bundle and returns its length. The header has 20, 24 or 32
-/// bytes in its versions 1 to 3.
+/// bytes in versions 1, 2 and 3.
 Result<std::uint64_t> add_compressed(const Section& section,
                                      std::uint64_t at,
                                      std::set<std::string>& out) {

@@ -367,7 +367,7 @@ std::optional<Bytes> memory_line(std::string_view meminfo, std::string_view key)
     return std::nullopt;
 }
 
-/// The processor. The kernel's list of online processors has precedence over counting
+/// The processor. The kernel's list of online processors takes precedence over the number in
 /// /proc/cpuinfo.
 Cpu cpu_of(const FileSystem& files, std::string_view cpuinfo) {
     auto cpu = parse_cpuinfo(cpuinfo);

@@ -73,8 +73,8 @@ public:
         if (objects_.empty())
             return Error{ErrorCode::Malformed, path + ": not a 64-bit ELF program or library"};
         asked_ = &objects_.front();
-        // Read the libraries in the same folder that the object needs, and the libraries that those
-        // need: `objects_` grows in the loop.
+        // Read the libraries in the same folder that the object needs, and the libraries that they
+        // need in turn: `objects_` grows in the loop.
         for (std::size_t i = 0; i < objects_.size(); ++i)
             for (const auto& soname : std::vector{objects_[i].file.needed})
                 if (!by_name_.contains(soname) && soname.find('/') == std::string::npos)

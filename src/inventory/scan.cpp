@@ -93,7 +93,7 @@ std::optional<Reason> missing_driver(const Sysfs& sysfs, const HardwareDevice& d
     return found;
 }
 
-/// `driver-mismatch`, if both versions are known.
+/// `driver-mismatch`, if both versions are known and differ.
 std::optional<Reason> mismatch(const Sysfs& sysfs, const Host& host) {
     const auto kernel = nvidia_module(sysfs).version;
     const auto library = installed_libcuda(sysfs, host);
@@ -365,7 +365,7 @@ Machine scan_functions(const FileSystem& files, Host host) {
 Machine scan_machine(const FileSystem& files, const NodeSource& source, Host host) {
     Machine machine;
     machine.host = std::move(host);
-    if (!machine.host.os_release)  // a capture may contain only the file
+    if (!machine.host.os_release)  // a capture may contain the file instead
         machine.host.os_release = os_release_of(files);
     if (!machine.host.setup && files.exists("/proc/cmdline"))
         machine.host.setup = kernel_setup(files, machine.host.kernel);

@@ -167,7 +167,7 @@ void drop_capabilities() {
     ::_exit(EXIT_FAILURE);
 }
 
-/// Reports why the start failed and exits. A negative errno means that the namespaces failed.
+/// Reports why the start failed and exits. `problem` is negative if setting up namespaces failed.
 [[noreturn]] void give_up(const Plan& plan, int problem) {
     (void)!::write(plan.report, &problem, sizeof problem);
     ::_exit(EXIT_FAILURE);
