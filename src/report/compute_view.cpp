@@ -91,7 +91,7 @@ Value device_at(const ApiView& view, std::uint32_t index) {
 ApiView narrowed(const ApiView& view, const Partition& partition, std::string_view api) {
     auto narrow = view;
     if (is_listed_when_named(view))
-        narrow.device = Value{};  // the facts were only the partitions' trials
+        narrow.device = Value{};  // the facts are only trials of partitions
     if (!narrow.device.is_object())
         return narrow;
     const auto index = partition.indices.find(std::string{api});

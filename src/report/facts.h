@@ -97,8 +97,8 @@ struct ProbeResult {
     std::strong_ordering operator<=>(const ProbeResult&) const = default;
 };
 
-/// The form of a probe in a capture (probes/<api>.json), with the members outcome, devices, runtime
-/// and note, and all other members that are known.
+/// Converts a probe to the form of a capture (probes/<api>.json): the members outcome, devices,
+/// runtime and note, and all other members that are known.
 Value value_of(const ProbeResult& result);
 /// Reads a probe in the form of a capture. Errors: Malformed, with the invalid member.
 Result<ProbeResult> probe_result_from(const Value& value);

@@ -148,8 +148,8 @@ std::string without_signs(std::string name) {
     return name;
 }
 
-/// Whether a name is AMD's generic name for GPUs without their own name. libdrm also uses this name
-/// for devices that are not in its table.
+/// Whether a name is AMD's generic name for GPUs without a specific name. libdrm also uses this
+/// name for devices that are not in its table.
 bool is_for_any_radeon(const std::string& name) {
     const auto plain = without_signs(name);
     return plain == "AMD Radeon Graphics" || plain == "Radeon Graphics";

@@ -367,8 +367,8 @@ bool Joiner::remember_ambiguous(const ApiDevice& device, const std::vector<Subje
     return true;
 }
 
-/// Handles a record that no step has joined. The record is added to a device from another API,
-/// otherwise as ambiguous, otherwise as a new device.
+/// Handles a record that no step has joined. Adds the record to a device from another API. If there
+/// is none, notes it as ambiguous or as an error, or adds a new device.
 bool Joiner::found(const ApiDevice& device) {
     if (by_founder(device))
         return true;

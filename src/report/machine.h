@@ -25,7 +25,7 @@ RECORD_MEMBERS(Libc, name, version)
 
 struct Cpu {
     std::optional<std::string> model = {};
-    /// "x86-64-v3"; null if the architecture defines no levels.
+    /// Microarchitecture level, such as "x86-64-v3"; null if the architecture defines no levels.
     std::optional<std::string> level = {};
     /// Processor features that programs can use, in the kernel's spelling, sorted.
     std::vector<std::string> features = {};

@@ -304,7 +304,7 @@ Reason mismatch(const Partition& partition, const ApiDevice& device) {
     return mismatch(kept, other);
 }
 
-/// Adds a finding for each API whose size of a partition contradicts the known size.
+/// Adds a finding for each API whose reported partition size contradicts the known size.
 void compare_partitions(const Subject& subject,
                         const std::vector<Partition>& partitions,
                         std::vector<Reason>& findings) {
