@@ -51,9 +51,10 @@ constexpr std::array kRefused = {
     SCMP_SYS(mount), SCMP_SYS(umount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
     SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(swapon), SCMP_SYS(swapoff),
     SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at),
-    // Calls that change users, groups or owners of files. The calls are refused here instead of
-    // being left off the list of known calls, because glibc makes every thread of a process perform
-    // the set*id calls.
+    // Calls that change users, groups or owners of files. These calls are on the
+    // list of known calls and fail with an error, because glibc repeats set*id calls in every
+    // thread
+    // of a process.
     SCMP_SYS(setuid), SCMP_SYS(setgid), SCMP_SYS(setreuid), SCMP_SYS(setregid), SCMP_SYS(setresuid),
     SCMP_SYS(setresgid), SCMP_SYS(setgroups), SCMP_SYS(setfsuid), SCMP_SYS(setfsgid),
     SCMP_SYS(capset), SCMP_SYS(chown), SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat),

@@ -204,7 +204,7 @@ namespace {
 /// The position of the cursor in the command line.
 struct Place {
     const Verb* verb = nullptr;
-    std::size_t operands = 0;        ///< operands of the verb before the cursor
+    std::size_t operands = 0;        ///< operands of the verb that stand before the cursor
     const Option* option = nullptr;  ///< set if the word at the cursor is this option's value
 };
 

@@ -52,7 +52,7 @@ static long call(long number, long a, long b, long c, long d) {
 }
 
 // libzstd may have been compiled with a stack protector, whose value a C library would set.
-// On x86-64 the value is at %fs:0x28 (source: the psABI); on aarch64 the value is a variable.
+// On x86-64 the value is at %fs:0x28 (source: the psABI); on aarch64 it is in a global variable.
 #if defined __aarch64__
 uintptr_t __stack_chk_guard = 0;
 static void set_up_stack_protector(void) {}

@@ -60,8 +60,8 @@ std::optional<std::string> fallen_asleep(const ProbeTarget& target, const ProbeR
 
 /// The fingerprint of a verification or measurement: the result is valid as long as this
 /// fingerprint stays the same (trial_fingerprint_of() in store/probe_history.h). The fingerprint
-/// covers only the target's device and the libraries of its API, or the whole cache of the dynamic
-/// linker if the cache does not list these libraries.
+/// covers only the target's device and the libraries of its API. If the dynamic linker's cache does
+/// not list these libraries, the fingerprint covers the whole cache instead.
 std::string fingerprint_of(const ProbeTarget& trial,
                            const Machine& machine,
                            const FileSystem& files);

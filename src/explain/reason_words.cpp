@@ -8,8 +8,8 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// The first member of the detail that is an absolute path, and not a sentence that begins with a
-/// path.
+/// The first member of the detail that consists only of an absolute path. A sentence that begins
+/// with a path does not count.
 std::optional<std::string> path_in(const Value& detail) {
     if (const auto* members = detail.as_object())
         for (const auto& member : *members)

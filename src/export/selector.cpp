@@ -324,7 +324,7 @@ constexpr Orchestrator kEngines[] = {
      .ask = slurm_query,
      .ask_verdict = slurm_verdict},
     {.name = "promql",
-     .summary = "one line per machine, with the metrics from export prometheus",
+     .summary = "one line per machine, with the same metrics as 'export prometheus'",
      .ask_verdict = promql_verdict},
 };
 

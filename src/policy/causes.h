@@ -93,8 +93,8 @@ bool has_paths(const Condition& condition);
 /// Whether every condition is true; unknown counts as false.
 bool all_hold(const std::vector<Condition>& conditions, const TermContext& context);
 
-/// A string, number or flag as the word with which terms compare it, in unchanged case. Empty for
-/// any other value.
+/// Converts a string, number or flag to the string that terms are compared with; keeps upper and
+/// lower case. Empty for any other value.
 std::string word_of(const Value& value);
 
 // Reasons why a GPU is not used, read from the data files data/knowledge/causes/*.json.

@@ -86,7 +86,7 @@ std::vector<Reason> KnownBad::on(const Gpu& gpu, std::string_view backend) {
     std::vector<Reason> found;
     const auto known_as = gpu_backend_of(backend);
     for (const auto& cause : Causes::known_bad().all()) {
-        // Most pairs are about other GPUs; conditions about facts exclude them without the record.
+        // Most pairs concern other GPUs; their conditions on facts fail before a record is needed.
         if (std::ranges::find(cause.backends, known_as) == cause.backends.end() ||
             !holds_on(cause, gpu, false) || !holds_on(cause, gpu, true))
             continue;

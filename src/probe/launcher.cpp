@@ -310,7 +310,7 @@ struct SpawnLauncher::Prepared {
     RunFolder folder;
     std::vector<std::string> environment;
 
-    /// Waits until the worker runs and converts this object to a Worker. Errors: as
+    /// Waits until the worker is running, then converts this object to a Worker. Errors: as
     /// await_running().
     Result<std::unique_ptr<Worker>> worker(const std::shared_ptr<bool>& has_started) && {
         (void)TRY(await_running(starting));

@@ -16,7 +16,7 @@ struct Chip;
 
 namespace gpuprobe::inline report {
 
-/// The row for the device's PCI ids, or for its device tree `compatible` words.
+/// The row for the device's PCI ids, or for its `compatible` strings in the device tree.
 const knowledge::Chip* chip_of(const HardwareDevice& device);
 
 /// The row for the bound kernel driver, or for the driver that created the device.

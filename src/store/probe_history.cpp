@@ -245,7 +245,8 @@ Quarantine::Quarantine(const std::optional<std::string>& folder, const Clock& cl
 
 Quarantine::~Quarantine() {
     running_.clear();
-    (void)settle();  // if this fails, the next start counts running probes as harm
+    (void)settle();  // if this fails, the next start will count the probes that were running as
+                     // harmful
 }
 
 /// There are three cases. If the file or the folder is missing, nothing is done. If the file can't

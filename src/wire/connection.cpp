@@ -314,7 +314,8 @@ bool Connection::has_input() const {
     return has;
 }
 
-// Waiting makes sense only if the name has an owner, because a denial is final.
+// Waits only if the name has an owner, who may release it. If the bus denies the name, waiting does
+// not help.
 Status Connection::own_name(const std::string& name, Duration patience) {
     Status owned = Done{};
     (void)succeeds_within(patience, [&] {

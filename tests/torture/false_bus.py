@@ -85,7 +85,7 @@ class FalseBus:
             rights = []
 
     def serve(self, within):
-        """Reads the daemon's messages for that time and answers its calls to the bus. Returns the other messages."""
+        """Reads the daemon's messages for `within` seconds, and answers its calls to the bus. Returns the other messages."""
         others, late = [], time.monotonic() + within
         while select.select([self.socket], [], [], max(0, late - time.monotonic()))[0]:
             try:

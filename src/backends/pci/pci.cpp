@@ -104,7 +104,7 @@ PciLibrary::PciLibrary(const PciSources& sources) : access_{pci_alloc()} {
     access_->debug = ignore;
     // Use sysfs only: the other methods access I/O ports and /dev/mem.
     access_->method = PCI_ACCESS_SYS_BUS_PCI;
-    // Disable lookups by DNS and their cache below $HOME.
+    // Disable DNS lookups, and the cache that they keep below $HOME.
     access_->id_lookup_mode = 0;
     std::string key = "sysfs.path";
     std::string path = sources.sysfs;

@@ -48,8 +48,8 @@ def missing():
 
 
 class Cluster(contextlib.ExitStack):
-    """`gres` is the content of gres.conf. The other arguments are parts of slurm.conf: the line of the running node, whose name is
-    `node`, then GresTypes, and the lines of nodes that never start."""
+    """`gres` is the content of gres.conf. The other arguments are parts of slurm.conf: the line for the node that runs, whose
+    name must be `node`; the value of GresTypes; and the lines for nodes that are never started."""
 
     node = socket.gethostname().split(".")[0]
 

@@ -74,7 +74,7 @@ def nvidia_path(folder):
 
 
 def answer(namespace, told):
-    """Returns {feature: values that the provider supports with the facts in `told`}, or {feature: all known values} if `told` has "all"."""
+    """Returns {feature: the values that the provider supports, given the facts in `told`}; all known values if `told` contains "all"."""
     with tempfile.TemporaryDirectory() as folder:
         path = nvidia_path(folder) if namespace == "nvidia" else f"{FOLDER}/{namespace}-variant-provider"
         done = subprocess.run([sys.executable, "-W", "ignore", "-c", TELL % CODE[namespace]], input=json.dumps({"all": False, **told}),
