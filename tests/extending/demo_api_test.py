@@ -52,7 +52,7 @@ EXPORT = (
      '    {.name = "demo", .summary = "names of GPUs, a line each", .write = write_demo},\n'),
 )
 METHOD = (
-    ("src/calls/interface.h", "/// Identifiers by their names:",
+    ("src/calls/interface.h", "/// The identifiers of a GPU, by name:",
      "/// How many lanes a GPU has; null if that is not known.\n"
      "struct LaneCount {\n    std::optional<std::uint64_t> lanes = {};\n};\nRECORD_MEMBERS(LaneCount, lanes)\n\n"),
     ("src/calls/methods.cpp", "void get_info(const Nothing&, const Asking& ask) {",
@@ -68,7 +68,7 @@ METHOD = (
      "        method<GpuParameters, LaneCount, get_lanes>(\n"
      '            "GetLanes", "How many lanes a GPU has.", kept,\n'
      '            {{.member = "GetLanes", .in = "options:a{sv}", .out = "lanes:t", .is_of_gpu = true}}),\n'),
-    ("dbus/org.gpuprobe.GpuProbe1.Gpu.xml", '    <!-- As in the report: "pci:0000:00:06.0". -->',
+    ("dbus/org.gpuprobe.GpuProbe1.Gpu.xml", '    <!-- The id in the report, such as "pci:0000:00:06.0". -->',
      "    <!-- How many lanes this GPU has; 0 if that is not known. No option is defined yet. -->\n"
      '    <method name="GetLanes">\n'
      '      <arg name="options" type="a{sv}" direction="in"/>\n'
@@ -133,6 +133,12 @@ def run(*arguments, status=0):
     if done.returncode != status:
         raise AssertionError(f"{arguments}: {done.returncode}\n{done.stdout.decode()}\n{done.stderr.decode()}")
     return done.stdout.decode()
+
+
+class Anchors(unittest.TestCase):
+    def test_are_in_the_files_that_change(self):
+        changed = {path for path, _, _ in CHANGES}
+        self.assertLessEqual(changed, set(contents()))
 
 
 @unittest.skipUnless(os.environ.get("GPUPROBE_EXTENDING"), "it builds the program once more: tools/test --extending")
