@@ -92,7 +92,7 @@ Reason unstable_since(const ProbeResult& result) {
     return because(kUnstable, {{"driver", result.driver}, {"since_usec", to_value(result.at)}});
 }
 
-/// The result, with an earlier reason kUnstable replaced by `instability`.
+/// The result, with any earlier kUnstable reason replaced by `instability`.
 ProbeResult with(ProbeResult result, Reason instability) {
     std::erase_if(result.reasons, [](const Reason& reason) { return reason.is(kUnstable); });
     result.reasons.push_back(std::move(instability));

@@ -129,7 +129,7 @@ std::optional<std::string> variable_problem(std::string_view name, std::string_v
     constexpr std::string_view kRefusal = "a data file may not name this variable";
     if (own.empty())
         return std::string{kRefusal};
-    return std::string{kRefusal} + "; allowed are variables that choose GPUs, such as " + own +
+    return std::string{kRefusal} + "; only variables that choose GPUs are allowed, such as " + own +
            "GPU";
 }
 

@@ -142,7 +142,7 @@ struct ServedCall {
     SharedPool::Claim share = {};   ///< a share of the running probes or readings of memory
 };
 
-/// Runs the calls of all interfaces: checks permission, charges the cost, refreshes facts, and
+/// Handles the calls on all interfaces: checks permission, charges the cost, refreshes facts, and
 /// answers. All interfaces also share the server's cache and its views of the report.
 class CallServer {
 public:

@@ -129,7 +129,7 @@ TEST_F(MachineKnowledge, RefusesASignedFileWithVariablesThatLoadCode) {
     EXPECT_EQ(
         refusal_of(signed_by(1, bundle_message({{"applications/mine", application}}))),
         "bundle: applications/mine: selection.reads: LD_PRELOAD: a data file may not name this "
-        "variable; allowed are variables that choose GPUs, such as MINE_GPU");
+        "variable; only variables that choose GPUs are allowed, such as MINE_GPU");
     const std::string selectors = R"({"schema":"gpuprobe.selectors/1","use":[],"readers":[
         {"name":"cuda","api":"cuda","reads":["LD_PRELOAD"],"hide":{"LD_PRELOAD":"/tmp/evil.so"}}]})";
     EXPECT_EQ(refusal_of(signed_by(1, bundle_message({{"selectors", selectors}}))),
