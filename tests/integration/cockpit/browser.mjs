@@ -22,7 +22,12 @@ page.setDefaultNavigationTimeout(PATIENCE);
 /** Errors of the page that must not occur: exceptions, violations of the content security policy, dialogs. */
 const faults = [];
 page.on("pageerror", error => faults.push(`error: ${error.message}`));
-page.on("console", message => { if (message.type() === "error") faults.push(`console: ${message.text()}`) });
+page.on("console", message => {
+    const { url = "" } = message.location();
+    // Cockpit's own shell may lack files, such as the fonts that Debian's package leaves out.
+    if (message.type() === "error" && !url.includes("/@localhost/shell/"))
+        faults.push(`console: ${message.text()} ${url}`);
+});
 page.on("dialog", dialog => { faults.push(`dialog: ${dialog.message()}`); dialog.dismiss() });
 /** The main frame of the page, or the frame that Cockpit's shell shows. */
 let frame = page.mainFrame();
@@ -94,7 +99,11 @@ const actions = {
         dataTransfer.items.add(new File([bytes], title));
         target.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
     }, name, base64),
-    language: ({ name }) => page.setExtraHTTPHeaders({ "Accept-Language": name }),
+    /** Sets the language as Cockpit's login page does: newer versions read only the cookie. */
+    async language({ name }) {
+        await page.setExtraHTTPHeaders({ "Accept-Language": name });
+        await page.setCookie({ name: "CockpitLang", value: name, domain: "127.0.0.1", path: "/" });
+    },
     size: ({ width, height }) => page.setViewport({ width, height }),
     theme: ({ name }) => page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: name }]),
     picture: ({ path, whole, clip }) => page.screenshot({ path, fullPage: whole, ...(clip ? { clip } : {}) }),
