@@ -190,14 +190,14 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"ForwardsNoVariable", "forwards", R"(["A B"])",
             "forwards: A B: not the name of a variable"},
         Row{"ReadsWhatLoadsCode", "reads", R"(["cuda","LD_PRELOAD"])",
-            "reads: LD_PRELOAD: a data file may not name this variable; allowed are variables that "
-            "choose GPUs, such as DEFAULT_GPU"},
+            "reads: LD_PRELOAD: a data file may not name this variable; only variables that choose "
+            "GPUs are allowed, such as DEFAULT_GPU"},
         Row{"ForwardsWhatLoadsCode", "forwards", R"(["BASH_ENV"])",
-            "forwards: BASH_ENV: a data file may not name this variable; allowed are variables "
-            "that choose GPUs, such as DEFAULT_GPU"},
+            "forwards: BASH_ENV: a data file may not name this variable; only variables that "
+            "choose GPUs are allowed, such as DEFAULT_GPU"},
         Row{"SetsWhatLoadsCode", "environment", R"({"cpu":[{"PATH":"/tmp"}]})",
-            "environment.cpu[0]: PATH: a data file may not name this variable; allowed are "
-            "variables that choose GPUs, such as DEFAULT_GPU"},
+            "environment.cpu[0]: PATH: a data file may not name this variable; only variables that "
+            "choose GPUs are allowed, such as DEFAULT_GPU"},
         Row{"SetsAFileOfItsOwn", "environment",
             R"({"vulkan":[{"VK_DRIVER_FILES":"/tmp/evil.json"}]})",
             "environment.vulkan[0].VK_DRIVER_FILES: this variable loads files: its value must be "
