@@ -100,6 +100,15 @@ std::string where_of(const Reason& reason) {
     return place ? *place : std::string{};
 }
 
+/// The ids of the GPUs that the reason is about.
+std::vector<std::string> gpus_in(const Reason& reason) {
+    std::vector<std::string> ids;
+    (void)read_value(reason.detail.at("also"), ids);
+    if (auto gpu = where_of(reason); gpu.find(':') != std::string::npos)
+        ids.push_back(std::move(gpu));
+    return ids;
+}
+
 /// The GPUs that are not from the variant's vendor.
 std::set<std::string> gpus_of_others(const std::vector<Reason>& reasons) {
     std::set<std::string> found;
@@ -366,7 +375,7 @@ ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& p
     for (const auto& reason : reasons) {
         const auto one = explained(reason, place);
         add_once(texts, one.text);
-        if (const auto gpu = where_of(reason); gpu.find(':') != std::string::npos) {
+        for (const auto& gpu : gpus_in(reason)) {
             gpus_of[one.text].insert(gpu);
             gpus.insert(gpu);
         }

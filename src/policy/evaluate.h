@@ -81,7 +81,13 @@ struct ExplanationContext {
 /// `have`, `missing` for lists of words, and `alternative`, counted from 0, if there are several.
 std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationContext& context);
 
-/// Returns only the reasons about that GPU and the reasons about the host.
+/// The reasons in the form of an answer. GPUs whose reasons differ only in the id of the GPU have
+/// them once: `where` is the first of these ids, and `also` lists the others. A GPU of another
+/// vendor has one `vendor-mismatch`.
+std::vector<Reason> merged_for_alike_gpus(std::vector<Reason> reasons);
+
+/// Returns only the reasons about that GPU and the reasons about the host. The reasons may be
+/// merged ones.
 std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reasons);
 
 /// One reason for each of the variant's recommended conditions that does not hold on the host or on

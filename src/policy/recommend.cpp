@@ -297,7 +297,8 @@ std::optional<Reason> closest_variant(const Recommendation& answer) {
     if (!closest)
         return std::nullopt;
     return because("closest-variant",
-                   {{"variant", closest->variant}, {"reasons", to_value(closest->reasons)}});
+                   {{"variant", closest->variant},
+                    {"reasons", to_value(merged_for_alike_gpus(closest->reasons))}});
 }
 
 /// The closest miss among the variants of one family on a GPU.
@@ -467,6 +468,12 @@ Recommendation recommend(const Manifest& manifest,
     if (taken && taken->needs.devices.empty())
         if (auto unused = unused_by_variants(judged, context))
             answer.warnings.push_back(*std::move(unused));
+    // Not before, because the closest variant is the one with the fewest reasons on all GPUs.
+    for (auto& candidate : answer.candidates) {
+        candidate.reasons = merged_for_alike_gpus(std::move(candidate.reasons));
+        candidate.warnings = merged_for_alike_gpus(std::move(candidate.warnings));
+    }
+    answer.warnings = merged_for_alike_gpus(std::move(answer.warnings));
     return answer;
 }
 

@@ -459,13 +459,89 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
     return reasons;
 }
 
+namespace {
+
+/// The id of the GPU that the reason is about; "" for the host, the manifest and the request.
+std::string gpu_of(const Reason& reason) {
+    const auto* where = reason.detail.at("where").as_string();
+    // A `where` with a colon is a GPU id.
+    return where && where->find(':') != std::string::npos ? *where : "";
+}
+
+/// Whether both reasons say that the GPU is from another vendor than the variant needs, or both
+/// that it is from another vendor than the backend needs (`needs`). A GPU of another vendor also
+/// fails the conditions on that vendor's architectures and drivers, but one reason is enough.
+bool repeats_vendor(const Reason& known, const Reason& reason) {
+    return known.is("vendor-mismatch") && reason.is("vendor-mismatch") &&
+           known.detail.at("needs").is_null() == reason.detail.at("needs").is_null();
+}
+
+/// The reasons for each GPU, without `where`.
+std::map<std::string, std::vector<Reason>> by_gpu(const std::vector<Reason>& reasons) {
+    std::map<std::string, std::vector<Reason>> found;
+    for (auto reason : reasons)
+        if (const auto id = gpu_of(reason); !id.empty()) {
+            auto& own = found[id];
+            reason.detail["where"] = Value{};
+            const auto is_known = [&reason](const Reason& known) {
+                return repeats_vendor(known, reason);
+            };
+            if (std::ranges::none_of(own, is_known))
+                own.push_back(std::move(reason));
+        }
+    return found;
+}
+
+}  // namespace
+
+std::vector<Reason> merged_for_alike_gpus(std::vector<Reason> reasons) {
+    auto left = by_gpu(reasons);
+    std::vector<Reason> merged;
+    // A group of GPUs is added in the place of its first reason.
+    for (auto& reason : reasons) {
+        const auto id = gpu_of(reason);
+        if (id.empty()) {
+            merged.push_back(std::move(reason));
+            continue;
+        }
+        const auto own = left.find(id);
+        if (own == left.end())
+            continue;
+        auto group = own->second;
+        // In the order of their ids, so that the answer does not depend on the order of the report.
+        std::vector<std::string> alike;
+        for (auto other = left.begin(); other != left.end();) {
+            const bool is_alike = other->second == group;
+            if (is_alike)
+                alike.push_back(other->first);
+            other = is_alike ? left.erase(other) : std::next(other);
+        }
+        const std::vector<std::string> others{alike.begin() + 1, alike.end()};
+        for (auto& each : group) {
+            each.detail["where"] = alike.front();
+            if (!others.empty())
+                each.detail["also"] = to_value(others);
+            merged.push_back(std::move(each));
+        }
+    }
+    return merged;
+}
+
 std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reasons) {
     std::vector<Reason> kept;
-    std::ranges::copy_if(reasons, std::back_inserter(kept), [&gpu](const Reason& reason) {
-        const auto* where = reason.detail.at("where").as_string();
-        // A `where` with a colon is a GPU id.
-        return !where || where->find(':') == std::string::npos || *where == gpu.id;
-    });
+    for (auto reason : reasons) {
+        const auto id = gpu_of(reason);
+        std::vector<std::string> others;
+        (void)read_value(reason.detail.at("also"), others);
+        if (!id.empty() && id != gpu.id && std::ranges::find(others, gpu.id) == others.end())
+            continue;
+        if (!id.empty()) {
+            reason.detail["where"] = gpu.id;
+            std::erase_if(*reason.detail.as_object(),
+                          [](const auto& member) { return member.key == "also"; });
+        }
+        kept.push_back(std::move(reason));
+    }
     return kept;
 }
 

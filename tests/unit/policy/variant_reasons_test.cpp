@@ -83,6 +83,31 @@ TEST(Alternatives, AreChosenForEachGpu) {
                   Value{reason.detail.at("where") == Value{"pci:02"} ? "590.0" : "600.0"});
 }
 
+TEST(AlikeGpus, HaveTheirReasonsOnce) {
+    auto report = machine("G02");
+    report.gpus[0].id = "pci:01";
+    for (const auto* id : {"pci:02", "pci:03", "pci:04"}) {
+        auto next = report.gpus[0];
+        next.id = id;
+        report.gpus.push_back(std::move(next));
+    }
+    report.gpus[2].architecture.cuda_compute_capability = "6.1";
+    const auto why = reasons(with_drivers("600", "590"), report);
+    ASSERT_EQ(why.size(), 2U);
+    EXPECT_EQ(why[0].detail.at("where"), Value{"pci:01"});
+    EXPECT_EQ(why[0].detail.at("also"), to_value(std::vector<std::string>{"pci:02", "pci:04"}));
+    EXPECT_EQ(why[1].detail.at("where"), Value{"pci:03"});
+    EXPECT_TRUE(why[1].detail.at("also").is_null());
+}
+
+TEST(AlikeGpus, OfAnotherVendorAreNotRefusedTwice) {
+    const auto why =
+        reasons(R"({"backend":"rocm","vendor":["amd"],"gfx":["gfx1100"]})", machine("G02"));
+    EXPECT_EQ(std::ranges::count_if(
+                  why, [](const Reason& reason) { return reason.is("vendor-mismatch"); }),
+              1);
+}
+
 TEST(Alternatives, AreToldTheSameWhereNoGpuIsUsed) {
     const auto answer = advice(with_drivers("600", "560"), machine("G02"));
     ASSERT_EQ(answer.variant, "cpu");

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/value.h"
+#include "policy/evaluate.h"
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 
@@ -181,7 +182,7 @@ Obstacles obstacles_of(const Recommendation& answer,
     for (const auto& gpu : report.gpus)
         for (const auto& candidate : answer.candidates) {
             Obstacle obstacle{gpu.id, candidate.variant, {}};
-            for (const auto& reason : candidate.reasons) {
+            for (const auto& reason : reasons_on(gpu, candidate.reasons)) {
                 const auto where = reason.detail.at("where");
                 if (where == Value{gpu.id} || where == Value{"host"} ||
                     where == Value{"manifest"} || where == Value{"request"})
