@@ -284,9 +284,8 @@ Result<std::vector<ProbeKey>> Quarantine::read(Result<Value> loaded) {
     std::vector<ProbeKey> left;
     TRY(read_list(document, "running", kMaxRunning, left));
     TRY(read_list(document, "entries", kMaxEntries, entries_));
-    std::vector<ProbeKey> suspects;  // files from version 0.1 lack this member
-    if (!document.at("suspects").is_null())
-        TRY(read_list(document, "suspects", kMaxRunning, suspects));
+    std::vector<ProbeKey> suspects;
+    TRY(read_list(document, "suspects", kMaxRunning, suspects));
     suspects_ = {suspects.begin(), suspects.end()};
     if (const auto* boot = document.at("boot").as_string())
         left_boot_ = *boot;

@@ -308,12 +308,17 @@ TEST_F(QuarantineTest, SetsAsideWhatItCannotRead) {
         ASSERT_TRUE(quarantine->settle());
     }
     const auto whole = content();
-    for (std::size_t length = 0; length < whole.size(); ++length) {
-        std::ofstream{file(), std::ios::binary | std::ios::trunc} << whole.substr(0, length);
+    std::vector<std::string> damaged;
+    for (std::size_t length = 0; length < whole.size(); ++length)
+        damaged.push_back(whole.substr(0, length));
+    damaged.push_back(whole);
+    damaged.back().replace(whole.find("suspects"), 8, "unknown");
+    for (const auto& content : damaged) {
+        std::ofstream{file(), std::ios::binary | std::ios::trunc} << content;
         Quarantine quarantine{folder_.path(), clock_};
         const auto opened = quarantine.open("boot 1");
-        ASSERT_FALSE(opened) << length;
-        EXPECT_EQ(opened.error().code, ErrorCode::Malformed) << length;
+        ASSERT_FALSE(opened) << content;
+        EXPECT_EQ(opened.error().code, ErrorCode::Malformed) << content;
         EXPECT_TRUE(quarantine.held().empty());
         EXPECT_TRUE(fs::exists(file() + ".broken"));
     }
