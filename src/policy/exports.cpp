@@ -388,6 +388,10 @@ std::vector<std::string> container_arguments(const Report& report,
             add_nodes(*gpu, report, arguments);
         }
     }
+    for (const auto& accelerator : report.accelerators)
+        if (std::ranges::find(gpus, accelerator.id) != gpus.end())
+            for (const auto& node : accelerator.nodes)
+                add_node(node.path, arguments);
     const std::string capabilities = "--env=NVIDIA_DRIVER_CAPABILITIES=compute,utility,";
     if (has_nvidia && family == "vulkan")
         arguments.push_back(capabilities + "graphics");

@@ -59,15 +59,14 @@ Settings ggml_variables(const Report& report,
 /// The family that container_arguments() expects for an application that processes videos.
 constexpr std::string_view kVideo = "video";
 
-/// Arguments for docker or podman that give a container access to these GPUs (an empty list means
-/// all GPUs of the report): NVIDIA GPUs by their CDI names, other GPUs by their device nodes. Empty
-/// if no GPU has a CDI name or a device node. Sources: CDI specification and NVIDIA Container
-/// Toolkit for the names; ROCm's documentation for /dev/kfd and the groups. For Vulkan on NVIDIA
-/// GPUs, an argument also requests the driver's graphics libraries, and for videos (the family
-/// kVideo) NVDEC and NVENC, because `--gpus` and many images request only `compute,utility`.
-/// Source: NVIDIA Container Toolkit, "Specialized
-/// Configurations with Docker", "Driver Capabilities"; seen in ollama/ollama#17549 and
-/// leejet/stable-diffusion.cpp#1792.
+/// Arguments for docker or podman that give a container access to these GPUs and accelerators (an
+/// empty list means all GPUs of the report): NVIDIA GPUs by their CDI names, other devices by their
+/// device nodes. Empty if no device has a CDI name or a device node. Sources: CDI specification and
+/// NVIDIA Container Toolkit for the names; ROCm's documentation for /dev/kfd and the groups. For
+/// Vulkan on NVIDIA GPUs, an argument also requests the driver's graphics libraries, and for videos
+/// (the family kVideo) NVDEC and NVENC, because `--gpus` and many images request only
+/// `compute,utility`. Source: NVIDIA Container Toolkit, "Specialized Configurations with Docker",
+/// "Driver Capabilities"; seen in ollama/ollama#17549 and leejet/stable-diffusion.cpp#1792.
 std::vector<std::string> container_arguments(const Report& report,
                                              const std::vector<std::string>& gpus,
                                              std::string_view family = {});

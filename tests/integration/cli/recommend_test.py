@@ -240,6 +240,9 @@ class Export(unittest.TestCase):
         done = ask("export", "container", machine=SOURCE / "tests/data/machines/sriov-mi300x-gim-host")
         self.assertEqual((done.returncode, done.stdout), (3, "--gpuprobe-has-no-answer\n"))
         self.assertIn("no GPU here has a device node or a CDI name", done.stderr)
+        for machine, device in (("pc-hailo-8", "/dev/hailo0"), ("pc-lunar-lake-npu", "/dev/accel/accel0")):
+            done = ask("export", "container", "frigate-detectors", machine=SOURCE / "tests/data/machines" / machine)
+            self.assertEqual((done.returncode, done.stdout), (0, f"--device={device}\n"))
         done = ask("export", "container", "torch", "--exclude=family:cuda")
         self.assertEqual((done.returncode, done.stdout), (0, ""), "the CPU needs no GPU")
         self.assertEqual(ask("export", "container", machine=BARE).returncode, 0)

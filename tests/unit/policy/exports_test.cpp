@@ -206,6 +206,17 @@ TEST(ContainerArguments, NameNoNodeThatIsNotThereOrOfAnotherDriver) {
     EXPECT_EQ(container_arguments(report, {gpu_of(report, "amd").id}), Words{});
 }
 
+TEST(ContainerArguments, NameTheNodesOfAChosenAccelerator) {
+    auto report = machine_for_containers();
+    report.accelerators = {{.id = "pci:0000:00:0b.0", .nodes = {{.path = "/dev/accel/accel0"}}},
+                           {.id = "npu:1", .nodes = {{.path = "/dev/accel/accel1"}}}};
+    EXPECT_EQ(container_arguments(report, {"pci:0000:00:0b.0"}),
+              Words{"--device=/dev/accel/accel0"});
+    EXPECT_EQ(
+        container_arguments(report, {gpu_of(report, "amd").id, "npu:1"}),
+        (Words{"--device=/dev/kfd", "--device=/dev/dri/renderD128", "--device=/dev/accel/accel1"}));
+}
+
 /// A Jetson has a different driver, and WSL has none.
 TEST(ContainerArguments, NameAllGpusWhereCudaMayWorkWithoutTheDriverForCards) {
     auto report = machine_for_containers();
