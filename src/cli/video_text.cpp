@@ -127,9 +127,11 @@ std::string lack_text(VideoDirection direction) {
                                                : "this chip has no video encoder";
 }
 
-/// Unknown or missing facts about the GPU's video engines, with the reason: "VA-API: the driver
-/// crashed …". Empty if an API reports all formats.
-std::vector<std::string> gaps_of(const Gpu& gpu, bool has_formats) {
+/// What is unknown or missing about the GPU's video engines, and why: "VA-API: the driver crashed
+/// …". Empty if an API reports all formats.
+std::vector<std::string> gaps_of(const Gpu& gpu) {
+    const bool has_formats =
+        !groups_of(video_of(gpu, VideoApis::Engines).value_or(Entries{})).empty();
     std::vector<std::string> gaps;
     for (const auto& api : kApis) {
         const auto view = gpu.apis.find(std::string{api.word});
@@ -187,8 +189,7 @@ struct VideoGroup {
 /// The rows for one GPU.
 VideoGroup videos_of(const Gpu& gpu, std::size_t index, const Screen& screen) {
     auto groups = groups_of(video_of(gpu).value_or(Entries{}));
-    VideoGroup videos{
-        .title = gpu_title(gpu), .gaps = gaps_of(gpu, !groups.empty()), .indices = {index}};
+    VideoGroup videos{.title = gpu_title(gpu), .gaps = gaps_of(gpu), .indices = {index}};
     if (groups.empty())
         groups[std::string{screen.dash()}];
     for (const auto& [codec, directions] : groups) {

@@ -386,13 +386,18 @@ KnownWords vulkan_extensions(const Gpu& gpu) {
 }
 
 /// The video formats that the GPU supports in that direction, in the words of video_words();
-/// unknown if no API reports formats, unless the GPU is known to support none. A word that is not
-/// in the set is unknown if an entry lacks words, because gpuprobe does not know the entry's
-/// profile or the driver did not report the bits.
+/// unknown if no API reports them, unless it is known that there are none. A word that is not in
+/// the set is unknown if an entry lacks words, because gpuprobe does not know the entry's profile
+/// or the driver did not report the bits. A backend other than Vulkan cannot use the formats of
+/// Vulkan Video.
 template <VideoDirection direction>
-KnownWords video(const Gpu& gpu) {
-    const auto entries = video_of(gpu);
-    if (is_without_video(gpu, direction))
+AnyFact video(const Facts& facts) {
+    if (!facts.gpu())
+        return KnownWords::absent();
+    const auto& gpu = *facts.gpu();
+    const auto apis = video_apis_of(facts.subject().backend);
+    const auto entries = video_of(gpu, apis);
+    if (is_without_video(gpu, direction, apis))
         return known_words({});
     if (!entries)
         return KnownWords::unknown();
@@ -622,9 +627,9 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
      .unfit = "arch-not-in-build", .api = Api::Hip,
      .read = of_gpu<std::string, gfx>},
     {.id = FactId::VideoDecode, .key = "video.decode", .type = FactForm::Words, .scope = kGpu,
-     .read = of_gpu<WordSet, video<VideoDirection::Decode>>},
+     .read = video<VideoDirection::Decode>},
     {.id = FactId::VideoEncode, .key = "video.encode", .type = FactForm::Words, .scope = kGpu,
-     .read = of_gpu<WordSet, video<VideoDirection::Encode>>},
+     .read = video<VideoDirection::Encode>},
     {.id = FactId::VaDriver, .key = "va-driver", .type = FactForm::Word, .scope = kGpu,
      .api = Api::Vaapi,
      .read = of_gpu<std::string, va_driver>},

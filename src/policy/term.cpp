@@ -405,14 +405,15 @@ VideoDirection direction_of(const Term& term) {
     return term.fact == FactId::VideoDecode ? VideoDirection::Decode : VideoDirection::Encode;
 }
 
-/// The GPU's formats for the codecs that the term names, "hevc-main10-10bit". If the GPU has none
-/// of these codecs, returns all its codecs, or "none" if it has no codecs. A GPU has too many
-/// formats to show all of them.
-Value shown_video(const Term& term, const Gpu& gpu) {
+/// The formats of the codecs that the term names, "hevc-main10-10bit"; if the GPU has none of these
+/// codecs, the codecs that it has; "none" if it has none. A GPU has too many formats to show all of
+/// them.
+Value shown_video(const Term& term, const Facts& facts) {
     const auto direction = direction_of(term);
     std::set<std::string> formats;
     std::set<std::string> codecs;
-    for (const auto& entry : video_of(gpu).value_or(std::vector<VideoEntry>{})) {
+    const auto entries = video_of(*facts.gpu(), video_apis_of(facts.subject().backend));
+    for (const auto& entry : entries.value_or(std::vector<VideoEntry>{})) {
         if (entry.direction != direction || !entry.codec)
             continue;
         codecs.insert(*entry.codec);
@@ -432,7 +433,7 @@ Reason failure(const Term& term, const Facts& facts) {
     const auto& fact = facts.at(term.fact);
     const auto& row = row_of(term.fact);
     const auto have =
-        is_about_video(term.fact) && facts.gpu() ? shown_video(term, *facts.gpu()) : shown(fact);
+        is_about_video(term.fact) && facts.gpu() ? shown_video(term, facts) : shown(fact);
     if (is_floor(term.relation) && !have.is_null() && row.scope == FactScope::Gpu)
         if (const auto* size = std::get_if<Fact<Bytes>>(&fact))
             return memory_reason(term, *size, *facts.gpu());

@@ -125,13 +125,13 @@ std::optional<std::string_view> missing_video_library(const Gpu& gpu, VideoDirec
                                                                   : std::nullopt;
 }
 
-bool is_without_video(const Gpu& gpu, VideoDirection direction) {
-    const auto entries = video_of(gpu);
-    // An API's data takes precedence over the chip table.
-    if (has_direction(entries, direction))
+bool is_without_video(const Gpu& gpu, VideoDirection direction, VideoApis apis) {
+    // An API knows better than the chip table.
+    if (has_direction(video_of(gpu, apis), direction))
         return false;
     if (std::ranges::find(gpu.lacks_video, direction) != gpu.lacks_video.end())
         return true;
+    const auto entries = video_of(gpu, VideoApis::Engines);
     if (entries && entries->size() >= kMaxVideoEntries)
         return false;
     const auto* api = own_video_api(gpu);
@@ -140,14 +140,16 @@ bool is_without_video(const Gpu& gpu, VideoDirection direction) {
 
 bool may_lack_video(const Gpu& gpu, VideoDirection direction) {
     const auto* api = own_video_api(gpu);
-    return api && is_open(gpu, view_of(gpu, api), direction) && !is_without_video(gpu, direction);
+    const bool is_partial = api ? is_open(gpu, view_of(gpu, api), direction)
+                                : video_of(gpu) && !video_of(gpu, VideoApis::Engines);
+    return is_partial && !is_without_video(gpu, direction);
 }
 
-std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu) {
+std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu, VideoApis apis) {
     std::optional<std::vector<VideoEntry>> found;
     for (const auto& [api, view] : gpu.apis) {
         const auto* entries = fact(view.device, facts::kVideo);
-        if (!entries)
+        if (!entries || (apis == VideoApis::Engines && !reports_video(api)))
             continue;
         if (!found)
             found.emplace();

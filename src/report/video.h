@@ -13,8 +13,9 @@
 #include "base/record.h"
 #include "base/value.h"
 
-/// The capabilities of a GPU's video engines. Each API for video engines (VA-API, NVDEC and NVENC)
-/// reports them as the fact `video`, with the words that are defined in this file.
+/// The capabilities of a GPU's video engines. Each API for video engines (VA-API, NVDEC and NVENC),
+/// and Vulkan (Vulkan Video), reports them as the fact `video`, with the words that are defined in
+/// this file.
 
 namespace gpuprobe::inline report {
 
@@ -144,19 +145,29 @@ constexpr std::string_view nvidia_video_library(VideoDirection direction) {
 /// in that direction; nullopt if no library is known to be missing.
 std::optional<std::string_view> missing_video_library(const Gpu& gpu, VideoDirection direction);
 
+/// The APIs whose formats count. Only a few programs use Vulkan Video.
+enum class VideoApis {
+    All,
+    Engines,  ///< without Vulkan: the APIs with ApiInfo::reports_video
+};
+/// The APIs whose formats programs with that backend can use; all for an empty word.
+constexpr VideoApis video_apis_of(std::string_view backend) {
+    return backend.empty() || backend == "vulkan" ? VideoApis::All : VideoApis::Engines;
+}
+
 /// Whether it is known that programs on this machine cannot use the GPU in that direction: no API
-/// reports a format, and either the chip has no engine, or each API for the GPU has answered or is
-/// not installed.
-bool is_without_video(const Gpu& gpu, VideoDirection direction);
+/// reports a format, and the chip has no engine, or the APIs for the GPU's engines have answered or
+/// are not installed.
+bool is_without_video(const Gpu& gpu, VideoDirection direction, VideoApis apis = VideoApis::All);
 
 /// Whether the GPU may have formats in that direction that no API reports, because the API of its
-/// vendor did not report that direction. VA drivers for NVIDIA GPUs report only a part of the
-/// formats.
+/// vendor did not report that direction, or because only Vulkan reports formats. VA drivers for
+/// NVIDIA GPUs report only a part of the formats.
 bool may_lack_video(const Gpu& gpu, VideoDirection direction);
 
 /// The capabilities that the APIs report about a GPU; nullopt if no API reports any. An empty list
-/// means that the GPU has no video engines.
-std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu);
+/// means that the GPU has no video engines, unless only Vulkan reported it.
+std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu, VideoApis apis = VideoApis::All);
 
 /// The codecs that most programs use, in the order in which messages list them.
 inline constexpr auto kMainCodecs = std::to_array<std::string_view>({"h264", "hevc", "vp9", "av1"});

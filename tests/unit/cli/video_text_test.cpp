@@ -80,6 +80,16 @@ TEST(VideoTable, JoinsBitsOnlyIfTheyHaveTheSameSize) {
         << video_table(report, false, Screen{});
 }
 
+TEST(VideoTable, NamesWhatIsMissingIfOnlyVulkanReportsFormats) {
+    Gpu gpu{.id = "pci:0000:03:00.0"};
+    gpu.apis["vaapi"] = {.outcome = Outcome::Absent, .reasons = {because("loader-missing")}};
+    gpu.apis["vulkan"].device["video"] = to_value(kEntries);
+    const auto text = video_table({.gpus = {gpu}}, false, Screen{.is_unicode = false});
+    EXPECT_NE(text.find("av1    8 bit  "), std::string::npos) << text;
+    EXPECT_NE(text.find("?\n"), std::string::npos) << "VA-API may encode AV1:\n" << text;
+    EXPECT_NE(text.find("\npci:0000:03:00.0: VA-API: "), std::string::npos) << text;
+}
+
 TEST(VideoTable, NamesTheReasonForAGpuWithoutFormats) {
     Gpu asleep{.id = "pci:0000:04:00.0"};
     asleep.apis["vaapi"] = {.outcome = Outcome::Skipped, .reasons = {because("asleep")}};

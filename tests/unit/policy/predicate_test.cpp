@@ -181,7 +181,33 @@ TEST(PredicatesOfVideos, AreFalseWithoutAnEngineOrALibrary) {
     EXPECT_EQ(tested().why, missing);
 }
 
-/// Whether the second GPU decodes VP9 and encodes HEVC if it has these additional entries.
+TEST(PredicatesOfVideos, CountVulkanOnlyForBackendsThatCanUseIt) {
+    auto report = machine();
+    auto& gpu = report.gpus[0];
+    gpu.vendor = "amd";
+    gpu.apis["vulkan"].device["video"].push_back(to_value(
+        VideoEntry{.direction = VideoDirection::Decode, .codec = "vp9", .bits = 8U, .name = "x"}));
+    const auto truth = [&](const char* term, std::string_view backend) {
+        return test_predicate(parsed(term),
+                              Facts{{.report = report, .gpu = &gpu, .backend = backend}})
+            .truth;
+    };
+    EXPECT_EQ(truth("video.decode=vp9", ""), Truth::True);
+    EXPECT_EQ(truth("video.decode=vp9", "vulkan"), Truth::True);
+    EXPECT_EQ(truth("video.decode=vp9", "vaapi"), kUnknown) << "VA-API is not probed";
+    EXPECT_EQ(truth("video.decode=av1", ""), kUnknown);
+    gpu.apis["vaapi"].device["video"] = Value{Value::Array{}};
+    EXPECT_EQ(truth("video.decode=vp9", ""), Truth::True);
+    EXPECT_EQ(truth("video.decode=vp9", "vaapi"), Truth::False);
+    EXPECT_EQ(truth("video.decode=av1", ""), Truth::False);
+    const auto why = test_predicate(parsed("video.decode=vp9"),
+                                    Facts{{.report = report, .gpu = &gpu, .backend = "vaapi"}})
+                         .why;
+    ASSERT_TRUE(why);
+    EXPECT_EQ(why->detail.at("have"), Value{"none"});
+}
+
+/// Whether the second GPU decodes VP9 and encodes HEVC, with these further entries.
 std::pair<Truth, Truth> with_entries(const std::vector<VideoEntry>& entries) {
     auto report = machine();
     for (const auto& entry : entries)

@@ -88,6 +88,23 @@ TEST(VideoOfAGpu, MayBeMoreThanAVaDriverReports) {
     EXPECT_EQ(video_errors(device).front().second, "no library");
 }
 
+TEST(VideoOfAGpu, IsNotCompleteIfOnlyVulkanReportsIt) {
+    constexpr auto kDecode = VideoDirection::Decode;
+    constexpr auto kEncode = VideoDirection::Encode;
+    Gpu gpu{.vendor = "amd"};
+    gpu.apis["vulkan"].device["video"].push_back(entry("av1"));
+    EXPECT_EQ(codecs_of(gpu, kDecode), Words{"av1"});
+    EXPECT_TRUE(may_lack_video(gpu, kDecode));
+    EXPECT_TRUE(may_lack_video(gpu, kEncode));
+    EXPECT_FALSE(is_without_video(gpu, kEncode));
+    EXPECT_EQ(video_of(gpu, VideoApis::Engines), std::nullopt);
+    gpu.apis["vaapi"].device["video"] = Value{Value::Array{}};
+    EXPECT_FALSE(may_lack_video(gpu, kDecode));
+    EXPECT_TRUE(is_without_video(gpu, kEncode));
+    EXPECT_FALSE(is_without_video(gpu, kDecode));
+    EXPECT_TRUE(is_without_video(gpu, kDecode, VideoApis::Engines));
+}
+
 /// Whether it is known that programs can neither decode nor encode with the GPU.
 std::pair<bool, bool> is_without(const Gpu& gpu) {
     return {is_without_video(gpu, VideoDirection::Decode),
