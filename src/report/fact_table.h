@@ -410,7 +410,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "name of the VA driver that libva loaded, from its file name: `iHD`, `radeonsi`"},
     {"driver_info", Device, "vaapi", Text, Model,
      "the driver's description of itself, from vaQueryVendorString"},
-    {"video", Device, "vaapi nvcodec", List, Model,
+    {"video", Device, "vaapi nvcodec vulkan", List, Model,
      R"(the video operations that the driver supports, at most 512: `[{"direction", "codec", "profile", "bits", "chroma", "max_width", "max_height", "name"}]`)",
      "", "", "", "VideoEntry"},
     // ---- nvcodec

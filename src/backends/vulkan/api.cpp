@@ -350,6 +350,7 @@ DeviceReply ask_device(const InstanceSymbols& vulkan,
     ask_features(vulkan, device, reply);
     ask_memory(vulkan, device, reply);
     ask_matrices(vulkan, device, reply);
+    ask_video(vulkan, device, reply);
     return reply;
 }
 

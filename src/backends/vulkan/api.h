@@ -16,6 +16,7 @@
 #include "backends/driver_library.h"
 #include "base/value.h"
 #include "report/facts.h"
+#include "report/video.h"
 
 // Declarations that Debian 12's Vulkan headers (1.3.239) lack. The names are defined by gpuprobe,
 // so they also work with newer headers. Source: Vulkan registry, VK_KHR_cooperative_matrix (506)
@@ -112,9 +113,14 @@ struct InstanceSymbols : SymbolTable {
         *this, "vkGetPhysicalDeviceFeatures2", "vkGetPhysicalDeviceFeatures2KHR"};
     OptionalVulkanSymbol<PFN_vkGetPhysicalDeviceMemoryProperties2> memory2{
         *this, "vkGetPhysicalDeviceMemoryProperties2", "vkGetPhysicalDeviceMemoryProperties2KHR"};
-    /// This function is null in older drivers.
+    // These functions are null in older drivers.
     OptionalVulkanSymbol<GetCooperativeMatrixProperties> cooperative_matrices{
         *this, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"};
+    OptionalVulkanSymbol<PFN_vkGetPhysicalDeviceQueueFamilyProperties2> queues2{
+        *this, "vkGetPhysicalDeviceQueueFamilyProperties2",
+        "vkGetPhysicalDeviceQueueFamilyProperties2KHR"};
+    OptionalVulkanSymbol<PFN_vkGetPhysicalDeviceVideoCapabilitiesKHR> video_capabilities{
+        *this, "vkGetPhysicalDeviceVideoCapabilitiesKHR"};
 
     /// Whether queries accept pNext chains.
     [[nodiscard]] bool has_chains() const { return properties2 && features2 && memory2; }
@@ -242,6 +248,8 @@ struct DeviceReply {
     std::optional<std::vector<std::string>> extensions = {};
     std::vector<VkQueueFamilyProperties> queues = {};
     std::optional<std::vector<CooperativeMatrixProperties>> matrices = {};
+    /// What Vulkan Video supports; nullopt if the driver does not offer Vulkan Video.
+    std::optional<std::vector<VideoEntry>> video = {};
 
     std::optional<VkPhysicalDeviceIDProperties> identity = {};
     std::optional<VkPhysicalDeviceDriverProperties> driver = {};
@@ -278,6 +286,10 @@ DeviceReply ask_device(const InstanceSymbols& vulkan,
                        VkPhysicalDevice device,
                        std::uint32_t index,
                        std::uint32_t instance_version);
+
+/// Queries what the device can decode and encode through Vulkan Video: at most 57 questions.
+/// `reply.extensions` must be known.
+void ask_video(const InstanceSymbols& vulkan, VkPhysicalDevice device, DeviceReply& reply);
 
 constexpr std::uint32_t kMaxQueueFamilies = 64;
 constexpr std::uint32_t kMaxCooperativeMatrices = 256;

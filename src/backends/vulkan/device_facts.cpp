@@ -543,6 +543,7 @@ DeviceFacts facts_of(const DeviceReply& reply) {
     add_queues(reply, facts.extra);
     add_features(reply, facts.extra);
     facts.extra["extensions"] = reply.extensions ? to_value(*reply.extensions) : Value{};
+    facts.extra["video"] = to_value(reply.video);
     return facts;
 }
 
