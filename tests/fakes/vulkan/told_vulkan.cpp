@@ -376,6 +376,45 @@ VkResult extensions(VkPhysicalDevice handle,
     return hand_out(list, count, out);
 }
 
+void queues2(VkPhysicalDevice handle, std::uint32_t* count, VkQueueFamilyProperties2* out) {
+    passed<"vkGetPhysicalDeviceQueueFamilyProperties2", void>(handle, count, out);
+    for (std::uint32_t i = 0; out && i < *count; ++i)
+        for (auto* link = static_cast<VkBaseOutStructure*>(out[i].pNext); link; link = link->pNext)
+            if (link->sType == VK_STRUCTURE_TYPE_QUEUE_FAMILY_VIDEO_PROPERTIES_KHR) {
+                void* const any = link;
+                static_cast<VkQueueFamilyVideoPropertiesKHR*>(any)->videoCodecOperations =
+                    device_of(handle).told->value("operations", 0U);
+            }
+}
+
+/// Rows of the file: [codec operation, number of the profile, chroma bit, depth bit, width,
+/// height].
+VkResult video_capabilities(VkPhysicalDevice handle,
+                            const VkVideoProfileInfoKHR* profile,
+                            VkVideoCapabilitiesKHR* out) {
+    if (const VkResult failed = reached("vkGetPhysicalDeviceVideoCapabilitiesKHR"))
+        return failed;
+    struct CodecProfile {
+        VkBaseInStructure base;
+        std::uint32_t number;
+    };
+    const auto number = static_cast<const CodecProfile*>(profile->pNext)->number;
+    const Json wanted = {static_cast<std::uint32_t>(profile->videoCodecOperation), number,
+                         profile->chromaSubsampling, profile->lumaBitDepth};
+    for (const Json& row : device_of(handle).part("video")) {
+        if (!std::equal(wanted.begin(), wanted.end(), row.begin()))
+            continue;
+        out->maxCodedExtent = {row.at(4), row.at(5)};
+        // The structures of the direction and the codec: the largest has 112 bytes after its start.
+        int links = 0;
+        for (auto* link = static_cast<VkBaseOutStructure*>(out->pNext); link;
+             link = link->pNext, ++links)
+            std::memset(link + 1, 0xff, 112);
+        return links == 2 ? VK_SUCCESS : VK_ERROR_UNKNOWN;
+    }
+    return VK_ERROR_VIDEO_PROFILE_OPERATION_NOT_SUPPORTED_KHR;
+}
+
 // The logical device.
 
 /// Disables the features that a program enables but lavapipe does not support.
@@ -545,7 +584,8 @@ const Functions& of_physical_devices() {
         OURS("vkCreateDevice", create_device),
         PASSED("vkEnumerateDeviceLayerProperties", VkResult, U32*, VkLayerProperties*),
         PASSED("vkGetPhysicalDeviceQueueFamilyProperties", void, U32*, VkQueueFamilyProperties*),
-        PASSED("vkGetPhysicalDeviceQueueFamilyProperties2", void, U32*, VkQueueFamilyProperties2*),
+        OURS("vkGetPhysicalDeviceQueueFamilyProperties2", queues2),
+        OURS("vkGetPhysicalDeviceVideoCapabilitiesKHR", video_capabilities),
         PASSED("vkGetPhysicalDeviceFormatProperties", void, VkFormat, VkFormatProperties*),
         PASSED("vkGetPhysicalDeviceFormatProperties2", void, VkFormat, VkFormatProperties2*),
         PASSED("vkGetPhysicalDeviceImageFormatProperties", VkResult, VkFormat, VkImageType,
