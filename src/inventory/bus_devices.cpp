@@ -154,6 +154,10 @@ bool serves_without_nodes(const knowledge::Chip& driver,
            });
 }
 
+bool is_video_codec(const knowledge::Chip& driver) {
+    return driver.role == knowledge::Role::Accelerator && driver.kind == "video";
+}
+
 bool always_apart(std::string_view driver) {
     return std::ranges::find(kDriversWithoutNodes, driver) != kDriversWithoutNodes.end();
 }
@@ -240,7 +244,7 @@ void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devic
     // The devices of each driver are either GPUs without DRM nodes, or components of a DRM device.
     for (const auto& driver : sysfs.names(kDriversFolder)) {
         const auto* row = knowledge::Chips::current().find_driver(driver);
-        if (!row)
+        if (!row || is_video_codec(*row))
             continue;
         auto found = devices_of(sysfs, driver);
         std::erase_if(found, is_listed);
@@ -253,6 +257,31 @@ void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devic
     join_cores(apart);
     apart.resize(std::min(apart.size(), kMaxPlatformDevices));
     std::ranges::move(apart, std::back_inserter(devices));
+}
+
+void add_video_codecs(const Sysfs& sysfs,
+                      const DeviceNodes& nodes,
+                      std::vector<HardwareDevice>& devices) {
+    const std::string parent = "/sys/class/video4linux/";
+    std::size_t added = 0;
+    for (const auto& name : sysfs.names(parent)) {
+        const auto path = sysfs.resolved(parent + name + "/device");
+        const auto driver = path ? sysfs.link_name(*path + "/driver") : std::nullopt;
+        const auto* row = driver ? knowledge::Chips::current().find_driver(*driver) : nullptr;
+        if (!row || !is_video_codec(*row))
+            continue;
+        auto device = std::ranges::find(devices, *path, &HardwareDevice::sysfs_path);
+        if (device == devices.end()) {
+            if (++added > kMaxPlatformDevices)
+                return sysfs.note(parent + ": too many devices");
+            devices.push_back(device_from(sysfs, DeviceFolder{sysfs, *path}));
+            device = devices.end() - 1;
+            device->model = sysfs.text(parent + name + "/name");
+        }
+        device->nodes.push_back(nodes.at("/dev/" + name));
+        if (!device->nodes.back().device)
+            device->nodes.back().device = sysfs.text(parent + name + "/dev");
+    }
 }
 
 }  // namespace gpuprobe::inline inventory

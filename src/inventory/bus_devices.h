@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "inventory/device_nodes.h"
 #include "inventory/sysfs.h"
 #include "report/machine.h"
 
@@ -41,5 +42,12 @@ std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs, const std::set<std
 /// of the DRM device: for example, Qualcomm's display controller owns the render node of its Adreno
 /// (drivers/gpu/drm/msm/msm_drv.c).
 void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devices);
+
+/// Adds the video codecs of SoCs with their V4L2 nodes: the devices in /sys/class/video4linux whose
+/// driver is in the table of chips as an accelerator of the kind "video". Cameras and other devices
+/// are left out.
+void add_video_codecs(const Sysfs& sysfs,
+                      const DeviceNodes& nodes,
+                      std::vector<HardwareDevice>& devices);
 
 }  // namespace gpuprobe::inline inventory

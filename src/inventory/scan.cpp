@@ -377,6 +377,7 @@ Machine scan_machine(const FileSystem& files, const NodeSource& source, Host hos
     devices = pci_functions(sysfs, parents_of(members));
     add_class_nodes(sysfs, members, nodes, devices);
     add_platform_devices(sysfs, devices);
+    add_video_codecs(sysfs, nodes, devices);
     for (auto& device : devices) {
         device.driver_version = driver_version(sysfs, device, machine.host);
         add_nvidia_facts(sysfs, device);

@@ -74,7 +74,7 @@ Result<UdevMonitor> udev_listener(udev& context) {
     UdevMonitor monitor{udev_monitor_new_from_netlink(&context, "udev")};
     if (!monitor)
         return errno_error("udev monitor", errno);
-    for (const auto* subsystem : {"drm", "accel", "pci", "kfd", "module"})
+    for (const auto* subsystem : {"drm", "accel", "pci", "kfd", "module", "video4linux"})
         if (udev_monitor_filter_add_match_subsystem_devtype(monitor.get(), subsystem, nullptr) < 0)
             return Error{ErrorCode::Internal, "udev monitor: filter"};
     // Setting the size may fail: without the permission to exceed rmem_max, a burst may overflow
@@ -152,6 +152,9 @@ bool concerns_gpus(const KernelEvent& event) {
                (event.device_type.empty() || event.device_type == "drm_minor");
     if (event.subsystem == "accel" || event.subsystem == "kfd")
         return true;
+    // Cameras come and go on USB, but codecs are parts of the SoC.
+    if (event.subsystem == "video4linux")
+        return event.sysfs_path.find("/usb") == std::string::npos;
     if (event.subsystem == "module")
         return is_gpu_module(base_name(event.sysfs_path));
     if (event.subsystem != "pci")

@@ -23,9 +23,9 @@ struct KernelEvent {
 };
 
 /// True if the event can change the result of a scan: a DRM or accel minor; a display, 3D,
-/// co-processor or accelerator function, or a function in the table of chips; KFD; or the module of
-/// a driver in that table. False for connectors that are plugged, unplugged or leased (HOTPLUG=1,
-/// LEASE=1: drivers/gpu/drm/drm_sysfs.c).
+/// co-processor or accelerator function, or a function in the table of chips; KFD; a V4L2 device
+/// that is not on USB; or the module of a driver in that table. False for connectors that are
+/// plugged, unplugged or leased (HOTPLUG=1, LEASE=1: drivers/gpu/drm/drm_sysfs.c).
 bool concerns_gpus(const KernelEvent& event);
 
 /// Listens for events that can change the result of a scan: udev events, and nodes that appear or

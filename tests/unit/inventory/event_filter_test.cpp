@@ -13,6 +13,8 @@ TEST(EventFilter, AcceptsEventsThatAffectAScan) {
              KernelEvent{.subsystem = "drm", .device_type = "drm_minor"},
              KernelEvent{.subsystem = "accel"},
              KernelEvent{.subsystem = "kfd"},
+             KernelEvent{.subsystem = "video4linux",
+             .sysfs_path = "/sys/devices/platform/a.video-codec/video4linux/video1"},
              KernelEvent{.subsystem = "pci", .pci_class = "30000"},
              KernelEvent{.subsystem = "pci", .pci_class = "30200"},
              KernelEvent{.subsystem = "pci", .pci_class = "120000"},
@@ -40,6 +42,9 @@ TEST(EventFilter, KeepsOutTheRest) {
              KernelEvent{.subsystem = "module", .sysfs_path = "/sys/module/nvme"},
              KernelEvent{.subsystem = "module", .sysfs_path = "/sys/module/i915_extra"},
              KernelEvent{.subsystem = "usb"},
+             KernelEvent{.subsystem = "video4linux",
+             .sysfs_path = "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-2/1-2:1.0/"
+                           "video4linux/video0"},
              KernelEvent{},
          })
         EXPECT_FALSE(concerns_gpus(event))
