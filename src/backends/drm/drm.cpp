@@ -89,24 +89,6 @@ void find_device(const FileSystem& files, std::string folder, RenderNode& node) 
     }
 }
 
-/// The render node of that name; nullopt if its entry in sysfs is incomplete.
-std::optional<RenderNode> node_of(const FileSystem& files, const std::string& name) {
-    const auto folder = std::string{kClass} + "/" + name;
-    auto number = device_number(files, folder);
-    const auto device = files.real_path(folder + "/device");
-    if (!number || !device)
-        return std::nullopt;
-    RenderNode node{.path = "/dev/dri/" + name, .device_number = *number};
-    node.drm.render = *number;
-    node.drm.primary = primary_number(files, *device);
-    find_device(files, *device, node);
-    if (node.pci) {
-        node.vendor_id = id_digits(files, node.folders.back() + "/vendor");
-        node.device_id = id_digits(files, node.folders.back() + "/device");
-    }
-    return node;
-}
-
 constexpr int kMaxRepeats = 64;
 
 /// A DRM node opened on the running system.
@@ -146,11 +128,10 @@ Error open_error(const std::string& path, int number) {
 }  // namespace
 
 DeviceFacts facts_from_sysfs(const RenderNode& node, std::uint32_t index) {
-    DeviceFacts facts{.index = index,
-                      .vendor_id = node.vendor_id,
-                      .device_id = node.device_id,
-                      .pci = node.pci,
-                      .drm = node.drm};
+    DeviceFacts facts{
+        .index = index, .vendor_id = node.vendor_id, .device_id = node.device_id, .pci = node.pci};
+    if (node.drm.render)
+        facts.drm = node.drm;
     facts.extra["node"] = node.path;
     return facts;
 }
@@ -165,6 +146,23 @@ Reason not_opened(const RenderNode& node, const Error& problem) {
         {{"call", "open"}, {"node", node.path}, {"device", node.id}, {"error", problem.text}});
 }
 
+std::optional<RenderNode> node_in_sysfs(const FileSystem& files,
+                                        const std::string& class_folder,
+                                        const std::string& path) {
+    const auto folder = class_folder + "/" + std::string{name_of(path)};
+    auto number = device_number(files, folder);
+    const auto device = files.real_path(folder + "/device");
+    if (!number || !device)
+        return std::nullopt;
+    RenderNode node{.path = path, .device_number = *std::move(number)};
+    find_device(files, *device, node);
+    if (node.pci) {
+        node.vendor_id = id_digits(files, node.folders.back() + "/vendor");
+        node.device_id = id_digits(files, node.folders.back() + "/device");
+    }
+    return node;
+}
+
 std::vector<RenderNode> render_nodes(const FileSystem& files) {
     std::vector<RenderNode> nodes;
     const auto names = files.list(kClass);
@@ -173,8 +171,11 @@ std::vector<RenderNode> render_nodes(const FileSystem& files) {
     for (const auto& name : *names) {
         if (!is_numbered(name, kRender) || nodes.size() == kMaxNodes)
             continue;
-        if (auto node = node_of(files, name))
+        if (auto node = node_in_sysfs(files, std::string{kClass}, "/dev/dri/" + name)) {
+            node->drm.render = node->device_number;
+            node->drm.primary = primary_number(files, node->folders.front());
             nodes.push_back(*std::move(node));
+        }
     }
     return nodes;
 }

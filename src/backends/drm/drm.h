@@ -14,7 +14,7 @@
 
 namespace gpuprobe::backends {
 
-/// A render node as described by sysfs. The node is not opened.
+/// A render node or the node of a V4L2 codec, as described by sysfs. The node is not opened.
 struct RenderNode {
     std::string path = {};                  ///< path such as "/dev/dri/renderD128"
     std::string device_number = {};         ///< device number such as "226:128"
@@ -30,7 +30,13 @@ struct RenderNode {
 /// Documentation/gpu/drm-uapi.rst.
 std::vector<RenderNode> render_nodes(const FileSystem& files);
 
-/// The facts about a render node that are known without opening it.
+/// The node at `path` ("/dev/dri/renderD128"), whose folder is in `class_folder`; nullopt if that
+/// folder is incomplete. `drm` is not set.
+std::optional<RenderNode> node_in_sysfs(const FileSystem& files,
+                                        const std::string& class_folder,
+                                        const std::string& path);
+
+/// The facts about a node that are known without opening it.
 DeviceFacts facts_from_sysfs(const RenderNode& node, std::uint32_t index);
 
 /// Whether opening or querying the node would wake the device, because runtime power management has
