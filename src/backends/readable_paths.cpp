@@ -365,7 +365,8 @@ std::vector<std::string> readable_places(const ProbeTarget& job, bool sees_only_
     // Add paths outside the fixed lists, expanded to the trees in which they are installed.
     auto named = named_by_linker_cache();
     add(named, named_by_variables());
-    named.push_back(job.driver);
+    if (!has_own_nodes(job.api))
+        named.push_back(job.driver);
     named.push_back(job.library.value_or(""));
     Resolver resolver;
     for (const auto& path : named)

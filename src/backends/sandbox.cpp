@@ -39,6 +39,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "report/api_table.h"
 #include "report/outcome.h"
 
 namespace gpuprobe::backends {
@@ -533,7 +534,11 @@ Result<int> confine_files(const ProbeTarget& job) {
     // A rule that cannot be added only reduces access, so failures of single rules are ignored.
     (void)allow(rules, ".", handled.files & ~kMakeNode);
     allow_own_threads(rules, handled.files & (kWrite | kTruncate));
-    allow_nodes(rules, handled.files & (kRead | kWrite | kTruncate | kDeviceIoctl));
+    const auto for_nodes = handled.files & (kRead | kWrite | kTruncate | kDeviceIoctl);
+    allow_nodes(rules, for_nodes);
+    // Drivers of GPUs have no access to V4L2 nodes, because most of them are cameras.
+    if (job.api == info_of(Api::V4l2).word)
+        (void)allow(rules, job.driver, for_nodes);
     allow_reading(rules, job);
     if (::syscall(__NR_landlock_restrict_self, rules.get(),
                   version >= kLogVersion ? kLogNothing : 0U) != 0)

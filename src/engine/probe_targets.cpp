@@ -117,11 +117,13 @@ bool runs_cuda(const HardwareDevice& device) {
 }  // namespace
 
 std::vector<std::string> paths_of_driver(const ProbeTarget& target, const Host& host) {
-    if (!has_render_nodes(target.api))
+    if (!has_own_nodes(target.api))
         return target.driver.empty() ? std::vector<std::string>{} : std::vector{target.driver};
-    // A VA driver is chosen by the name of the kernel driver, so its path is known only after the
-    // driver was loaded. Source: the option `driverdir` of libva's packages in Debian, Fedora, RPM
-    // Fusion, Arch Linux and NixOS.
+    if (target.api != info_of(Api::Vaapi).word)
+        return {};
+    // A VA driver is chosen by the name of the kernel driver, so its path is known only after it
+    // was loaded. Source: the option `driverdir` of libva's packages in Debian, Fedora, RPM Fusion,
+    // Arch Linux and NixOS.
     std::vector<std::string> folders;
     for (const auto& folder : library_folders(host))
         for (const auto* name : {"/dri", "/dri-nonfree", "/dri-freeworld"})
@@ -135,7 +137,7 @@ std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const M
     std::vector<const HardwareDevice*> devices;
     if (known.is_software || target.api == kCpuApi)
         return devices;
-    const bool opens_one_node = has_render_nodes(target.api);
+    const bool opens_one_node = has_own_nodes(target.api);
     // nvidia-vaapi-driver calls cuInit(), which opens all GPUs of NVIDIA's kernel driver.
     const bool opens_cuda =
         opens_one_node && std::ranges::any_of(machine.devices, [&](const HardwareDevice& device) {

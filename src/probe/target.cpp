@@ -164,11 +164,11 @@ constexpr std::array<std::string_view, 1> kOurs = {"riscv64"};
 constexpr std::array<std::string_view, 0> kOurs = {};
 #endif
 
-/// Adds a target for each render node of the machine, at most kMaxDrivers.
-void add_render_nodes(const Machine& machine, const ApiInfo& api, TargetSearch& search) {
+/// Adds a target for each node of the API on the machine, at most kMaxDrivers.
+void add_own_nodes(const Machine& machine, const ApiInfo& api, TargetSearch& search) {
     std::set<std::string> nodes;
-    const auto add = [&nodes](const std::string& path) {
-        if (path.starts_with(kRenderNode))
+    const auto add = [&](const std::string& path) {
+        if (path.starts_with(api.nodes))
             nodes.insert(path);
     };
     for (const auto& device : machine.devices) {
@@ -225,7 +225,7 @@ TargetSearch find_targets(const FileSystem& files,
     TargetSearch search;
     // The CPU needs no probe: it has neither a driver nor a device to query.
     for (const auto& api : kApis)
-        if (!api.has_manifests && !api.has_render_nodes && api.id != Api::Cpu)
+        if (!api.has_manifests && api.nodes.empty() && api.id != Api::Cpu)
             search.targets.push_back(ProbeTarget{.api = std::string{api.word}});
     DriverSearch vulkan{files, "vulkan", ".json", vulkan_library};
     for (const auto& named : folders.vulkan_named)
@@ -242,8 +242,8 @@ TargetSearch find_targets(const FileSystem& files,
         opencl.add_library(library);
     std::move(opencl).add_to(search);
     for (const auto& api : kApis)
-        if (api.has_render_nodes)
-            add_render_nodes(machine, api, search);
+        if (!api.nodes.empty())
+            add_own_nodes(machine, api, search);
     return search;
 }
 

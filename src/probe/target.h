@@ -21,12 +21,12 @@ namespace gpuprobe::inline probe {
 /// all. The rest of the sandbox (docs/security.md) also applies to such a worker.
 constexpr std::string_view kProcessesStage = "processes";
 
-/// The job of one worker: one API; for Vulkan and OpenCL one driver manifest; for VA-API one render
-/// node; in the later stages one device of that driver.
+/// The job of one worker: one API; for Vulkan and OpenCL one driver manifest; for VA-API and V4L2
+/// one node; in the later stages one device of that driver.
 struct ProbeTarget {
     std::string api = {};
     /// Path of the ICD manifest or .icd file; the library, if the driver has no manifest; the
-    /// render node, if the API opens one render node at a time; "" if the API has only one driver.
+    /// node, if the API opens one node at a time; "" if the API has only one driver.
     std::string driver = {};
     /// The library that the manifest names; a path relative to the manifest is made absolute.
     std::optional<std::string> library = {};

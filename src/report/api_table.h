@@ -27,6 +27,7 @@ enum class Api : std::uint8_t {
     Cpu,  ///< the processor itself, measured in the same way as a GPU
     Vaapi,
     NvCodec,  ///< NVDEC and NVENC
+    V4l2,     ///< the video codecs of SoCs
 };
 
 /// Rank of an API among the sources of each fact: 1 is the most trusted, 0 is never used.
@@ -86,8 +87,9 @@ struct ApiInfo {
     /// Other names that applications use for their backends on this API. Source: the backend
     /// folders of ggml, and the device names of PyTorch and ONNX Runtime.
     std::string_view other_backends = {};
-    bool has_manifests = false;         ///< whether drivers are found through manifests
-    bool has_render_nodes = false;      ///< whether each render node is probed separately
+    bool has_manifests = false;  ///< whether drivers are found through manifests
+    /// The beginning of the paths of nodes that are probed separately; empty: no such nodes.
+    std::string_view nodes = {};
     bool reports_video = false;         ///< whether it reports what video engines can do
     bool wakes = true;                  ///< whether a probe of this API may wake a sleeping GPU
     std::string_view ggml_option = {};  ///< CMake option of ggml. Source: ggml's CMakeLists.txt
@@ -245,7 +247,7 @@ inline constexpr std::array kApis = std::to_array<ApiInfo>({
      .word = "vaapi",
      .label = "VA-API",
      .libraries = "libva.so libva-drm.so libLLVM",
-     .has_render_nodes = true,
+     .nodes = "/dev/dri/renderD",
      .reports_video = true},
     {.id = Api::NvCodec,
      .word = "nvcodec",
@@ -254,6 +256,11 @@ inline constexpr std::array kApis = std::to_array<ApiInfo>({
      .kernel_drivers = "nvidia",
      .libraries = "libnvcuvid.so libnvidia-encode.so libcuda.so",
      .reports_video = true},
+    {.id = Api::V4l2,
+     .word = "v4l2",
+     .label = "V4L2",
+     .nodes = "/dev/video",
+     .wakes = false},  // the backend checks the node's device immediately before it opens the node
 });
 
 /// The rows are in the order of the enumerators, so that a lookup is an array access.
@@ -294,11 +301,11 @@ constexpr bool computes(std::string_view api) {
     return known && computes(*known);
 }
 
-/// Whether the API is probed on each render node separately. The driver of such a probe is the path
-/// of its node.
-constexpr bool has_render_nodes(std::string_view api) {
+/// Whether the API is probed on each of its device nodes separately. The driver of such a probe is
+/// the path of its node.
+constexpr bool has_own_nodes(std::string_view api) {
     const auto* known = find_api(api);
-    return known && known->has_render_nodes;
+    return known && !known->nodes.empty();
 }
 
 /// Whether the API reports what the GPU's video engines can do.

@@ -146,7 +146,7 @@ enum class Service { Never, Perhaps, Named };
 /// Judged by the render node that the probe opened, or by the vendor and the kernel drivers that
 /// the manifest's name implies.
 Service service_of(const ProbeResult& probe, const Subject& subject) {
-    if (has_render_nodes(probe.api))
+    if (has_own_nodes(probe.api))
         return subject.hardware && has_node(*subject.hardware, probe.driver) ? Service::Named
                                                                              : Service::Never;
     const auto known = known_driver(probe);
@@ -339,6 +339,9 @@ std::map<std::string, ApiView> api_views(const Subject& subject,
         if (probe->stage != "query" || views.contains(probe->api))
             continue;
         const auto claims = claims_of(subject, probe->api);
+        // V4L2 codecs are accelerators of their own.
+        if (claims.empty() && probe->api == info_of(Api::V4l2).word)
+            continue;
         views[probe->api] =
             claims.empty() ? unlisted(subject, probes, probe->api, now) : listed(claims, now);
     }

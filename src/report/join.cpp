@@ -36,6 +36,7 @@ private:
     void each_pending(Step step);
     Subject* hardware_at(const PciAddress& address);
     Subject* hardware_with(const DrmNodes& nodes);
+    Subject* hardware_with(const std::string& node);
     bool claim_or_refuse(const ApiDevice& device, Subject& subject, const char* key);
     void note_conflict(const ApiDevice& device, const Subject& subject, const char* key);
     bool by_address(const ApiDevice& device);
@@ -148,6 +149,13 @@ Subject* Joiner::hardware_with(const DrmNodes& nodes) {
     return nullptr;
 }
 
+Subject* Joiner::hardware_with(const std::string& node) {
+    for (auto& subject : joined_.subjects)
+        if (subject.hardware && has_node(*subject.hardware, node))
+            return &subject;
+    return nullptr;
+}
+
 /// Joins the record to hardware with the same key, or notes a conflict if the vendors differ.
 bool Joiner::claim_or_refuse(const ApiDevice& device, Subject& subject, const char* key) {
     if (!contradicts(device, *subject.hardware)) {
@@ -167,7 +175,7 @@ void Joiner::note_conflict(const ApiDevice& device, const Subject& subject, cons
 }
 
 /// Joins by PCI address and DRM node. If the address and the node belong to different GPUs, the
-/// address decides.
+/// address decides. A device that has neither is joined by the node that the probe opened.
 bool Joiner::by_address(const ApiDevice& device) {
     auto* by_place = device.address ? hardware_at(*device.address) : nullptr;
     auto* by_node = device.facts->drm ? hardware_with(*device.facts->drm) : nullptr;
@@ -175,6 +183,10 @@ bool Joiner::by_address(const ApiDevice& device) {
         note_conflict(device, *by_node, "drm");
     if (by_place)
         return claim_or_refuse(device, *by_place, "pci");
+    if (!by_node && !device.facts->drm && has_own_nodes(device.probe->api)) {
+        auto* opened = hardware_with(device.probe->driver);
+        return opened && claim_or_refuse(device, *opened, "node");
+    }
     return by_node && claim_or_refuse(device, *by_node, "drm");
 }
 
@@ -253,10 +265,11 @@ bool Joiner::by_uuid(const ApiDevice& device) {
     return true;
 }
 
-/// Drops records from libpci that were not joined by address. libpci sees the same functions as the
-/// inventory, so any other record is not about a GPU.
+/// Drops records from libpci and V4L2 that were not joined by address or node. libpci sees the same
+/// functions as the inventory, and V4L2 codecs are not GPUs, so any other record is not about a
+/// GPU.
 bool Joiner::described_hardware(const ApiDevice& device) {
-    return device.probe->api == "pci";
+    return device.probe->api == "pci" || device.probe->api == info_of(Api::V4l2).word;
 }
 
 /// Whether another device of the same driver may also be that subject.

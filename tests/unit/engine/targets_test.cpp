@@ -97,6 +97,7 @@ TEST(PathsOfADriver, AreItsManifestOrTheFoldersOfVaDrivers) {
     using Paths = std::vector<std::string>;
     const Host host{.arch = "riscv64"};
     EXPECT_EQ(paths_of_driver({.api = "cuda"}, host), Paths{});
+    EXPECT_EQ(paths_of_driver({.api = "v4l2", .driver = "/dev/video10"}, host), Paths{});
     EXPECT_EQ(paths_of_driver({.api = "vulkan", .driver = "/a/b.json"}, host), Paths{"/a/b.json"});
     const auto folders = paths_of_driver({.api = "vaapi", .driver = "/dev/dri/renderD128"}, host);
     for (const auto* folder :

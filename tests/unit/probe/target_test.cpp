@@ -78,14 +78,14 @@ TEST(FindTargets, VisitsFoldersInTheLoadersOrder) {
                      "/usr/share/vulkan/icd.d/a.json", "/usr/share/vulkan/icd.d/b.json"}));
 }
 
-TEST(FindTargets, OffersEachRenderNodeToVaApi) {
+TEST(FindTargets, OffersEachNodeToItsApi) {
     const Tree tree;
     EXPECT_EQ(tree.drivers("vaapi"), Paths{}) << "no node, no target";
     Machine machine;
-    const auto drivers = [&] {
+    const auto drivers = [&](const std::string& api = "vaapi") {
         Paths found;
         for (const auto& target : find_targets(tree.files(), machine).targets)
-            if (target.api == "vaapi")
+            if (target.api == api)
                 found.push_back(target.driver);
         return found;
     };
@@ -94,6 +94,9 @@ TEST(FindTargets, OffersEachRenderNodeToVaApi) {
                         .partitions = {{.nodes = {"/dev/dri/renderD130", "/dev/dri/card2"}}}}};
     EXPECT_EQ(drivers(),
               (Paths{"/dev/dri/renderD128", "/dev/dri/renderD129", "/dev/dri/renderD130"}));
+    EXPECT_EQ(drivers("v4l2"), Paths{});
+    machine.devices.push_back({.nodes = {{.path = "/dev/video10"}, {.path = "/dev/video11"}}});
+    EXPECT_EQ(drivers("v4l2"), (Paths{"/dev/video10", "/dev/video11"}));
     for (int minor = 131; minor < 300; ++minor)
         machine.devices[0].nodes.push_back({.path = "/dev/dri/renderD" + std::to_string(minor)});
     EXPECT_EQ(drivers().size(), 64U);
