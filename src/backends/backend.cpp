@@ -15,6 +15,7 @@
 #include "backends/nvml/nvml.h"
 #include "backends/opencl/opencl.h"
 #include "backends/pci/pci.h"
+#include "backends/v4l2/v4l2.h"
 #include "backends/vaapi/vaapi.h"
 #include "backends/vulkan/vulkan.h"
 #include "report/api_table.h"
@@ -84,6 +85,7 @@ std::span<const Backend> registry() {
                 .query = query_devices<visit_opencl>,
                 .compute = visit_opencl},
         Backend{.api = word_of(Api::Pci), .query = query_pci},
+        Backend{.api = word_of(Api::V4l2), .query = query_v4l2},
         Backend{.api = word_of(Api::Vaapi), .query = query_vaapi},
         Backend{.api = word_of(Api::Vulkan),
                 .query = query_devices<visit_vulkan>,

@@ -404,13 +404,13 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"error", Device, "drm", Text, Own, "name of the first call that failed, and the reason",
      "all"},
     // ---- vaapi
-    {"node", Device, "vaapi", Text, Own, "path of the render node"},
+    {"node", Device, "vaapi v4l2", Text, Own, "path of the node"},
     {"api_version", Device, "vaapi", Version, Model, "version of VA-API in libva: `1.17`"},
     {"driver_name", Device, "vaapi", Text, Model,
      "name of the VA driver that libva loaded, from its file name: `iHD`, `radeonsi`"},
     {"driver_info", Device, "vaapi", Text, Model,
      "the driver's description of itself, from vaQueryVendorString"},
-    {"video", Device, "vaapi nvcodec vulkan", List, Model,
+    {"video", Device, "vaapi nvcodec vulkan v4l2", List, Model,
      R"(the video operations that the driver supports, at most 512: `[{"direction", "codec", "profile", "bits", "chroma", "max_width", "max_height", "name"}]`)",
      "", "", "", "VideoEntry"},
     // ---- nvcodec
@@ -420,6 +420,9 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "the reason why it is unknown what NVENC can encode; null if it is known"},
     {"nvenc_version", Device, "nvcodec", Version, Model,
      "the newest version of the NVENC API that the driver supports: `13.0`"},
+    // ---- v4l2
+    {"driver_name", Device, "v4l2", Text, Model, "name of the driver, from VIDIOC_QUERYCAP"},
+    {"driver_info", Device, "v4l2", Text, Model, "name of the device, from VIDIOC_QUERYCAP"},
     {"error", Device, "nvml level_zero level_zero_sysman", Text, Own,
      "the reason why this device could not be probed"},
     {"error_code", Device, "nvml", Number, Own, "NVML's code for the error in `error`"},
