@@ -427,6 +427,18 @@ std::optional<std::string> accelerator_kind(const HardwareDevice& hardware) {
     return std::nullopt;
 }
 
+/// The formats that all nodes of a V4L2 codec report.
+std::optional<std::vector<VideoEntry>> video_of(const Subject& subject) {
+    std::optional<std::vector<VideoEntry>> all;
+    for (const auto& claim : subject.claims)
+        if (const auto* list = fact(*claim.device.facts, facts::kVideo)) {
+            auto found = video_entries(*list);
+            all.emplace(all.value_or(std::vector<VideoEntry>{}));
+            std::ranges::move(found, std::back_inserter(*all));
+        }
+    return all;
+}
+
 AcceleratorPower power_of(const HardwareDevice& hardware) {
     return {.runtime_status = hardware.runtime_status,
             .draw = fact(hardware, kernel_facts::kPowerDraw),
@@ -448,6 +460,7 @@ Accelerator accelerator_of(const Subject& subject, const Host& host) {
     accelerator.nodes = hardware.nodes;
     accelerator.memory = reading_of(hardware, "driver-sysfs", "total");
     accelerator.power = power_of(hardware);
+    accelerator.video = video_of(subject);
     accelerator.findings = hardware.findings;
     append(accelerator.findings, node_findings(hardware.nodes, host));
     accelerator.health = health_of(accelerator.findings);

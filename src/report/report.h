@@ -344,6 +344,9 @@ struct Accelerator {
     /// Total on-board memory; null if the driver does not report it.
     std::optional<Bytes> memory = {};
     AcceleratorPower power = {};
+    /// The formats that a V4L2 codec decodes and encodes; null for other accelerators, and if no
+    /// driver reported them.
+    std::optional<std::vector<VideoEntry>> video = {};
     std::optional<std::string> health = {};  ///< "ok", or the code of the most severe finding
     std::vector<Reason> findings = {};
     bool operator==(const Accelerator&) const = default;
@@ -359,11 +362,12 @@ RECORD_MEMBERS(Accelerator,
                nodes,
                memory,
                power,
+               video,
                health,
                findings)
 
-/// One driver of an API that is found through a manifest (Vulkan, OpenCL) or probed on each render
-/// node (VA-API). `manifest` is the path of the manifest or node.
+/// One driver of an API that is found through a manifest (Vulkan, OpenCL) or probed on each of its
+/// nodes (VA-API, V4L2). `manifest` is the path of the manifest or node.
 struct RuntimeDriver {
     std::string manifest = {};
     std::optional<std::string> library = {};

@@ -125,6 +125,14 @@ std::optional<std::string_view> missing_video_library(const Gpu& gpu, VideoDirec
                                                                   : std::nullopt;
 }
 
+std::vector<VideoEntry> video_entries(const Value::Array& list) {
+    std::vector<VideoEntry> entries;
+    for (const auto& item : list)
+        if (auto entry = record_from<VideoEntry>(item))
+            entries.push_back(*std::move(entry));
+    return entries;
+}
+
 bool is_without_video(const Gpu& gpu, VideoDirection direction, VideoApis apis) {
     // An API knows better than the chip table.
     if (has_direction(video_of(gpu, apis), direction))
@@ -153,10 +161,7 @@ std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu, VideoApis apis) 
             continue;
         if (!found)
             found.emplace();
-        // Malformed entries are skipped, because a capture can contain anything.
-        for (const auto& item : *entries)
-            if (auto entry = record_from<VideoEntry>(item))
-                found->push_back(*std::move(entry));
+        std::ranges::move(video_entries(*entries), std::back_inserter(*found));
     }
     return found;
 }

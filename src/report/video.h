@@ -145,6 +145,10 @@ constexpr std::string_view nvidia_video_library(VideoDirection direction) {
 /// in that direction; nullopt if no library is known to be missing.
 std::optional<std::string_view> missing_video_library(const Gpu& gpu, VideoDirection direction);
 
+/// The entries in a list of values. Malformed entries are skipped, because a capture can contain
+/// anything.
+std::vector<VideoEntry> video_entries(const Value::Array& list);
+
 /// The APIs whose formats count. Only a few programs use Vulkan Video.
 enum class VideoApis {
     All,

@@ -220,6 +220,53 @@ TEST(PlatformDevices, AreFoundByTheVendorsOwnDrivers) {
     EXPECT_EQ(report.gpus.front().nodes.front().path, "/dev/mali0");
 }
 
+/// A machine with a GPU, a V4L2 codec with two nodes, an image processor and a camera.
+FakeMachine& with_codec(FakeMachine& machine) {
+    (void)machine.pci("0000:03:00.0", "1002", "744c", "030000", "amdgpu");
+    const auto codec = machine.platform("fdb50000.video-codec", "hantro-vpu");
+    machine.class_member("video4linux", "video1", codec, "81:1");
+    machine.class_member("video4linux", "video2", codec, "81:2");
+    machine.file(codec + "/video4linux/video1/name", "rockchip,rk3568-vpu-dec\n");
+    machine.link("/sys/bus/platform/drivers/hantro-vpu/fdb50000.video-codec", codec);
+    const auto processor = machine.platform("fdb60000.rga", "rockchip-rga");
+    machine.class_member("video4linux", "video0", processor, "81:0");
+    const auto camera = machine.platform("usb-camera", "uvcvideo");
+    machine.class_member("video4linux", "video3", camera, "81:3");
+    return machine;
+}
+
+ProbeResult codec_probe(const std::string& node, const char* name) {
+    DeviceFacts facts{.index = 0U};
+    facts.extra["node"] = node;
+    facts.extra["video"] = to_value(std::vector<VideoEntry>{
+        {.direction = VideoDirection::Decode, .codec = "h264", .name = name}});
+    return {.api = "v4l2", .driver = node, .outcome = Outcome::Answered, .devices = {facts}};
+}
+
+TEST(VideoCodecs, AreAcceleratorsWithTheFormatsOfTheirNodes) {
+    FakeMachine machine;
+    const auto scan =
+        scan_machine(RootedFiles{with_codec(machine).root()}, RecordedNodes{}, Host{});
+    const std::vector<ProbeResult> probes{codec_probe("/dev/video1", "S264"),
+                                          codec_probe("/dev/video2", "H264"),
+                                          codec_probe("/dev/video9", "gone")};
+    const auto report = assemble(scan, probes, ReportContext{});
+    ASSERT_EQ(report.accelerators.size(), 1U) << "no camera, and no other image processor";
+    const auto& codec = report.accelerators.front();
+    EXPECT_EQ(codec.id, "platform:fdb50000.video-codec");
+    EXPECT_EQ(codec.kind, "video");
+    EXPECT_EQ(codec.name, "rockchip,rk3568-vpu-dec");
+    ASSERT_EQ(codec.nodes.size(), 2U);
+    EXPECT_EQ(codec.nodes.back().path, "/dev/video2");
+    EXPECT_EQ(codec.nodes.back().device, "81:2");
+    ASSERT_TRUE(codec.video);
+    ASSERT_EQ(codec.video->size(), 2U);
+    EXPECT_EQ(codec.video->back().name, "H264");
+    ASSERT_EQ(report.gpus.size(), 1U) << "a codec that is gone is not a GPU";
+    EXPECT_FALSE(report.gpus.front().apis.contains("v4l2"));
+    EXPECT_EQ(assemble(scan, {}, ReportContext{}).accelerators.front().video, std::nullopt);
+}
+
 TEST(PlatformDevices, AComponentNamesTheDisplayControllerThatHasItsNodes) {
     const FakeMachine machine;
     const std::string folder = "/sys/devices/platform/";
