@@ -178,18 +178,25 @@ struct VideoRow {
     bool operator==(const VideoRow&) const = default;
 };
 
-/// GPUs with the same name and the same rows.
+/// GPUs or accelerators with the same name and the same texts.
 struct VideoGroup {
     std::string title = {};
     std::vector<VideoRow> rows = {};
     std::vector<std::string> gaps = {};
-    std::vector<std::size_t> indices = {};
+    std::vector<std::string> ids = {};
+    std::vector<std::size_t> indices = {};  ///< empty for accelerators
+
+    bool is_like(const VideoGroup& other) const {
+        return title == other.title && rows == other.rows && gaps == other.gaps &&
+               indices.empty() == other.indices.empty();
+    }
 };
 
 /// The rows for one GPU.
 VideoGroup videos_of(const Gpu& gpu, std::size_t index, const Screen& screen) {
     auto groups = groups_of(video_of(gpu).value_or(Entries{}));
-    VideoGroup videos{.title = gpu_title(gpu), .gaps = gaps_of(gpu), .indices = {index}};
+    VideoGroup videos{
+        .title = gpu_title(gpu), .gaps = gaps_of(gpu), .ids = {gpu.id}, .indices = {index}};
     if (groups.empty())
         groups[std::string{screen.dash()}];
     for (const auto& [codec, directions] : groups) {
@@ -203,21 +210,36 @@ VideoGroup videos_of(const Gpu& gpu, std::size_t index, const Screen& screen) {
     return videos;
 }
 
+/// The texts about a V4L2 codec; no rows for another accelerator.
+VideoGroup videos_of(const Accelerator& accelerator, const Screen& screen) {
+    VideoGroup videos{.title = accelerator.name.value_or(accelerator.id), .ids = {accelerator.id}};
+    for (const auto& [codec, directions] : groups_of(accelerator.video.value_or(Entries{}))) {
+        const auto text = [&, &found = directions](VideoDirection direction) {
+            const auto entries = found.find(direction);
+            return entries == found.end() ? std::string{screen.dash()}
+                                          : samples_text(entries->second);
+        };
+        videos.rows.push_back({codec, text(VideoDirection::Decode), text(VideoDirection::Encode)});
+    }
+    return videos;
+}
+
 }  // namespace
 
 std::string video_table(const Report& report, bool shows_all, const Screen& screen) {
     std::vector<VideoGroup> groups;
-    for (std::size_t i = 0; i < report.gpus.size(); ++i) {
-        auto videos = videos_of(report.gpus[i], i, screen);
-        const auto same = std::ranges::find_if(groups, [&](const VideoGroup& known) {
-            return !shows_all && known.title == videos.title && known.rows == videos.rows &&
-                   known.gaps == videos.gaps;
-        });
+    const auto add = [&](VideoGroup videos) {
+        const auto same = std::ranges::find_if(
+            groups, [&](const VideoGroup& known) { return !shows_all && known.is_like(videos); });
         if (same == groups.end())
-            groups.push_back(std::move(videos));
-        else
-            same->indices.push_back(i);
-    }
+            return groups.push_back(std::move(videos));
+        std::ranges::move(videos.ids, std::back_inserter(same->ids));
+        std::ranges::move(videos.indices, std::back_inserter(same->indices));
+    };
+    for (std::size_t i = 0; i < report.gpus.size(); ++i)
+        add(videos_of(report.gpus[i], i, screen));
+    for (const auto& accelerator : report.accelerators)
+        add(videos_of(accelerator, screen));
     Table table{{{.title = "#", .is_right_aligned = true},
                  {.title = "GPU"},
                  {.title = "CODEC"},
@@ -225,11 +247,11 @@ std::string video_table(const Report& report, bool shows_all, const Screen& scre
                  {.title = "ENCODE", .may_shrink = true}}};
     std::string gaps;
     for (const auto& group : groups) {
-        std::vector<std::string> ids;
-        for (const auto index : group.indices)
-            ids.push_back(report.gpus[index].id);
+        const auto& ids = group.ids;
         for (const auto& row : group.rows)
-            table.add({{.text = index_text(group.indices), .tone = Tone::Faint},
+            table.add({{.text = group.indices.empty() ? std::string{screen.dash()}
+                                                      : index_text(group.indices),
+                        .tone = Tone::Faint},
                        {.text = first_of(ids.front(), ids.size(), screen)},
                        {.text = scrubbed(row.codec), .tone = Tone::Strong},
                        {.text = row.decode},
