@@ -210,9 +210,18 @@ VideoGroup videos_of(const Gpu& gpu, std::size_t index, const Screen& screen) {
     return videos;
 }
 
-/// The texts about a V4L2 codec; no rows for another accelerator.
-VideoGroup videos_of(const Accelerator& accelerator, const Screen& screen) {
+/// The texts about a V4L2 codec; no rows for another accelerator. If the formats are unknown, the
+/// notes of the codec's probes give the reasons.
+VideoGroup videos_of(const Accelerator& accelerator, const Report& report, const Screen& screen) {
     VideoGroup videos{.title = accelerator.name.value_or(accelerator.id), .ids = {accelerator.id}};
+    for (const auto& probe : report.probes)
+        if (probe.api == info_of(Api::V4l2).word && probe.note &&
+            std::ranges::find(accelerator.nodes, probe.driver, &DeviceNode::path) !=
+                accelerator.nodes.end())
+            videos.gaps.push_back(phrase("V4L2: {note}", {{"note", *probe.note}}));
+    if (!accelerator.video && !videos.gaps.empty())
+        videos.rows.push_back(
+            {std::string{screen.dash()}, std::string{kUnknown}, std::string{kUnknown}});
     for (const auto& [codec, directions] : groups_of(accelerator.video.value_or(Entries{}))) {
         const auto text = [&, &found = directions](VideoDirection direction) {
             const auto entries = found.find(direction);
@@ -239,7 +248,7 @@ std::string video_table(const Report& report, bool shows_all, const Screen& scre
     for (std::size_t i = 0; i < report.gpus.size(); ++i)
         add(videos_of(report.gpus[i], i, screen));
     for (const auto& accelerator : report.accelerators)
-        add(videos_of(accelerator, screen));
+        add(videos_of(accelerator, report, screen));
     Table table{{{.title = "#", .is_right_aligned = true},
                  {.title = "GPU"},
                  {.title = "CODEC"},

@@ -90,6 +90,30 @@ TEST(VideoTable, NamesWhatIsMissingIfOnlyVulkanReportsFormats) {
     EXPECT_NE(text.find("\npci:0000:03:00.0: VA-API: "), std::string::npos) << text;
 }
 
+TEST(VideoTable, HasTheCodecsOfAnSoc) {
+    Report report{.gpus = {gpu_with(kEntries)}};
+    report.accelerators = {
+        {.id = "platform:a.video-codec",
+         .name = "rkvdec",
+         .video = std::vector{entry(VideoDirection::Decode, "vp9", "profile0", 8, 4096)}},
+        {.id = "platform:b.video-codec",
+         .nodes = {{.path = "/dev/video10"}},
+         .video = std::nullopt},
+        {.id = "pci:0000:00:0b.0", .kind = "npu", .video = std::nullopt}};
+    report.probes = {{.api = "v4l2",
+                      .driver = "/dev/video10",
+                      .outcome = Outcome::Failed,
+                      .note = "b is suspended"}};
+    const auto text = video_table(report, false, Screen{.is_unicode = false});
+    EXPECT_NE(text.find("\n-  platform:a.video-codec  vp9    8 bit, up to 4096 x 4096 "),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("\n-  platform:b.video-codec  -      ? "), std::string::npos) << text;
+    EXPECT_NE(text.find("\nplatform:b.video-codec: V4L2: b is suspended\n"), std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("pci:0000:00:0b.0"), std::string::npos) << "not a codec";
+}
+
 TEST(VideoTable, NamesTheReasonForAGpuWithoutFormats) {
     Gpu asleep{.id = "pci:0000:04:00.0"};
     asleep.apis["vaapi"] = {.outcome = Outcome::Skipped, .reasons = {because("asleep")}};
