@@ -91,10 +91,12 @@ class V4l2(unittest.TestCase):
             machine.suspend(0)
             machine.suspend(1)
             codecs = self.codecs(machine)
+            table = machine.ask("list", "--video").stdout
             probes = {probe["driver"]: probe for probe in self.report(machine)["probes"] if probe["api"] == "v4l2"}
         self.assertIsNone(codecs["bcm2835-codec-decode"])
         self.assertEqual(probes["/dev/video3"]["note"], "platform:fdc00000.video-codec is suspended")
         self.assertEqual(len(codecs["rkvdec"]), 5)
+        self.assertIn("platform:fdc00000.video-codec: V4L2: platform:fdc00000.video-codec is suspended", table)
 
     def test_a_bad_codec_costs_its_own_answer(self):
         for fault, outcome in (("crash", "crashed"), ("refuse", "failed")):
