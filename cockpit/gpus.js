@@ -134,17 +134,22 @@ function apisNode(gpu) {
 // The order in which gpuprobectl shows the main codecs (kMainCodecs in report/video.h). Other codecs are shown only if these are missing.
 const MAIN_CODECS = ["h264", "hevc", "vp9", "av1"];
 
-/** The codecs that the APIs report: "decode h264 hevc · encode none"; null if no API reports any codec. */
-function videoText(gpu) {
-    const entries = Object.values(gpu.apis).flatMap(view => Array.isArray(view.device?.video) ? view.device.video : []);
+/** The codecs of these formats: "decode h264 hevc · encode none"; null without formats. `lacks` has directions without any codec. */
+function codecText(entries, lacks) {
     const codecs = direction => {
         const all = unique(entries.filter(entry => entry.direction === direction && entry.codec).map(entry => entry.codec)).sort();
         const main = MAIN_CODECS.filter(codec => all.includes(codec));
         return (main.length ? main : all).join(" ");
     };
-    const known = direction => codecs(direction) || (gpu.lacks_video?.includes(direction) ? _("none") : "");
+    const known = direction => codecs(direction) || (lacks.includes(direction) ? _("none") : "");
     const parts = [[_("decode $0"), known("decode")], [_("encode $0"), known("encode")]].filter(([, names]) => names);
     return entries.length ? parts.map(([sentence, names]) => cockpit.format(sentence, names)).join(" · ") : null;
+}
+
+const formatsIn = video => Array.isArray(video) ? video : [];
+
+function videoText(gpu) {
+    return codecText(Object.values(gpu.apis).flatMap(view => formatsIn(view.device?.video)), gpu.lacks_video ?? []);
 }
 
 function partitionNode(partition) {
@@ -256,7 +261,7 @@ export function gpusNode(report, objects, now) {
 }
 
 const ACCELERATORS = { npu: _("NPU"), tpu: _("TPU"), training: _("training accelerator"), inference: _("inference accelerator"),
-    vector: _("vector processor") };
+    vector: _("vector processor"), video: _("video codec") };
 
 /** The name of a vendor: "AMD" for "amd", "Rockchip" for "rockchip". */
 const makerOf = vendor => vendor.length <= 3 ? vendor.toUpperCase() : vendor[0].toUpperCase() + vendor.slice(1);
@@ -282,14 +287,15 @@ function acceleratorCard(accelerators) {
             [_("Kernel driver"), driverText(accelerator.driver) || _("none")],
             [_("Firmware"), accelerator.firmware],
             [_("Memory"), Number.isFinite(accelerator.memory) ? size(accelerator.memory) : null],
+            [_("Video"), codecText(formatsIn(accelerator.video), [])],
             [_("Power"), accelerator.power?.runtime_status],
             [_("Health"), accelerator.health === "ok" ? mark("good", accelerator.health) : words.length ? null : accelerator.health],
         ]),
         words.length ? h("p", {}, mark("warning", words.join("; "))) : null);
 }
 
-const acceleratorLooks = ({ name, vendor, kind, driver, firmware, memory, power, health, findings }) =>
-    JSON.stringify([name, vendor, kind, driver, firmware, memory, power?.runtime_status, health, findings]);
+const acceleratorLooks = ({ name, vendor, kind, driver, firmware, memory, video, power, health, findings }) =>
+    JSON.stringify([name, vendor, kind, driver, firmware, memory, video, power?.runtime_status, health, findings]);
 
 export function acceleratorsNode(accelerators) {
     if (!accelerators.length)

@@ -237,5 +237,6 @@ cockpit.locale({
   "usable": [null, "nutzbar"],
   "usable, verified": [null, "nutzbar, geprüft"],
   "vector processor": [null, "Vektorprozessor"],
+  "video codec": [null, "Videocodec"],
   "you chose $0 files, but at most $1 are supported": [null, "Sie haben $0 Dateien gewählt; höchstens $1 werden unterstützt"]
 });

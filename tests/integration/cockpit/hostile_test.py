@@ -57,6 +57,16 @@ class HostileTexts(unittest.TestCase):
                     yield from below(child)
         return list(below(self.run_script(script, value)))
 
+    def test_the_formats_of_a_codec_are_on_its_card(self):
+        codec = {"id": "platform:fdc70000.video-codec", "name": None, "vendor": "rockchip", "kind": "video", "driver": {"name": "rkvdec"},
+                 "video": [{"direction": "decode", "codec": codec} for codec in ("vp9", "hevc", "h264")]}
+        def shown(accelerator):
+            return [child for tag in ("h3", "dd") for found in self.elements(tag, "(await import('./gpus.js')).acceleratorsNode([input])[1]", accelerator)
+                    for child in found["children"]]
+        self.assertIn("Rockchip video codec", shown(codec))
+        self.assertIn("decode h264 hevc vp9", shown(codec))
+        self.assertNotIn("decode", " ".join(map(str, shown(codec | {"video": "hostile"}))))
+
     def test_no_command_is_read_out_of_a_sentence(self):
         for fix in ("on the host, add your account to the group, then log in again: sudo usermod -aG x;touch\u00a0CANARY \"$USER\"", "sudo reboot",
                     "probe the drivers: gpuprobectl probe", "look at it: journalctl -u x", "nvidia-smi -r"):
