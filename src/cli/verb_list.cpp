@@ -217,20 +217,21 @@ Result<ExitCode> run_list(Context& context) {
 }  // namespace
 
 Verb list_verb() {
-    return {.name = "list",
-            .overview = {{"list", "show one line for each kind of GPU"}},
-            .usage = {"list [--all] [--video] [OPTION…]"},
-            .about = R"(
+    return {
+        .name = "list",
+        .overview = {{"list", "show one line for each kind of GPU"}},
+        .usage = {"list [--all] [--video] [OPTION…]"},
+        .about = R"(
 Prints one line for each kind of GPU, starting with the default GPU, and then the accelerators that
 are not GPUs. Identical GPUs, and identical partitions of a GPU, share a line. With --video, prints one line
-for each video codec of each kind of GPU instead, with the bits of a sample and the largest size that
-the GPU can decode and encode, and the reasons why codecs are unknown.
+for each video codec of each kind of GPU instead, and of each V4L2 codec of an SoC, with the bits of a
+sample and the largest size that can be decoded and encoded, and the reasons why codecs are unknown.
 )",
-            .options = {all_option("print the lines of each GPU, partition and accelerator"),
-                        {.names = "--video",
-                         .help = "print the video codecs that each GPU can decode and encode",
-                         .take = put<&Arguments::shows_video>}},
-            .run = run_list};
+        .options = {all_option("print the lines of each GPU, partition and accelerator"),
+                    {.names = "--video",
+                     .help = "print the video codecs that each GPU or SoC can decode and encode",
+                     .take = put<&Arguments::shows_video>}},
+        .run = run_list};
 }
 
 namespace {

@@ -134,7 +134,8 @@ std::string accelerator_title(const Accelerator& accelerator) {
          {"tpu", "TPU"},
          {"training", "training accelerator"},
          {"inference", "inference accelerator"},
-         {"vector", "vector processor"}});
+         {"vector", "vector processor"},
+         {"video", "video codec"}});
     const auto& name = accelerator.name;
     const auto is_number = [](std::string_view text) {
         return text.size() == 9 && text.find(':') == 4 &&

@@ -60,6 +60,7 @@ TEST(AcceleratorTitle, IsTheNameElseTheVendorAndTheKind) {
     EXPECT_EQ(accelerator_title({.kind = "training", .name = "GAUDI2"}), "GAUDI2");
     EXPECT_EQ(accelerator_title({.kind = "npu", .vendor = "amd", .name = "1022:17f0"}), "AMD NPU");
     EXPECT_EQ(accelerator_title({.kind = "npu", .vendor = "intel"}), "Intel NPU");
+    EXPECT_EQ(accelerator_title({.kind = "video", .vendor = "rockchip"}), "Rockchip video codec");
     EXPECT_EQ(accelerator_title({.kind = "training", .vendor = "unheard-of"}),
               "unheard-of training accelerator");
     EXPECT_EQ(accelerator_title({}), "accelerator");
