@@ -76,6 +76,10 @@ constexpr auto kCoded = std::to_array<Coded>({
 /// Formats of decoded pictures with 10 bits for each sample.
 constexpr std::string_view kTenBits = "P010 T010 NV15 VT15 NV20 NC30 Q10C MT2T MT2R";
 
+/// Formats of pictures that drivers mark as compressed, because the frame buffers are compressed or
+/// tiled.
+constexpr std::string_view kPackedPictures = "Q08C Q10C MT21 MT2T MT2R ST12";
+
 /// The largest number of formats, sizes and menu items that are used from a driver's list.
 constexpr std::uint32_t kMaxItems = 64;
 
@@ -104,7 +108,8 @@ std::vector<Format> formats_of(const DrmDevice& node, std::uint32_t queue) {
         char letters[sizeof format.pixelformat];
         std::memcpy(letters, &format.pixelformat, sizeof letters);
         auto fourcc = clean_text({letters, sizeof letters}).value_or("?");
-        const bool is_coded = (format.flags & V4L2_FMT_FLAG_COMPRESSED) != 0 ||
+        const bool is_coded = ((format.flags & V4L2_FMT_FLAG_COMPRESSED) != 0 &&
+                               !has_word(kPackedPictures, fourcc)) ||
                               std::ranges::find(kCoded, fourcc, &Coded::fourcc) != kCoded.end();
         formats.push_back({format.pixelformat, std::move(fourcc), is_coded});
     }
@@ -164,10 +169,19 @@ std::vector<std::uint32_t> bits_of(const VideoProfile& profile, bool has_ten_bit
     return {profile.least_bits};
 }
 
+/// Whether a decoder of the codec gives pictures with 10 bits. Drivers list only the pictures of
+/// the current stream, which has 8 bits at first, but each decoder for AV1 must support both.
+/// Source: AV1 specification, annex A.2.
+bool gives_ten_bits(const std::vector<Format>& pictures, std::string_view codec) {
+    return codec == "av1" || std::ranges::any_of(pictures, [](const Format& format) {
+               return has_word(kTenBits, format.fourcc);
+           });
+}
+
 void add_format(const DrmDevice& node,
                 const Format& format,
                 VideoDirection direction,
-                bool has_ten_bits,
+                const std::vector<Format>& pictures,
                 std::vector<VideoEntry>& entries) {
     VideoEntry entry{.direction = direction, .name = format.fourcc};
     add_size(node, format.number, entry);
@@ -178,8 +192,12 @@ void add_format(const DrmDevice& node,
         entry.bits = 8U;
     const auto profiles = coded != kCoded.end() && coded->menu ? profiles_of(node, *coded->menu)
                                                                : std::vector<const VideoProfile*>{};
-    if (profiles.empty())
+    if (profiles.empty()) {
         entries.push_back(entry);
+        return;
+    }
+    const bool has_ten_bits =
+        direction == VideoDirection::Decode && gives_ten_bits(pictures, coded->codec);
     for (const auto* profile : profiles)
         for (const auto bits : bits_of(*profile, has_ten_bits)) {
             entries.push_back(entry);
@@ -202,14 +220,12 @@ std::vector<VideoEntry> entries_of(const DrmDevice& node, std::uint32_t capabili
         node, has_planes ? V4L2_BUF_TYPE_VIDEO_OUTPUT_MPLANE : V4L2_BUF_TYPE_VIDEO_OUTPUT);
     const auto given = formats_of(
         node, has_planes ? V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE : V4L2_BUF_TYPE_VIDEO_CAPTURE);
-    const bool has_ten_bits = std::ranges::any_of(
-        given, [](const Format& format) { return has_word(kTenBits, format.fourcc); });
     for (const auto& format : taken)
         if (format.is_coded)
-            add_format(node, format, VideoDirection::Decode, has_ten_bits, entries);
+            add_format(node, format, VideoDirection::Decode, given, entries);
     for (const auto& format : given)
         if (format.is_coded)
-            add_format(node, format, VideoDirection::Encode, false, entries);
+            add_format(node, format, VideoDirection::Encode, {}, entries);
     entries.resize(std::min(entries.size(), kMaxVideoEntries));
     return entries;
 }
@@ -250,6 +266,9 @@ Answer query_v4l2(const ProbeTarget& target, Sink& sink) {
     const auto node = node_in_sysfs(files, "/sys/class/video4linux", target.driver);
     if (!node)
         return without_devices("no node '" + target.driver + "'", {{"api", "v4l2"}});
+    // The number of the node may belong to a camera since the machine was scanned.
+    if (node->folders.front().find("/usb") != std::string::npos)
+        return without_devices("node '" + target.driver + "' is on USB", {{"api", "v4l2"}});
     const auto driver = files.link_target(node->folders.front() + "/driver").value_or("");
     // The engine does not check this, because most drivers can be asked while the device sleeps.
     if (is_asleep(files, *node) && !opens_asleep(driver.substr(driver.find_last_of('/') + 1)))
@@ -257,10 +276,16 @@ Answer query_v4l2(const ProbeTarget& target, Sink& sink) {
                       .note = node->id + " is suspended",
                       .reasons = {because("asleep", {{"device", node->id}})}};
     const auto opened = open_drm_device(node->path, node->device_number);
-    if (!opened)
+    if (!opened) {
+        auto reason = not_opened(*node, opened.error());
+        // The unit of the workers allows no V4L2 nodes, because most of them are cameras.
+        if (reason.is("device-denied"))
+            return without_devices("a device control group denies access to " + node->path,
+                                   {{"api", "v4l2"}, {"node", node->path}});
         return Answer{.outcome = Outcome::Failed,
                       .note = opened.error().text,
-                      .reasons = {not_opened(*node, opened.error())}};
+                      .reasons = {std::move(reason)}};
+    }
     return ask_v4l2(**opened, facts_from_sysfs(*node, 0), sink);
 }
 

@@ -135,13 +135,11 @@ TEST(V4l2Codec, EncodesItsCodedCaptureFormats) {
     EXPECT_EQ(rows_of(encoder, VideoDirection::Encode), (std::set<Row>{{"jpeg", "-", 0, "JPEG"}}));
 }
 
-/// Source: warpme/miniarch#98, v4l2-ctl of rockchip,rk3588-av1-vpu-dec, here with a format of 10
-/// bits too.
+/// Source: warpme/miniarch#98, v4l2-ctl of rockchip,rk3588-av1-vpu-dec. Before the first stream,
+/// the driver lists only pictures with 8 bits.
 TEST(V4l2Codec, KnowsTenBitsFromTheProfileOrTheCaptureFormats) {
-    Codec av1{
+    const Codec av1{
         .taken = {{"AV1F", 4096, 2304}}, .given = {{"VT12"}, {"NV12"}}, .profiles = {{kAv1, {0}}}};
-    EXPECT_EQ(rows_of(av1), (std::set<Row>{{"av1", "main", 8, "AV1F"}}));
-    av1.given.push_back({"P010"});
     EXPECT_EQ(rows_of(av1),
               (std::set<Row>{{"av1", "main", 8, "AV1F"}, {"av1", "main", 10, "AV1F"}}));
     const Codec rockchip{.taken = {{"S264"}, {"S265"}, {"VP9F"}},
@@ -155,6 +153,24 @@ TEST(V4l2Codec, KnowsTenBitsFromTheProfileOrTheCaptureFormats) {
                                                 {"hevc", "main10", 10, "S265"},
                                                 {"vp9", "profile0", 8, "VP9F"},
                                                 {"vp9", "profile2", 10, "VP9F"}}));
+}
+
+/// Qualcomm's decoders mark pictures in compressed frame buffers as compressed.
+TEST(V4l2Codec, EncodesNoPackedPictures) {
+    auto node = node_of({});
+    node.on<v4l2_fmtdesc>(VIDIOC_ENUM_FMT, [](v4l2_fmtdesc& format) {
+        const bool is_taken = format.type == V4L2_BUF_TYPE_VIDEO_OUTPUT_MPLANE;
+        const std::vector<const char*> list =
+            is_taken ? std::vector{"HEVC"} : std::vector{"NV12", "Q08C", "Q10C", "MT21"};
+        if (format.index >= list.size())
+            return EINVAL;
+        format.pixelformat = number_of(list[format.index]);
+        format.flags = format.index > 0 || is_taken ? V4L2_FMT_FLAG_COMPRESSED : 0U;
+        return 0;
+    });
+    const auto entries = entries_of(node);
+    ASSERT_EQ(entries.size(), 1U);
+    EXPECT_EQ(entries.front().name, "HEVC");
 }
 
 TEST(V4l2Codec, NamesAFormatThatItDoesNotKnow) {
