@@ -146,6 +146,9 @@ std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const M
     const auto is_served = [&](const HardwareDevice& device) {
         if (opens_one_node)
             return has_node(device, target.driver) || (opens_cuda && runs_cuda(device));
+        // Only V4L2 uses codecs, which are suspended whenever they are idle.
+        if (const auto* row = driver_row_of(device); row && row->is_video_codec())
+            return false;
         return known.vendor.empty() || (device.vendor_id && vendor_of(device) == known.vendor);
     };
     for (const auto& device : machine.devices)
@@ -215,7 +218,7 @@ std::optional<std::string> fallen_asleep(const ProbeTarget& target, const ProbeR
     const auto* api = find_api(target.api);
     const bool is_only_reason = probe.outcome == Outcome::Failed && probe.reasons.size() == 1 &&
                                 probe.reasons.front().is("asleep");
-    if (!api || !api->wakes || !is_only_reason)
+    if (!api || !(api->wakes || has_own_nodes(target.api)) || !is_only_reason)
         return std::nullopt;
     const auto* device = probe.reasons.front().detail.at("device").as_string();
     return device ? std::optional{*device} : std::nullopt;
@@ -292,11 +295,12 @@ std::optional<Harm> harm_of(const ProbeResult& probe) {
     return std::nullopt;
 }
 
-/// Whether the probe loads a vendor's driver. Probes that only read the kernel's files or use
-/// libpci can't crash anything and are not recorded.
+/// Whether the probe loads a vendor's driver or opens a node, whose kernel driver may start
+/// firmware. Probes that only read the kernel's files or use libpci can't crash anything and are
+/// not recorded.
 bool loads_driver(const ProbeTarget& target) {
     const auto* api = find_api(target.api);
-    return !api || api->wakes;
+    return !api || api->wakes || has_own_nodes(target.api);
 }
 
 /// Whether the result shows that the driver did no harm. If a worker ended without a result, its

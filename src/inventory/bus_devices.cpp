@@ -154,10 +154,6 @@ bool serves_without_nodes(const knowledge::Chip& driver,
            });
 }
 
-bool is_video_codec(const knowledge::Chip& driver) {
-    return driver.role == knowledge::Role::Accelerator && driver.kind == "video";
-}
-
 bool always_apart(std::string_view driver) {
     return std::ranges::find(kDriversWithoutNodes, driver) != kDriversWithoutNodes.end();
 }
@@ -244,7 +240,7 @@ void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devic
     // The devices of each driver are either GPUs without DRM nodes, or components of a DRM device.
     for (const auto& driver : sysfs.names(kDriversFolder)) {
         const auto* row = knowledge::Chips::current().find_driver(driver);
-        if (!row || is_video_codec(*row))
+        if (!row || row->is_video_codec())
             continue;
         auto found = devices_of(sysfs, driver);
         std::erase_if(found, is_listed);
@@ -263,12 +259,16 @@ void add_video_codecs(const Sysfs& sysfs,
                       const DeviceNodes& nodes,
                       std::vector<HardwareDevice>& devices) {
     const std::string parent = "/sys/class/video4linux/";
+    constexpr std::string_view kVideo = "video";  // not v4l-subdev0, vbi0 …
     std::size_t added = 0;
     for (const auto& name : sysfs.names(parent)) {
+        if (!name.starts_with(kVideo) ||
+            !parse_number<std::uint32_t>(std::string_view{name}.substr(kVideo.size())))
+            continue;
         const auto path = sysfs.resolved(parent + name + "/device");
         const auto driver = path ? sysfs.link_name(*path + "/driver") : std::nullopt;
         const auto* row = driver ? knowledge::Chips::current().find_driver(*driver) : nullptr;
-        if (!row || !is_video_codec(*row))
+        if (!row || !row->is_video_codec())
             continue;
         auto device = std::ranges::find(devices, *path, &HardwareDevice::sysfs_path);
         if (device == devices.end()) {
@@ -278,6 +278,8 @@ void add_video_codecs(const Sysfs& sysfs,
             device = devices.end() - 1;
             device->model = sysfs.text(parent + name + "/name");
         }
+        if (device->nodes.size() >= kMaxPlatformDevices)
+            continue;
         device->nodes.push_back(nodes.at("/dev/" + name));
         if (!device->nodes.back().device)
             device->nodes.back().device = sysfs.text(parent + name + "/dev");

@@ -152,9 +152,10 @@ bool concerns_gpus(const KernelEvent& event) {
                (event.device_type.empty() || event.device_type == "drm_minor");
     if (event.subsystem == "accel" || event.subsystem == "kfd")
         return true;
-    // Cameras come and go on USB, but codecs are parts of the SoC.
+    // Cameras come and go on USB or are made by programs, but codecs are parts of the SoC.
     if (event.subsystem == "video4linux")
-        return event.sysfs_path.find("/usb") == std::string::npos;
+        return event.sysfs_path.find("/usb") == std::string::npos &&
+               event.sysfs_path.find("/devices/virtual/") == std::string::npos;
     if (event.subsystem == "module")
         return is_gpu_module(base_name(event.sysfs_path));
     if (event.subsystem != "pci")

@@ -204,6 +204,10 @@ struct Chip {
 
     /// True if the row lists the device's id, false if the row covers all other devices of a class.
     [[nodiscard]] bool is_specific() const { return ids != "*"; }
+    /// True for the rows of drivers of V4L2 codecs.
+    [[nodiscard]] bool is_video_codec() const {
+        return role == Role::Accelerator && kind == "video";
+    }
     bool operator==(const Chip&) const = default;
 };
 

@@ -101,11 +101,14 @@ class V4l2(unittest.TestCase):
     def test_a_bad_codec_costs_its_own_answer(self):
         for fault, outcome in (("crash", "crashed"), ("refuse", "failed")):
             with CodecMachine([{**PI, "fail": fault}, CODEC], ["bcm2835-codec", "rkvdec"]) as machine:
+                # A driver that crashed twice is in quarantine when the second report is made.
+                probes = [{probe["driver"]: probe["outcome"] for probe in self.report(machine)["probes"] if probe["api"] == "v4l2"}
+                          for _ in range(2)]
                 codecs = self.codecs(machine)
-                probes = {probe["driver"]: probe["outcome"] for probe in self.report(machine)["probes"] if probe["api"] == "v4l2"}
             self.assertIsNone(codecs["bcm2835-codec-decode"], fault)
             self.assertEqual(len(codecs["rkvdec"]), 5, fault)
-            self.assertEqual(probes, {"/dev/video3": outcome, "/dev/video5": "answered"})
+            second = "skipped" if outcome == "crashed" else outcome
+            self.assertEqual(probes, [{"/dev/video3": one, "/dev/video5": "answered"} for one in (outcome, second)])
 
     def test_agrees_with_v4l2_ctl(self):
         if not shutil.which("v4l2-ctl"):

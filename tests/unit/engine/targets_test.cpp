@@ -43,6 +43,17 @@ TEST_P(ASleepingNvidia, IsWokenOnlyByDriversThatMayUseIt) {
               GetParam().wakes ? std::optional<std::string>{"pci:0000:01:00.0"} : std::nullopt);
 }
 
+/// Codecs sleep whenever they are idle, and no driver of a GPU opens them.
+TEST(ASleepingCodec, KeepsNoGpuDriverFromRunning) {
+    auto machine = hybrid_laptop("active");
+    machine.devices.push_back(HardwareDevice{.id = "platform:fdf80200.rkvdec",
+                                             .driver = "rkvdec",
+                                             .runtime_status = "suspended",
+                                             .nodes = {DeviceNode{.path = "/dev/video1"}}});
+    const ProbeTarget rusticl{.api = "opencl", .driver = "/etc/OpenCL/vendors/rusticl.icd"};
+    EXPECT_EQ(sleeper_woken_by(rusticl, machine), std::nullopt);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Table,
     ASleepingNvidia,

@@ -45,6 +45,8 @@ TEST(EventFilter, KeepsOutTheRest) {
              KernelEvent{.subsystem = "video4linux",
              .sysfs_path = "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-2/1-2:1.0/"
                            "video4linux/video0"},
+             KernelEvent{.subsystem = "video4linux",
+             .sysfs_path = "/sys/devices/virtual/video4linux/video9"},
              KernelEvent{},
          })
         EXPECT_FALSE(concerns_gpus(event))
