@@ -430,12 +430,18 @@ std::optional<std::string> accelerator_kind(const HardwareDevice& hardware) {
 /// The formats that all nodes of a V4L2 codec report.
 std::optional<std::vector<VideoEntry>> video_of(const Subject& subject) {
     std::optional<std::vector<VideoEntry>> all;
-    for (const auto& claim : subject.claims)
-        if (const auto* list = fact(*claim.device.facts, facts::kVideo)) {
-            auto found = video_entries(*list);
-            all.emplace(all.value_or(std::vector<VideoEntry>{}));
-            std::ranges::move(found, std::back_inserter(*all));
-        }
+    for (const auto& claim : subject.claims) {
+        const auto* list = claim.device.probe->api == info_of(Api::V4l2).word
+                               ? fact(*claim.device.facts, facts::kVideo)
+                               : nullptr;
+        if (!list)
+            continue;
+        if (!all)
+            all.emplace();
+        for (auto& entry : video_entries(*list))
+            if (all->size() < kMaxVideoEntries && std::ranges::find(*all, entry) == all->end())
+                all->push_back(std::move(entry));
+    }
     return all;
 }
 
