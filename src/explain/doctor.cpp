@@ -411,17 +411,25 @@ private:
 
 namespace {
 
-/// The id of the GPU that a reason is about. A reason may name the GPU, or a partition, in `where`.
-std::string gpu_of(const Reason& reason, const ReasonPlace& place) {
+/// The ids of the GPUs that a reason is about; {""} if it names none. A reason may name GPUs, or
+/// partitions, in `where` and `also`.
+std::vector<std::string> gpus_of(const Reason& reason, const ReasonPlace& place) {
     const auto* where = reason.detail.at("where").as_string();
-    return std::string{whole_id(place.gpu.empty() && where ? *where : place.gpu)};
+    if (!place.gpu.empty() || !where)
+        return {std::string{whole_id(place.gpu)}};
+    std::vector<std::string> gpus;
+    (void)read_value(reason.detail.at("also"), gpus);
+    gpus.insert(gpus.begin(), *where);
+    for (auto& gpu : gpus)
+        gpu = std::string{whole_id(gpu)};
+    return gpus;
 }
 
-}  // namespace
-
-std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place) {
+/// The fix of the finding about that GPU that the reason rests on.
+std::optional<Fix> found_fix_on(const std::string& gpu,
+                                const Reason& reason,
+                                const ReasonPlace& place) {
     const auto causes = Causes::current().resting_on(reason.code);
-    const auto gpu = gpu_of(reason, place);
     const auto& named = reason.detail.at("node");
     const auto cause = word_of(reason.detail.at("cause"));
     const auto is_about = [&](const Finding& finding) {
@@ -451,6 +459,15 @@ std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place) {
     return first ? fix_in(*first) : std::nullopt;
 }
 
+}  // namespace
+
+std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place) {
+    for (const auto& gpu : gpus_of(reason, place))
+        if (auto fix = found_fix_on(gpu, reason, place))
+            return fix;
+    return std::nullopt;
+}
+
 std::optional<Fix> usual_fix(const Reason& reason, const ReasonPlace& place) {
     auto causes = Causes::current().resting_on(reason.code);
     if (place.findings)
@@ -469,7 +486,7 @@ std::optional<Fix> usual_fix(const Reason& reason, const ReasonPlace& place) {
     const Surroundings here{.is_root = place.is_root};
     const Examination examination{report, place.machine ? *place.machine : report, here};
     for (const auto* cause : causes)
-        if (auto fix = examination.fix_of(*cause, reason.detail, gpu_of(reason, place)))
+        if (auto fix = examination.fix_of(*cause, reason.detail, gpus_of(reason, place).front()))
             return fix;
     return std::nullopt;
 }

@@ -472,8 +472,7 @@ std::string gpu_of(const Reason& reason) {
 /// that it is from another vendor than the backend needs (`needs`). A GPU of another vendor also
 /// fails the conditions on that vendor's architectures and drivers, but one reason is enough.
 bool repeats_vendor(const Reason& known, const Reason& reason) {
-    return known.is("vendor-mismatch") && reason.is("vendor-mismatch") &&
-           known.detail.at("needs").is_null() == reason.detail.at("needs").is_null();
+    return known.is("vendor-mismatch") && known.detail.at("needs") == reason.detail.at("needs");
 }
 
 /// The reasons for each GPU, without `where`.
@@ -486,7 +485,7 @@ std::map<std::string, std::vector<Reason>> by_gpu(const std::vector<Reason>& rea
             const auto is_known = [&reason](const Reason& known) {
                 return repeats_vendor(known, reason);
             };
-            if (std::ranges::none_of(own, is_known))
+            if (!reason.is("vendor-mismatch") || std::ranges::none_of(own, is_known))
                 own.push_back(std::move(reason));
         }
     return found;

@@ -116,18 +116,18 @@ class RecommendOnTheBus(BusCase):
 
 class RecommendForManyGpus(BusCase):
     def test_says_how_many_variants_have_no_reasons(self):
-        """Tests with 19 reasons for each variant. A message can contain 2,048 reasons, so the reasons of 107 of these variants fit."""
+        """Tests with 5 reasons for each variant, on eight equal GPUs. A message can contain 2,048 reasons, so those of 409 of these variants fit."""
         self.start("--replay", str(H200.parent / "hwloc-g4dnmetal"))
         requires = {"host": {"glibc_min": "99", "kernel_min": "99", "cpu_features": ["none-such"]},
                     "device": {"backend": "cuda", "driver_min": "9999", "vram_min_mib": 99_999_999}}
-        for count in (64, 107, 108, 128):
+        for count in (64, 409, 410, 450):
             with self.subTest(count):
                 text = json.dumps({"schema": "gpuprobe.variants/1", "name": "p", "platforms": {
                     "linux-x86_64": {"variants": {f"v{i}": {"requires": requires} for i in range(count)}}}})
                 answer = self.call(ROOT, MANAGER, "RecommendVariant", GLib.Variant("(ssa{sv})", ("p", text, {"explain": GLib.Variant("b", True)})))
                 sizes = [len(candidate["Reasons"]) for candidate in answer["Candidates"]]
-                left_out = max(0, count - 107)
-                self.assertEqual(sizes, [19] * (count - left_out) + [0] * left_out)
+                left_out = max(0, count - 409)
+                self.assertEqual(sizes, [5] * (count - left_out) + [0] * left_out)
                 self.assertTrue(all(reason.get("Detail") for candidate in answer["Candidates"] for reason in candidate["Reasons"]))
                 self.assertEqual({candidate["Why"] for candidate in answer["Candidates"]}, {answer["Candidates"][0]["Why"]})
                 warned = [warning for warning in answer["Warnings"] if warning["Code"] == "reasons-left-out"]
