@@ -110,7 +110,7 @@ GPUPROBE_PUBLIC int gpuprobe_select(gpuprobe_client* client,
                                     const char* request,
                                     char** json);
 /* Recommends the variant of an application to install on this machine. request is an object that
- * docs/data-files.md describes, or NULL. If no variant is suitable, the call succeeds, and the
+ * docs/applications.md describes, or NULL. If no variant is suitable, the call succeeds, and the
  * member "status" of the reply contains the reason. Errors: -EINVAL, -ENOENT, -EBADMSG if the
  * application's installed manifest is malformed. */
 GPUPROBE_PUBLIC int gpuprobe_recommend(gpuprobe_client* client,

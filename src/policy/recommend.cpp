@@ -110,7 +110,9 @@ constexpr ReadableKey<RecommendRequest> kRecommendKeys[] = {
       .meaning = "show every variant with the reason for its verdict",
       .option = "--explain"},
      [](const Value& v, RecommendRequest& r) { return read_value(v, r.explain); }},
-    {{.key = "include-rejected", .type = RequestType::Flag, .meaning = "omit rejected variants"},
+    {{.key = "include-rejected",
+      .type = RequestType::Flag,
+      .meaning = "false omits rejected variants"},
      [](const Value& v, RecommendRequest& r) { return read_value(v, r.include_rejected); }},
 };
 

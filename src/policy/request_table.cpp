@@ -314,7 +314,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
      [](const Value& v, SelectRequest& r) { return read_variables(v, r.environment); }},
     {{.key = "include-rejected",
       .type = RequestType::Flag,
-      .meaning = "omit rejected candidates",
+      .meaning = "false omits rejected candidates",
       .option = "--no-rejected",
       .option_sets = false},
      [](const Value& v, SelectRequest& r) { return read_value(v, r.include_rejected); }},
