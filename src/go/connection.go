@@ -148,7 +148,8 @@ func runProgram(ctx context.Context, method string, parameters []byte) (json.Raw
 	}
 	var status *exec.ExitError // the answer has the reason
 	if err != nil && !errors.As(err, &status) {
-		return nil, fmt.Errorf("%w: no daemon answers, and %s cannot be run: %v", ErrUnavailable, program, err)
+		return nil, fmt.Errorf("%w: no daemon answers, and %s cannot be run: %v; install gpuprobe, or set GPUPROBE_PROGRAM to the path of gpuprobectl",
+			ErrUnavailable, path, err)
 	}
 	return answerFromProgram(text)
 }

@@ -34,10 +34,13 @@ func UseProgram(bytes string) {
 	carried.bytes, carried.file = bytes, nil
 }
 
-// Program returns the gpuprobectl that clients run if no daemon answers: the path of the program that was passed to
-// UseProgram, which this process and its children can execute until this process ends; otherwise the name
-// "gpuprobectl".
+// Program returns the gpuprobectl that clients run if no daemon answers: the value of the environment variable
+// GPUPROBE_PROGRAM; else the path of the program that was passed to UseProgram, which this process and its children can
+// execute until this process ends; otherwise the name "gpuprobectl".
 func Program() (string, error) {
+	if named := os.Getenv("GPUPROBE_PROGRAM"); named != "" {
+		return named, nil
+	}
 	carried.mutex.Lock()
 	defer carried.mutex.Unlock()
 	if carried.bytes == "" {

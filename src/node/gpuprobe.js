@@ -258,9 +258,11 @@ class Connection {
 
 // gpuprobectl, if no daemon answers ----------------------------------------------------------------------------
 
-/** Returns the gpuprobectl that clients run if no daemon answers: the path of the program in the optional package for
- *  this architecture, or the name "gpuprobectl" if that package is not installed. */
+/** Returns the gpuprobectl that clients run if no daemon answers: the value of the environment variable GPUPROBE_PROGRAM,
+ *  else the path of the program in the optional package for this architecture, or the name "gpuprobectl" if that package
+ *  is not installed. */
 export function program() {
+  if (process.env.GPUPROBE_PROGRAM) return process.env.GPUPROBE_PROGRAM;
   try {
     return createRequire(import.meta.url).resolve(`gpuprobe-linux-${process.arch}/${PROGRAM}`);
   } catch {
@@ -297,7 +299,13 @@ function answerFromProgram(method, parameters, signal) {
     };
     signal?.addEventListener("abort", () => end(signal.reason), { once: true });
     child.on("error", (problem) =>
-      end(new Unavailable(`no daemon answers, and ${PROGRAM} is not there: ${problem.message}`, { cause: problem })),
+      end(
+        new Unavailable(
+          `no daemon answers, and ${program()} cannot be run: ${problem.message}; install gpuprobe, ` +
+            "or set GPUPROBE_PROGRAM to the path of gpuprobectl",
+          { cause: problem },
+        ),
+      ),
     );
     child.stdout.on("data", (block) => attempt(() => output.add(block)));
     child.on("close", () =>

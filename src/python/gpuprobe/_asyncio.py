@@ -20,6 +20,7 @@ from ._messages import (
     answer_of_program,
     call_text,
     is_fit,
+    no_program,
     program_words,
     progress_in,
     socket_path,
@@ -159,7 +160,7 @@ class AsyncClient(Questions):
                 *program_words(method), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL)
         except OSError as problem:
-            raise Unavailable(f"no daemon answers, and gpuprobectl is not there: {problem.strerror}") from problem
+            raise Unavailable(no_program(problem)) from problem
         try:
             output, _ = await child.communicate(json.dumps(dict(parameters or {})).encode())
         except BaseException:

@@ -20,6 +20,7 @@ from ._messages import (
     answer_of_program,
     call_text,
     is_fit,
+    no_program,
     program_words,
     progress_in,
     socket_path,
@@ -158,7 +159,7 @@ class Client(Questions):
             done = subprocess.run(program_words(method), input=json.dumps(dict(parameters or {})).encode(),
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=timeout, check=False)
         except OSError as problem:
-            raise Unavailable(f"no daemon answers, and gpuprobectl is not there: {problem.strerror}") from problem
+            raise Unavailable(no_program(problem)) from problem
         except subprocess.TimeoutExpired:
             raise TimedOut("gpuprobectl took too long") from None
         return answer_of_program(done.stdout)

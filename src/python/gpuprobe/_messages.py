@@ -259,10 +259,19 @@ def progress_in(answer: Answer) -> float:
 
 
 def program() -> str:
-    """Returns the gpuprobectl that clients run if no daemon answers: the path of the copy in this package, or the name
-    "gpuprobectl" if the package contains no copy."""
+    """Returns the gpuprobectl that clients run if no daemon answers: the value of the environment variable
+    GPUPROBE_PROGRAM, else the path of the copy in this package, or the name "gpuprobectl" if the package contains no
+    copy."""
+    named = os.environ.get("GPUPROBE_PROGRAM")
+    if named:
+        return named
     carried = os.path.join(os.path.dirname(__file__), PROGRAM)
     return carried if os.access(carried, os.X_OK) else PROGRAM
+
+
+def no_program(problem: OSError) -> str:
+    return (f"no daemon answers, and {program()} cannot be run: {problem.strerror}; install gpuprobe, "
+            "or set GPUPROBE_PROGRAM to the path of gpuprobectl")
 
 
 def program_words(method: str) -> List[str]:

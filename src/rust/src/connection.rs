@@ -157,7 +157,10 @@ impl Connection {
 /// Returns the answer that `gpuprobectl` prints.
 pub fn run_program(method: &str, parameters: &Value, deadline: Option<Instant>) -> Result<Vec<u8>> {
     let unavailable = |problem: io::Error| {
-        Error::Unavailable(format!("no daemon answers, and {PROGRAM} cannot be run: {problem}"))
+        Error::Unavailable(format!(
+            "no daemon answers, and {PROGRAM} cannot be run: {problem}; install gpuprobe, \
+             or set GPUPROBE_PROGRAM to the path of gpuprobectl"
+        ))
     };
     let mut child = Command::new(program().map_err(unavailable)?)
         .args(["--direct", "-j", "-q", "call", &message::full_name(method), "-"])

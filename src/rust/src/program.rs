@@ -5,9 +5,13 @@ use std::path::PathBuf;
 
 pub const PROGRAM: &str = "gpuprobectl";
 
-/// The `gpuprobectl` that clients run if no daemon answers: with the feature `bundled`, the path of the program in this
-/// crate, which this process and its children can execute until this process ends; otherwise the name "gpuprobectl".
+/// The `gpuprobectl` that clients run if no daemon answers: the value of the environment variable `GPUPROBE_PROGRAM`;
+/// else, with the feature `bundled`, the path of the program in this crate, which this process and its children can
+/// execute until this process ends; otherwise the name "gpuprobectl".
 pub fn program() -> io::Result<PathBuf> {
+    if let Some(named) = std::env::var_os("GPUPROBE_PROGRAM").filter(|named| !named.is_empty()) {
+        return Ok(named.into());
+    }
     #[cfg(feature = "bundled")]
     return bundled::path();
     #[cfg(not(feature = "bundled"))]

@@ -70,6 +70,16 @@ func repeat(socket string) (string, error) {
 	return "answers", nil
 }
 
+// program makes a call that gpuprobectl answers, because no daemon listens on the socket.
+func program(socket string) (string, error) {
+	var answer json.RawMessage
+	err := (&gpuprobe.Client{Socket: socket}).Call(context.Background(), "Describe", nil, &answer)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return string(answer), err
+}
+
 func outcome(answer string, err error) string {
 	var refusal *gpuprobe.Refusal
 	switch {
@@ -89,7 +99,7 @@ func outcome(answer string, err error) string {
 }
 
 func main() {
-	ways := map[string]func(string) (string, error){"ask": ask, "typed": typed, "follow": follow, "repeat": repeat}
+	ways := map[string]func(string) (string, error){"ask": ask, "typed": typed, "follow": follow, "repeat": repeat, "program": program}
 	text, err := os.ReadFile(os.Args[2])
 	if err != nil {
 		panic(err)

@@ -42,6 +42,15 @@ fn repeat(socket: &str) -> Result<String> {
     Ok("answers".to_owned())
 }
 
+/// Makes a call that gpuprobectl answers, because no daemon listens on the socket.
+fn program(socket: &str) -> Result<String> {
+    let answer = Client::new().socket(socket).call::<Value>("Describe", &());
+    if let Err(problem) = &answer {
+        eprintln!("{problem}");
+    }
+    answer.map(|answer| answer.to_string())
+}
+
 fn outcome(answer: Result<String>) -> String {
     match answer {
         Ok(answer) => answer,
@@ -59,6 +68,7 @@ fn main() {
         "ask" => &ask,
         "typed" => &typed,
         "follow" => &follow,
+        "program" => &program,
         _ => &repeat,
     };
     let sockets: Vec<String> = serde_json::from_str(&std::fs::read_to_string(&words[2]).unwrap()).unwrap();

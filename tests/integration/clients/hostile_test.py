@@ -99,6 +99,18 @@ class HostileCase(unittest.TestCase):
         self.assertEqual([line.split()[0] for line in lines], [ANSWERS], lines)
 
 
+    def assert_runs_the_named_program(self, *command, **environment):
+        named = self.folder / "named"
+        environment = {**os.environ, "GPUPROBE_PROGRAM": str(named), **environment}
+        missing = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        self.assertIn(" cannot be run", missing.stderr)
+        self.assertIn("set GPUPROBE_PROGRAM to the path of gpuprobectl", missing.stderr)
+        named.write_text("#!/bin/sh\necho '{\"x\": \"named\"}'\n", encoding="utf-8")
+        named.chmod(0o755)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        self.assertIn("named", done.stdout, done.stderr)
+
+
 class PythonClients(HostileCase):
     def test_let_no_other_error_out(self):
         for kind in ("waiting", "asyncio"):
@@ -111,8 +123,20 @@ class PythonClients(HostileCase):
                 self.repeat("/usr/bin/python3", HERE / "hostile_client.py", kind, PYTHONPATH=str(SOURCE / "src/python"))
 
 
+    def test_run_the_program_that_the_user_names(self):
+        code = ("import asyncio, gpuprobe\n"
+                "async def ask():\n    async with gpuprobe.AsyncClient('/nonexistent') as client:\n        return await client.call('Describe')\n"
+                "print(gpuprobe.Client('/nonexistent').call('Describe'), asyncio.run(ask()))")
+        self.assert_runs_the_named_program("/usr/bin/python3", "-c", code, PYTHONPATH=str(SOURCE / "src/python"))
+
+
 @unittest.skipUnless(NODE, "node is not installed")
 class NodeClient(HostileCase):
+    def test_runs_the_program_that_the_user_names(self):
+        code = f"""import {{ Client }} from "{SOURCE}/src/node/gpuprobe.js";
+            console.log(JSON.stringify(await new Client({{ socket: "/nonexistent" }}).call("Describe")));"""
+        self.assert_runs_the_named_program(NODE, "--input-type=module", "-e", code)
+
     def test_lets_no_other_error_out(self):
         self.ask_and_follow(NODE, HERE / "hostile_client.mjs", SOURCE / "src/node/gpuprobe.js")
 
@@ -147,6 +171,11 @@ class GoClient(TypedCase):
     def test_takes_no_answer_to_another_call(self):
         self.repeat(self.program)
 
+    def test_runs_the_program_that_the_user_names(self):
+        sockets = self.folder / "sockets.json"
+        sockets.write_text('["/nonexistent"]', encoding="utf-8")
+        self.assert_runs_the_named_program(self.program, "program", sockets)
+
     def test_takes_any_type_of_any_member(self):
         self.take_any_type_of_any_member(self.program)
 
@@ -162,6 +191,11 @@ class RustClient(TypedCase):
 
     def test_takes_no_answer_to_another_call(self):
         self.repeat(self.program)
+
+    def test_runs_the_program_that_the_user_names(self):
+        sockets = self.folder / "sockets.json"
+        sockets.write_text('["/nonexistent"]', encoding="utf-8")
+        self.assert_runs_the_named_program(self.program, "program", sockets)
 
     def test_takes_any_type_of_any_member(self):
         self.take_any_type_of_any_member(self.program)
