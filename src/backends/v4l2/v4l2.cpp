@@ -24,7 +24,7 @@ struct Menu {
     std::uint32_t control = 0;
     std::array<const VideoProfile*, 18> profiles = {};
 };
-constexpr Menu kH264{
+constexpr Menu kH264 = {
     V4L2_CTRL_CLASS_MPEG | (0x900 + 363),
     {&video_profile("h264", "baseline"), &video_profile("h264", "constrained-baseline"),
      &video_profile("h264", "main"), nullptr, &video_profile("h264", "high"),
@@ -40,7 +40,7 @@ constexpr Menu kAv1{V4L2_CTRL_CLASS_MPEG | (0x900 + 655),
                     {&video_profile("av1", "main"), &video_profile("av1", "high")}};
 constexpr Menu kMpeg2{V4L2_CTRL_CLASS_MPEG | (0x900 + 271),
                       {&video_profile("mpeg2", "simple"), &video_profile("mpeg2", "main")}};
-constexpr Menu kMpeg4{
+constexpr Menu kMpeg4 = {
     V4L2_CTRL_CLASS_MPEG | (0x900 + 406),
     {&video_profile("mpeg4", "simple"), &video_profile("mpeg4", "advanced-simple")}};
 
