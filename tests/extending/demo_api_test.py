@@ -242,7 +242,7 @@ class DemoApi(unittest.TestCase):
         self.assertIn("# How many lanes a GPU has.\nmethod GetLanes(gpu: string) -> (lanes: ?int)\n", described["description"])
 
     def test_shows_it(self):
-        text = self.ask("show", f"pci:{ADDRESS}")
+        text = self.ask("show", "--all", f"pci:{ADDRESS}")
         self.assertIn("Demo UUID", text)
         self.assertIn("demo", text)
 
