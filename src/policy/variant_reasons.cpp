@@ -468,9 +468,9 @@ std::string gpu_of(const Reason& reason) {
     return where && where->find(':') != std::string::npos ? *where : "";
 }
 
-/// Whether both reasons say that the GPU is from another vendor than the variant needs, or both
-/// that it is from another vendor than the backend needs (`needs`). A GPU of another vendor also
-/// fails the conditions on that vendor's architectures and drivers, but one reason is enough.
+/// Whether both reasons say that the GPU is from another vendor than the variant needs or, with the
+/// same vendor in `needs`, than the backend needs. A GPU of another vendor also fails the
+/// conditions on that vendor's architectures and drivers, but one reason is enough.
 bool repeats_vendor(const Reason& known, const Reason& reason) {
     return known.is("vendor-mismatch") && known.detail.at("needs") == reason.detail.at("needs");
 }

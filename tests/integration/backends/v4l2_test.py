@@ -95,6 +95,7 @@ class V4l2(unittest.TestCase):
             probes = {probe["driver"]: probe for probe in self.report(machine)["probes"] if probe["api"] == "v4l2"}
         self.assertIsNone(codecs["bcm2835-codec-decode"])
         self.assertEqual(probes["/dev/video3"]["note"], "platform:fdc00000.video-codec is suspended")
+        self.assertEqual(probes["/dev/video3"]["outcome"], "skipped")
         self.assertEqual(len(codecs["rkvdec"]), 5)
         self.assertIn("platform:fdc00000.video-codec: V4L2: platform:fdc00000.video-codec is suspended", table)
 
