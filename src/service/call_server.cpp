@@ -292,6 +292,7 @@ void CallServer::answer_now(const std::shared_ptr<ServedCall>& served) {
         heard(refusal_of({ErrorCode::Internal, problem.what()}));
     }
     key->clear();
+    computed_();
 }
 
 }  // namespace gpuprobe::inline service

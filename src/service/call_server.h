@@ -175,6 +175,8 @@ public:
     void serve(const std::shared_ptr<ServedCall>& served);
     /// Must be called when the report or the data on which decisions are based has changed.
     void update();
+    /// Sets a callback that runs after each answer that did not come from the cache.
+    void on_computed(std::function<void()> computed) { computed_ = std::move(computed); }
 
 private:
     void run(const std::shared_ptr<ServedCall>& served);
@@ -192,6 +194,7 @@ private:
     std::optional<WallTime> created_ = {};  ///< creation time of the same report
     std::uint64_t age_ = 1;                 ///< incremented with each new report
     bool keeps_personal_ = false;           ///< whether answers for a single caller are cached
+    std::function<void()> computed_ = [] {};
     /// Callbacks hold a weak pointer to this member, because the engine may answer after this
     /// object was destroyed.
     std::shared_ptr<CallServer*> self_;

@@ -162,13 +162,28 @@ Result<UniqueFd> sealed_file(const char* name, std::string_view content) {
 
 namespace {
 
+/// Bytes on the heap that are free; part of them may have been returned to the kernel.
+std::size_t free_on_heap() {
+    return ::mallinfo2().fordblks;
+}
+
 void trim_heap() {
     constexpr std::size_t kWorthTrimming = std::size_t{256} << 10U;
-    if (::mallinfo2().fordblks > kWorthTrimming)
+    if (free_on_heap() > kWorthTrimming)
         (void)::malloc_trim(0);
 }
 
 }  // namespace
+
+void IdleMemory::has_computed() {
+    constexpr std::size_t kWorthTrimming = std::size_t{1} << 20U;
+    const auto now_free = free_on_heap();
+    left_free_ = std::min(left_free_, now_free);
+    if (now_free - left_free_ < kWorthTrimming)
+        return;
+    (void)::malloc_trim(0);
+    left_free_ = free_on_heap();
+}
 
 void IdleMemory::was_used() {
     trim_heap();

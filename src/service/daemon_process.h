@@ -151,7 +151,9 @@ public:
 
     explicit IdleMemory(EventLoop& loop) : loop_{loop} {}
 
-    /// Call after each answer.
+    /// Call after each answer that was computed.
+    void has_computed();
+    /// Call after some answers.
     void was_used();
     /// Call after each change of the report.
     void has_changed();
@@ -160,6 +162,7 @@ private:
     void release();
 
     EventLoop& loop_;
+    std::size_t left_free_ = 0;  ///< bytes that were free after has_computed() had trimmed the heap
     EventHandle after_use_ = {};
     EventHandle after_change_ = {};
 };
