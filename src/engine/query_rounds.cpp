@@ -86,7 +86,9 @@ void Publisher::publish(bool is_new) {
     gathering_.reset();
     // The generation counts only changes of the stable part, but the report is always replaced.
     auto next = assembled();
-    is_new = is_new || stable_part(next) != stable_part(report_);
+    // The number of GPUs is compared first, because stable_part() copies a report.
+    is_new = is_new || next.gpus.size() != report_.gpus.size() ||
+             stable_part(next) != stable_part(report_);
     if (is_new)
         ++next.generation;
     report_ = std::move(next);

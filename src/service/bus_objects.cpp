@@ -393,9 +393,9 @@ ManagerObject::ManagerObject(bus::Connection& connection,
 std::vector<Value> ManagerObject::current() const {
     const auto& engine = server_.engine();
     const auto& report = engine.report();
-    // The default GPU is the one that the application "default" would use.
-    const auto decision = server_.engine().select("default", Value{}, 0, report);
-    const auto* best = default_gpu(report, decision ? decision->gpus : std::vector<std::string>{});
+    // The engine lists first the GPU that the application "default" would use.
+    const auto* first = report.gpus.empty() ? nullptr : &report.gpus.front();
+    const bool computes = first && first->kind != GpuKind::DisplayOnly;
     // Clients read these words before they use a method that an older daemon may lack.
     std::vector<std::string> features{"select",      "recommend", "probe",   "verify",
                                       "measure",     "override",  "outcome", "quarantine",
@@ -403,7 +403,7 @@ std::vector<Value> ManagerObject::current() const {
     if (engine.is_replayed())
         features.emplace_back("replay");
     return {Value{std::string{kVersion}}, to_value(features), to_value(report.generation),
-            to_value(report.state), Value{best ? best->id : std::string{}}};
+            to_value(report.state), Value{computes ? first->id : std::string{}}};
 }
 
 void ManagerObject::update() {
