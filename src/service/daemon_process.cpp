@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/daemon_process.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -23,6 +24,7 @@
 #include "engine/knowledge_base.h"
 #include "explain/doctor.h"
 #include "export/formats.h"
+#include "service/call_server.h"
 
 namespace gpuprobe::inline service {
 namespace {
@@ -174,6 +176,10 @@ void trim_heap() {
 }
 
 }  // namespace
+
+IdleMemory::IdleMemory(EventLoop& loop, CallServer& server) : loop_{loop} {
+    server.on_computed([this] { has_computed(); });
+}
 
 void IdleMemory::has_computed() {
     constexpr std::size_t kWorthTrimming = std::size_t{1} << 20U;

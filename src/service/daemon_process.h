@@ -18,6 +18,8 @@
 
 namespace gpuprobe::inline service {
 
+class CallServer;
+
 /// Log levels with the numeric values of syslog(3).
 enum class LogLevel { Emergency, Alert, Critical, Error, Warning, Notice, Info, Debug };
 /// The names from org.freedesktop.LogControl1(5).
@@ -149,16 +151,17 @@ public:
     static constexpr Duration kAfterUse = std::chrono::seconds{3};
     static constexpr Duration kAfterChange = std::chrono::milliseconds{250};
 
-    explicit IdleMemory(EventLoop& loop) : loop_{loop} {}
+    /// Trims the heap after each answer that `server` computes. `loop` and `server` must outlive
+    /// this object, which must outlive all calls.
+    IdleMemory(EventLoop& loop, CallServer& server);
 
-    /// Call after each answer that was computed.
-    void has_computed();
-    /// Call after some answers.
+    /// Call some time after an answer.
     void was_used();
     /// Call after each change of the report.
     void has_changed();
 
 private:
+    void has_computed();
     void release();
 
     EventLoop& loop_;

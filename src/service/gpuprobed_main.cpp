@@ -390,8 +390,7 @@ Result<int> serve(const Settings& settings, Log& log) {
     if (const auto path =
             first_of({settings.report_file, folder_from("RUNTIME_DIRECTORY", "report.json")}))
         report_file.emplace(*path, *engine, log);
-    IdleMemory idle_memory{*loop};
-    server.on_computed([&idle_memory] { idle_memory.has_computed(); });
+    IdleMemory idle_memory{*loop, server};
     session.on_use([&idle_memory] { idle_memory.was_used(); });
     if (settings.serves_switcheroo)
         session.serve_switcheroo();
