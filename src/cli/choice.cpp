@@ -431,9 +431,9 @@ void add_own(const std::string& variable, Variables& found) {
 
 /// The variables of this process that may hide a GPU from programs started in the same shell.
 Variables hiding_variables_here() {
-    Variables found;
-    for (const auto name : hiding_variables())
-        add_own(std::string{name}, found);
+    auto found = hiding_variables(::environ);
+    for (auto& [name, value] : found)
+        value = scrubbed(value, 1024);
     return found;
 }
 
@@ -513,9 +513,8 @@ std::map<std::string, std::string> switches_here(const std::string& application)
     // The profile is looked up here even if a daemon makes the decision, because only this process
     // has the user's variables.
     const auto known = engine::applications_in(engine::application_folders());
-    if (const auto* profile = known.selection(application))
-        for (const auto& [variable, values] : profile->integrated_by)
-            add_own(variable, found);
+    for (const auto& variable : known.integrating_variables(application))
+        add_own(variable, found);
     return found;
 }
 

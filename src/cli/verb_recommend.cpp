@@ -257,11 +257,10 @@ std::string variants_text(const Recommendation& answer,
 
 /// Warns about variables that hide GPUs from this shell, because the answer is about all GPUs.
 void warn_of_masks(const Arguments& arguments) {
-    for (const auto name : hiding_variables())
-        if (std::getenv(std::string{name}.c_str()))
-            remark(arguments, fmt::format("the environment variable {} may hide GPUs from "
-                                          "programs, but this answer is for all GPUs",
-                                          name));
+    for (const auto& [name, value] : hiding_variables(::environ))
+        remark(arguments, fmt::format("the environment variable {} may hide GPUs from programs, "
+                                      "but this answer is for all GPUs",
+                                      name));
 }
 
 /// The text of the manifest that the command line names; empty for the installed manifest.

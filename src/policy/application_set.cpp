@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view kSelection = "selection";
 constexpr std::string_view kSelectionOf = "selection_of";
+constexpr std::string_view kIntegratedBy = "integrated_by";
 constexpr std::string_view kManifestPart = "manifest";
 constexpr std::size_t kMaxApplicationName = 64;
 
@@ -346,6 +347,25 @@ const Profile* ApplicationSet::selection(std::string_view name) const {
 const Manifest* ApplicationSet::manifest(std::string_view name) const {
     const auto* application = find(name);
     return application && application->manifest ? &*application->manifest : nullptr;
+}
+
+std::vector<std::string> ApplicationSet::integrating_variables(std::string_view name) const {
+    const auto found = entries_.find(name);
+    if (found == entries_.end())
+        return {};
+    // Few data files have this member, and searching a file is much faster than parsing it.
+    const auto& entry = found->second;
+    const auto mentions = [&entry](std::string_view key) {
+        return entry.unread.find(key) != std::string_view::npos;
+    };
+    if (!entry.unread.empty() && !entry.has_selection && !mentions(kIntegratedBy) &&
+        !mentions(kSelectionOf))
+        return {};
+    std::vector<std::string> variables;
+    if (const auto* profile = selection(name))
+        for (const auto& [variable, values] : profile->integrated_by)
+            variables.push_back(variable);
+    return variables;
 }
 
 namespace {

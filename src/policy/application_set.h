@@ -66,6 +66,9 @@ public:
     /// selection() and manifest() return null for unknown names. Pointers are valid until add().
     [[nodiscard]] const Profile* selection(std::string_view name) const;
     [[nodiscard]] const Manifest* manifest(std::string_view name) const;
+    /// The variables with which a user allows the application to use integrated GPUs
+    /// (Profile::integrated_by); empty for unknown names.
+    [[nodiscard]] std::vector<std::string> integrating_variables(std::string_view name) const;
 
     /// Sorted lists of names: all applications, the applications with a selection, and the
     /// applications with a manifest.

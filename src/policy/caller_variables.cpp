@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <functional>
+#include <unordered_map>
 
 #include "base/text.h"
+#include "knowledge/library.h"
 #include "knowledge/selectors.h"
 #include "policy/environment.h"
 #include "report/api_table.h"
@@ -371,17 +373,36 @@ void hide_additions(const Access& access, const Variables& callers, Variables& e
     }
 }
 
-std::vector<std::string_view> hiding_variables() {
+Variables hiding_variables(const char* const* environment) {
+    std::unordered_map<std::string_view, std::string_view> all;
+    for (; *environment; ++environment) {
+        const std::string_view entry{*environment};
+        const auto name = entry.substr(0, entry.find('='));
+        all.emplace(name, entry.substr(std::min(name.size() + 1, entry.size())));
+    }
+    Variables found;
+    const auto add = [&](std::string_view name) {
+        if (const auto own = all.find(name); own != all.end())
+            found.emplace(name, own->second);
+    };
     // CUDA_DEVICE_ORDER does not hide GPUs, but it changes the meaning of the indices in
     // CUDA_VISIBLE_DEVICES.
-    std::vector<std::string_view> names{"CUDA_DEVICE_ORDER"};
+    add("CUDA_DEVICE_ORDER");
+    // Most processes have none of these variables, and searching the data file is much faster than
+    // parsing it. Only the built-in file is certain to be valid, and so to be the file in use.
+    const auto* file = knowledge::Library::current()->find("selectors");
+    const bool is_builtin = file && file->path.empty();
+    if (is_builtin && std::ranges::none_of(split(file->json, '"'), [&all](std::string_view word) {
+            return all.contains(word);
+        }))
+        return found;
     for (const auto& reader : knowledge::Selectors::current().readers()) {
         for (const auto& [variable, form] : reader.lists)
-            names.push_back(variable);
+            add(variable);
         for (const auto& [variable, value] : reader.hide_if_set)
-            names.push_back(variable);
+            add(variable);
     }
-    return names;
+    return found;
 }
 
 std::vector<Reason> hidden_by(const Variables& callers,

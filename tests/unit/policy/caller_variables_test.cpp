@@ -383,14 +383,30 @@ TEST(HiddenByTheCaller, IsNoGpuThatTheApiDoesNotList) {
     EXPECT_FALSE(is_first_hidden(report, {"", "cuda", {{"CUDA_VISIBLE_DEVICES", ""}}, false}));
 }
 
+/// The end of an environment.
+constexpr const char* kEnd = nullptr;
+
 TEST(HidingVariables, AreThoseOfEveryListAndTheOrderOfCuda) {
-    const auto names = hiding_variables();
-    for (const auto* name :
+    for (const std::string name :
          {"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "DRI_PRIME", "GGML_VK_VISIBLE_DEVICES",
-          "HIP_VISIBLE_DEVICES", "MESA_VK_DEVICE_SELECT", "OCL_ICD_VENDORS",
+          "HIP_VISIBLE_DEVICES", "MESA_VK_DEVICE_SELECT", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS",
           "ONEAPI_DEVICE_SELECTOR", "ROCR_VISIBLE_DEVICES", "VK_DRIVER_FILES", "VK_ICD_FILENAMES",
-          "VK_LOADER_DRIVERS_DISABLE", "VK_LOADER_DRIVERS_SELECT", "ZE_AFFINITY_MASK"})
-        EXPECT_NE(std::ranges::find(names, name), names.end()) << name;
+          "VK_LOADER_DRIVERS_DISABLE", "VK_LOADER_DRIVERS_SELECT", "ZE_AFFINITY_MASK"}) {
+        const auto entry = name + "=1";
+        EXPECT_EQ(hiding_variables(std::array{"HOME=/", entry.c_str(), "A", kEnd}.data()),
+                  (Variables{{name, "1"}}));
+    }
+}
+
+TEST(HidingVariables, AreFoundBesideOthersAndWithoutAValue) {
+    EXPECT_EQ(hiding_variables(std::array{"CUDA_VISIBLE_DEVICES=", "CUDA_DEVICE_ORDER=PCI_BUS_ID",
+                                          "HIP_VISIBLE_DEVICES", "PATH=/usr/bin", kEnd}
+                                   .data()),
+              (Variables{{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+                         {"CUDA_VISIBLE_DEVICES", ""},
+                         {"HIP_VISIBLE_DEVICES", ""}}));
+    EXPECT_EQ(hiding_variables(std::array{"LANG=C", kEnd}.data()), Variables{});
+    EXPECT_EQ(hiding_variables(&kEnd), Variables{});
 }
 
 }  // namespace caller_variables_test
