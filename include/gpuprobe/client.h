@@ -24,7 +24,7 @@
 #include <gpuprobe/interface.hpp>
 
 /// A C++ client of gpuprobe, based on the C library that gpuprobe.h declares. Link with -lgpuprobe.
-/// All other code is in this header and in interface.hpp, which defines the types of requests and
+/// The client consists of this header and of interface.hpp, which defines the types of requests and
 /// answers; a build of gpuprobe generates interface.hpp from the description of the interface.
 /// Needs C++20.
 namespace gpuprobe::api {
@@ -273,8 +273,9 @@ void describe(Visitor& visit, NoMatchReply& reply) {
     visit("error", reply.error);
 }
 
-/// Throws a Failure for a call. `code` is the result of the library's function; `reply` may be
-/// empty. If there is no reply, `problem` is the errno that describes the failure; 0 means `-code`.
+/// Throws a Failure for a call. `code` is the value that the library's function returned; `reply`
+/// may be empty. If there is no reply, `problem` is the errno that describes the failure; if
+/// `problem` is 0, the errno is `-code`.
 [[noreturn]] inline void fail(int code, const std::string& reply, int problem = 0) {
     if (code == -ENODATA)
         throw NoMatch{record_from<NoMatchReply>(reply).error};
@@ -336,13 +337,13 @@ public:
     }
 
     /// Finds out why GPUs are not used, and how to fix the problems. `environment` contains the
-    /// environment variables of the program that does not use a GPU.
+    /// environment variables of the program that fails to use a GPU.
     Diagnosis doctor(const std::optional<std::map<std::string, std::string>>& environment = {}) {
         return ask<Diagnosis>("Diagnose", DiagnoseParameters{.environment = environment});
     }
 
-    /// Returns for each term, such as "driver>=550", whether the term is true for each of the GPUs.
-    /// Throws Failure: InvalidRequest, NoSuchGpu.
+    /// Returns whether each term, such as "driver>=550", is true for each of the GPUs. Throws
+    /// Failure: InvalidRequest, NoSuchGpu.
     QueryAnswer query(const std::vector<std::string>& terms, const OptionalList& gpus = {}) {
         return ask<QueryAnswer>("Query", QueryParameters{.terms = terms, .gpus = gpus});
     }
@@ -396,9 +397,9 @@ public:
             client_.get(), static_cast<int>(std::clamp<std::int64_t>(time.count(), -1, INT_MAX)));
     }
 
-    /// Starts to watch the report for changes. Returns a descriptor to poll for reading, which the
-    /// client owns. A second call ends the current watch and starts a new one. Throws Failure:
-    /// Unavailable if neither the daemon nor gpuprobectl can be reached.
+    /// Starts to watch the report for changes. Returns a descriptor to poll for reading; the client
+    /// owns the descriptor. A second call ends the current watch and starts a new one. Throws
+    /// Failure: Unavailable if neither the daemon nor gpuprobectl can be reached.
     int watch() {
         const int descriptor = ::gpuprobe_watch(client_.get());
         if (descriptor < 0)

@@ -9,7 +9,7 @@
 namespace gpuprobe::inline base {
 namespace {
 
-/// The space for the strings of one entry. A larger entry is treated as unknown.
+/// The size of the buffer for the strings of one entry. A larger entry is treated as unknown.
 constexpr std::size_t kBuffer = 16384;
 /// The number of accounts is limited, because a directory service may list the accounts of a whole
 /// company.

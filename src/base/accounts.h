@@ -12,8 +12,8 @@
 namespace gpuprobe::inline base {
 
 inline constexpr uid_t kRoot = 0;
-/// The first user id that a person can have. Lower ids, apart from root, belong to system accounts.
-/// Source: login.defs(5), UID_MIN.
+/// The lowest user id that the account of a person can have. Lower ids, apart from root, belong to
+/// system accounts. Source: login.defs(5), UID_MIN.
 inline constexpr uid_t kFirstPerson = 1000;
 
 /// The name of a user or group; nullopt if the id has no entry.

@@ -26,7 +26,7 @@ namespace {
 using Ready = std::function<void(std::uint32_t)>;
 
 /// Sources with a smaller order run first. Timers (kTimerOrder) run after hardware events and
-/// before workers: otherwise a worker that never stops writing could starve a deadline.
+/// before workers: otherwise a worker that never stops writing could delay a deadline forever.
 int order_of(EventLoop::Priority priority) {
     return priority == EventLoop::Priority::Hardware ? 0 : static_cast<int>(priority) + 1;
 }
@@ -238,7 +238,7 @@ Status SystemLoop::on_hangup(Callback hung_up) {
 
 namespace {
 
-/// A file counts as written when it is closed, so that readers never see half of it.
+/// A file counts as written when it is closed, so that readers never see a half-written file.
 constexpr std::uint32_t kEvents =
     IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR;
 

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t kMaxFolderEntries = 65536;
 constexpr Bytes kMaxLine = kib(4);
-/// The bytes that are requested from a file at a time.
+/// The number of bytes that are requested from a file at a time.
 constexpr std::size_t kLeastAtOnce = 16384;
 constexpr off_t kMostAtOnce = 262144;
 
@@ -260,7 +260,8 @@ Result<std::string> read_to_end(const UniqueFd& fd,
                                 std::string_view path,
                                 Bytes limit,
                                 off_t stated_size) {
-    // One more byte than the file states, so that the first read is short and thus the last one.
+    // One byte more than the size that fstat() reports, so that the first read is short and
+    // therefore the last.
     const auto stated = static_cast<std::size_t>(std::clamp(stated_size, off_t{0}, kMostAtOnce));
     const auto step = std::max(stated + 1, kLeastAtOnce);
     std::string text;
@@ -404,9 +405,9 @@ constexpr Bytes kMaxMap = kib(64);
 /// Source: user_namespaces(7), /proc/sys/kernel/overflowuid.
 constexpr uid_t kUnmapped = 65534;
 
-/// Whether 65534 is a real user in this namespace. Otherwise, the id only marks owners that have no
-/// mapping. If uid_map cannot be read, the id is treated as a real user, because this is the safer
-/// assumption.
+/// Whether 65534 is a real user in this namespace. If 65534 is not a real user, the id only marks
+/// owners that have no mapping. If uid_map cannot be read, the id is treated as a real user,
+/// because this is the safer assumption.
 bool is_unmapped_a_user() {
     const auto map = RootedFiles{}.read("/proc/self/uid_map", kMaxMap);
     if (!map)
@@ -486,7 +487,7 @@ private:
         if (!next && errno == ENOENT && missing_ == MissingFolder::Make) {
             const mode_t mode = trust_ == FolderTrust::Own ? 0700 : 0755;
             // EEXIST means that another process was faster. The checks below also apply to the
-            // folder that it has created.
+            // folder that the other process has created.
             if (::mkdirat(here_.get(), name.c_str(), mode) != 0 && errno != EEXIST)
                 return errno_error(shown_, errno);
             next = opened(name);

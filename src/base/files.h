@@ -61,7 +61,7 @@ private:
 // Every file that this project creates or replaces is opened with these functions, because root
 // also runs gpuprobectl with the environment of a user and in that user's folders.
 
-/// Which users' folders a path may pass through.
+/// Determines which users' folders a path may pass through.
 enum class FolderTrust {
     /// A path that gpuprobe chose. The last folder must belong to the user of this process. If this
     /// user is root, no folder on the path may be writable by other users.
@@ -93,7 +93,7 @@ Result<OpenFolder> open_folder(const std::string& path,
                                FolderTrust trust,
                                MissingFolder missing = MissingFolder::Fail);
 
-/// The folder part of a path: "." for a name without a slash.
+/// The folder part of a path; "." for a name without a slash.
 std::string folder_of(const std::string& path);
 
 /// The location of a file. The folder of the file was opened with FolderTrust::Named.
@@ -207,7 +207,8 @@ Status write_atomically_from(const std::string& elsewhere,
 /// descriptor is closed. Returns an empty descriptor if another process still holds the lock after
 /// `patience`. Errors: Io, NotFound, PermissionDenied, each with the message "path: reason".
 Result<UniqueFd> lock_file(const std::string& path, Duration patience = {});
-/// The same for a file whose folder is open. The error texts contain `path`.
+/// Like the function above, but for a file whose folder is already open. The error messages contain
+/// `path`.
 Result<UniqueFd> lock_file(const FilePlace& place, const std::string& path, Duration patience = {});
 
 }  // namespace gpuprobe::inline base

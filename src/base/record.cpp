@@ -64,7 +64,8 @@ std::string RecordReader::unknown_key() const {
 }
 
 ReadProblem ReadProblem::in(std::string_view key) && {
-    // An index is appended without a dot: "variants[3]", but "platforms.variants".
+    // An index is appended without a dot, as in "variants[3]"; a key is appended with a dot, as in
+    // "platforms.variants".
     const bool inner_is_member = !path.empty() && path.front() != '[';
     path = std::string{key} + (inner_is_member ? "." : "") + path;
     return std::move(*this);

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "base/value.h"
 
-/// Converts plain structs to a Value and back. Both directions use the same description of the
+/// Converts plain structs to a Value and back. Both conversions use the same description of the
 /// struct.
 ///
 /// A struct is described by one line in its namespace, which names each member once:

@@ -81,7 +81,7 @@ inline constexpr std::string_view kFourHexDigits = "^[0-9a-f]{4}$";
 /// The pattern of a device number, "226:128".
 inline constexpr std::string_view kDeviceNumber = "^[0-9]+:[0-9]+$";
 
-/// The name of a type without its namespaces: "Candidate" for gpuprobe::Candidate.
+/// The name of a type without its namespaces, such as "Candidate" for gpuprobe::Candidate.
 template <class T>
 constexpr std::string_view type_name() {
     // The string is similar to "constexpr … type_name() [with T = gpuprobe::policy::Candidate; …]".
@@ -156,7 +156,7 @@ public:
         return wrapped(MemberType::Kind::Map, type_of(std::type_identity<T>{}));
     }
 
-    /// Defines a named type at its first use: `fill` adds the type's members or words. Returns a
+    /// Defines a named type at its first use. `fill` adds the type's members or words. Returns a
     /// reference to the type.
     template <class Fill>
     MemberType defined(MemberType::Kind kind, const std::string& name, Fill fill) {

@@ -154,7 +154,7 @@ private:
         is_over_ = false;
     }
 
-    /// Adds a mark. The first mark over the limit becomes U+FFFD, further marks are dropped.
+    /// Adds a mark. The first mark over the limit becomes U+FFFD; further marks are dropped.
     bool add_mark(std::string_view bytes) {
         if (is_over_)
             return true;
@@ -218,7 +218,7 @@ std::string printable(std::string_view text, std::string_view kept, std::size_t 
 
 namespace {
 
-/// Longer words are not compared, because the effort grows with the product of both lengths.
+/// Longer words are not compared, because the cost grows with the product of both lengths.
 constexpr std::size_t kMaxWord = 64;
 
 /// Optimal string alignment distance: edit distance in which swapping two neighbors counts once.
@@ -245,13 +245,14 @@ std::size_t distance(std::string_view left, std::string_view right) {
     return cost.back().back();
 }
 
-/// A shorter part of an unknown word does not show which word was meant.
+/// If a part of an unknown word is shorter than this, it does not show which word was meant.
 constexpr std::size_t kMinPart = 3;
 
 /// The maximum number of words that did_you_mean() suggests.
 constexpr std::size_t kMaxNamed = 3;
 
-/// Whether `part` is a complete part of a name: "llama" of "node-llama-cpp" and of "llama.cpp".
+/// Whether `part` is a complete part of a name, as "llama" is of "node-llama-cpp" and of
+/// "llama.cpp".
 bool has_part(std::string_view name, std::string_view part) {
     const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
     for (auto at = name.find(part); at != std::string_view::npos; at = name.find(part, at + 1)) {

@@ -76,7 +76,7 @@ void words(T&& text) = delete;
 /// The value in the first line of the form "Key: value", without white space around the value. Many
 /// files in /proc contain such lines.
 std::optional<std::string_view> value_of_line(std::string_view text, std::string_view key);
-/// The number in decimal, padded with zeros to at least `digits` digits: "07".
+/// The number in decimal, padded with zeros to at least `digits` digits, such as "07".
 std::string zero_padded(std::int64_t number, std::size_t digits);
 /// The string with its ASCII letters in lower case. Other bytes are unchanged.
 std::string lower_case(std::string_view text);
@@ -103,7 +103,7 @@ std::optional<std::string> closest(std::string_view given, const std::vector<std
 /// The question "did you mean 'llama.cpp' or 'llama.app'?" about an unknown word; empty if no known
 /// word resembles the unknown word. Known words consist of parts, as in "node-llama-cpp": words
 /// that start with the part `given` come first, then words that contain this part, then the
-/// closest() word, then words that are a part of `given`. The question contains at most three
+/// closest() word, then words that are a part of `given`. The question suggests at most three
 /// words.
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& known);
 

@@ -35,7 +35,7 @@ std::uint64_t exact_unit(std::string_view name) {
 }
 
 /// Bytes per unit, for a unit in upper or lower case. A single letter other than "B" means the
-/// binary unit: "G" is GiB.
+/// binary unit, so "G" is GiB.
 std::uint64_t typed_unit(std::string_view name) {
     auto wanted = lower_case(name);
     if (wanted.size() == 1 && wanted != "b")

@@ -25,8 +25,9 @@ constexpr Bytes gib(std::uint64_t n) {
     return Bytes{n << 30};
 }
 
-/// Parses a size in the notation of data files: "8GiB", "8192 MiB", "8GB", "8000000000". nullopt
-/// for any other string, for sizes of 2^64 and more, and for "8G", which could mean GB or GiB.
+/// Parses a size in the notation of data files, such as "8GiB", "8192 MiB", "8GB", "8000000000".
+/// nullopt for any other string, for sizes of 2^64 and more, and for "8G", which could mean GB or
+/// GiB.
 std::optional<Bytes> size_from_text(std::string_view text);
 
 /// Parses a size that a person typed. Accepts everything that size_from_text() accepts, in upper or

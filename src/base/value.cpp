@@ -67,7 +67,7 @@ std::optional<std::int64_t> Value::as_int() const {
 }
 
 std::optional<std::uint64_t> Value::as_unsigned() const {
-    // set_unsigned() uses this alternative only for numbers over 2^63 - 1.
+    // set_unsigned() stores only numbers over 2^63 - 1 as std::uint64_t.
     if (const auto* number = std::get_if<std::uint64_t>(&data_))
         return *number;
     const auto number = as_int();

@@ -53,7 +53,7 @@ std::optional<Version> leading_version(std::string_view text) {
     // Find the end of the version: the first character that is neither a digit nor a dot between
     // digits, or the fourth such dot.
     while (end < text.size()) {
-        // A dot belongs to the version only between digits: "6.8." and "6.8.x" end after the 8.
+        // A dot belongs to the version only between digits, so "6.8." and "6.8.x" end after the 8.
         const bool is_inner_dot =
             text[end] == '.' && end + 1 < text.size() && is_digit(text[end + 1]) && end > 0;
         if (is_inner_dot && ++dots == 4)

@@ -11,8 +11,8 @@
 
 namespace gpuprobe::inline base {
 
-/// A numeric dotted version of one to four parts: "580.65.06", "13.0". Versions are compared part
-/// by part as numbers, so 450.119 is newer than 450.80. A missing part counts as 0.
+/// A numeric dotted version of one to four parts, such as "580.65.06", "13.0". Versions are
+/// compared part by part as numbers, so 450.119 is newer than 450.80. A missing part counts as 0.
 struct Version {
     std::array<std::uint32_t, 4> parts = {};
 
@@ -23,10 +23,11 @@ struct Version {
 
 /// Parses a version. Each part has one to nine digits; nullopt for any other string.
 std::optional<Version> parse_text(std::string_view text, std::type_identity<Version>);
-/// The version as a string, without trailing zero parts, but with at least two parts: "580.0".
+/// The version as a string, without trailing zero parts, but with at least two parts, such as
+/// "580.0".
 std::string text_of(const Version& version);
 
-/// Whether the string is a Python version in the form that wheels and packages use: "3.12".
+/// Whether the string is a Python version in the form that wheels and packages use, such as "3.12".
 bool is_python_version(std::string_view text);
 
 /// The version at the start of a string ("6.8.0-45-generic", "580.159.04"), of at most four parts.
