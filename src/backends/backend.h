@@ -25,7 +25,8 @@ public:
     /// Announces the next step: "dlopen", "instance", "enumerate", "query". The note about a
     /// timeout contains the name of the last step.
     virtual void phase(std::string_view name) = 0;
-    /// Reports facts about the whole API, as an object. Later calls add members to the object.
+    /// Reports facts about the whole API, as an object. Later calls of known() add members to the
+    /// object.
     virtual void runtime(const Value& facts) = 0;
     /// Reports facts about one device. After known(), another call for the same device adds facts
     /// to the device.

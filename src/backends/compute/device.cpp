@@ -28,8 +28,8 @@ void nap() {
 ComputeLimits limits_from(const DeviceFacts& facts, const char* fp16_key) {
     const bool is_cpu = facts.type == DeviceType::Cpu;
     const auto reported = facts.memory ? facts.memory->free : std::nullopt;
-    // The keys are the same for OpenCL, Level Zero and Vulkan; if a fact is missing, the limit is
-    // unknown.
+    // OpenCL, Level Zero and Vulkan report these limits under the same keys; if a fact is missing,
+    // the limit is unknown.
     const auto largest = facts.extra.at("max_memory_allocation_size").as_unsigned();
     return ComputeLimits{
         .free = is_cpu ? free_host_memory() : reported,
@@ -76,8 +76,8 @@ Refusal dispatch_timed_out(Waiting how) {
 
 namespace {
 
-/// The error code of an event that has not been reached yet: CUDA_ERROR_NOT_READY and
-/// hipErrorNotReady.
+/// CUDA_ERROR_NOT_READY and hipErrorNotReady, the error code of an event that has not been reached
+/// yet.
 constexpr int kNotReady = 600;
 /// The value of CU_EVENT_DISABLE_TIMING and of hipEventDisableTiming.
 constexpr unsigned kDisableTiming = 2;
@@ -114,7 +114,7 @@ Attempt<Done> RuntimeDevice::prepare(Kernel kernel) {
     auto& function = functions_[index_of(kernel)];
     if (function)
         return Done{};
-    // Kernels in the same module share the loaded module.
+    // A module that contains several kernels is loaded only once.
     auto& module = modules_[module_of(kernel)];
     if (!module) {
         const auto* const image = TRY(image_of(kernel));

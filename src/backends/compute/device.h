@@ -86,7 +86,7 @@ struct Work {
 struct ComputeLimits {
     std::optional<Bytes> free = {};        ///< free device memory when the device was opened
     std::optional<Bytes> max_buffer = {};  ///< the largest size of a single buffer
-    bool is_cpu = false;  ///< the device is the processor, so it competes with the waiting thread
+    bool is_cpu = false;  ///< the device is the CPU, so its work competes with the waiting thread
     bool has_fp16 = false;
     bool has_int8 = false;
     bool has_host_copies = true;  ///< false if the device's memory is host memory
@@ -117,7 +117,7 @@ public:
                                    Bytes size,
                                    std::uint32_t times) = 0;
     /// Submits the work and waits until it is complete. Refusals: `dispatch-timed-out` if the work
-    /// takes longer than max_wait(). After this refusal, do not access the device's memory.
+    /// takes longer than max_wait(). After `dispatch-timed-out`, do not access the device's memory.
     virtual Attempt<Done> run(const Work& work) = 0;
 
 protected:
@@ -143,7 +143,7 @@ std::optional<Bytes> free_host_memory();
 
 /// How to wait for a device.
 enum class Waiting {
-    Spinning,  ///< polls as fast as possible for a while, because measured work takes milliseconds
+    Spinning,  ///< polls without sleeping at first, because measured work takes only milliseconds
     Sleeping,  ///< sleeps, because the device is the processor itself
 };
 constexpr Waiting waiting_for(bool is_cpu) {
@@ -210,8 +210,8 @@ public:
     Attempt<Done> run(const Work& work) override;
 
 protected:
-    /// Stores `context`, which must be current. The context is released after all objects that were
-    /// created in it.
+    /// Stores `context`, which must be current on the calling thread. The context is released after
+    /// all objects that were created in it.
     Attempt<Done> begin(Owned<void*> context = {});
 
     /// The index of the first kernel in the same module (first_in_module()).
@@ -236,7 +236,7 @@ private:
     Owned<void*> end_event_ = {};
     Owned<void*> host_ = {};
     std::array<Owned<void*>, 2> buffers_ = {};
-    std::array<Owned<void*>, kKernels> modules_ = {};  ///< the index is module_of()
+    std::array<Owned<void*>, kKernels> modules_ = {};  ///< indexed by module_of()
     std::array<void*, kKernels> functions_ = {};
 };
 

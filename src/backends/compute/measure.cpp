@@ -13,11 +13,11 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// Shorter durations count as this value, because they only show the resolution of the clock.
+/// Durations below this value count as this value, because they only show the clock's resolution.
 constexpr Seconds kShortest{1e-9};
 constexpr std::uint32_t kMaxTimes = 100'000;
 
-/// The number of pieces in a batch of the given length.
+/// The number of pieces that fill a batch of the given duration.
 std::uint32_t times_for(Seconds batch, Seconds piece) {
     const auto times = std::ceil(batch / std::max(piece, kShortest));
     return static_cast<std::uint32_t>(std::clamp(times, 1.0, double{kMaxTimes}));
@@ -31,8 +31,8 @@ Refusal too_slow(Seconds piece) {
                    .detail = std::move(detail)};
 }
 
-/// Host memory for copies. The fastest machines copy this amount in half a millisecond; pinning
-/// more memory would take as long as the measurement itself.
+/// Host memory for copies. The fastest machines copy 32 MiB in half a millisecond; pinning more
+/// memory would take as long as the measurement itself.
 constexpr Bytes kStaging = mib(32);
 constexpr Bytes kUnknownFree = mib(256);  // assumed if the free memory is unknown
 /// The size of a GPU's buffer. The buffer is much larger than any cache, and reading it once (0.2
@@ -78,8 +78,8 @@ private:
     using RateField = std::optional<std::uint64_t> Figures<std::uint64_t>::*;
     using SpreadField = std::optional<double> Figures<double>::*;
 
-    // The steps of take(), in this order except for launch(). Each step stores its figures in
-    // measured_.
+    // The steps of take(), in the order in which take() runs them, except launch(). Each step
+    // stores its figures in measured_.
     Attempt<Done> allocate();
     Attempt<Done> memory();
     Attempt<Done> transfers();
@@ -88,8 +88,8 @@ private:
                              std::string_view name,
                              RateField rate,
                              SpreadField spread);
-    /// Like arithmetic(), for a kernel that may fail to build although the device claims to support
-    /// it. If the build fails, only a note is added.
+    /// Like arithmetic(), but for a kernel that may fail to build although the device claims to
+    /// support it. If the build fails, only a note is added.
     Attempt<Done> optional_arithmetic(Kernel kernel,
                                       std::string_view name,
                                       RateField rate,
@@ -98,7 +98,8 @@ private:
     /// Measures a load and stores its rate and spread.
     Attempt<Done> keep(const Load& load, RateField rate, SpreadField spread);
 
-    /// The sum of all words in a buffer, as computed by the device. Overwrites the other buffer.
+    /// The sum of all words in a buffer, as computed by the device. Computing the sum overwrites
+    /// the other buffer.
     [[nodiscard]] Attempt<std::uint32_t> sum_of(Buffer buffer);
     /// The words at the beginning of the second buffer.
     Attempt<std::vector<std::uint32_t>> output(std::size_t words);
@@ -178,15 +179,16 @@ Attempt<Done> Measuring::memory() {
     if (TRY(sum_of(Buffer::First)) != wanted)
         return miscomputed("read");
     (void)TRY(keep(load_of(Kernel::Copy, 2), &Rates::memory_copy, &Spreads::memory_copy));
-    // The sum above overwrote the second buffer, and the last copy may have been incomplete.
+    // Computing the sum above overwrote the second buffer, and the last copy may have been
+    // incomplete.
     (void)TRY(device_.run(Work{.kernel = Kernel::Copy, .groups = groups}));
     if (TRY(sum_of(Buffer::Second)) != wanted)
         return miscomputed("copy");
     return Done{};
 }
 
-/// Runs Read, which writes the sums of the threads to the other buffer, and adds up these sums on
-/// the host.
+/// Runs Kernel::Read, which writes the sums of the threads to the other buffer, and adds up these
+/// sums on the host.
 Attempt<std::uint32_t> Measuring::sum_of(Buffer buffer) {
     const auto groups = static_cast<std::uint32_t>(size_.count / kGroupBytes.count);
     (void)TRY(device_.run(Work{.kernel = Kernel::Read, .groups = groups, .from = buffer}));

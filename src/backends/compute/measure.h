@@ -22,7 +22,7 @@ struct Load {
     std::function<Attempt<Done>(std::uint32_t size, std::uint32_t times)> run = {};
     std::uint32_t max_size = 1;  ///< the largest size of a piece; must be a power of two
     double units = 1;            ///< bytes or operations in a piece of size 1
-    Seconds piece{0.002};        ///< the time that an enlarged piece takes
+    Seconds piece{0.002};        ///< the duration to which pieces are enlarged
 };
 
 /// A rate in units per second: the median and the spread of five batches.
@@ -49,7 +49,7 @@ public:
 
     /// Whether some load ran in fewer than five batches because kBudget was used up.
     [[nodiscard]] bool is_hurried() const { return is_hurried_; }
-    /// The size of a piece of the last load.
+    /// The size of the pieces of the last load.
     [[nodiscard]] std::uint32_t size() const { return size_; }
 
     /// Sources of the limits: clpeak, src/common/common.h (the clocks of mobile GPUs take 220–440
@@ -62,7 +62,7 @@ public:
     static constexpr Seconds kRamp{0.5};
     /// The longest time to wait for high clocks, for each load after the first.
     static constexpr Seconds kLaterRamp{0.05};
-    /// The time for all loads together. After this time, each load gets only one batch, because the
+    /// The time for all loads together. After kBudget, each load gets only one batch, because the
     /// device is so busy or so slow that more batches would take too long.
     static constexpr Seconds kBudget{3};
     static constexpr double kSteady = 0.03;     ///< the difference below which batches agree

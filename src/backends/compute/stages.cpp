@@ -48,7 +48,7 @@ std::int32_t signed_byte(std::uint32_t word, int number) {
     return static_cast<std::int8_t>(word >> (8 * number));
 }
 
-/// The result of Int8. No formula gives this result, so the function runs all steps.
+/// The result of Int8. There is no formula for this result, so the function runs all steps.
 std::uint32_t int8_word(std::uint32_t thread, const KernelArguments& arguments) {
     const auto factor = static_cast<std::uint32_t>(arguments.factor);
     std::uint32_t sum = 0;
@@ -116,8 +116,8 @@ void explain(Check& check, Words input, Words output) {
 }  // namespace
 
 std::uint32_t filled_sum(std::uint64_t words, const KernelArguments& arguments) {
-    // The sum of i from 0 to words - 1 is words * (words - 1) / 2. One of the two factors is even;
-    // halve the even factor first, so that the product cannot overflow.
+    // The sum of all i from 0 to words - 1 is words * (words - 1) / 2. One of the two factors is
+    // even; halve the even factor first, so that the product cannot overflow.
     const auto pairs = words % 2 == 0 ? words / 2 * (words - 1) : (words - 1) / 2 * words;
     return static_cast<std::uint32_t>(pairs) * static_cast<std::uint32_t>(arguments.factor) +
            static_cast<std::uint32_t>(words) * static_cast<std::uint32_t>(arguments.addend);

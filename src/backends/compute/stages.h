@@ -88,7 +88,8 @@ public:
     using Free = std::function<std::optional<Bytes>()>;
     using Pause = std::function<void(std::chrono::milliseconds)>;
 
-    /// Creates a meter that has no source of free memory. Its taken() always returns nullopt.
+    /// Creates a meter that has no source of free memory. The taken() of this meter always returns
+    /// nullopt.
     ContextMeter() = default;
     /// Calls `free` repeatedly, with pauses between the calls, until `free` returns the same value
     /// twice or a second has passed.
@@ -111,10 +112,10 @@ private:
 constexpr std::string_view kFreeMemoryPhase = "free-memory";
 
 /// A meter for the GPU that a later stage uses. NVML reports the free memory of NVIDIA GPUs and MIG
-/// instances; amdgpu's sysfs files report the free memory of AMD GPUs. Other GPUs have no source,
-/// because i915 and xe report free memory only to privileged processes. Create the meter before the
-/// driver is loaded, because a Vulkan instance also uses memory. `files` must outlive the meter.
-/// Source: Linux, Documentation/gpu/amdgpu/driver-misc.rst (mem_info_vram_total, _used).
+/// instances; amdgpu's sysfs files report the free memory of AMD GPUs. There is no source for other
+/// GPUs, because i915 and xe report free memory only to privileged processes. Create the meter
+/// before the driver is loaded, because a Vulkan instance also uses memory. `files` must outlive
+/// the meter. Source: Linux, Documentation/gpu/amdgpu/driver-misc.rst (mem_info_vram_total, _used).
 ContextMeter context_meter_of(const FileSystem& files, const ProbeTarget& target);
 
 /// Whether `stage` is the name of a stage: "query", "verify", "measure" or kProcessesStage.

@@ -32,8 +32,8 @@ public:
     Crew& operator=(const Crew&) = delete;
 
     [[nodiscard]] unsigned size() const { return static_cast<unsigned>(threads_.size()) + 1; }
-    /// Runs `job` once for each number below size() and waits. A number always runs on the same
-    /// thread.
+    /// Runs `job` once for each number below size() and waits until all have ended. The job for a
+    /// number always runs on the same thread.
     void run(const std::function<void(unsigned number)>& job);
 
     static constexpr unsigned kMaxCrew = 256;  ///< the systemd unit of workers allows 512 tasks

@@ -10,8 +10,8 @@
 namespace gpuprobe::backends {
 
 /// Visits the processor. A processor is measured like a GPU, so that the rates of both can be
-/// compared. There is no query stage, because the inventory already provides the facts. The only
-/// device is "index:0".
+/// compared. The CPU backend has no query stage, because the inventory already provides the facts.
+/// The only device is "index:0".
 Answer visit_cpu(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 /// Runs a kernel of compute/device.h on the processor, for the groups from `first` up to but not

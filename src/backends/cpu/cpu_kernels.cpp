@@ -11,7 +11,7 @@ using Output = std::uint32_t*;
 
 constexpr std::uint32_t kGroupWords = kGroupThreads * kWordsPerThread;
 constexpr std::uint32_t kVectorWords = 4;
-/// The words that the threads of a group read in one step.
+/// The number of words that the threads of a group read in one step.
 constexpr std::uint32_t kRowWords = kGroupThreads * kVectorWords;
 
 void check(Input from, Output to, std::uint32_t words) {
@@ -27,8 +27,8 @@ void fill(Output to, std::uint32_t first, const KernelArguments& arguments) {
 }
 
 void read(Input from, Output to) {
-    // Sum the columns in memory order, because the compiler can vectorize this. Then each thread
-    // adds its four columns.
+    // Sum the columns in memory order, because the compiler can vectorize such a loop. Then each
+    // thread adds its four columns.
     std::uint32_t sums[kRowWords] = {};
     for (std::uint32_t row = 0; row < kGroupWords; row += kRowWords)
         for (std::uint32_t i = 0; i < kRowWords; ++i)

@@ -16,8 +16,8 @@ namespace {
 
 using Text = std::string_view (*)();
 
-/// The PTX of the module that contains each kernel. Kernels with the same PTX are in the same
-/// module.
+/// For each kernel, the PTX of the module that contains the kernel. Kernels with the same PTX are
+/// in the same module.
 constexpr std::array<Text, kKernels> kTexts = {
     cuda_module_check, cuda_module_base, cuda_module_base, cuda_module_base,
     cuda_module_base,  cuda_module_fp16, cuda_module_int8};
@@ -118,7 +118,7 @@ constexpr std::uint64_t kHertzPerKilohertz = 1000;
 struct AttributeFact {
     Attribute attribute;
     std::string_view key;
-    std::uint64_t unit = 1;  ///< the attribute's unit, in the unit of the fact
+    std::uint64_t unit = 1;  ///< the factor from the attribute's unit to the fact's unit
 };
 
 /// The attributes that become facts. The driver reports clocks in kilohertz; the facts are in

@@ -13,13 +13,13 @@
 namespace gpuprobe::backends {
 
 /// Visits the devices of the CUDA driver after cuInit, without creating a context, which would use
-/// about half a gigabyte of device memory on the machines measured. A device's primary context is
-/// used only when the device is opened.
+/// about half a gigabyte of device memory on the machines that were measured. A device's primary
+/// context is used only when the device is opened.
 Answer visit_cuda(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 }  // namespace gpuprobe::backends
 
-/// The functions of libcuda.so.1 that this backend calls. Source of all signatures and numbers:
+/// The functions of libcuda.so.1 that this backend calls. All signatures and numbers are from the
 /// CUDA Driver API reference, "Initialization", "Version Management", "Device Management" and
 /// "CUdevice_attribute".
 
@@ -103,7 +103,7 @@ struct ComputeSymbols : SymbolTable {
                        .query = {*this, "cuEventQuery"}};
 };
 
-/// The driver's name for an error code, with the code: "CUDA_ERROR_NO_DEVICE (100)".
+/// The driver's name for an error code, with the code, such as "CUDA_ERROR_NO_DEVICE (100)".
 std::string words_of(const Symbols& api, CudaResult code);
 
 }  // namespace gpuprobe::backends::cuda
