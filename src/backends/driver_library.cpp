@@ -31,8 +31,8 @@ ErrorCode dlopen_failure(std::string_view name, std::string_view linker_message)
     const bool is_itself =
         linker_message.starts_with(asked + ": cannot open") ||
         linker_message.starts_with("Error loading shared library " + asked + ":");
-    // For a missing dependency, musl also names the library that needs it: "Error loading … (needed
-    // by …)".
+    // For a missing dependency, musl also names the library that needs it, as in "Error loading …
+    // (needed by …)".
     const bool is_needed = linker_message.find("(needed by ") != std::string_view::npos;
     return is_gone && is_itself && !is_needed ? ErrorCode::NotFound : ErrorCode::Io;
 }
@@ -45,8 +45,8 @@ Result<DynamicLibrary> DynamicLibrary::open(const std::string& name) {
         return DynamicLibrary{name, handle};
     const char* const words = ::dlerror();
     std::string message = words ? words : "no reason given";
-    // Landlock refuses files outside readable_places(). The linker's message does not mention this,
-    // so add a hint.
+    // Landlock refuses files outside readable_places(). The linker's message does not mention
+    // Landlock, so add a hint.
     if (message.find("Permission denied") != std::string::npos)
         message += "; drivers may read only the files that gpuprobe-worker --readable lists";
     return Error{dlopen_failure(name, message), scrubbed("dlopen: " + message)};

@@ -47,8 +47,8 @@ private:
     void* handle_ = nullptr;
 };
 
-/// The error code for a failed dlopen(): NotFound only if the requested library itself is missing,
-/// Io for everything else.
+/// The error code for a failed dlopen(), which is NotFound only if the requested library itself is
+/// missing, and Io for everything else.
 /// Source: glibc, elf/dl-load.c ("NAME: cannot open shared object file: No such file or directory")
 /// and musl, ldso/dynlink.c ("Error loading shared library NAME: No such file or directory").
 ErrorCode dlopen_failure(std::string_view name, std::string_view linker_message);
@@ -201,11 +201,11 @@ Attempt<Table> compute_functions(const Source& source) {
 /// library's name if the path is unknown.
 Value runtime_of(const DynamicLibrary& library);
 
-/// The reason why a loader found no device for a manifest, if the manifest's library is the cause:
-/// Absent with `driver-missing` if the file does not exist, Failed with the dynamic linker's
-/// message if the file does not load. For such a manifest, loaders return the same error as for a
-/// driver that has no device. nullopt if the library loads or the target names no library. If the
-/// library loads, it stays loaded, as if the loader had loaded it.
+/// The reason why a loader found no device for a manifest, if the manifest's library is the cause.
+/// The answer is Absent with `driver-missing` if the file does not exist, and Failed with the
+/// dynamic linker's message if the file does not load. For such a manifest, loaders return the same
+/// error as for a driver that has no device. nullopt if the library loads or the target names no
+/// library. If the library loads, it stays loaded, as if the loader had loaded it.
 std::optional<Answer> without_library(const ProbeTarget& target);
 
 // The following functions are about device nodes to which a device control group denies access.

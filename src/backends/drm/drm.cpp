@@ -72,8 +72,8 @@ std::optional<std::string> id_digits(const FileSystem& files, const std::string&
 }
 
 /// Sets the node's id, PCI address and folders. Some DRM devices are children of the real device,
-/// created by a bus inside it (virtio-gpu below virtio-pci, tegra's DRM device below host1x).
-/// Therefore, the function climbs to the real device and records every folder on the way.
+/// created by a bus inside it (virtio-gpu below virtio-pci, tegra's DRM device below host1x). The
+/// function therefore climbs to the real device and records every folder on the way.
 void find_device(const FileSystem& files, std::string folder, RenderNode& node) {
     for (int step = 0; step < kMaxParents; ++step) {
         node.folders.push_back(folder);

@@ -40,8 +40,8 @@ std::optional<RenderNode> node_in_sysfs(const FileSystem& files,
 DeviceFacts facts_from_sysfs(const RenderNode& node, std::uint32_t index);
 
 /// Whether opening or querying the node would wake the device, because runtime power management has
-/// suspended the device or is about to do so. Call this function directly before opening the node.
-/// Source: Linux, Documentation/ABI/testing/sysfs-devices-power, runtime_status.
+/// suspended the device or is about to suspend it. Call this function immediately before opening
+/// the node. Source: Linux, Documentation/ABI/testing/sysfs-devices-power, runtime_status.
 bool is_asleep(const FileSystem& files, const RenderNode& node);
 
 /// Reports the facts that kernel drivers expose through render nodes. The function needs no library
@@ -50,7 +50,7 @@ Answer query_drm(const ProbeTarget& target, Sink& sink);
 
 /// Opens a character device, but only if its device number is the one in sysfs ("226:128"), because
 /// in a container, a different file may have this path. Errors: PermissionDenied; NotAuthorized if
-/// a device control group denies access; NotFound, also if the path is a different file; Io.
+/// a device control group denies access; NotFound (also if the path is a different file); Io.
 Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
                                                    const std::string& device_number);
 

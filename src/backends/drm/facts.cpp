@@ -52,8 +52,8 @@ void note_drm_error(std::string_view call, int number, DeviceFacts& facts) {
 using Reply = std::vector<std::byte>;
 constexpr std::size_t kMaxReply = 64 * 1024;
 
-/// The reply of i915 to a query; empty if the kernel refuses. The first call returns the length of
-/// the reply, and the second call fills in the reply.
+/// The reply of i915 to a query; empty if the kernel refuses the query. The first call returns the
+/// length of the reply, and the second call fills in the reply.
 Reply i915_reply(const DrmDevice& device, std::uint64_t what, DeviceFacts& facts) {
     drm_i915_query_item item = {};
     item.query_id = what;
@@ -62,7 +62,7 @@ Reply i915_reply(const DrmDevice& device, std::uint64_t what, DeviceFacts& facts
     query.items_ptr = drm::address_of(&item);
     Reply reply;
     for (int pass = 0; pass < 2; ++pass) {
-        // The ioctl succeeds even if an item fails. In this case, the item's length is a negative
+        // The ioctl succeeds even if an item fails; the length of a failed item is a negative
         // errno.
         int problem = device.ask(DRM_IOCTL_I915_QUERY, &query);
         if (problem == 0 && item.length < 0)
@@ -83,7 +83,8 @@ Reply i915_reply(const DrmDevice& device, std::uint64_t what, DeviceFacts& facts
     return reply;
 }
 
-/// The reply of xe to a query; empty if the kernel refuses. Two calls are needed, as with i915.
+/// The reply of xe to a query; empty if the kernel refuses the query. Two calls are needed, as with
+/// i915.
 Reply xe_reply(const DrmDevice& device, std::uint32_t what, DeviceFacts& facts) {
     drm::xe::DeviceQuery query{.query = what};
     Reply reply;
@@ -120,7 +121,8 @@ std::optional<std::vector<MemoryRegion>> i915_regions(std::span<const std::byte>
         MemoryRegion region{.is_on_device = entry.region.memory_class == kOnDevice,
                             .instance = entry.region.memory_instance,
                             .size = entry.probed_size};
-        // Equal sizes mean that the kernel did not count the used memory; see MemoryRegion::free.
+        // Equal total and unallocated sizes mean that the kernel did not count the used memory; see
+        // MemoryRegion::free.
         if (entry.unallocated_size < entry.probed_size)
             region.free = entry.unallocated_size;
         regions.push_back(region);
@@ -137,7 +139,7 @@ std::optional<std::vector<MemoryRegion>> xe_regions(std::span<const std::byte> r
         MemoryRegion region{.is_on_device = entry.memory_class == kOnDevice,
                             .instance = entry.instance,
                             .size = entry.total_size};
-        // Likewise, 0 bytes in use means unknown.
+        // Likewise, a use of 0 bytes means that the use is unknown.
         if (entry.used > 0 && entry.used <= entry.total_size)
             region.free = entry.total_size - entry.used;
         regions.push_back(region);
@@ -247,7 +249,7 @@ void add_amdgpu_memory(const DrmDevice& device, DeviceFacts& facts) {
         return note_drm_error("AMDGPU_INFO_MEMORY", problem, facts);
     if (info.vram.total_heap_size > 0) {
         facts.memory = FactMemory{.total = Bytes{info.vram.total_heap_size}};
-        // The two numbers are read at different times, so usage may exceed the total.
+        // The usage and the total are read at different times, so the usage may exceed the total.
         if (info.vram.heap_usage <= info.vram.total_heap_size)
             facts.memory->free = Bytes{info.vram.total_heap_size - info.vram.heap_usage};
     }
@@ -260,7 +262,7 @@ void add_amdgpu_memory(const DrmDevice& device, DeviceFacts& facts) {
 /// The version of the micro engine scheduler (MES), which starts the queues of compute programs, as
 /// the kernel log prints it. Older GPUs and kernels have no MES, which is not an error.
 void add_amdgpu_scheduler(const DrmDevice& device, DeviceFacts& facts) {
-    // The other bits are the version of the interface
+    // The higher bits are the version of the interface.
     constexpr std::uint32_t kVersionBits = 0xfff;
     drm_amdgpu_info_firmware reply = {};
     drm_amdgpu_info info = {};

@@ -19,8 +19,8 @@
 
 /// The parts of the DRM interface for which libdrm-dev 2.4.114 (Debian 12) cannot be used: this
 /// version has no header for xe, and nouveau's header does not compile as C++. gpuprobe defines the
-/// names, so they do not conflict with any version of the headers. Source of all layouts and
-/// numbers: Linux, include/uapi/drm/, in the file named at each namespace.
+/// names, so they do not conflict with any version of the headers. All layouts and numbers are from
+/// Linux, include/uapi/drm/; the comment on each namespace names the file.
 namespace gpuprobe::backends::drm {
 
 /// A pointer in the form that DRM structures use.
@@ -133,7 +133,7 @@ std::optional<std::string> xe_ip_version(std::span<const std::byte> reply);
 /// The total and free memory of all regions on the device together; nullopt if no region is on the
 /// device.
 std::optional<FactMemory> device_memory(std::span<const MemoryRegion> regions);
-/// The regions as a list of objects: `[{"on_device", "instance", "size", "free"}]`
+/// The regions as a list of objects, `[{"on_device", "instance", "size", "free"}]`
 Value value_of(std::span<const MemoryRegion> regions);
 
 /// An opened DRM node that accepts ioctl requests.

@@ -198,7 +198,7 @@ DeviceFacts device_facts(const hip::Symbols& api, hip::Device device, int index)
     return facts;
 }
 
-/// The version that a function reports; nullopt if it fails.
+/// The version that a function reports; nullopt if the function fails.
 std::optional<std::string> version_by(hip::HipResult (*query)(int*)) {
     int version = 0;
     return query(&version) == hip::kSuccess ? hip_version_text(version) : std::nullopt;
@@ -251,8 +251,8 @@ struct Candidate {
     Answer (*visit)(const DynamicLibrary&, Sink&, const VisitDevice&);
 };
 
-/// The candidates, best first. The absolute path is needed for AMD's own ROCm packages, which do
-/// not always add their folder to the linker's search path.
+/// The candidate libraries, best first. The absolute path is needed for AMD's own ROCm packages,
+/// which do not always add their folder to the linker's search path.
 constexpr std::array<Candidate, 5> kCandidates = {{
     {"libhsa-runtime64.so.1", visit_hsa},
     {"/opt/rocm/lib/libhsa-runtime64.so.1", visit_hsa},
@@ -261,7 +261,7 @@ constexpr std::array<Candidate, 5> kCandidates = {{
     {"libamdhip64.so.5", visit_runtime},
 }};
 
-/// The number of candidates at the beginning that use HSA.
+/// The number of candidates that use HSA; these candidates come first.
 constexpr std::size_t kHsaCandidates = 2;
 
 /// Visits devices through the first candidate that loads.

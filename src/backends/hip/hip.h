@@ -15,8 +15,8 @@
 
 /// The functions of libamdhip64.so.N that this backend calls, which are the same in versions 5 to
 /// 7. Attributes and device properties are left out, because their numbers and layouts changed
-/// between these versions. Source of all signatures and numbers: HIP Runtime API reference, "Device
-/// Management" and "hipError_t".
+/// between these versions. All signatures and numbers are from the HIP Runtime API reference,
+/// "Device Management" and "hipError_t".
 namespace gpuprobe::backends::hip {
 
 using HipResult = int;
@@ -85,13 +85,13 @@ struct CompilerSymbols : SymbolTable {
     Symbol<int(Program*)> destroy{*this, "hiprtcDestroyProgram"};
 };
 
-/// The runtime's name for an error code, with the code: "hipErrorNoDevice (100)".
+/// The runtime's name for an error code, with the code, such as "hipErrorNoDevice (100)".
 std::string words_of(const Symbols& api, HipResult code);
 
 }  // namespace gpuprobe::backends::hip
 
-/// The functions of libhsa-runtime64.so.1 that this backend calls. Source of all signatures and
-/// numbers: ROCm's rocr-runtime, inc/hsa.h and inc/hsa_ext_amd.h, and the HSA Runtime Programmer's
+/// The functions of libhsa-runtime64.so.1 that this backend calls. All signatures and numbers are
+/// from ROCm's rocr-runtime, inc/hsa.h and inc/hsa_ext_amd.h, and the HSA Runtime Programmer's
 /// Reference Manual 1.2, section 2.3.
 namespace gpuprobe::backends::hsa {
 
@@ -171,8 +171,8 @@ Answer visit_rocm(const ProbeTarget& target, Sink& sink, const VisitDevice& visi
 /// this function, because only the HIP runtime can compile kernels.
 Answer visit_hip(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
-/// Visits the GPUs among the agents of a loaded HSA runtime. These devices cannot be opened for
-/// computing, because HSA has no compiler; the compiler is in the HIP runtime.
+/// Visits the GPUs among the agents of a loaded HSA runtime. Devices that HSA lists cannot be
+/// opened for computing, because HSA has no compiler; the compiler is in the HIP runtime.
 Answer visit_hsa(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit);
 
 // The following functions convert strings and numbers from ROCm's libraries into the form that

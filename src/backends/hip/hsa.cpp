@@ -71,8 +71,8 @@ constexpr std::array<AttributeFact, 6> kAttributes = {{
     {hsa::Attribute::DriverNodeId, "kfd_node"},
 }};
 
-/// The items that an iteration found. C code calls add(), which therefore must not throw; this is
-/// why the size is fixed.
+/// The items that an iteration found. Because C code calls add(), add() must not throw, so the size
+/// is fixed.
 template <class T, std::size_t limit>
 struct Found {
     std::array<T, limit> items = {};
@@ -114,8 +114,8 @@ std::optional<T> pool_attribute(const hsa::Symbols& api,
     return value;
 }
 
-/// The size of the largest global pool. The fine-grained and coarse-grained pools are views of the
-/// same memory, so they must not be added up.
+/// The size of the largest global memory pool. The fine-grained and coarse-grained pools are views
+/// of the same memory, so they must not be added up.
 std::optional<Bytes> total_memory(const hsa::Symbols& api, hsa::Agent agent) {
     Pools pools;
     // After a failure, use the pools found so far.
