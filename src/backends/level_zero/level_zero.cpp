@@ -20,7 +20,8 @@ constexpr std::size_t kAlignment = 64;  // the size of a cache line
 constexpr std::uint64_t kSurelyFree = 8;
 
 using Bytecode = std::span<const unsigned char> (*)();
-/// The module that contains each kernel. Kernels with the same bytecode are in the same module.
+/// For each kernel, the module that contains the kernel. Kernels with the same bytecode are in the
+/// same module.
 constexpr std::array<Bytecode, kKernels> kBytecodes = {
     level_zero_module_check,  level_zero_module_memory, level_zero_module_memory,
     level_zero_module_memory, level_zero_module_fp32,   level_zero_module_fp16,
@@ -68,7 +69,7 @@ public:
     Attempt<Done> run(const Work& work) override;
 
 private:
-    /// The index of the first group of queues that can compute.
+    /// The index of the first queue group that can compute.
     [[nodiscard]] std::optional<std::uint32_t> compute_group() const;
     /// An owner of memory that was allocated in the context.
     [[nodiscard]] Owned<void*> owned(void* memory) const {
@@ -234,8 +235,9 @@ Attempt<Done> LevelZeroDevice::finish() {
     return call(refusal, api_.reset_list, list);
 }
 
-/// The free memory of a device. For an integrated GPU, this is the host's free memory. For other
-/// devices, this is the value from Sysman or, if Sysman reports none, a part of the total memory.
+/// The free memory of a device. For an integrated GPU, the result is the host's free memory. For
+/// other devices, the result is the value from Sysman or, if Sysman reports none, a part of the
+/// total memory.
 std::optional<Bytes> free_memory_of(const DeviceFacts& facts) {
     if (facts.type == DeviceType::Integrated)
         return free_host_memory();
@@ -305,7 +307,7 @@ Drivers gpu_drivers_of_old_loader(const Symbols& api) {
     return drivers;
 }
 
-/// Reports the version of the loader, which is one of several components.
+/// Reports the version of the loader, which the API returns in a list of components.
 void send_loader_version(const Symbols& api, Sink& sink) {
     std::array<zel_component_version_t, kMaxComponents> components = {};
     std::size_t count = 0;

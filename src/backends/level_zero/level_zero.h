@@ -80,7 +80,8 @@ struct Symbols : SymbolTable {
     OptionalSymbol<decltype(zelLoaderGetVersions)> loader_versions{*this, "zelLoaderGetVersions"};
 };
 
-/// The functions that run kernels on a device. All of them have existed since version 1.0.
+/// The functions that run kernels on a device. All of these functions have existed since Level Zero
+/// 1.0.
 struct ComputeSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<decltype(zeDeviceGetCommandQueueGroupProperties)> queue_groups{
@@ -179,15 +180,15 @@ struct LevelZeroDriver {
     bool knows_ip_version = false;
 };
 
-/// All facts about one device. If its properties cannot be read, the member `error` of `extra`
-/// contains the reason.
+/// All facts about one device. If the device's properties cannot be read, the member `error` of
+/// `extra` contains the reason.
 DeviceFacts level_zero_facts(const ze::Symbols& api,
                              ze_device_handle_t device,
                              const LevelZeroDriver& driver,
                              std::uint32_t index);
 
-/// The word for a kind of device: "gpu", "cpu", "fpga", "mca", "npu"; the number as a string for
-/// newer kinds; nullopt for 0, which means that the driver did not set the kind.
+/// The word for a kind of device, one of "gpu", "cpu", "fpga", "mca" and "npu"; the number as a
+/// string for newer kinds; nullopt for 0, which means that the driver did not set the kind.
 std::optional<std::string> level_zero_kind_word(ze_device_type_t kind);
 
 /// The device type in the form that the facts of all APIs use. The type of an NPU or FPGA is
@@ -203,10 +204,11 @@ std::optional<std::string> level_zero_version(std::uint32_t version);
 /// format that Intel's driver uses. Source: unified-runtime, adapters/level_zero/platform.cpp.
 std::optional<std::string> level_zero_driver_version(std::uint32_t version);
 
-/// The name of a result code, with its number: "ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)".
+/// The name of a result code, with its number, such as "ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)".
 std::string level_zero_code_text(ze::Code code);
 
-/// The answer for a failed call: Absent if there is no driver or no device, otherwise Failed.
+/// The answer for a failed call, which is Absent if there is no driver or no device, and otherwise
+/// Failed.
 Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Code code);
 
 /// The modules in kernels.spvasm, which spirv-as assembles at build time.

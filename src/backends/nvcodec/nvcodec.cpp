@@ -41,9 +41,9 @@ constexpr auto kCodecs = std::to_array<Codec>({{0, "MPEG1", "mpeg1"},
 constexpr auto kChromas = std::to_array<std::string_view>({"4:0:0", "4:2:0", "4:2:2", "4:4:4"});
 constexpr auto kBits = std::to_array<std::uint32_t>({8, 10, 12});
 
-/// The profiles whose streams have these samples. NVDEC reports samples without profiles. Lists are
-/// separated by spaces. Source: NVDEC Video Decoder API Programming Guide, "Video Decoder
-/// Capabilities"; the specifications in report/video.h.
+/// The profiles whose streams have these samples. NVDEC reports chroma formats and bit depths (the
+/// samples), but no profiles. Words in a list are separated by spaces. Source: NVDEC Video Decoder
+/// API Programming Guide, "Video Decoder Capabilities"; the specifications in report/video.h.
 struct Samples {
     int codec = 0;
     std::string_view chromas = {};
@@ -76,8 +76,8 @@ constexpr auto kSamples = std::to_array<Samples>({
     {11, "4:4:4", "8 10", "high"},
 });
 
-/// Adds an entry for each profile of these samples, or a single entry without a profile if there
-/// are none.
+/// Adds an entry for each profile of these samples, or a single entry without a profile if no
+/// profile has these samples.
 void add_samples(const Codec& codec, VideoEntry entry, std::vector<VideoEntry>& entries) {
     const auto bits = std::to_string(*entry.bits);
     const auto* const known = std::ranges::find_if(kSamples, [&](const Samples& row) {
@@ -257,7 +257,7 @@ std::string text_of(const Guid& guid) {
     return uuid_text(bytes);
 }
 
-/// The name of a status, or "NVENCSTATUS" if users can do nothing about the status.
+/// The name of a status, or "NVENCSTATUS" for a status about which users can do nothing.
 std::string_view words_of(Status status) {
     switch (status) {
         case 10:
@@ -290,7 +290,7 @@ public:
     explicit Encoder(std::pair<std::uint32_t, std::uint32_t> version)
         : version_{version.first | version.second << 24U} {}
 
-    /// Opens the session; false for a GPU without NVENC.
+    /// Opens the session; returns false for a GPU without NVENC.
     Attempt<bool> open(const EncodeSymbols& api, void* context) {
         functions_.version = version_of(2);
         if (const auto status = api.create(&functions_); status != 0)
@@ -454,7 +454,7 @@ struct ContextSymbols : SymbolTable {
     Symbol<int(void*)> set_current{*this, "cuCtxSetCurrent"};
 };
 
-/// The functions of a library; the answer if the library is missing or unusable.
+/// The functions of a library, or the answer to report if the library is missing or unusable.
 template <class Table>
 Asked<Table> functions_of(std::string_view name, Sink& sink) {
     const auto library = TRY(open_library(std::string{name}, sink));
@@ -583,7 +583,8 @@ private:
 }  // namespace
 
 Answer query_nvcodec(const ProbeTarget& target, Sink& sink) {
-    // A driver without these libraries cannot do anything with videos, so CUDA stays unloaded.
+    // A driver without NVDEC's and NVENC's libraries can neither decode nor encode, so CUDA stays
+    // unloaded.
     auto decode =
         functions_of<nvcodec::DecodeSymbols>(nvidia_video_library(VideoDirection::Decode), sink);
     auto encode =

@@ -13,7 +13,7 @@
 
 namespace gpuprobe::backends {
 
-/// Reports what NVDEC can decode and NVENC can encode on each GPU that CUDA lists. Both libraries
+/// Reports what NVDEC can decode and NVENC can encode on each GPU that CUDA lists. NVDEC and NVENC
 /// need a CUDA context. The API has its own probe, so that a crash does not affect the facts about
 /// CUDA. If both libraries are missing, CUDA is not initialized.
 Answer query_nvcodec(const ProbeTarget& target, Sink& sink);
@@ -21,7 +21,7 @@ Answer query_nvcodec(const ProbeTarget& target, Sink& sink);
 }  // namespace gpuprobe::backends
 
 /// The functions and structures of libnvcuvid.so.1 and libnvidia-encode.so.1 that this backend
-/// uses. Source of names, layouts and numbers: FFmpeg/nv-codec-headers at tag n13.0.19.0
+/// uses. Names, layouts and numbers are from FFmpeg/nv-codec-headers at tag n13.0.19.0
 /// (e844e5b26f46), include/ffnvcodec/dynlink_cuviddec.h and nvEncodeAPI.h. The layouts and the
 /// versions of the structures have been the same since tag n8.0.14.9.
 

@@ -25,7 +25,7 @@ constexpr const char* kLibrary = "libnvidia-ml.so.1";
 constexpr unsigned kMaxDevices = 64;
 constexpr unsigned kMaxMigDevices = 64;
 constexpr unsigned long long kMaxInstanceMib = 1ULL << 30U;
-constexpr unsigned kMaxProcesses = 4096;  // per device and kind of process
+constexpr unsigned kMaxProcesses = 4096;  // the limit for each device and each kind of process
 
 /// The string that a query about the library or about a device fills in.
 template <class Query, class... Subject>
@@ -106,7 +106,7 @@ Value instance_entry(const Symbols& api, Device instance, unsigned slot) {
     return entry;
 }
 
-/// Adds the instances of a GPU in MIG mode, as far as they are visible without privileges.
+/// Adds the instances of a GPU in MIG modethat are visible without privileges.
 void add_mig(const Symbols& api, Device device, DeviceFacts& facts) {
     unsigned current = 0;
     unsigned pending = 0;
@@ -126,7 +126,7 @@ void add_mig(const Symbols& api, Device device, DeviceFacts& facts) {
     }
 }
 
-/// The utilization in percent; null for a GPU in MIG mode, which does not report it.
+/// The utilization in percent; null for a GPU in MIG mode, for which NVML reports no utilization.
 Value utilization(const Symbols& api, Device device) {
     nvml::Utilization rates;
     return api.utilization && api.utilization(device, &rates) == kSuccess ? Value{rates.gpu}
@@ -226,9 +226,9 @@ DeviceFacts slow_facts(const Symbols& api, Device device, unsigned index) {
 
 using ListProcesses = nvml::Return (*)(Device, unsigned*, nvml::ProcessInfo*);
 
-/// The processes that a function lists; nullopt if it fails. The buffer is enlarged as often as
-/// necessary, because the list may grow between two calls. Processes outside our PID namespace have
-/// the id 0 and are left out.
+/// The processes that a function lists; nullopt if the function fails. The buffer is enlarged as
+/// often as necessary, because the list may grow between two calls. Processes outside our PID
+/// namespace have the id 0 and are left out.
 std::optional<std::vector<nvml::ProcessInfo>> listed(ListProcesses list, Device device) {
     std::vector<nvml::ProcessInfo> found(64);
     while (list) {
@@ -318,7 +318,7 @@ Answer refused(const Symbols& api, const char* function, nvml::Return code) {
 using FindDevice = OptionalSymbol<nvml::Return(const char*, Device*)> Symbols::*;
 
 /// The free memory of one device, which `find` looks up by name. Loads and initializes NVML only
-/// for this purpose.
+/// for this query.
 std::optional<Bytes> free_of(FindDevice find, const std::string& name) {
     const auto library = DynamicLibrary::open(kLibrary);
     const auto api = library ? std::optional{load<Symbols>(*library)} : std::nullopt;
@@ -340,7 +340,7 @@ struct Found {
 };
 
 /// Reports each device with `facts_of` and returns the devices. A device without a handle (a GPU
-/// that is no longer on the bus) gets an error and must not hide the other devices.
+/// that is no longer on the bus) is reported with an error and must not hide the other devices.
 std::vector<Found> report_each(const Symbols& api, unsigned count, FactsOf facts_of, Sink& sink) {
     const auto refuse = [&](const char* function, nvml::Return code) {
         return refused(api, function, code);

@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/units.h"
 
-/// The functions of libnvidia-ml.so.1 that this backend calls. Source of all layouts and numbers:
+/// The functions of libnvidia-ml.so.1 that this backend calls. All layouts and numbers are from the
 /// NVML API Reference Guide, "Device Structs", "Device Queries" and "nvmlReturn_t". The suffix of a
 /// function is its ABI version.
 namespace gpuprobe::backends::nvml {
@@ -187,10 +187,11 @@ namespace gpuprobe::backends {
 Answer query_nvml(const ProbeTarget& target, Sink& sink);
 
 /// Reports the fact `processes`: the processes with a context on each device, and the memory that
-/// each process uses. The fact is null if NVML does not report it. The process ids belong to this
-/// process's PID namespace, and processes outside this namespace are left out, because nvidia.ko
-/// translates the ids (open-gpu-kernel-modules, kernel-open/nvidia/os-interface.c, os_find_ns_pid).
-/// Old drivers report the ids of the initial namespace.
+/// each process uses. The fact is null if NVML does not report the processes. The process ids
+/// belong to this process's PID namespace, and processes outside this namespace are left out,
+/// because nvidia.ko translates the ids (open-gpu-kernel-modules,
+/// kernel-open/nvidia/os-interface.c, os_find_ns_pid). Old drivers report the ids of the initial
+/// namespace.
 Answer list_nvml_processes(const ProbeTarget& target, Sink& sink);
 
 /// The free memory of the GPU at `address`; nullopt if unknown. The function queries only this GPU,

@@ -152,7 +152,7 @@ void add_limits(const DeviceInfo& device, Value& extra) {
     extra["svm_capabilities"] = svm ? svm_words(*svm) : Value{};
 }
 
-/// Adds the facts that come from vendor extensions; null if the extensions are missing.
+/// Adds the facts from vendor extensions; the facts are null if the extensions are missing.
 void add_vendor_facts(const DeviceInfo& device, const Extensions& extensions, Value& extra) {
     const auto name = device.text(CL_DEVICE_NAME);
     extra["device_name"] = to_value(name);
@@ -210,7 +210,7 @@ std::optional<PciAddress> amd_address(const DeviceInfo& device) {
     const auto topology = device.value<cl_device_topology_amd>(CL_DEVICE_TOPOLOGY_AMD);
     if (!topology || topology->raw.type != CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD)
         return std::nullopt;
-    // The header declares these fields as signed, but a bus may be above 127.
+    // The header declares these fields as signed, but a bus number may be above 127.
     const auto unsigned_of = [](cl_char number) {
         return static_cast<cl_uint>(static_cast<unsigned char>(number));
     };

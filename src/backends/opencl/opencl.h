@@ -52,7 +52,7 @@ struct OpenClSymbols : SymbolTable {
     OptionalSymbol<void*(const char* name)> extension{*this, "clGetExtensionFunctionAddress"};
 };
 
-/// The functions that run kernels on a device. OpenCL 1.2 contains all of them.
+/// The functions that run kernels on a device. OpenCL 1.2 contains all of these functions.
 struct OpenClComputeSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<decltype(clCreateContext)> create_context{*this, "clCreateContext"};
@@ -83,11 +83,13 @@ struct OpenClComputeSymbols : SymbolTable {
 /// The name of an error: "CL_DEVICE_NOT_FOUND", or "OpenCL error -77" for unknown numbers.
 std::string opencl_error_name(cl_int error);
 
-/// A packed cl_version (10, 10, 12 bits) as a string: "3.0.0". Source: OpenCL 3.0 API, cl_version.
+/// A packed cl_version (10, 10, 12 bits) as a string such as "3.0.0". Source: OpenCL 3.0 API,
+/// cl_version.
 std::string packed_version_text(cl_version version);
 
-/// The API version in a version string: "3.0" for "OpenCL 3.0 PoCL 3.1"; nullopt for other forms.
-/// Source: OpenCL 3.0 API, CL_DEVICE_VERSION: "OpenCL<space><major.minor><space><vendor-specific>".
+/// The API version in a version string, such as "3.0" for "OpenCL 3.0 PoCL 3.1"; nullopt for other
+/// forms. Source: OpenCL 3.0 API, CL_DEVICE_VERSION:
+/// "OpenCL<space><major.minor><space><vendor-specific>".
 std::optional<std::string> api_version_in(std::string_view text);
 
 /// Reads the properties of one OpenCL object, with clGetDeviceInfo or clGetPlatformInfo.

@@ -44,8 +44,8 @@ public:
     /// Reads class, ids, BARs and NUMA node of one device. Returns false if libpci gave up.
     bool fill(pci_dev& device);
 
-    /// Names from the database; nullopt if the database has no entry. If the database was found to
-    /// be broken, always nullopt.
+    /// Names from the database; nullopt if the database has no entry. Always nullopt if the
+    /// database was found to be broken.
     std::optional<std::string> vendor_name(const pci_dev& device);
     std::optional<std::string> device_name(const pci_dev& device);
     std::optional<std::string> subsystem_name(const pci_dev& device);
@@ -64,8 +64,8 @@ private:
     bool has_names_ = true;
 };
 
-// The target of the longjmp and the error message. Both are global because libpci passes no context
-// to its callbacks; a worker has only one PciLibrary and one thread.
+// The target of the longjmp and the error message. The target and the message are global because
+// libpci passes no context to its callbacks; a worker has only one PciLibrary and one thread.
 std::jmp_buf failed_call;
 std::array<char, 256> failed_words;
 
@@ -139,7 +139,7 @@ bool PciLibrary::fill(pci_dev& device) {
     return guarded([one] { pci_fill_info(one, kWanted); });
 }
 
-// Everything that the lambda uses is a plain pointer or number: see guarded().
+// The lambda uses only plain pointers and numbers: see guarded().
 template <class... Ids>
 std::optional<std::string> PciLibrary::look_up(int what, Ids... ids) {
     if (!has_names_)
@@ -253,7 +253,7 @@ bool is_gpu_class(std::uint16_t pci_class) {
 Answer query_pci_at(const PciSources& sources, Sink& sink) {
     sink.runtime(
         Value{Value::Object{{"loader", Value{"libpci.so.3"}}, {"version", Value{PCILIB_VERSION}}}});
-    // Without this folder, libpci would end the process instead of returning an error.
+    // Without the folder "devices", libpci would end the process instead of returning an error.
     if (!RootedFiles{}.exists(sources.sysfs + "/devices"))
         return {.outcome = Outcome::Absent, .note = "this machine has no PCI bus"};
     sink.phase("enumerate");
