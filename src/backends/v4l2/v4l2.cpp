@@ -18,8 +18,8 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// The profiles of a codec by their index in the menu of the control; null for profiles that are
-/// not in kVideoProfiles. Source: v4l2-controls.h of Linux 6.5.
+/// The profiles of a codec, in the order of the control's menu; null for profiles that are not in
+/// kVideoProfiles. Source: v4l2-controls.h of Linux 6.5.
 struct Menu {
     std::uint32_t control = 0;
     std::array<const VideoProfile*, 18> profiles = {};
@@ -158,8 +158,8 @@ std::vector<const VideoProfile*> profiles_of(const DrmDevice& node, const Menu& 
     return profiles;
 }
 
-/// The numbers of bits in a sample that the codec certainly supports with that profile. Profiles of
-/// more than 8 bits have names that say so, except for AV1's.
+/// The sample bit depths that the codec certainly supports with that profile. Except for AV1, the
+/// name of a profile with more than 8 bits contains the bit depth.
 std::vector<std::uint32_t> bits_of(const VideoProfile& profile, bool has_ten_bits) {
     constexpr std::uint32_t kTen = 10;
     if (profile.profile.find("10") != std::string_view::npos)
@@ -169,9 +169,9 @@ std::vector<std::uint32_t> bits_of(const VideoProfile& profile, bool has_ten_bit
     return {profile.least_bits};
 }
 
-/// Whether a decoder of the codec gives pictures with 10 bits. Drivers list only the pictures of
-/// the current stream, which has 8 bits at first, but each decoder for AV1 must support both.
-/// Source: AV1 specification, annex A.2.
+/// Whether a decoder of the codec gives pictures with 10 bits. Drivers list only the picture
+/// formats of the current stream, which has 8 bits at first, but each decoder for AV1 must support
+/// 8 and 10 bits. Source: AV1 specification, annex A.2.
 bool gives_ten_bits(const std::vector<Format>& pictures, std::string_view codec) {
     return codec == "av1" || std::ranges::any_of(pictures, [](const Format& format) {
                return has_word(kTenBits, format.fourcc);
@@ -207,7 +207,8 @@ void add_format(const DrmDevice& node,
         }
 }
 
-/// Coded formats that the driver takes are decoded, and coded formats that it gives are encoded.
+/// Coded formats that the driver accepts as input can be decoded, and coded formats that it
+/// produces can be encoded.
 std::vector<VideoEntry> entries_of(const DrmDevice& node, std::uint32_t capabilities) {
     const bool has_planes =
         (capabilities & (V4L2_CAP_VIDEO_M2M_MPLANE | V4L2_CAP_VIDEO_OUTPUT_MPLANE)) != 0;
@@ -239,8 +240,8 @@ Value text_in(const std::uint8_t (&array)[size]) {
 }  // namespace
 
 bool opens_asleep(std::string_view driver) {
-    // Their functions for open() and for the questions above do not resume the device. Source:
-    // Linux 6.1, drivers/media/platform and drivers/staging/media.
+    // In these drivers, the functions for open() and for the ioctls above do not resume the device.
+    // Source: Linux 6.1, drivers/media/platform and drivers/staging/media.
     constexpr std::string_view kDrivers =
         "allegro cedrus hantro-vpu meson-vdec mtk-jpeg mxc-jpeg rkvdec tegra-vde";
     return has_word(kDrivers, driver);
@@ -266,11 +267,12 @@ Answer query_v4l2(const ProbeTarget& target, Sink& sink) {
     const auto node = node_in_sysfs(files, "/sys/class/video4linux", target.driver);
     if (!node)
         return without_devices("no node '" + target.driver + "'", {{"api", "v4l2"}});
-    // The number of the node may belong to a camera since the machine was scanned.
+    // Since the machine was scanned, the number of the node may have been given to a camera.
     if (node->folders.front().find("/usb") != std::string::npos)
         return without_devices("node '" + target.driver + "' is on USB", {{"api", "v4l2"}});
     const auto driver = files.link_target(node->folders.front() + "/driver").value_or("");
-    // The engine does not check this, because most drivers can be asked while the device sleeps.
+    // The engine does not check whether the device sleeps, because most drivers can be queried
+    // while it does.
     if (is_asleep(files, *node) && !opens_asleep(driver.substr(driver.find_last_of('/') + 1)))
         return Answer{.outcome = Outcome::Failed,
                       .note = node->id + " is suspended",
@@ -278,7 +280,8 @@ Answer query_v4l2(const ProbeTarget& target, Sink& sink) {
     const auto opened = open_drm_device(node->path, node->device_number);
     if (!opened) {
         auto reason = not_opened(*node, opened.error());
-        // The unit of the workers allows no V4L2 nodes, because most of them are cameras.
+        // The systemd unit of the workers allows no V4L2 nodes, because most V4L2 nodes are
+        // cameras.
         if (reason.is("device-denied"))
             return without_devices("a device control group denies access to " + node->path,
                                    {{"api", "v4l2"}, {"node", node->path}});

@@ -95,7 +95,7 @@ constexpr auto kEntrypoints = std::to_array<Entrypoint>({
     {VAEntrypointProtectedContent, "VAEntrypointProtectedContent", {}},
 });
 
-/// A surface format. RGB formats are left out: `chroma` has no word for them.
+/// A surface format. RGB formats are left out: `chroma` has no word for RGB.
 struct Format {
     std::uint32_t bit = 0;
     std::string_view chroma = {};
@@ -263,12 +263,12 @@ Asked<DynamicLibrary> open_libva(const char* name, Sink& sink) {
     return answer;
 }
 
-/// The end of the names of VA drivers' files. Source: libva, va.c, DRIVER_EXTENSION.
+/// The suffix of the file names of VA drivers. Source: libva, va.c, DRIVER_EXTENSION.
 constexpr std::string_view kDriverEnd = "_drv_video.so";
 
-/// The name of the VA driver in this process: "i965" for "…/i965_drv_video.so"; nullopt without
-/// one. libva tries iHD before i965, and a driver that libva refused stays loaded, so the last
-/// driver counts.
+/// The name of the VA driver in this process, such as "i965" for "…/i965_drv_video.so"; nullopt if
+/// no VA driver is loaded. libva tries iHD before i965, and a driver that libva refused stays
+/// loaded, so the last driver counts.
 std::optional<std::string> loaded_driver() {
     std::optional<std::string> found;
     const auto visit = [](dl_phdr_info* object, std::size_t, void* out) {
@@ -295,8 +295,8 @@ void collect_message(void* collected, const char* message) {
 
 /// The answer if libva could not initialize a driver; `messages` are libva's error messages. libva
 /// returns VA_STATUS_ERROR_UNKNOWN if it found no driver for the kernel driver, but also if it
-/// could not load a driver or refused it; a message then names the driver's file. Other codes are
-/// from the driver. Source: libva 2.17, va.c, va_openDriver() and vaInitialize().
+/// could not load a driver or refused it; a message then names the driver's file. All other error
+/// codes are from the driver. Source: libva 2.17, va.c, va_openDriver() and vaInitialize().
 Answer not_initialized(const va::Symbols& api, VAStatus status, const std::string& messages) {
     const bool is_unknown =
         static_cast<unsigned>(status) == static_cast<unsigned>(VA_STATUS_ERROR_UNKNOWN);
@@ -348,7 +348,8 @@ Answer query_vaapi(const ProbeTarget& target, Sink& sink) {
     const auto api = TRY(query_functions<va::Symbols>(library));
     const auto drm = TRY(query_functions<DrmSymbols>(drm_library));
     sink.runtime(runtime_of(library));
-    // The engine probes no sleeping GPU, but this GPU may have fallen asleep since then.
+    // The engine probes no sleeping GPU, but this GPU may have fallen asleep since the engine
+    // checked its state.
     if (is_asleep(files, *node))
         return Answer{.outcome = Outcome::Failed,
                       .note = node->id + " is suspended",

@@ -324,7 +324,7 @@ bool DeviceReply::offers(const Origin& origin) const {
 }
 
 bool DeviceReply::lacks(const Origin& origin) const {
-    // Unlike offers(), this function ignores the instance, because it is only about the device.
+    // Unlike offers(), this function ignores the instance, because only the device matters.
     const bool is_core = origin.core != 0 && properties.apiVersion >= origin.core;
     return extensions && !is_core && !lists(origin.extension);
 }

@@ -91,8 +91,8 @@ struct LoaderSymbols : SymbolTable {
 
 /// The functions of an instance, which query physical devices and create a logical device. The
 /// functions whose names end in 2 come from Vulkan 1.1 or from
-/// VK_KHR_get_physical_device_properties2; on Vulkan 1.0 without that extension, all of them are
-/// null.
+/// VK_KHR_get_physical_device_properties2; on Vulkan 1.0 without that extension, these functions
+/// are null.
 struct InstanceSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     VulkanSymbol<PFN_vkEnumeratePhysicalDevices> devices{*this, "vkEnumeratePhysicalDevices"};
@@ -126,7 +126,7 @@ struct InstanceSymbols : SymbolTable {
     [[nodiscard]] bool has_chains() const { return properties2 && features2 && memory2; }
 };
 
-/// The functions that run kernels on a logical device. Vulkan 1.0 contains all of them.
+/// The functions that run kernels on a logical device. Vulkan 1.0 contains all of these functions.
 struct DeviceSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     VulkanSymbol<PFN_vkDestroyDevice> destroy_device{*this, "vkDestroyDevice"};
@@ -184,11 +184,11 @@ std::string result_name(VkResult result);
 /// newer than the table. Source: Vulkan registry, VkDriverId.
 std::string driver_word(std::uint32_t driver_id);
 
-/// An API version as a string: "1.3.277", or "1:1.3.277" for a Vulkan variant other than 0.
+/// An API version as a string, such as "1.3.277", or "1:1.3.277" for a Vulkan variant other than 0.
 std::string api_version_text(std::uint32_t version);
 
 /// The version of a driver as a string. Vendors pack driver versions into a number in different
-/// ways: NVIDIA uses 10, 8, 8 and 6 bits; on Linux, all other vendors use the form of an API
+/// ways. NVIDIA uses 10, 8, 8 and 6 bits; on Linux, all other vendors use the form of an API
 /// version. Sources: NVIDIA's "550.54.14" in vulkan.gpuinfo.org; Mesa, vk_device.c.
 std::string driver_version_text(std::uint32_t version,
                                 std::uint32_t vendor_id,
@@ -197,8 +197,8 @@ std::string driver_version_text(std::uint32_t version,
 /// The type of a device; nullopt for unknown numbers.
 std::optional<DeviceType> device_type(VkPhysicalDeviceType type);
 
-/// The word for a component type: "float16", "sint8" …; the number as a string for types that are
-/// newer than the table. Source: VkComponentTypeKHR.
+/// The word for a component type, such as "float16", "sint8" …; the number as a string for types
+/// that are newer than the table. Source: VkComponentTypeKHR.
 std::string component_word(std::uint32_t type);
 /// The word for a scope: "subgroup", "workgroup" …; the number as a string for scopes that are
 /// newer than the table. Source: VkScopeKHR.
@@ -287,7 +287,7 @@ DeviceReply ask_device(const InstanceSymbols& vulkan,
                        std::uint32_t index,
                        std::uint32_t instance_version);
 
-/// Queries what the device can decode and encode through Vulkan Video: at most 57 questions.
+/// Queries what the device can decode and encode through Vulkan Video: at most 57 queries.
 /// `reply.extensions` must be known.
 void ask_video(const InstanceSymbols& vulkan, VkPhysicalDevice device, DeviceReply& reply);
 

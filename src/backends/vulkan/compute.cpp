@@ -56,8 +56,8 @@ std::optional<std::uint32_t> compute_family(const PhysicalDevice& device) {
     return std::nullopt;
 }
 
-/// The extensions and features that the kernels for 16-bit floats and bytes need, as far as the
-/// device has them.
+/// The extensions and features that the kernels for 16-bit floats and bytes need and that the
+/// device has.
 class Wishes {
 public:
     explicit Wishes(const DeviceFacts& facts) : facts_{facts} {
@@ -211,7 +211,7 @@ private:
     Owned<VkCommandPool> command_pool_ = {};
     Owned<VkFence> fence_ = {};
     VkCommandBuffer commands_ = VK_NULL_HANDLE;  ///< owned by its pool
-    std::array<VkDescriptorSet, 2> sets_ = {};   ///< indexed by Work::from; owned by their pool
+    std::array<VkDescriptorSet, 2> sets_ = {};   ///< indexed by Work::from; owned by the pool
     std::array<Allocation, 2> buffers_ = {};
     Allocation host_ = {};
     std::array<Owned<VkPipeline>, kKernels> pipelines_ = {};
@@ -477,7 +477,7 @@ std::optional<Bytes> max_buffer(const DeviceFacts& facts) {
 
 /// The largest buffer for software renderers. Newer versions of llvmpipe take all memory from one
 /// memfd, and the file size limit of a worker (256 MiB, probe/spawn.cpp) applies to it. Two buffers
-/// of this size and the host memory fit into this limit.
+/// of this size and the host memory fit into the 256 MiB.
 constexpr Bytes kMaxSoftwareBuffer = mib(64);
 
 ComputeLimits limits_of(const DeviceFacts& facts) {

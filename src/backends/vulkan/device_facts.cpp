@@ -162,7 +162,7 @@ std::optional<std::uint64_t> max_buffer(const DeviceReply& reply) {
     return std::nullopt;
 }
 
-/// The features and limits that a device lacks for both levels.
+/// The features and limits that a device lacks and that both levels require.
 std::vector<std::string> missing_always(const DeviceReply& reply) {
     const F& features = reply.features;
     std::vector<std::string> missing = missing_of(std::span{kFeatures}.first(kAlways), features);
@@ -182,7 +182,7 @@ std::vector<std::string> missing_always(const DeviceReply& reply) {
     return missing;
 }
 
-/// The features and limits that a device lacks only for Core.
+/// The features and limits that a device lacks and that only Core requires.
 std::vector<std::string> missing_for_core(const DeviceReply& reply) {
     std::vector<std::string> missing =
         missing_of(std::span{kFeatures}.subspan(kAlways, kCoreOnly - kAlways), reply.features);
@@ -344,7 +344,7 @@ void add_queues(const DeviceReply& reply, Value& extra) {
     Value::Array list;
     bool has_async_compute = false;
     for (const VkQueueFamilyProperties& queue : reply.queues) {
-        // A family that computes without drawing can run in parallel with graphics.
+        // A queue family that supports compute but not graphics can run in parallel with graphics.
         const bool computes = (queue.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
         const bool draws = (queue.queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;
         has_async_compute = has_async_compute || (computes && !draws);

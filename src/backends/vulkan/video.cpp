@@ -14,7 +14,8 @@ namespace gpuprobe::backends {
 namespace {
 
 /// A VkVideoCodecOperationFlagBitsKHR, with the types of the structures for its profiles and its
-/// capabilities. Debian 12's headers lack most of them. Source: Vulkan registry, version 1.4.359.
+/// capabilities. Debian 12's headers lack most of these structures. Source: Vulkan registry,
+/// version 1.4.359.
 struct Operation {
     std::uint32_t bit = 0;
     VideoDirection direction = {};
@@ -36,11 +37,12 @@ constexpr auto kOperations = std::to_array<Operation>({
 constexpr int kDecodeCapabilities = 1000024001;
 constexpr int kEncodeCapabilities = 1000299003;
 
-/// A profile, as the standard's number and as in kVideoProfiles, with the samples that drivers are
-/// asked about. Lists are separated by spaces. NVIDIA's driver 580 ignores the number, so the
-/// samples must rule out profiles that it does not support; the screen content profiles of HEVC
-/// have the samples of other profiles and are left out. Source of the numbers: vk_video/*std.h;
-/// with Vulkan, the baseline profile of H.264 means the constrained one.
+/// A profile: its number in the standard, its name in kVideoProfiles, and the samples about which
+/// drivers are queried. Words in a list are separated by spaces. NVIDIA's driver 580 ignores the
+/// number, so the samples must rule out profiles that it does not support; the screen content
+/// profiles of HEVC have the samples of other profiles and are left out. Source of the numbers:
+/// vk_video/*std.h; with Vulkan, the baseline profile of H.264 means the constrained baseline
+/// profile.
 struct Samples {
     std::string_view codec = {};
     std::uint32_t number = 0;
@@ -71,7 +73,7 @@ constexpr auto kSamples = std::to_array<Samples>({
     {"vp9", 3, "profile3", "4:2:2 4:4:4", "10 12"},
 });
 
-/// By bit of VkVideoChromaSubsamplingFlagBitsKHR.
+/// The chroma formats, indexed by bit of VkVideoChromaSubsamplingFlagBitsKHR.
 constexpr auto kChromas = std::to_array<std::string_view>({"4:0:0", "4:2:0", "4:2:2", "4:4:4"});
 constexpr auto kBits = std::to_array<std::uint32_t>({8, 10, 12});
 
@@ -80,8 +82,8 @@ struct CodecProfile {
     VkStructureType sType;
     const void* pNext;
     std::uint32_t profile;
-    /// The picture layout of H.264 (0: progressive), or whether AV1 is decoded with film grain. The
-    /// other structures have padding here.
+    /// The picture layout of H.264 (0: progressive), or whether AV1 is decoded with film grain.
+    /// Structures of other codecs have padding here.
     std::uint32_t option;
 };
 
@@ -126,7 +128,7 @@ std::optional<VkExtent2D> largest_picture(const InstanceSymbols& vulkan,
     profile.chromaSubsampling = 1U << chroma;
     profile.lumaBitDepth = 1U << (bits - kBits.front());
     profile.chromaBitDepth = profile.lumaBitDepth;
-    // Drivers may write to both structures of capabilities without looking for them.
+    // Drivers may write to both structures of capabilities without checking which ones are chained.
     AnyCapabilities of_codec{type(operation.capabilities_type), nullptr, {}};
     AnyCapabilities of_direction{
         type(operation.direction == VideoDirection::Decode ? kDecodeCapabilities

@@ -128,9 +128,9 @@ VkResult create_instance(const LoaderSymbols& loader, std::uint32_t version, VkI
     return loader.create_instance(&info, nullptr, &instance);
 }
 
-/// The answer for a failed call. Drivers without hardware return an error instead of an empty list:
-/// ANV and RADV return VK_ERROR_INITIALIZATION_FAILED, the loader returns
-/// VK_ERROR_INCOMPATIBLE_DRIVER on their behalf.
+/// The answer for a failed call. Drivers without hardware return an error instead of an empty list.
+/// ANV and RADV return VK_ERROR_INITIALIZATION_FAILED, and the loader returns
+/// VK_ERROR_INCOMPATIBLE_DRIVER for such drivers.
 Answer refused(std::string_view function, VkResult result) {
     const auto name = result_name(result);
     auto refusal = refused_call("api-refused", function, name, result);

@@ -122,8 +122,8 @@ enum class HeapRule {
 HeapRule heap_rule(std::optional<DeviceType> type, std::optional<std::uint32_t> driver_id);
 
 /// The total and free memory according to `rule`. Free memory is budget minus usage, but at least
-/// zero, because drivers let the usage exceed the budget. Both values are unknown if a heap exceeds
-/// kMaxPlausibleMemory or no heap matches; `free` is unknown if a heap has no budget.
+/// zero, because drivers let the usage exceed the budget. Total and free memory are unknown if a
+/// heap exceeds kMaxPlausibleMemory or no heap matches; `free` is unknown if a heap has no budget.
 FactMemory device_memory(std::span<const MemoryHeap> heaps, HeapRule rule);
 
 /// The largest size that is accepted, 1 PiB: a larger size is a driver bug.
