@@ -86,11 +86,12 @@ constexpr std::array<scmp_datum_t, 7> kNamespaces = {CLONE_NEWUSER,  CLONE_NEWNS
                                                      CLONE_NEWNET,   CLONE_NEWIPC, CLONE_NEWUTS,
                                                      CLONE_NEWCGROUP};
 
-/// Requests that set which process a descriptor signals, or that set the generation of a file.
+/// Requests that set the process to which a descriptor sends signals, or that set the generation of
+/// a file.
 constexpr std::array<scmp_datum_t, 3> kRequests = {FIOSETOWN, SIOCSPGRP, FS_IOC_SETVERSION};
 /// Requests that change a terminal, insert input as if the user had typed it, or make the terminal
 /// the controlling terminal. A read-only descriptor is enough for these requests. Before Linux
-/// 6.10, Landlock cannot restrict such requests. Source: ioctl_tty(2).
+/// 6.10, Landlock cannot restrict ioctl requests. Source: ioctl_tty(2).
 constexpr std::array<scmp_datum_t, 27> kTerminalRequests = {
     TCSETS,   TCSETA,     TCSETAW,   TCSETAF,     TCSBRK,      TCXONC,      TCFLSH,
     TIOCEXCL, TIOCNXCL,   TIOCSCTTY, TIOCSPGRP,   TIOCSTI,     TIOCSWINSZ,  TIOCMBIS,
@@ -113,8 +114,8 @@ constexpr std::array<scmp_datum_t, 10> kForeignKinds = {'f',  'X',  0x94, 0xBC, 
 constexpr scmp_datum_t kKind = 0xFF00;
 constexpr scmp_datum_t kIoprioProcess = 1;  // IOPRIO_WHO_PROCESS, ioprio_set(2)
 
-/// F_SETDELEG, Linux 6.19: a delegation makes other processes that change the folder wait for its
-/// holder.
+/// F_SETDELEG, Linux 6.19: a delegation makes other processes that change the folder wait for the
+/// holder of the delegation.
 constexpr int kSetDelegation = 1024 + 16;
 
 constexpr std::uint32_t kDenied = SCMP_ACT_ERRNO(EPERM);
@@ -171,8 +172,8 @@ void refuse_set_id(scmp_filter_ctx filter, Steps& step) {
 
 /// Refuses calls that affect other processes of the same user: signals (including those through a
 /// descriptor, whose owner receives SIGIO), limits, priorities, memory placement and CPU affinity.
-/// A worker in its own PID namespace (`is_alone`) cannot see other processes, so it may schedule
-/// its threads.
+/// A worker in its own PID namespace (`is_alone`) cannot see other processes, so it may change the
+/// scheduling of its own threads.
 void refuse_others(scmp_filter_ctx filter, bool is_alone, Steps& step) {
     constexpr scmp_datum_t self = kThisProcess;
     for (const int call :
@@ -198,15 +199,15 @@ void refuse_others(scmp_filter_ctx filter, bool is_alone, Steps& step) {
         step(seccomp_rule_add(filter, kDenied, call, 1,
                               SCMP_CMP(has_kind ? 1U : 0U, SCMP_CMP_NE, 0)));
     }
-    // The other kinds affect all processes of a group or of the user.
+    // The kinds group and user affect all processes of a group or of the user.
     step(seccomp_rule_add(filter, kDenied, SCMP_SYS(setpriority), 1,
                           SCMP_A0(SCMP_CMP_NE, PRIO_PROCESS)));
     step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioprio_set), 1,
                           SCMP_A0(SCMP_CMP_NE, kIoprioProcess)));
 }
 
-/// Refuses ioctl requests. Only the low 32 bits are compared, because the kernel ignores the
-/// others.
+/// Refuses ioctl requests. Only the low 32 bits are compared, because the kernel ignores the high
+/// bits.
 void refuse_requests(scmp_filter_ctx filter, std::span<const scmp_datum_t> requests, Steps& step) {
     for (const auto request : requests)
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioctl), 1,
@@ -309,7 +310,7 @@ std::vector<sock_filter> program_of(const Filter& filter) {
     return program;
 }
 
-/// Prints the filter as a C++ array of that name. Returns false if libseccomp failed.
+/// Prints the filter as a C++ array with the name `name`. Returns false if libseccomp failed.
 bool write_program(std::string_view name, const Filter& filter, const Steps& steps) {
     const auto program = steps.problem() == 0 ? program_of(filter) : std::vector<sock_filter>{};
     std::printf("constexpr std::array<sock_filter, %zu> %s = {{\n", program.size(), name.data());

@@ -51,9 +51,10 @@ constexpr std::array kSystemFolders = {
     "/home/kubernetes/bin/nvidia",
 };
 
-/// Entries of /etc that drivers and the C library read; a final "*" matches anything. No entry is
-/// readable by root only. Sources: ld.so(8), nsswitch.conf(5), and the documentation of glvnd, the
-/// Vulkan and OpenCL loaders, libva, Mesa's drirc, and the drivers from NVIDIA, AMD and Intel.
+/// Entries of /etc that drivers and the C library read; a final "*" matches anything. None of these
+/// entries is readable only by root. Sources: ld.so(8), nsswitch.conf(5), and the documentation of
+/// glvnd, the Vulkan and OpenCL loaders, libva, Mesa's drirc, and the drivers from NVIDIA, AMD and
+/// Intel.
 constexpr std::array<std::string_view, 33> kOfEtc = {
     "ld.so.cache",
     "ld.so.conf",
@@ -107,10 +108,10 @@ constexpr std::array kOfSys = {
     "/sys/kernel/mm", "/sys/module",     "/sys/kernel/iommu_groups",
 };
 
-/// Endings of the names of environment variables whose values are files or folders.
+/// Suffixes of the names of environment variables whose values are files or folders.
 constexpr std::array<std::string_view, 9> kPathVariables = {
     "_PATH", "_DIR", "_DIRS", "_FILES", "_FILENAMES", "_VENDORS", "_DRIVERS", "_ROOT", "_HOME"};
-/// Beginnings of the names of variables that gpuprobe itself sets to its own folders. The values of
+/// Prefixes of the names of variables that gpuprobe itself sets to its own folders. The values of
 /// these variables are not searched for paths.
 constexpr std::array<std::string_view, 4> kOwnVariables = {"XDG_", "POCL_CACHE_", "CUDA_CACHE_",
                                                            "OCL_ICD_VENDORS"};
@@ -346,8 +347,7 @@ std::string install_tree(const std::string& folder) {
     const auto packages = std::ranges::find(names, "site-packages");
     if (packages != names.end())
         return start_of(names, static_cast<std::size_t>(packages - names.begin()) + 1);
-    // The last component such as "lib" or "share" marks the tree: the tree is the folder above this
-    // component.
+    // The tree is the folder above the last component with a name such as "lib" or "share".
     for (auto count = names.size(); count > 0; --count)
         if (kParts.contains(names[count - 1]) && is_of_one_program(names, count - 1))
             return start_of(names, count - 1);

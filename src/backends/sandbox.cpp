@@ -49,20 +49,20 @@ constexpr const char* kTegra = "/dev/nvmap";
 constexpr unsigned kCompares = BPF_JMP | BPF_JEQ | BPF_K;
 
 /// Loads a filter. Returns the result of seccomp(2): -1 with errno set on failure. Falls back to
-/// prctl(2), because `@system-service` of systemd 252 allows only that.
+/// prctl(2), because `@system-service` of systemd 252 allows only prctl(2).
 int load(std::span<const sock_filter> program, unsigned flags) {
     // sock_fprog has no const pointer, but the kernel only reads the program.
     const sock_fprog given{.len = static_cast<unsigned short>(program.size()),
                            .filter = const_cast<sock_filter*>(program.data())};
     (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     const auto loaded = ::syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &given);
-    // prctl(2) has no flags, so it cannot replace a call with flags.
+    // prctl(2) takes no flags, so it cannot replace a call of seccomp(2) with flags.
     if (loaded >= 0 || flags != 0)
         return static_cast<int>(loaded);
     return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &given, 0, 0);
 }
 
-/// A copy of the program with kThisProcess replaced by the number of the given process.
+/// A copy of the program, in which kThisProcess is replaced by the id of the given process.
 std::vector<sock_filter> addressed(std::span<const sock_filter> program, pid_t process) {
     std::vector<sock_filter> own{program.begin(), program.end()};
     for (auto& step : own)
@@ -89,7 +89,8 @@ struct Starts {
     unsigned count = 0;
     MonotonicTime since = SystemClock{}.monotonic();
 
-    /// Counts one more process or thread. Returns false if this would exceed the limit.
+    /// Counts one more process or thread. Returns false if another process or thread would exceed
+    /// the limit.
     [[nodiscard]] bool takes_another() {
         const auto seconds =
             std::chrono::floor<std::chrono::seconds>(SystemClock{}.monotonic() - since).count();
@@ -132,7 +133,7 @@ struct Agreement {
         state = next;
         (void)::syscall(SYS_futex, &state, FUTEX_WAKE, 1, nullptr, nullptr, 0);
     }
-    /// Waits for the state to change from `known` and returns the new one. Returns kFailed if
+    /// Waits for the state to change from `known` and returns the new state. Returns kFailed if
     /// process `other` has ended, or after 20 seconds, which is longer than the time limit of any
     /// probe.
     [[nodiscard]] std::uint32_t after(State known, pid_t other) {
@@ -170,8 +171,8 @@ public:
             print_unknown(asked.data.nr);
             return answer;
         }
-        // The other calls start a process or a thread: let the kernel continue the call as long as
-        // the limit allows this.
+        // The remaining calls start a process or a thread: let the kernel continue such a call as
+        // long as the limit allows.
         const bool is_thread =
             asked.data.nr == __NR_clone && (asked.data.args[kCloneFlags] & CLONE_THREAD) != 0;
         auto& starts = is_thread ? threads_ : processes_;
@@ -181,8 +182,8 @@ public:
         if (!is_taken && !std::exchange(has_refused_, true))
             print("the driver started more than %u %s\n", starts.count,
                   is_thread ? "threads" : "processes");
-        // The number is unusually high: lower the priority of the caller. Children of the caller
-        // inherit this priority.
+        // The driver has started unusually many processes and threads: lower the priority of the
+        // caller. Children of the caller inherit this priority.
         if (may_schedule_ && !starts.is_usual()) {
             constexpr sched_param kNone = {};
             (void)::sched_setscheduler(static_cast<pid_t>(asked.pid), SCHED_IDLE, &kNone);
@@ -222,8 +223,8 @@ struct Supervision {
 };
 
 /// The supervisor's side of the handshake. The supervisor shares the worker's table of descriptors
-/// until it has the listener. After that, the supervisor gets a table of its own and keeps only the
-/// listener and stderr.
+/// until it has the listener. Then the supervisor gets its own table and keeps only the listener
+/// and stderr.
 bool take_listener(Agreement& agreement) {
     // Kernels without close_range(2) (before Linux 5.9) may also lack
     // SECCOMP_USER_NOTIF_FLAG_CONTINUE (5.5).
@@ -273,7 +274,7 @@ int supervise_calls(void* passed) {
     }
 }
 
-/// Starts the supervisor. The driver must not be able to access this process, because the
+/// Starts the supervisor. The driver must not be able to access the supervisor, because the
 /// supervisor can permit system calls. The supervisor sends no signal when it ends, so a driver
 /// that waits for all its children does not wait for the supervisor (clone(2), "__WCLONE"). The
 /// supervisor must be started before the filter is loaded, because after that, clone() would wait
@@ -281,7 +282,8 @@ int supervise_calls(void* passed) {
 /// failure.
 pid_t start_supervisor(const Supervision& supervision) {
     alignas(std::max_align_t) static std::array<std::byte, std::size_t{64} << 10U> stack;
-    // The supervisor inherits this mask: signals sent to the process group must not end it.
+    // The supervisor inherits this mask: signals sent to the process group must not end the
+    // supervisor.
     sigset_t all;
     sigset_t before;
     ::sigfillset(&all);
@@ -312,7 +314,7 @@ Status refuse_reaching_out() {
 }
 
 /// Loads the list of known calls, with a supervisor process that decides about all other calls. If
-/// the system does not support this, loads nothing and returns false.
+/// the system does not support such a supervisor, loads nothing and returns false.
 bool allow_supervised_calls() {
     const auto agreement = new_agreement();
     const auto supervisor =
@@ -476,16 +478,16 @@ void remember(const std::string& place) {
     (void)kept.release();
 }
 
-/// Grants reading of readable_places(). /proc/self needs no remember(): allow_own_threads() keeps a
-/// folder below it open.
+/// Grants read access to readable_places(). /proc/self needs no remember(): allow_own_threads()
+/// keeps a folder below it open.
 void allow_reading(const UniqueFd& rules, const ProbeTarget& job) {
     for (const auto& place : readable_places(job, is_alone()))
         if (allow(rules, place, kRead) && place.starts_with("/proc/") && place != "/proc/self")
             remember(place);
 }
 
-/// Grants writing below /proc/self/task, where CUDA names its threads; otherwise, cuInit fails with
-/// 304 (580.159 on an H200). The descriptor stays open for the reason given at remember().
+/// Grants write access below /proc/self/task, where CUDA names its threads; otherwise, cuInit fails
+/// with 304 (580.159 on an H200). The descriptor stays open for the reason given at remember().
 void allow_own_threads(const UniqueFd& rules, std::uint64_t access) {
     (void)allow(rules, "/proc/self/task", access).release();
 }
@@ -536,7 +538,7 @@ Result<int> confine_files(const ProbeTarget& job) {
     allow_own_threads(rules, handled.files & (kWrite | kTruncate));
     const auto for_nodes = handled.files & (kRead | kWrite | kTruncate | kDeviceIoctl);
     allow_nodes(rules, for_nodes);
-    // Drivers of GPUs have no access to V4L2 nodes, because most of them are cameras.
+    // GPU drivers have no access to V4L2 nodes, because most V4L2 nodes are cameras.
     if (job.api == info_of(Api::V4l2).word)
         (void)allow(rules, job.driver, for_nodes);
     allow_reading(rules, job);

@@ -60,7 +60,7 @@ Confinement confine(const ProbeTarget& job);
 /// example /etc/shadow, home folders, /var/log, other processes, and other users' folders in /run.
 std::vector<std::string> readable_places(const ProbeTarget& job, bool sees_only_itself);
 
-/// The tree in which a folder of libraries or manifests is installed: "/data/rocm" for
+/// The tree in which a folder of libraries or manifests is installed, such as "/data/rocm" for
 /// "/data/rocm/lib" and for "/data/rocm/share/vulkan/icd.d". Returns the folder itself if it is not
 /// within such a tree, or if the tree would be a home folder, a hidden folder in a home folder, or
 /// a folder that the whole system shares ("/var"). Returns an empty path if `folder` itself is such

@@ -37,10 +37,11 @@ std::string dotted(std::initializer_list<std::uint64_t> parts);
 /// the next 8, revision in the lowest 6. nullopt for 0. Source: compute-runtime,
 /// shared/source/helpers/hw_ip_version.h.
 std::optional<std::string> intel_ip_text(std::uint32_t version);
-/// A CUDA version as a string: "12.4" for 12040. Source: CUDA Driver API, cuDriverGetVersion.
+/// A CUDA version as a string, such as "12.4" for 12040. Source: CUDA Driver API,
+/// cuDriverGetVersion.
 std::string cuda_version_text(int version);
-/// The gfx target in a device name: "gfx90a" for "gfx90a:sramecc+:xnack-". nullopt if the name is
-/// not an AMD target.
+/// The gfx target in a device name, such as "gfx90a" for "gfx90a:sramecc+:xnack-". nullopt if the
+/// name is not an AMD target.
 std::optional<std::string> gfx_target_in(std::string_view name);
 
 /// The string up to the first NUL or the end of the array, scrubbed and without surrounding white

@@ -65,7 +65,7 @@ public:
     void runtime(const Value& facts) override { write(frames_.runtime(facts)); }
     void device(const DeviceFacts& facts) override { write(frames_.device(facts)); }
     void known() override { write(frames_.known()); }
-    /// Waits until the reader closes its end, but no longer than `patience`.
+    /// Waits until the reader closes its end of the pipe, but no longer than `patience`.
     void stay(std::chrono::milliseconds patience) const {
         // With no events requested, poll() returns only for an error or a hang-up.
         pollfd end = {.fd = fd_.get(), .events = 0, .revents = 0};
@@ -211,7 +211,7 @@ Result<Held> hold(const ProbeTarget& job) {
     (void)std::signal(SIGPIPE, SIG_IGN);
     Held held{.frames = std::move(frames), .confinement = confine(job)};
     for (const auto& problem : held.confinement.problems)
-        (void)usage_error(problem);  // the parent adds this output to a failed probe
+        (void)usage_error(problem);  // the parent adds this output to the result of a failed probe
     return held;
 }
 
@@ -258,8 +258,8 @@ int wait_and_work(std::span<char*> more) {
     auto held = hold({});
     if (!held)
         return usage_error(held.error().text);
-    // From here on, the process waits. The driver gets /dev/null as stdin, which is opened before
-    // the process enters the sandbox.
+    // From here on, the process waits for its job. The driver gets /dev/null as stdin, which is
+    // opened before the process enters the sandbox.
     auto text = take_job();
     (void)::dup2(null.get(), STDIN_FILENO);
     auto arguments = arguments_in(text);
