@@ -70,8 +70,8 @@ OrtHardwareDevice device_of(const std::string& id,
     return device;
 }
 
-/// Describes a GPU, with ONNX Runtime's metadata: "Discrete" only if the kind of the GPU is
-/// certain, and "card_idx" from the name of the DRM primary node.
+/// Describes a GPU with ONNX Runtime's metadata, which contains "Discrete" only if the kind of the
+/// GPU is certain, and "card_idx" from the name of the DRM primary node.
 OrtHardwareDevice gpu_device(const Gpu& gpu) {
     constexpr std::string_view kCard = "/dev/dri/card";
     auto device = device_of(gpu.id, "GPU", gpu.vendor, gpu.pci);

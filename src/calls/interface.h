@@ -60,7 +60,7 @@ MemberType member_type(TypeTable& types, std::type_identity<SelectRequestValue>)
 MemberType member_type(TypeTable& types, std::type_identity<RecommendRequestValue>);
 MemberType member_type(TypeTable& types, std::type_identity<PlanRequestValue>);
 
-/// The members in Varlink's notation: "(backend: string, gpu: ?string)".
+/// The members in Varlink's notation, such as "(backend: string, gpu: ?string)".
 std::string varlink_members(const TypeTable& types, std::span<const TypedMember> members);
 /// The definitions that Varlink can express, each in the form "type Candidate (…)".
 std::string varlink_definitions(const TypeTable& types);
@@ -209,7 +209,7 @@ struct ProbeProgress {
 };
 RECORD_MEMBERS(ProbeProgress, progress, generation, probes)
 
-/// The identifiers of a GPU, by name: "nvidia_uuid", "vulkan_device_uuid" …
+/// The identifiers of a GPU, by name, such as "nvidia_uuid", "vulkan_device_uuid" …
 struct IdentifierList {
     std::map<std::string, std::string> identifiers = {};
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs when the project is built: prints the methods and types of org.gpuprobe and the table of
 // facts as JSON. tools/interface-files makes the schema of the report, the types for other
-// languages and the reference in docs/ from it.
+// languages and the reference in docs/ from this JSON.
 
 #include <cstdio>
 #include <string>
@@ -58,7 +58,7 @@ Value value_of(const TypeDefinition& definition) {
     return value;
 }
 
-/// A method of D-Bus. Arguments are separated by spaces: "application:s request:a{sv}".
+/// A method of D-Bus. Arguments are separated by spaces, as in "application:s request:a{sv}".
 Value value_of(const BusForm& form) {
     Value value;
     value["is_of_gpu"] = form.is_of_gpu;
@@ -127,7 +127,7 @@ void describe(Visitor& visit, CommonFacts& common) {
     visit("memory", common.facts.memory);
 }
 
-/// The rows of the fact table for ApiView::device and SoftwareDevice::device.
+/// The rows of the fact table that describe ApiView::device and SoftwareDevice::device.
 Value device_facts() {
     Value::Array list;
     for (const auto& row : kFactTable) {

@@ -24,8 +24,8 @@ namespace gpuprobe::inline calls {
 namespace {
 
 constexpr std::string_view kServiceInterface = "org.varlink.service";
-constexpr std::size_t kMaxEcho = 256;      // characters of the request that an error repeats
-constexpr std::size_t kMaxProblem = 1024;  // characters of an error message
+constexpr std::size_t kMaxEcho = 256;      // characters of the request that an error may repeat
+constexpr std::size_t kMaxProblem = 1024;  // maximum length of an error message, in characters
 
 /// Sends the answers to a call in the form that the caller wants. The object may outlive the call.
 struct Sender {
@@ -80,8 +80,8 @@ struct Asking {
     }
 };
 
-/// Sends an answer after the call has returned, with messages for its reasons. The caller's view of
-/// the machine no longer exists then, so the fixes are the general fixes for all users.
+/// Sends an answer after the call has returned, with messages for its reasons. At that time, the
+/// caller's view of the machine no longer exists, so the fixes are the general fixes for all users.
 class LaterAnswer {
 public:
     explicit LaterAnswer(const Asking& ask)
@@ -122,7 +122,7 @@ std::string short_name(ErrorCode code) {
     return name.substr(name.rfind('.') + 1);
 }
 
-/// Returns the error's name in Varlink: "org.gpuprobe.NoMatch".
+/// Returns the error's name in Varlink, such as "org.gpuprobe.NoMatch".
 std::string error_name(ErrorCode code) {
     return std::string{kInterface} + "." + short_name(code);
 }
@@ -229,7 +229,7 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
                                Sender::named({ErrorCode::NoMatch, no_match.failure.message}));
     }
     if (!always && !wants_candidates(request))
-        decision->candidates.clear();  // so that no messages are made for them
+        decision->candidates.clear();  // so that no messages are made for the candidates
     // On D-Bus, the member is always present, and "" means no backend.
     decision->backend = decision->backend.value_or("");
     ask.send(ask.explained(std::move(*decision)));
@@ -240,9 +240,9 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
 /// manifest with 512 variants produces more reasons on a machine with many GPUs.
 constexpr std::size_t kMaxBusReasons = 2048;
 
-/// Drops the reasons of the last candidates if there are too many for a message of D-Bus. In this
-/// case, adds a warning and returns true. The candidates keep their verdicts and the messages in
-/// `why`.
+/// Drops the reasons of the last candidates if there are too many for a D-Bus message. If reasons
+/// were dropped, adds a warning and returns true. The candidates keep their verdicts and the
+/// messages in `why`.
 bool shorten(Recommendation& recommendation) {
     std::size_t left = kMaxBusReasons;
     std::size_t cut = 0;
@@ -291,7 +291,7 @@ Result<PlanRequest> request_of(const PlanParameters& in) {
             return Error{ErrorCode::InvalidRequest,
                          std::string{"request: "} + key + ": given twice"};
     if (in.need)
-        request["need-mib"] = 1;  // a placeholder: `need` is in bytes and need not be whole MiB
+        request["need-mib"] = 1;  // a placeholder: the bytes in `need` may not be whole MiB
     auto asked = TRY(plan_request_for(request, in.model.value_or("")));
     if (in.need)
         asked.need = in.need;
@@ -358,7 +358,7 @@ void probe_drivers(const ProbeParameters& in, const Asking& ask) {
     const auto& request = *meant;
     // Callers that did not set "more" get only the last answer. The reported progress never
     // decreases, even if more probes begin. Steps below kStep are not reported, because they would
-    // wake the caller for nothing.
+    // wake the caller unnecessarily.
     constexpr double kStep = 0.01;
     const auto next = std::make_shared<double>(0);
     const auto progress = [sender = ask.sender, wants_more = ask.call.wants_more,
@@ -458,8 +458,8 @@ struct Method {
     void (*run)(const Asking& ask) = nullptr;
 };
 
-/// The parameter that a reading error is about: "request: expected object, found string" →
-/// "request".
+/// The parameter that a reading error is about, such as "request" in "request: expected object,
+/// found string".
 std::string_view parameter_in(std::string_view problem) {
     return problem.substr(0, problem.find_first_of(":.["));
 }
@@ -501,7 +501,7 @@ Method method(std::string_view name,
             .run = read_and_run<In, Run>};
 }
 
-/// The methods that return parts of the report, or names.
+/// The methods that return parts of the report, or lists of names.
 std::vector<Method> lists() {
     using enum ErrorCode;
     const MethodTraits kept{.keeping = Keeping::UntilReport};

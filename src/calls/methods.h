@@ -123,7 +123,7 @@ std::string subscription_document(const Report& report);
 /// Converts an error of gpuprobe to an answer.
 MethodAnswer refusal_of(const Error& error);
 
-/// How a method is spelled on D-Bus. `in` and `out` list the arguments: "application:s
+/// How a method is spelled on D-Bus. `in` and `out` list the arguments, as in "application:s
 /// request:a{sv}".
 ///
 /// An argument in `in` is the parameter with the same name. If there is no such parameter, the

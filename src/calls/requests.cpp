@@ -159,7 +159,7 @@ Status answer_plan(PlanRequest request,
 
 namespace {
 
-constexpr std::size_t kMaxNames = 256;  // names of GPUs or APIs in one call
+constexpr std::size_t kMaxNames = 256;  // maximum number of names of GPUs or APIs in one call
 
 }  // namespace
 
@@ -202,8 +202,8 @@ Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const F
     const ComputeView view{report};
     for (auto& id : request.gpus) {
         const auto* gpu = TRY(known_gpu(view, id));
-        // Refuse only sleeping GPUs that the caller named. The engine leaves out all other sleeping
-        // GPUs.
+        // Refuse the request only for sleeping GPUs that the caller named. The engine leaves out
+        // all other sleeping GPUs.
         if (!request.allow_wake && is_asleep(files, *gpu))
             return Error{ErrorCode::WouldWake, gpu->id + ": suspended; allow-wake was not given"};
         id = gpu->id;

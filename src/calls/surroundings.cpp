@@ -221,9 +221,9 @@ std::vector<std::string> kernel_log() {
     return lines;
 }
 
-/// Describes what surrounds a process on the running machine, except for its account and groups.
-/// `variable` looks up an environment variable of the described process, like getenv(3). Members
-/// that cannot be read stay unknown.
+/// Describes the environment of a process on the running machine, except for its account and
+/// groups. `variable` looks up an environment variable of the described process, like getenv(3).
+/// Members that cannot be read stay unknown.
 Surroundings surroundings_here(const FileSystem& files,
                                const std::function<const char*(const char* name)>& variable) {
     Surroundings here{.vulkan_layers = listed(files, kLayerFolders, {".json"}),
