@@ -68,7 +68,7 @@ void add_option(CLI::App& app, Arguments& arguments, const Option& option) {
     }
     auto& added = *app.add_option(names, taking(arguments, take, std::string{long_name(option)}));
     // Each occurrence of an option takes one value. CLI11 refuses a second occurrence, unless the
-    // option accepts several.
+    // option accepts several values.
     added.expected(1);
     if (option.repeats)
         added.take_all();
@@ -99,7 +99,8 @@ void add_verb(CLI::App& app, Arguments& arguments, const Verb& verb) {
 }
 
 /// Declares to CLI11 the global options, and the verbs whose names are among the words. A word that
-/// is not the name of a verb cannot be parsed as a verb, so most command lines need only one verb.
+/// is not the name of a verb cannot be parsed as a verb, so for most command lines only one verb is
+/// declared.
 void add_tables(CLI::App& app, Arguments& arguments, const std::vector<std::string>& words) {
     for (const auto& group : global_options())
         for (const auto& option : group.options)
@@ -112,7 +113,8 @@ void add_tables(CLI::App& app, Arguments& arguments, const std::vector<std::stri
         }
 }
 
-/// A refusal with the error message `text`. A hint, if any, is the second line of the message.
+/// A refusal with the error message `text`. If there is a hint, it is the second line of the
+/// message.
 Parsed refused(std::string_view text) {
     return {.refusal = Refusal{.text = fmt::format("gpuprobectl: {}\n", text)}};
 }
@@ -128,8 +130,8 @@ std::string hint_on(std::string_view verb) {
                         : fmt::format("See 'gpuprobectl help {}'.", verb);
 }
 
-/// The verbs that accept the option, quoted: "'plan', 'select'". Empty if no verb accepts the
-/// option.
+/// The verbs that accept the option, quoted, such as "'plan', 'select'". Empty if no verb accepts
+/// the option.
 std::string verbs_with(std::string_view name) {
     std::vector<std::string> having;
     for (const auto& verb : verbs())
@@ -283,7 +285,7 @@ Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_termin
     arguments.run.program = program_words(words);
     CLI::App app;
     app.set_help_flag();
-    // Without a verb, the verb is "status".
+    // The default verb is "status".
     app.require_subcommand(0, 1);
     add_tables(app, arguments, words);
     try {

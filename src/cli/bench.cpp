@@ -195,14 +195,14 @@ namespace {
 
 constexpr std::size_t kMeasuredIndent = 2;
 
-/// Appends a part with a separator, unless it is empty.
+/// Appends a part with a separator, unless the part is empty.
 void add_part(std::string& text, const std::string& part, std::string_view between = ", ") {
     if (!part.empty())
         text += (text.empty() ? "" : std::string{between}) + part;
 }
 
-/// Formats a rate: "reads 4.19 TB/s (85 % of the theoretical 4.92 TB/s)"; "" without a rate. `what`
-/// is a message with placeholders.
+/// Formats a rate: "reads 4.19 TB/s (85 % of the theoretical 4.92 TB/s)"; "" if the rate is
+/// unknown. `what` is a message with placeholders.
 std::string rate_words(std::string_view what,
                        const std::optional<std::uint64_t>& rate,
                        std::string_view unit,

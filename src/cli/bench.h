@@ -32,10 +32,10 @@ std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::st
 /// the table gives the reason. This function is pure.
 std::string bench_text(const std::vector<BenchRow>& rows, const Screen& screen);
 
-/// One line about the results of verification and measurement: "verified; reads 4.19 TB/s (85 % of
-/// the theoretical 4.92 TB/s), copies 3.9 TB/s, fp32 62.3 TFLOPS, int8 125 TOPS; score 530". Rates
-/// are compared with the theoretical rates in `peak`; if `peak` has no rate, the line contains
-/// "peak unknown". Returns "" if nothing was verified or measured.
+/// One line about the results of verification and measurement, such as "verified; reads 4.19 TB/s
+/// (85 % of the theoretical 4.92 TB/s), copies 3.9 TB/s, fp32 62.3 TFLOPS, int8 125 TOPS; score
+/// 530". Rates are compared with the theoretical rates in `peak`; if `peak` has no rate, the line
+/// contains "peak unknown". Returns "" if nothing was verified or measured.
 std::string measured_words(const std::optional<Verification>& verification,
                            const std::optional<Measurement>& measurement,
                            const std::optional<double>& score,

@@ -172,7 +172,7 @@ std::string assignment(const std::string& name, const std::string& value) {
     return name + "=" + shell_quoted(value);
 }
 
-/// A selector as a shell comment: "# cuda, by position: CUDA_DEVICE_ORDER=PCI_BUS_ID
+/// A selector as a shell comment, such as "# cuda, by position: CUDA_DEVICE_ORDER=PCI_BUS_ID
 /// CUDA_VISIBLE_DEVICES=0".
 std::string comment(const GpuSelector& selector) {
     const auto sentence = selector.kind == SelectorKind::Index
@@ -423,7 +423,7 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-/// Adds a variable of this process, if it is set.
+/// Adds a variable of this process, if the variable is set.
 void add_own(const std::string& variable, Variables& found) {
     if (const char* value = std::getenv(variable.c_str()))
         found.emplace(variable, scrubbed(value, 1024));
@@ -486,7 +486,7 @@ Status read_build(const Arguments& arguments, Value& request) {
     const auto path = path_of_build(request.at("variant"));
     if (!path)
         return Done{};
-    // The options and the properties of the files could contradict each other.
+    // Refuse these options, because they could contradict the properties of the files.
     for (const auto* key : {"needs", "bundles", "kernels"})
         if (request.find(key))
             return Error{ErrorCode::InvalidRequest,

@@ -21,8 +21,8 @@ namespace gpuprobe::inline cli {
 bool names_a_build(const Arguments& arguments);
 
 /// Replaces a path in the member `variant` of the request with the properties of the files below
-/// the path. This process reads the files, because the daemon may not be allowed to. Errors:
-/// InvalidRequest if other members contain such properties; NotFound, PermissionDenied, Io.
+/// the path. This process reads the files, because the daemon may not be allowed to read them.
+/// Errors: InvalidRequest if other members contain such properties; NotFound, PermissionDenied, Io.
 Status read_build(const Arguments& arguments, Value& request);
 
 /// The GPU that the user means. A selector has one of the following forms, which are tried in this
@@ -80,7 +80,7 @@ std::string warnings_text(const std::vector<Reason>& warnings, const Screen& scr
 std::string verdict_sign(Verdict verdict, const std::vector<Reason>& reasons, const Screen& screen);
 
 /// A line with a sentence for every candidate, then the fixes for the candidates and the warnings.
-/// `place` contains what is known about this machine. This function is pure.
+/// `place` contains the known facts about this machine. This function is pure.
 std::string candidates_text(const Decision& decision,
                             const ReasonPlace& place,
                             const Screen& screen);
@@ -102,8 +102,8 @@ Result<Decision> choose(Context& context, bool explains = false);
 /// for instance integrated GPUs.
 std::map<std::string, std::string> switches_here(const std::string& application);
 
-/// Whether the user requested that no GPU is used. In this case, if the application has no other
-/// backend, its environment hides all GPUs.
+/// Whether the user requested that no GPU is used. If no GPU is used and the application has no
+/// other backend, the application's environment hides all GPUs.
 bool wants_no_gpu(const Arguments& arguments);
 
 /// The ids of the GPUs that the user named, in the user's order; empty if the user named no GPU.

@@ -14,7 +14,7 @@ MethodCall call_of(std::string_view method, Value parameters) {
     const bool has_interface = method.find('.') != std::string_view::npos;
     return {.method = (has_interface ? "" : std::string{kInterface} + ".") + std::string{method},
             .parameters = std::move(parameters),
-            .wants_words = false,  // the verbs make the messages themselves
+            .wants_words = false,  // the verbs add the messages to the reasons
             .uid = ::getuid()};
 }
 

@@ -26,8 +26,8 @@ struct ClientInfo {
     std::optional<std::string> version = {};
 };
 
-/// Returns the result of reading an answer. Adds context to an error, because only a daemon can
-/// send an answer that cannot be read.
+/// Returns the result of reading an answer. Adds the daemon's socket to the message of an error,
+/// because only a daemon can send an answer that cannot be read.
 template <class T>
 Result<T> of_answer(Result<T> read) {
     if (!read)
@@ -52,7 +52,7 @@ public:
     [[nodiscard]] virtual Result<MethodAnswer> call(const MethodCall& call,
                                                     const HearAnswer& heard_before = {}) = 0;
     /// Calls `changed` at each new generation of the report, until an error. Errors: Unavailable if
-    /// the daemon went away, Cancelled on an interrupt.
+    /// the daemon has ended, Cancelled on an interrupt.
     virtual Status watch(const std::function<void()>& changed) = 0;
     /// Writes a capture of this machine into a folder, redacted if `mask` is not null. Errors:
     /// InvalidRequest if the folder is not empty or if this client is connected to a daemon; Io,

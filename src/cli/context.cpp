@@ -51,7 +51,7 @@ std::size_t terminal_columns(int descriptor) {
 
 constexpr int kBarPlaces = 20;
 
-/// Returns to the start of the line and erases it.
+/// The escape sequence that moves the cursor to the start of the line and erases the line.
 constexpr std::string_view kClearLine = "\r\x1b[K";
 /// The escape sequences of toned() and of ProgressLine.
 constexpr auto kOwnSequences = std::to_array<std::string_view>(
@@ -217,8 +217,8 @@ void print_error(std::string_view text) {
     std::fwrite(shown.data(), 1, shown.size(), stderr);
 }
 
-/// A reader that has closed the pipe needs no handling here: SIGPIPE has already ended this
-/// process.
+/// If a reader has closed the pipe, nothing needs to be done here, because SIGPIPE has already
+/// ended this process.
 ExitCode flushed(ExitCode code) {
     if (std::fflush(stdout) == 0)
         return code;

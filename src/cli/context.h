@@ -47,7 +47,7 @@ private:
     bool is_shown_ = false;
 };
 
-/// A progress bar of twenty characters: "[===== ]", or with Unicode, "━━━━━╌".
+/// A progress bar of twenty characters, such as "[===== ]", or with Unicode, "━━━━━╌".
 std::string bar(double share, bool is_unicode);
 
 /// Sleeps for the duration `time`. Returns false if SIGINT or SIGTERM interrupted the sleep.
@@ -92,8 +92,8 @@ struct Context {
     const Arguments& arguments;
     Screen screen = {};
     Client& client;
-    /// Replaces a path in the request with what its files say, see choice.h; null in the small
-    /// program, which passes such command lines to gpuprobectl-whole.
+    /// Replaces a path in the request with the properties of its files (choice.h); null in the
+    /// small program, which passes such command lines to gpuprobectl-whole.
     Status (*read_build)(const Arguments& arguments, Value& request) = nullptr;
 
     [[nodiscard]] bool wants_json() const { return arguments.json != JsonMode::Off; }
@@ -124,8 +124,8 @@ enum class ExitCode : int {
     EndedBySignal = 256,  ///< plus a signal's number; this process ends by this signal
 };
 
-/// Prints to standard output. If the reader has closed its end, SIGPIPE ends the program. This
-/// function and the functions below replace characters that could control a terminal.
+/// Prints to standard output. If the reader has closed its end of the pipe, SIGPIPE ends the
+/// program. This function and the functions below replace characters that could control a terminal.
 void print(std::string_view text);
 /// Prints to standard error.
 void print_error(std::string_view text);

@@ -72,7 +72,7 @@ std::optional<std::string> api_labels(const std::vector<std::string>& apis) {
     return labels.empty() ? std::nullopt : std::optional{joined_with_or(labels)};
 }
 
-/// A device and the memory that is used on it: "NVIDIA H200, 18.2 GiB".
+/// A device and the memory that is used on it, such as "NVIDIA H200, 18.2 GiB".
 std::string device_text(const DeviceUse& use, const Report& report) {
     return phrase("{device}[, {memory}]",
                   {{"device", device_title(use.device, report)},
@@ -145,7 +145,7 @@ std::optional<bool> is_as_chosen(const SeenUse& seen,
     const auto as_expected = is_as_expected(seen, word, report);
     if (!as_expected || !*as_expected || word == kCpu || chosen.gpus.empty())
         return as_expected;
-    // The API is right; now check that no other GPU was used. Partitions count as their GPU.
+    // The API is right; now check that no other GPU was used. A partition counts as its GPU.
     return std::ranges::all_of(gpus_in(seen.devices, report), [&chosen](const DeviceUse& use) {
         return std::ranges::any_of(chosen.gpus,
                                    [&use](const auto& id) { return whole_id(id) == use.device; });
@@ -274,7 +274,7 @@ DeviceWatch::DeviceWatch(EventLoop& loop,
       pause_{kFirstPause},
       planned_{began_},
       ask_pause_{kFirstAsk} {
-    // Start from the loop, so that `looked` is never called during construction.
+    // Start the first search from the loop, so that `looked` is never called during construction.
     timer_ = loop_.defer([this] { look(); });
 }
 
@@ -299,7 +299,8 @@ void DeviceWatch::look() {
     const auto uses = watcher_.look(now);
     const auto took = processor_time() - began;
     const auto usual = now - began_ < kStarts ? kStartPause : kUsualPause;
-    // Double the pause up to the usual pause. If a search is expensive, make the pause longer.
+    // Double the pause until it reaches the usual pause. If a search is expensive, make the pause
+    // longer.
     pause_ = std::min(std::max(std::min(pause_ * 2, usual), took * kShare), kLongestPause);
     // Soon after its start, a program may create a context and end within half a second. The first
     // searches take the longest, because all processes are new.
@@ -337,7 +338,7 @@ void DeviceWatch::ask_nvml() {
         supervisor_ = std::make_unique<Supervisor>(loop_, *launcher_, clock_, limits);
     }
     is_asking_ = true;
-    // The answer describes the moment at which the query was sent: `now`.
+    // The answer describes the moment at which the query was sent, which is `now`.
     const ProbeTarget target{.api = std::string{info_of(Api::Nvml).word},
                              .stage = std::string{kProcessesStage}};
     supervisor_->start(target, [this, now](const ProbeResult& answer) {

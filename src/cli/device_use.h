@@ -45,8 +45,8 @@ std::optional<bool> is_as_chosen(const SeenUse& seen,
 std::optional<bool> is_as_expected(const SeenUse& seen,
                                    std::string_view word,
                                    const Report& report);
-/// Whether the word is valid for --expect: "cpu", a backend, or an API through which programs
-/// compute.
+/// Whether the word is valid for --expect, that is, "cpu", a backend, or an API through which
+/// programs compute.
 bool is_expectable(std::string_view word);
 
 /// Whether a valid word for --expect and a backend mean the same API, as "hip" and "rocm" do.
@@ -90,7 +90,7 @@ public:
     [[nodiscard]] watch::Watcher& watcher() { return watcher_; }
     /// Whether NVML has answered, has failed too often, or is not needed.
     [[nodiscard]] bool is_settled() const;
-    /// Whether NVML is being queried. The answer may be about a process that has ended in the
+    /// Whether NVML is being queried. NVML's answer may be about a process that has ended in the
     /// meantime.
     [[nodiscard]] bool is_asking() const { return is_asking_; }
     /// Stops the search. The result of an NVML query in progress is still used.

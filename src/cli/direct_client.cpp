@@ -165,7 +165,7 @@ Result<MethodAnswer> DirectClient::call(const MethodCall& call, const HearAnswer
     auto asked = call;
     asked.wants_more = static_cast<bool>(heard_before);
     (void)varlink::take_interactive(asked.parameters);  // polkit is not needed here
-    // Methods about the current moment need fresh facts first, as in the daemon.
+    // Methods that report the current state need fresh facts first, as in the daemon.
     const auto traits = traits_of(asked, engine_->report()).value_or(MethodTraits{});
     if (traits.is_of_now)
         TRY(renew());

@@ -26,8 +26,8 @@ std::optional<WallTime> expiry_of(std::string_view text) {
 }
 
 /// Whether the file need not be written again. An export with an expiry time is fresh if only dates
-/// differ and at least half of its lifetime is left. Other exports must be equal, so that their
-/// dates stay correct.
+/// differ and at least half of its lifetime is left. Exports without an expiry time must be equal,
+/// so that the dates in the file stay correct.
 bool is_fresh(const std::string& there, const std::string& text, WallTime now) {
     const auto expiry = expiry_of(there);
     if (!expiry)

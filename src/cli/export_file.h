@@ -16,7 +16,7 @@
 namespace gpuprobe::inline cli {
 
 /// How long exported data is valid, for formats with an expiry date. A file is written again when
-/// half of this time has passed.
+/// half of its validity period has passed.
 constexpr std::chrono::hours kExportLife{24};
 
 /// Checks that the program that reads this format would read a file at `path`. Errors:

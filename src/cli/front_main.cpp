@@ -77,8 +77,8 @@ std::optional<int> printed_page(std::string_view topic) {
     return static_cast<int>(flushed(ExitCode::Answered));
 }
 
-/// Whether any word may be one of the verbs of this program. Otherwise, gpuprobectl-whole is run at
-/// once, without parsing.
+/// Whether any word may be one of the verbs of this program. If no word is a verb of this program,
+/// gpuprobectl-whole is run at once, without parsing.
 bool may_be_answered(const std::vector<std::string>& words) {
     return std::ranges::any_of(words, [](const std::string& word) {
         return word == "--version" || find_verb(word) != nullptr;

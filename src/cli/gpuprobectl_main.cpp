@@ -339,7 +339,7 @@ int run(const std::vector<std::string>& words) {
     Pager pager;
     if (wants_pager(arguments, screen, words))
         pager.start();
-    // Runs once, or repeatedly with --every.
+    // Run the verb once, or repeatedly with --every.
     for (;;) {
         const auto done = run_verb(arguments, screen);
         const int code = status_of(done ? *done : report_failure(arguments, done.error()));
