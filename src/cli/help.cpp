@@ -24,8 +24,8 @@ Exit status: 0 success, 1 failure, 2 incorrect usage, 3 nothing matches, 4 no da
 --socket), 5 not authorized, 6 the doctor found a problem that prevents the use of a GPU.
 )";
 
-/// The left column of an option: "-q, --quiet", " --json=MODE". Long names are aligned, whether or
-/// not the option has a short name.
+/// The left column of an option, such as "-q, --quiet", " --json=MODE". Long names are aligned,
+/// whether or not the option has a short name.
 std::string option_words(const Option& option) {
     std::string text{option.names};
     if (const auto comma = text.find(','); comma != std::string::npos)
@@ -262,7 +262,7 @@ Place place_behind(const std::vector<std::string>& words, Arguments& arguments) 
         const auto* option = option_called(place, word);
         if (!option || option->value.name.empty())
             continue;
-        // The value follows "=", or the value is the next word, which may be the word at the
+        // The value follows "=", or the next word is the value; that word may be the word at the
         // cursor.
         if (const auto equals = word.find('='); equals != std::string_view::npos)
             take(arguments, *option, word.substr(equals + 1));

@@ -18,7 +18,7 @@ void add_part(std::vector<std::string>& parts, const std::optional<std::string>&
         parts.emplace_back(trimmed(scrubbed(*part)));
 }
 
-/// The operating system, kernel and architecture: "Linux 6.1.0 x86_64".
+/// The operating system, kernel and architecture, such as "Linux 6.1.0 x86_64".
 std::string system_words(const Host& host) {
     auto words = host.os.value_or("linux");
     if (words == "linux")
@@ -134,7 +134,7 @@ std::string accelerator_block(const LikeAccelerators& group, const Screen& scree
            hanging_parts(screen, std::string(kSummaryIndent, ' '), parts);
 }
 
-/// One block for each kind of device.
+/// Returns one block of text for each kind of device.
 std::vector<std::string> device_blocks(const ShownDevices& devices, const Screen& screen) {
     Report shown;
     for (const auto* gpu : devices.gpus)

@@ -14,12 +14,12 @@
 
 namespace gpuprobe::inline cli {
 
-/// The machine as text, on as many lines as needed: "Linux 6.1.0 x86_64 · glibc 2.36 · kvm guest".
-/// This function is pure.
+/// The machine as text, on as many lines as needed, such as "Linux 6.1.0 x86_64 · glibc 2.36 · kvm
+/// guest". This function is pure.
 std::string machine_line(const Report& report, const Screen& screen);
 
-/// The default choice as colored text: "default: CUDA on 4 x NVIDIA H200"; "" if there is no
-/// decision. This function is pure.
+/// The default choice as colored text, such as "default: CUDA on 4 x NVIDIA H200"; "" if there is
+/// no decision. This function is pure.
 std::string default_text(const Report& report, const Decision* choice, const Screen& screen);
 
 /// The devices that `show` is about.

@@ -66,8 +66,8 @@ struct Refusal {
 };
 
 /// The embedded executable. The embedded data may be compressed with Zstandard; its first bytes
-/// then differ from an executable's. Errors: Io if it can't be decompressed, which means that this
-/// program's file is damaged.
+/// then differ from an executable's. Errors: Io if the data can't be decompressed, which means that
+/// this program's file is damaged.
 Result<std::string> worker_inside() {
     const std::string_view embedded{gpuprobe_worker_start, gpuprobe_worker_end};
     if (!embedded.starts_with(kZstdMagic))
@@ -115,8 +115,8 @@ Result<WorkerPlace> in_folder(const std::string& parent) {
     return WorkerPlace{.path = path, .folder = std::move(folder)};
 }
 
-/// Reads a process's output until its end. If the process is silent for kFolderPatience or prints
-/// too much, it is killed.
+/// Reads a process's output until its end. If the process prints nothing for kFolderPatience or
+/// prints too much, it is killed.
 std::string output_of(int output, pid_t pid) {
     std::string text;
     char piece[256];

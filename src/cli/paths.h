@@ -35,10 +35,10 @@ std::optional<std::string> why_nothing_is_kept();
 std::vector<std::string> own_program_paths(std::string_view name);
 
 /// The launcher of the workers that load vendor drivers for this process. The launcher runs the
-/// worker program `given`. If `given` is absent, it runs the worker program next to this program,
-/// in ../libexec/gpuprobe or in ../lib/gpuprobe. The portable program contains the worker and
-/// checks at the first target whether this machine can run the worker. Errors: NotFound with the
-/// paths that were tried.
+/// worker program `given`. If `given` is absent, the launcher runs the worker program next to this
+/// program, in ../libexec/gpuprobe or in ../lib/gpuprobe. The portable program contains the worker
+/// and checks at the first target whether this machine can run the worker. Errors: NotFound with
+/// the paths that were tried.
 Result<std::unique_ptr<Launcher>> own_workers(const std::optional<std::string>& given);
 
 }  // namespace gpuprobe::inline cli

@@ -36,7 +36,7 @@ std::string context_text(const std::optional<std::uint64_t>& tokens, const Scree
     return tokens ? std::to_string(*tokens) : std::string{screen.dash()};
 }
 
-/// The types of the KV cache: "f16", or "f16,q8_0" if keys and values have different types.
+/// The types of the KV cache, such as "f16", or "f16,q8_0" if keys and values have different types.
 std::string cache_types(const RunShape& run) {
     return run.keys.id == run.values.id ? std::string{run.keys.name}
                                         : fmt::format("{},{}", run.keys.name, run.values.name);
@@ -192,7 +192,7 @@ std::string shares_text(const SetPlan& set, bool has_layers) {
     return base::joined(shares, ", ");
 }
 
-/// The GPUs that hold a share: "2 GPUs", or "2 of 3 GPUs" if one GPU holds nothing.
+/// The GPUs that hold a share, such as "2 GPUs", or "2 of 3 GPUs" if one GPU holds nothing.
 std::string carriers_text(const SetPlan& set) {
     const auto carriers =
         std::ranges::count_if(set.shares, [](const Share& share) { return share.need.count > 0; });

@@ -21,7 +21,7 @@ constexpr const char* kProgram = "/usr/bin/pkttyagent";
 constexpr int kPatienceMilliseconds = 5000;
 
 /// Starts the agent. The agent closes the descriptor `ready` as soon as polkit can use the agent.
-/// Source: polkit, pkttyagent(1), --notify-fd. Returns -1 if it could not be started.
+/// Source: polkit, pkttyagent(1), --notify-fd. Returns -1 if the agent could not be started.
 pid_t started(int ready) {
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);

@@ -21,8 +21,8 @@ namespace {
 /// Signals that users and service managers send to a program. watched_signals() adds SIGCHLD.
 constexpr std::array kPassedOn = {SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
                                   SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
-/// Signals that this process blocks or ignores (base/event_loop.h, probe/spawn.h), but the program
-/// should not.
+/// Signals that this process blocks or ignores (base/event_loop.h, probe/spawn.h), but that the
+/// program should not block or ignore.
 constexpr std::array kBlockedByUs = {SIGINT, SIGTERM, SIGHUP};
 constexpr std::array kIgnoredByUs = {SIGIO, SIGURG};
 

@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kFactIndent = 2;
 constexpr std::size_t kMaxItemsShown = 64;
 
-/// The type of a fact, looked up by the key of the fact in an API's device.
+/// Returns the type of the fact with this key among the facts of an API's device.
 FactType type_of(std::string_view key) {
     if (key.starts_with("memory."))
         return FactType::Bytes;
@@ -40,7 +40,8 @@ bool is_list(const Value& value) {
     return value.as_object() != nullptr || value.as_array() != nullptr;
 }
 
-/// The members of an object with their values: "index 0, size 16777216". Null members are omitted.
+/// The members of an object with their values, such as "index 0, size 16777216". Null members are
+/// omitted.
 std::string members_text(const Value::Object& members) {
     std::string text;
     for (const auto& member : members)
@@ -164,7 +165,7 @@ std::string free_text(const GpuMemory& memory, WallTime now) {
 }
 
 /// The size of the largest buffer, for each API in which a single buffer cannot use all memory of
-/// the GPU: "4 GiB (vulkan)".
+/// the GPU, such as "4 GiB (vulkan)".
 std::string buffer_limits(const Gpu& gpu) {
     std::vector<std::string> limits;
     for (const auto& [api, view] : gpu.apis)
@@ -279,7 +280,7 @@ FactList api_facts(const std::string& api, const ApiView& view) {
     const auto why = explained(view.reasons);
     if (!why.text.empty())
         facts.add("because", why.text, Tone::Unsure);
-    // The other facts are already shown in the sections "Hardware" and "Video".
+    // The facts that are left out are already shown in the sections "Hardware" and "Video".
     facts.add_members(view.device, {"index", "name", "vendor_id", "device_id", "pci", "video"});
     if (facts.empty())
         facts.add("device", "none");
@@ -375,7 +376,8 @@ std::string FactList::text(const Screen& screen, std::size_t width) const {
     for (const auto& fact : facts_) {
         const auto lead = "  " + toned(screen, Tone::Faint, padded_right(fact.label, width)) + "  ";
         const std::size_t lead_width = kFactIndent + width + 2;
-        // A finding is continued by its fix. The command in the fix is kept on one line.
+        // The fix for a finding is printed as a continuation of the finding. The command in the fix
+        // is kept on one line.
         const auto command = fact.label.empty() ? command_in(fact.text) : std::string::npos;
         lines += command == std::string::npos
                      ? hanging(screen, lead, lead_width, fact.text, fact.tone)
@@ -422,7 +424,7 @@ std::optional<std::string> power_words(const AcceleratorPower& power) {
     };
     if (!power.draw && !power.limit)
         return std::nullopt;
-    // One of the two values may be unknown.
+    // The draw or the limit may be unknown.
     const auto sentence = !power.limit ? "{draw} W"
                           : power.draw ? "{draw} of {limit} W"
                                        : "of {limit} W";

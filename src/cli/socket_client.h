@@ -10,7 +10,7 @@
 
 namespace gpuprobe::inline cli {
 
-/// A client of the daemon on its socket.
+/// A client that calls the daemon through the daemon's socket.
 class SocketClient final : public Client {
 public:
     /// Connects to the socket at `path`. Without a path, connects to the socket of the daemon that
