@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The start of a packed program (tools/packaging/pack): it unpacks the segments of a static program
 // to the addresses that they were linked for, and jumps to the program's entry. This code is linked
-// with libzstd and without a C library. The rest of the file is in packed_segments.h, which the
-// tool writes.
+// with libzstd and without a C library. The rest of this program is in packed_segments.h, which
+// tools/packaging/pack writes.
 #include <elf.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -193,7 +193,7 @@ Option option_of(const RequestKey& key, Value& (*request)(Arguments&)) {
 
 namespace {
 
-/// The options of a rule. An option of a rule may have a different name and help text than the same
+/// The options of a rule. An option of a rule may have a different name and help text from the same
 /// option of a request.
 std::vector<Option> rule_options_of(std::span<const RequestKey> keys,
                                     Value& (*request)(Arguments&)) {

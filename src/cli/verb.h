@@ -110,8 +110,8 @@ struct OptionGroup {
 };
 const std::vector<OptionGroup>& global_options();
 
-/// The long name of an option: "--quiet" for "-q,--quiet". The result for an option "-j" without a
-/// long name is "-j".
+/// The long name of an option, such as "--quiet" for "-q,--quiet". The result for an option "-j"
+/// without a long name is "-j".
 std::string_view long_name(const Option& option);
 
 /// The items of a comma-separated list, trimmed and without empty items.

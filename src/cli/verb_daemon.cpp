@@ -108,7 +108,7 @@ namespace {
 constexpr std::chrono::seconds kRestart{30};
 constexpr std::chrono::milliseconds kBetweenCalls{250};
 
-/// The time in the local time zone: "14:03:59".
+/// The time in the local time zone, such as "14:03:59".
 std::string local_time(WallTime at) {
     const auto seconds = std::chrono::time_point_cast<std::chrono::seconds>(at);
     return fmt::format("{:%H:%M:%S}",
@@ -171,7 +171,7 @@ Status follow(const Context& context, Report& known) {
         if (ended || ended.error().code != ErrorCode::Unavailable || !may_come_back)
             return ended;
         remark(context.arguments, "the daemon has stopped; waiting until it starts again");
-        // `again` keeps the new client alive; changes since the old one ended are printed first.
+        // `again` keeps the new client alive; changes since the old client ended are printed first.
         again = TRY(wait_for_daemon(context.arguments));
         client = again.get();
         print_changes(context, *client, known);

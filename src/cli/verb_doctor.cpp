@@ -100,7 +100,8 @@ std::string finding_lines(const Finding& finding, const Screen& screen) {
     return text;
 }
 
-/// The section with the findings about exactly these GPUs, most severe first; "" without findings.
+/// The section with the findings about exactly these GPUs, most severe first; "" if there are no
+/// findings.
 std::string section(const std::string& title,
                     const std::vector<Finding>& findings,
                     const std::vector<std::string>& gpus,
@@ -195,7 +196,7 @@ Result<std::optional<Surroundings>> own_or_captured_surroundings(const Arguments
 }
 
 /// The environment of the process that the report belongs to; empty if the report is about a
-/// capture that does not describe it, or about the capture of a daemon.
+/// capture that does not describe this environment, or if the daemon serves a capture.
 Result<Surroundings> surroundings_of(const Report& report, const Arguments& arguments) {
     if (report.source == ReportSource::Replay && !arguments.replay)
         return Surroundings{};

@@ -172,8 +172,8 @@ void print_remarks(const Arguments& arguments, const Exported& exported, const E
 
 /// Prints an export, writes it to a file, or compares it with a file, as the arguments request.
 /// Returns Answered if everything was exported or is equal; Failed if --check found a difference;
-/// NoMatch if the export was refused or something was left out. Errors: as the client and
-/// place_export().
+/// NoMatch if the export was refused or something was left out. Errors: the errors of the client
+/// and of place_export().
 Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
     const auto& arguments = context.arguments;
     auto report = TRY(context.client.report());
@@ -210,7 +210,7 @@ struct ToolForm {
     std::string_view name = {};
     std::string_view summary = {};
 };
-// The order is the order in the help.
+// The formats are in the order of the help.
 constexpr ToolForm kForms[] = {
     {"conda", "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _AMDGPU, _GLIBC …; mamba and pixi read them too"},
     {"uv",
@@ -404,8 +404,9 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
 }
 
 /// The argument in the form that works in "$(…)": without quotes, because there a shell would pass
-/// the quotes on to the program. The characters that requirements and lists of architectures need
-/// have no effect in "$(…)"; an argument with any other special character is quoted.
+/// the quotes on to the program. Characters that occur in requirements and in lists of
+/// architectures have no special meaning in "$(…)"; an argument with any other special character is
+/// quoted.
 std::string substituted(const std::string& argument) {
     constexpr std::string_view kHarmless = "[];~#";
     auto rest = argument;
@@ -465,9 +466,9 @@ Status export_answer(Context& context) {
     return Done{};
 }
 
-/// Printed if there is no answer. A command that contains "$(gpuprobectl export …)" ignores the
-/// exit status of the export, but every program refuses an unknown option:
-/// `pip install $(gpuprobectl export pip torch)`.
+/// Printed instead of an export if there is no answer. A command such as `pip install $(gpuprobectl
+/// export pip torch)` ignores the exit status of the export, but every program refuses an unknown
+/// option.
 constexpr auto kNoAnswer = "--gpuprobe-has-no-answer\n";
 
 Result<ExitCode> export_to_tool(Context& context) {

@@ -155,7 +155,7 @@ Result<ExitCode> show(const Arguments& arguments, const KnowledgeFolders& folder
     return ExitCode::Answered;
 }
 
-/// Prints the result of an action: JSON, or `text` unless --quiet was given.
+/// Prints the result of an action, as JSON, or as `text` unless --quiet was given.
 Result<ExitCode> print_result(const Arguments& arguments,
                               const std::string& version,
                               const std::optional<std::string>& key,

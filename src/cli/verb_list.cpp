@@ -22,7 +22,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// A value of each accelerator in a group: "92 W", or "92 W, 101 W" if the values differ.
+/// A value of each accelerator in a group, such as "92 W", or "92 W, 101 W" if the values differ.
 template <class Words>
 std::string texts_of(const LikeAccelerators& group, const Words& words) {
     std::vector<std::string> texts;
@@ -62,7 +62,7 @@ std::string accelerators_text(const Report& report, bool shows_all, const Screen
     return text.empty() || report.gpus.empty() ? text : "\n" + text;
 }
 
-/// The free memory of a group: "12.0 GiB", or "12.0 GiB to 139.8 GiB" if the GPUs differ.
+/// The free memory of a group, such as "12.0 GiB", or "12.0 GiB to 139.8 GiB" if the GPUs differ.
 std::string free_text(const Report& report, const LikeGpus& group) {
     auto least = group.gpu->memory.free;
     auto most = least;
@@ -182,8 +182,8 @@ Result<Report> current_report(Client& client) {
     auto found = TRY(client.report());
     if (found.source == ReportSource::Replay || std::ranges::none_of(found.gpus, has_old_memory))
         return found;
-    // One query updates all GPUs that NVIDIA's driver serves. The other old figures are updated by
-    // one query for each GPU.
+    // One query updates all GPUs that NVIDIA's driver serves. Other old figures are updated by one
+    // query for each GPU.
     TRY(client.renew());
     found = TRY(client.report());
     for (auto& gpu : found.gpus)
@@ -361,7 +361,7 @@ Result<ExitCode> run_describe(Context& context) {
     const auto report = TRY(record_from<Report>(document));
     const ComputeView view{report};
     const auto* gpu = TRY(pick_gpu(view, context.arguments.gpus.front()));
-    // Partitions are not in the document in the form of a GPU.
+    // The document does not list partitions as GPUs.
     if (partition_of(*gpu))
         print_json(context.arguments, to_value(*gpu));
     else if (const auto* found = gpu_in(document, gpu->id))

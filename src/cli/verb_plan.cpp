@@ -55,7 +55,7 @@ public:
         return ModelFile{path, std::move(fd), Bytes{static_cast<std::uint64_t>(status.st_size)}};
     }
 
-    /// The file's size. For standard input, kEndless until its end has been reached.
+    /// The file's size. For standard input, the size is kEndless until the end has been reached.
     [[nodiscard]] Bytes size() const { return size_; }
     /// The part of the file that has been read.
     [[nodiscard]] const std::string& window() const { return window_; }

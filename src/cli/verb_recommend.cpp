@@ -289,7 +289,7 @@ Result<Recommendation> recommended_by(Context& context,
     return answer;
 }
 
-/// Prints the artifact of a variant that the user forces, and a remark if it was rejected.
+/// Prints the artifact of a variant that the user forces, and a remark if the variant was rejected.
 Result<ExitCode> print_forced(Context& context,
                               const Recommendation& answer,
                               const std::string& text) {

@@ -11,7 +11,7 @@
 namespace gpuprobe::inline cli {
 
 /// The recommendation that the command line requests. Errors: the same as for the method Recommend;
-/// an error about a malformed file contains its name.
+/// an error about a malformed file contains the name of the file.
 Result<Recommendation> recommended(Context& context);
 /// The recommendation for another installed application.
 Result<Recommendation> recommended(Context& context, const std::string& application);
@@ -22,8 +22,8 @@ Result<Recommendation> recommended(Context& context, const std::string& applicat
 Result<std::string> manifest_text(const std::string& path);
 
 /// The manifest that the command line names, or the installed manifest of its application. Errors:
-/// as ApplicationSet::no_manifest(); and as parse_manifest() and manifest_text(), with the path of
-/// the file.
+/// the errors of ApplicationSet::no_manifest(), and those of parse_manifest() and manifest_text()
+/// with the path of the file.
 Result<Manifest> wanted_manifest(const RecommendArguments& arguments);
 
 enum class Installer { Pip, Uv };
@@ -35,8 +35,8 @@ std::string install_command(const Recommendation& answer, Installer installer);
 /// there are none.
 std::string exclusion_text(const Recommendation& answer);
 
-/// Which variant is closest if no variant fits: "the closest variant is cu130: …". nullopt if the
-/// answer names no variant.
+/// A message about the closest variant if no variant fits, such as "the closest variant is cu130:
+/// …". nullopt if the answer names no variant.
 std::optional<std::string> closest_variant_text(const Recommendation& answer);
 
 }  // namespace gpuprobe::inline cli

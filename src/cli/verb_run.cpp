@@ -31,7 +31,8 @@ constexpr Duration kReportsAfter = std::chrono::seconds{10};
 /// How long to wait for an NVML query that was running when the program ended.
 constexpr Duration kLastAnswer = std::chrono::seconds{1};
 
-/// Signals caused by faults in the program. Other processes send the other signals.
+/// Signals caused by faults in the program. Signals that are not in this list come from other
+/// processes.
 constexpr std::array kFaults = {SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 /// Signals that ask a program to end.
 constexpr std::array kRequests = {SIGINT, SIGTERM, SIGHUP};
@@ -150,8 +151,8 @@ std::string new_mark() {
 }
 
 /// Runs the program once and watches it until it has ended. If the program runs for a long time,
-/// its use of devices is printed during the run, and `is_reported` becomes true. Errors: as
-/// Program::start().
+/// its use of devices is printed during the run, and `is_reported` becomes true. Errors: the same
+/// as for Program::start().
 Status attempt_once(const Run& run, Attempt& attempt, bool& is_reported) {
     constexpr const char* kMark = "GPUPROBE_RUN";
     const auto& arguments = run.context.arguments;
@@ -226,7 +227,8 @@ std::vector<Attempt> ways_of(const Run& run) {
     return ways;
 }
 
-/// The outcome to report for an attempt: "ok", "failed", or nullopt if the attempt proves nothing.
+/// The outcome to report for an attempt, either "ok" or "failed", or nullopt if the attempt proves
+/// nothing.
 std::optional<std::string> outcome_of(const Run& run, const Attempt& attempt) {
     const bool is_last = &attempt == &run.attempts.back();
     const bool took_it = attempt.as_chosen == true;
@@ -371,7 +373,7 @@ Result<ExitCode> run_program(Context& context) {
     return ExitCode::NotStarted;
 }
 
-/// The APIs that --expect accepts: "cuda, hip, level_zero, vulkan, opencl".
+/// The APIs that --expect accepts, as the string "cuda, hip, level_zero, vulkan, opencl".
 std::string expectable_words() {
     std::vector<std::string> words;
     for (const auto& api : kApis)
@@ -391,8 +393,8 @@ Status check_program(Arguments& arguments) {
             "--expect: '{}' is not an API that can compute\nUse {} or a backend; cpu means no GPU.",
             scrubbed(*run.expect, 64), expectable_words()));
     run.wants_json = arguments.json != JsonMode::Off;
-    // Print errors as text on standard error. With JSON they would go to standard output, which
-    // belongs to the program.
+    // Print errors as text on standard error. With JSON, error messages would go to standard
+    // output, which belongs to the program.
     arguments.json = JsonMode::Off;
     return Done{};
 }

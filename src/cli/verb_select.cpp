@@ -91,7 +91,7 @@ void explain_choice(const Context& context, Decision decision) {
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
     OwnPlace own{context.client};
     const auto place = own.get();
-    decision.environment.clear();  // already on standard output
+    decision.environment.clear();  // already printed on standard output
     print_error(decision_text(decision, place.machine, screen) +
                 application_text(decision, screen) + candidates_text(decision, place, screen));
 }

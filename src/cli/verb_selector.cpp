@@ -14,7 +14,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// The default architecture, without --platform.
+/// The architecture that is used without --platform.
 constexpr std::string_view kUsualArch = "x86_64";
 
 std::string platform_names(const Manifest& manifest) {
@@ -55,7 +55,8 @@ Result<const Variant*> variant_of(const VariantPlatform& platform, const std::st
 }
 
 /// The query for --verdict: it matches machines that exported the verdict that the variant runs.
-/// Errors: NoMatch if the orchestrator has no verdicts, or can't have a verdict for such a name.
+/// Errors: NoMatch if the orchestrator has no verdicts, or if the name of the application or
+/// variant can't be part of a verdict.
 Result<FleetQuery> verdict_query(const Orchestrator& asked,
                                  const Manifest& manifest,
                                  const Variant& variant) {

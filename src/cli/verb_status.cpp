@@ -171,7 +171,7 @@ std::string software_section(const Report& report, const Screen& screen) {
     return lines;
 }
 
-/// The health of an accelerator: "  ! device-not-ready", or "" if it is healthy.
+/// The health of an accelerator, such as "  ! device-not-ready", or "" if it is healthy.
 std::string trouble_of(const Accelerator& accelerator) {
     const auto health = accelerator.health.value_or("ok");
     return health == "ok" ? "" : "  ! " + scrubbed(health);

@@ -45,14 +45,14 @@ std::uint64_t pixels_of(const VideoEntry& entry) {
     return std::uint64_t{entry.max_width.value_or(0)} * entry.max_height.value_or(0);
 }
 
-/// The size of the entry with the most pixels: "8192 x 4320"; nullopt if no size is known.
+/// The size of the entry with the most pixels, such as "8192 x 4320"; nullopt if no size is known.
 std::optional<std::string> largest_size(const Entries& entries) {
     const auto most = std::ranges::max_element(entries, {}, pixels_of);
     return most == entries.end() ? std::nullopt : size_of(*most);
 }
 
-/// The largest size for each bit depth: "8, 10 bit, up to 8192 x 4320; 12 bit, up to 4096 x 4096";
-/// "yes" if neither sizes nor bit depths are known.
+/// The largest size for each bit depth, such as "8, 10 bit, up to 8192 x 4320; 12 bit, up to 4096 x
+/// 4096"; "yes" if neither sizes nor bit depths are known.
 std::string samples_text(const Entries& entries) {
     // Entries with an unknown bit depth are shown only if there are no other entries.
     std::map<std::uint32_t, Entries> by_bits;
@@ -79,7 +79,7 @@ std::string samples_text(const Entries& entries) {
 }
 
 /// The formats: "main10 8 bit 4:2:0, main10 10 bit 4:2:0, up to 8192 x 8192"; if the sizes differ,
-/// each format has a size: "main 8 bit 4:2:0 up to 4096 x 4096, …".
+/// each format has a size, as in "main 8 bit 4:2:0 up to 4096 x 4096, …".
 std::string profiles_text(const Entries& entries) {
     std::set<std::optional<std::string>> sizes;
     for (const auto& entry : entries)
@@ -127,8 +127,8 @@ std::string lack_text(VideoDirection direction) {
                                                : "this chip has no video encoder";
 }
 
-/// What is unknown or missing about the GPU's video engines, and why: "VA-API: the driver crashed
-/// …". Empty if an API reports all formats.
+/// What is unknown or missing about the GPU's video engines, and why, such as "VA-API: the driver
+/// crashed …". Empty if an API reports all formats.
 std::vector<std::string> gaps_of(const Gpu& gpu) {
     const bool has_formats =
         !groups_of(video_of(gpu, VideoApis::Engines).value_or(Entries{})).empty();
@@ -178,7 +178,7 @@ struct VideoRow {
     bool operator==(const VideoRow&) const = default;
 };
 
-/// GPUs or accelerators with the same name and the same texts.
+/// A group of GPUs or accelerators with the same name, rows and gaps.
 struct VideoGroup {
     std::string title = {};
     std::vector<VideoRow> rows = {};
@@ -210,7 +210,7 @@ VideoGroup videos_of(const Gpu& gpu, std::size_t index, const Screen& screen) {
     return videos;
 }
 
-/// The texts about a V4L2 codec; no rows for another accelerator. If the formats are unknown, the
+/// The rows about a V4L2 codec; no rows for any other accelerator. If the formats are unknown, the
 /// notes of the codec's probes give the reasons.
 VideoGroup videos_of(const Accelerator& accelerator, const Report& report, const Screen& screen) {
     VideoGroup videos{.title = accelerator.name.value_or(accelerator.id), .ids = {accelerator.id}};

@@ -23,8 +23,9 @@ std::string video_table(const Report& report, bool shows_all, const Screen& scre
 /// if the GPU has no video facts. This function is pure.
 FactList video_facts(const Gpu& gpu);
 
-/// The line of `show` about the main codecs that a GPU decodes and encodes: "video decode h264
-/// hevc", "encode h264" or "encode none". Empty if no API reports formats. This function is pure.
+/// The line of `show` about the main codecs that a GPU decodes and encodes, such as "video decode
+/// h264 hevc", "encode h264" or "encode none". Empty if no API reports formats. This function is
+/// pure.
 std::vector<std::string> video_parts(const Gpu& gpu);
 
 }  // namespace gpuprobe::inline cli
