@@ -80,7 +80,7 @@ public:
         return std::optional<std::string>{};
     }
 
-    /// Writes a file of the machine, unless its links form a loop.
+    /// Writes a file of the machine, unless the links in its path form a loop.
     Status write(const std::string& path, const std::string& content) {
         const auto real = TRY(lead_to(path));
         if (!real)
@@ -112,7 +112,7 @@ private:
     struct Link {
         std::string path = {};    ///< path of the link itself
         std::string target = {};  ///< the stored target, relative or absolute
-        std::string rest = {};    ///< the path after the link, with its slash
+        std::string rest = {};    ///< the path after the link, with a leading slash
     };
 
     /// The path inside the capture for a path of the machine.
@@ -161,9 +161,9 @@ Status check_folder(const std::string& folder) {
     return Done{};
 }
 
-/// A file name that is not in `taken`: "vulkan.nvidia_icd.json", "vulkan-verify.nvidia_icd.json".
-/// The name contains a number if two manifests have the same name or if one driver has several
-/// devices.
+/// A file name that is not in `taken`, such as "vulkan.nvidia_icd.json" or
+/// "vulkan-verify.nvidia_icd.json". The name contains a number if two manifests have the same name
+/// or if one driver has several devices.
 std::string probe_file_name(const ProbeResult& probe, std::set<std::string>& taken) {
     auto stem = probe.api;
     if (probe.stage != kQueryStage)

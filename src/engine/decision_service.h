@@ -94,7 +94,7 @@ public:
         std::vector<std::string> applications = {};
         /// The folders of other data files. If absent, only compiled-in data files are used.
         std::optional<KnowledgeFolders> knowledge = {};
-        std::optional<std::string> state = {};       ///< folder for feedback; absent: not stored
+        std::optional<std::string> state = {};       ///< folder for feedback, if feedback is stored
         store::Outcomes::AccountOf account_of = {};  ///< the same as in EngineOptions
     };
     explicit DecisionService(Folders folders);
@@ -130,9 +130,8 @@ public:
     /// is cleared. Errors: UnknownApplication; InvalidRequest and UnknownDevice for unknown names,
     /// with the most similar known name; and the errors of Feedback::set_override().
     Status set_override(const std::string& application, const Value& rule, const CallerContext& by);
-    /// Records an outcome. Errors: for the names in the outcome, the same as for set_override();
-    /// the errors of Feedback::report(). The variants of an application that is not installed are
-    /// not checked.
+    /// Records an outcome. Errors: the errors of set_override() about names, and the errors of
+    /// Feedback::report(). The variants of an application that is not installed are not checked.
     Status report(const OutcomeReport& outcome, const CallerContext& by);
 
 private:

@@ -29,7 +29,7 @@ Result<Gpu> gpu_called(const Report& report, const std::string& id) {
     return *TRY(known_gpu(view, id));
 }
 
-/// Checks the stage and the GPUs' ids of a request.
+/// Checks the stage and the GPU ids in a request.
 Status check_stage(const ProbeRequest& request, const Report& report) {
     constexpr std::array kStages{kQueryStage, kVerifyStage, kMeasureStage};
     if (std::ranges::find(kStages, request.stage) == kStages.end())

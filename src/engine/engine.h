@@ -100,7 +100,7 @@ public:
                                           uid_t uid) const {
         return select(application, request, uid, report());
     }
-    /// Selects a backend for a user with access to fewer or more devices: `seen` is the report with
+    /// Selects a backend for a user with access to fewer or more devices. `seen` is the report with
     /// the access rights of that user.
     [[nodiscard]] Result<Decision> select(const std::string& application,
                                           const Value& request,
@@ -153,9 +153,9 @@ public:
     ///
     /// The stages "verify" and "measure" compute on each device that a driver has listed
     /// (trial_targets() in engine/probe_targets.h); nothing else runs during a measurement. A probe
-    /// that does not run has the result Skipped with a reason: "asleep", "quarantined", and for
-    /// "measure" also the reasons in engine/trials.h. If a device disappears or gets a different
-    /// driver before its probe has ended, there is no result.
+    /// that does not run has the result Skipped with one of the reasons "asleep", "quarantined",
+    /// and for "measure" also the reasons in engine/trials.h. If a device disappears or gets a
+    /// different driver before its probe has ended, there is no result.
     Status probe(const ProbeRequest& request,
                  std::function<void(double)> progress,
                  std::function<void()> done);

@@ -31,7 +31,7 @@ bool is_space(char c) {
     return c == ' ' || c == '\t';
 }
 
-/// A position in a text. The member functions take positions that are relative to this position.
+/// A position in a text. The member functions take positions relative to `at`.
 struct Place {
     std::string_view text;
     std::size_t at;
@@ -87,7 +87,7 @@ constexpr std::size_t kUuidLength = 36;
 constexpr std::size_t kPlainUuidLength = 32;
 constexpr std::size_t kUniqueIdLength = 16;
 
-/// 8-4-4-4-12 hexadecimal digits: "01234567-89ab-cdef-0123-456789abcdef".
+/// 8-4-4-4-12 hexadecimal digits, such as "01234567-89ab-cdef-0123-456789abcdef".
 Found uuid(const Place& place) {
     const auto text = place.rest().substr(0, kUuidLength);
     if (is_hex(place.before()) || text.size() < kUuidLength || is_hex(place.after(kUuidLength)))
@@ -103,8 +103,8 @@ Found uuid(const Place& place) {
         .length = kUuidLength, .form = StandIn::Uuid, .identifier = without(text, "-")};
 }
 
-/// The serial number of a card in decimal, as in KFD's properties: "unique_id 17333131577230011963"
-/// (drivers/gpu/drm/amd/amdkfd/kfd_topology.c).
+/// The serial number of a card in decimal, as in KFD's properties, such as "unique_id
+/// 17333131577230011963" (drivers/gpu/drm/amd/amdkfd/kfd_topology.c).
 Found decimal_unique_id(const Place& place) {
     if (!place.text.substr(0, place.at).ends_with("unique_id "))
         return std::nullopt;
@@ -133,8 +133,8 @@ Found unique_id(const Place& place) {
                            .identifier = lower_case(place.rest().substr(0, kUniqueIdLength))};
 }
 
-/// A whole word of hexadecimal digits: UUIDs without dashes, digests, World Wide Names, MAC
-/// addresses without colons, addresses in memory.
+/// Whole words of hexadecimal digits, such as UUIDs without dashes, digests, World Wide Names, MAC
+/// addresses without colons, and addresses in memory.
 Found long_number(const Place& place, std::size_t shortest) {
     if (is_alnum(place.before()))
         return std::nullopt;
@@ -177,8 +177,8 @@ Found long_decimal_in_text(const Place& place) {
     return long_decimal(place, 10);
 }
 
-/// "00:11:22:aa:bb:cc", "00-11-22-33-44-55-66-77": MAC addresses, the Device Serial Number of PCI
-/// Express.
+/// MAC addresses and the Device Serial Number of PCI Express, such as "00:11:22:aa:bb:cc" and
+/// "00-11-22-33-44-55-66-77".
 Found hex_pairs(const Place& place) {
     constexpr std::size_t kFewest = 6;
     const auto text = place.rest();
@@ -264,7 +264,7 @@ Found email(const Place& place) {
     return host == 0 ? std::nullopt : word(place, local + 1 + host, "email");
 }
 
-/// The host of a URL with its port, user and password: "user:password@host:80" in
+/// The host of a URL with its port, user and password, such as "user:password@host:80" in
 /// "https://user:password@host:80/".
 Found url_authority(const Place& place) {
     if (!place.text.substr(0, place.at).ends_with("://"))
@@ -317,8 +317,8 @@ bool starts_with_ignoring_case(std::string_view text, std::string_view start) {
            });
 }
 
-/// The length of the name if the text has it at this position as a whole word, in upper or lower
-/// case; otherwise 0.
+/// The length of `name` if the text contains this name at this position as a whole word, in upper
+/// or lower case; otherwise 0.
 std::size_t name_at(const Place& place, std::string_view name) {
     const bool is_whole = !is_alnum(place.before()) && !is_alnum(place.after(name.size()));
     return is_whole && starts_with_ignoring_case(place.rest(), name) ? name.size() : 0;
@@ -346,7 +346,7 @@ bool is_common_word(std::string_view name) {
            });
 }
 
-/// A name of this host, with a domain that follows it: "host.example.com".
+/// A name of this host, with a domain that follows it, such as "host.example.com".
 Found known_host(const Place& place) {
     for (const auto& host : place.known.hosts)
         if (const auto length = is_common_word(host) ? 0 : name_at(place, host)) {
@@ -494,7 +494,7 @@ constexpr Label kLabels[] = {
     {"boot_id"},
 };
 
-/// The length of words that continue a label: " number" in "serial number", "_value" in
+/// The length of words that continue a label, such as " number" in "serial number", "_value" in
 /// "token_value", and a plural s.
 std::size_t label_ending(const Place& place, std::size_t from) {
     static constexpr std::array<std::string_view, 12> kMore = {"number",  "num",  "nr",    "no",
@@ -541,7 +541,8 @@ std::size_t value_length(const Place& place, std::size_t from, bool takes_the_li
 }
 
 /// A label with its value: LABEL [quote] [sign] [quote] VALUE, or LABEL is VALUE. Without sign or
-/// quotes, a value that is not a secret needs four characters and a digit: "part 2" is not a match.
+/// quotes, a value that is not a secret needs four characters and a digit, so "part 2" is not a
+/// match.
 Found labelled_by(const Place& place, const Label& label) {
     auto length = label.word.size();
     if (!starts_with_ignoring_case(place.rest(), label.word))
@@ -615,8 +616,8 @@ Found serial_like(const Place& place) {
     return is_mixed ? word(place, mixed, "number") : std::nullopt;
 }
 
-/// Access tokens with a known prefix: Hugging Face, GitHub, GitLab, NVIDIA, Slack, OpenAI, AWS,
-/// JWT, Docker.
+/// Access tokens with a known prefix, such as those of Hugging Face, GitHub, GitLab, NVIDIA, Slack,
+/// OpenAI, AWS, JWT, Docker.
 Found named_key(const Place& place) {
     static constexpr std::array<std::string_view, 14> kLeads = {
         "hf_",   "ghp_",  "gho_", "ghs_", "github_pat_", "glpat-", "nvapi-",

@@ -35,7 +35,7 @@ std::vector<knowledge::PublicKey> keys_in(const KnowledgeFolders& folders) {
             if (!text)
                 continue;
             if (auto key = knowledge::public_key_from(*text, name))
-                // Skip other files, because they contain no valid key
+                // Skip other files, because they contain no valid key.
                 keys.push_back(std::move(*key));
         }
     return keys;

@@ -36,7 +36,7 @@ void refresh_amdgpu(const Sysfs& sysfs, HardwareDevice& device) {
     });
 }
 
-/// Whether any source has reported that value.
+/// Whether `source` has reported the value `what`.
 bool has_reading(const GpuMemory& memory, std::string_view source, std::string_view what) {
     return std::ranges::any_of(memory.evidence, [&](const MemoryReading& reading) {
         return reading.source == source && reading.what == what;

@@ -25,7 +25,8 @@ struct LiveMemory {
     /// The source of `free`: "amdgpu-sysfs", "meminfo", or the API that was probed; "report" for
     /// the last known value, if the memory cannot be read now.
     std::string source = "report";
-    /// The reasons why the memory cannot be read now: "asleep", or the reasons in the API's view.
+    /// The reasons why the memory cannot be read now: either "asleep", or the reasons in the API's
+    /// view.
     std::vector<Reason> reasons = {};
     std::vector<MemoryReading> evidence = {};
     bool operator==(const LiveMemory&) const = default;
@@ -62,8 +63,8 @@ bool refresh_slowdowns(const FileSystem& files, WallTime now, Machine& machine);
 /// same machine. Values that cannot be read become unknown.
 void refresh_accelerators(const FileSystem& files, Report& report);
 
-/// Reads the kernel's values about memory and power again, without waking a device: MemAvailable,
-/// mem_info_*, power/runtime_status. Removes values that can no longer be read.
+/// Reads the kernel's values about memory and power (MemAvailable, mem_info_*,
+/// power/runtime_status) again, without waking a device. Removes values that can no longer be read.
 void refresh_readings(const FileSystem& files, Machine& machine);
 
 /// Reads free memory on request: from the kernel's files if possible, otherwise with one probe,

@@ -103,7 +103,7 @@ bool may_compute(const Gpu& gpu, const ApiInfo& computing) {
     const auto backend = gpu.backends.find(std::string{computing.backend});
     if (view == gpu.apis.end() || !is_offered(view->second) || backend == gpu.backends.end())
         return false;
-    // Our worker may be able to use a backend that other programs can't use:
+    // Our worker may be able to use a backend that other programs can't use, as with
     // "nvidia-icd-needs-egl".
     return backend->second.usable != false ||
            has_reason_with(backend->second.reasons, ReasonTraits::WorthATrial);
@@ -121,9 +121,9 @@ std::vector<std::string> paths_of_driver(const ProbeTarget& target, const Host& 
         return target.driver.empty() ? std::vector<std::string>{} : std::vector{target.driver};
     if (target.api != info_of(Api::Vaapi).word)
         return {};
-    // A VA driver is chosen by the name of the kernel driver, so its path is known only after it
-    // was loaded. Source: the option `driverdir` of libva's packages in Debian, Fedora, RPM Fusion,
-    // Arch Linux and NixOS.
+    // A VA driver is chosen by the name of the kernel driver, so its path is known only after the
+    // driver was loaded. Source: the option `driverdir` of libva's packages in Debian, Fedora, RPM
+    // Fusion, Arch Linux and NixOS.
     std::vector<std::string> folders;
     for (const auto& folder : library_folders(host))
         for (const auto* name : {"/dri", "/dri-nonfree", "/dri-freeworld"})

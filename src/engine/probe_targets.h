@@ -19,7 +19,7 @@
 namespace gpuprobe::engine {
 
 /// The paths whose change may mean that another driver answers: the driver's manifest or, for a
-/// render node, the folders that contain VA drivers. Empty for an API's only driver.
+/// render node, the folders that contain VA drivers. Empty if the API has only one driver.
 std::vector<std::string> paths_of_driver(const ProbeTarget& target, const Host& host);
 
 /// The devices that the driver of `target` may serve: all devices of the driver's vendor if the API
@@ -100,11 +100,11 @@ public:
     /// Notes for the report if the quarantine's file could not be read or cannot be written.
     [[nodiscard]] std::vector<Reason> notes() const;
 
-    /// The result for a target in quarantine: Skipped with the reason "quarantined" {driver, why,
-    /// times, since_usec, until_usec, note}. nullopt if the target may be probed.
+    /// The result for a target in quarantine, which is Skipped with the reason "quarantined"
+    /// {driver, why, times, since_usec, until_usec, note}. nullopt if the target may be probed.
     [[nodiscard]] std::optional<ProbeResult> instead_of(const ProbeTarget& target) const;
     /// Whether the probe of `target` is one of several probes that may have crashed the machine or
-    /// the daemon. Such a probe must run alone, so that a second crash identifies the cause.
+    /// the daemon. A suspected probe must run alone, so that a second crash identifies the cause.
     [[nodiscard]] bool is_suspect(const ProbeTarget& target) const;
     /// Whether no driver is a suspect or in quarantine.
     [[nodiscard]] bool is_clean() const { return quarantine_.is_clean(); }
