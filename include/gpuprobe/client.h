@@ -310,7 +310,8 @@ public:
     }
 
     /// Selects the backend that the application should use on this machine. The decision always
-    /// contains a backend. Throws NoMatch; Failure: UnknownApplication, InvalidRequest, NoSuchGpu.
+    /// contains a backend. Throws NoMatch, or a Failure named UnknownApplication, InvalidRequest or
+    /// NoSuchGpu.
     Decision select(const std::string& application = "default", const SelectRequest& request = {}) {
         auto decision = ask<Decision>(
             "Select", SelectParameters{.application = application, .request = request});
@@ -321,8 +322,8 @@ public:
 
     /// Recommends the variant of an application to install on this machine. `manifest` is the
     /// content of a manifest to use instead of the installed manifest. If no variant is suitable,
-    /// `status` and the reasons in `candidates` explain why. Throws Failure: UnknownApplication,
-    /// NotFound, InvalidRequest, MalformedManifest.
+    /// `status` and the reasons in `candidates` explain why. Throws a Failure named
+    /// UnknownApplication, NotFound, InvalidRequest or MalformedManifest.
     Recommendation recommend(const std::string& application, const RecommendRequest& request = {},
                              const std::optional<std::string>& manifest = {}) {
         return ask<Recommendation>(
@@ -330,8 +331,8 @@ public:
                              .application = application, .manifest = manifest, .request = request});
     }
 
-    /// Plans the memory for a model or for a number of bytes: plan({.need = 8ULL << 30U}). Throws
-    /// Failure: InvalidRequest, NoSuchGpu.
+    /// Plans the memory for a model or for a number of bytes: plan({.need = 8ULL << 30U}). Throws a
+    /// Failure named InvalidRequest or NoSuchGpu.
     Plan plan(const PlanParameters& parameters) {
         return ask<Plan>("Plan", parameters);
     }
@@ -342,8 +343,8 @@ public:
         return ask<Diagnosis>("Diagnose", DiagnoseParameters{.environment = environment});
     }
 
-    /// Returns whether each term, such as "driver>=550", is true for each of the GPUs. Throws
-    /// Failure: InvalidRequest, NoSuchGpu.
+    /// Returns whether each term, such as "driver>=550", is true for each of the GPUs. Throws a
+    /// Failure named InvalidRequest or NoSuchGpu.
     QueryAnswer query(const std::vector<std::string>& terms, const OptionalList& gpus = {}) {
         return ask<QueryAnswer>("Query", QueryParameters{.terms = terms, .gpus = gpus});
     }
@@ -358,14 +359,14 @@ public:
         return ask<ListGpusAnswer>("ListGpus", Nothing{});
     }
 
-    /// Returns the memory of a GPU in bytes, read at the time of the call. Throws Failure:
+    /// Returns the memory of a GPU in bytes, read at the time of the call. Throws a Failure named
     /// NoSuchGpu.
     GetMemoryAnswer memory(const std::string& gpu) {
         return ask<GetMemoryAnswer>("GetMemory", GetMemoryParameters{.gpu = gpu});
     }
 
     /// Reports whether an application worked with a choice, so that later decisions take the
-    /// outcome into account. Throws Failure: InvalidRequest.
+    /// outcome into account. Throws a Failure named InvalidRequest.
     void report_outcome(const ReportOutcomeParameters& outcome) {
         ask<ReportOutcomeAnswer>("ReportOutcome", outcome);
     }
@@ -398,8 +399,8 @@ public:
     }
 
     /// Starts to watch the report for changes. Returns a descriptor to poll for reading; the client
-    /// owns the descriptor. A second call ends the current watch and starts a new one. Throws
-    /// Failure: Unavailable if neither the daemon nor gpuprobectl can be reached.
+    /// owns the descriptor. A second call ends the current watch and starts a new one. Throws a
+    /// Failure named Unavailable if neither the daemon nor gpuprobectl can be reached.
     int watch() {
         const int descriptor = ::gpuprobe_watch(client_.get());
         if (descriptor < 0)
@@ -408,7 +409,8 @@ public:
     }
 
     /// Returns the next change without waiting; the first call returns the current state. Call this
-    /// function until it returns nullopt. Throws Failure: Unavailable if the daemon has ended.
+    /// function until it returns nullopt. Throws a Failure named Unavailable if the daemon has
+    /// ended.
     std::optional<Change> next_change() {
         char* json = nullptr;
         const int code = ::gpuprobe_watch_next(client_.get(), &json);

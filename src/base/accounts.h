@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 /// Names of accounts, from the name services of this machine (nsswitch.conf(5)). The portable
-/// program cannot load those services and reads /etc/passwd and /etc/group instead.
+/// program cannot load name services and reads /etc/passwd and /etc/group instead.
 namespace gpuprobe::inline base {
 
 inline constexpr uid_t kRoot = 0;
@@ -26,7 +26,7 @@ struct Account {
     std::string home = {};
 };
 /// All accounts that can be enumerated, at most 65536. Directory services such as LDAP often do not
-/// support enumeration; in this case, their accounts are missing.
+/// support enumeration; their accounts are then missing.
 std::vector<Account> accounts();
 /// The home folder of a user; nullopt for an unknown user.
 std::optional<std::string> home_of(uid_t id);

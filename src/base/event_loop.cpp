@@ -25,7 +25,7 @@ namespace {
 
 using Ready = std::function<void(std::uint32_t)>;
 
-/// Sources with a smaller order run first. Timers (kTimerOrder) run after hardware events and
+/// Event sources with a smaller order run first. Timers (kTimerOrder) run after hardware events and
 /// before workers: otherwise a worker that never stops writing could delay a deadline forever.
 int order_of(EventLoop::Priority priority) {
     return priority == EventLoop::Priority::Hardware ? 0 : static_cast<int>(priority) + 1;

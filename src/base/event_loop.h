@@ -25,9 +25,9 @@ using EventHandle = std::unique_ptr<EventSource>;
 /// throw.
 class EventLoop {
 public:
-    /// The order in which sources that are ready at the same time run. Hardware events run before
-    /// bus calls, so that a reply never shows a state that is older than an event that has already
-    /// been received.
+    /// The order in which event sources run if several are ready at the same time. Hardware events
+    /// run before bus calls, so that a reply never shows a state that is older than an event that
+    /// has already been received.
     enum class Priority { Hardware, Worker, Normal, Idle };
     using Callback = std::function<void()>;
 

@@ -126,7 +126,7 @@ struct FileStatus {
 /// path_resolution(7).
 constexpr int kMaxLinks = 40;
 
-/// A read-only view of the files of one machine, either the running one or a captured tree.
+/// A read-only view of the files of one machine, either the running machine or a captured tree.
 ///
 /// Paths are absolute within that tree, and symbolic links never lead out of the tree. The message
 /// of each Error is "path: reason".

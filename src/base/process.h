@@ -8,7 +8,7 @@
 
 namespace gpuprobe::inline base {
 
-/// The name of a signal: "SIGSEGV", or "signal 34" if the signal has no name. This function
+/// The name of a signal, such as "SIGSEGV", or "signal 34" if the signal has no name. This function
 /// replaces sigabbrev_np(), which was added in glibc 2.32.
 std::string signal_name(int number);
 

@@ -33,7 +33,7 @@ ReadProblem read_value(const Value& value, double& out) {
     return {};
 }
 
-// Sizes are bytes, durations and instants are microseconds.
+// Sizes are in bytes; durations and instants are in microseconds.
 ReadProblem read_value(const Value& value, Bytes& out) {
     return read_value(value, out.count);
 }

@@ -166,8 +166,8 @@ Value to_value(const T& object) {
 struct ReadProblem {
     std::string reason = {};
     std::string path = {};
-    /// If the problem is an unknown word: the valid words, so that error messages can suggest one
-    /// of them.
+    /// The valid words if the problem is an unknown word, so that error messages can suggest one of
+    /// them.
     std::vector<std::string> known = {};
     /// The unknown word; empty if the word is the value at `path`.
     std::string word = {};

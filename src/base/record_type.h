@@ -78,7 +78,7 @@ struct MemberForm {
 inline constexpr std::string_view kNotEmpty = ".";
 /// The pattern of four hexadecimal digits: a PCI id.
 inline constexpr std::string_view kFourHexDigits = "^[0-9a-f]{4}$";
-/// The pattern of a device number, "226:128".
+/// The pattern of a device number such as "226:128".
 inline constexpr std::string_view kDeviceNumber = "^[0-9]+:[0-9]+$";
 
 /// The name of a type without its namespaces, such as "Candidate" for gpuprobe::Candidate.

@@ -370,7 +370,7 @@ Json to_json(const Value& value) {
     return nullptr;
 }
 
-/// Escapes a character: "\\u202e", or a surrogate pair for a character above U+FFFF.
+/// Escapes a character as "\\u202e", or as a surrogate pair for a character above U+FFFF.
 std::string json_escape(char32_t point) {
     const auto unit = [](char32_t value) {
         constexpr std::string_view kDigits = "0123456789abcdef";

@@ -11,7 +11,7 @@
 
 namespace gpuprobe::inline base {
 
-/// A numeric dotted version of one to four parts, such as "580.65.06", "13.0". Versions are
+/// A numeric dotted version of one to four parts, such as "580.65.06" or "13.0". Versions are
 /// compared part by part as numbers, so 450.119 is newer than 450.80. A missing part counts as 0.
 struct Version {
     std::array<std::uint32_t, 4> parts = {};
