@@ -22,10 +22,10 @@ namespace gpuprobe::backends {
 class Sink {
 public:
     virtual ~Sink() = default;
-    /// Announces the next step: "dlopen", "instance", "enumerate", "query". The note about a
-    /// timeout contains the name of the last step.
+    /// Announces the next step, such as "dlopen", "instance", "enumerate" or "query". The note
+    /// about a timeout contains the name of the last step.
     virtual void phase(std::string_view name) = 0;
-    /// Reports facts about the whole API, as an object. Later calls of known() add members to the
+    /// Reports facts about the whole API, as an object. Later calls of runtime() add members to the
     /// object.
     virtual void runtime(const Value& facts) = 0;
     /// Reports facts about one device. After known(), another call for the same device adds facts

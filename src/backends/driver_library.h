@@ -212,7 +212,7 @@ std::optional<Answer> without_library(const ProbeTarget& target);
 // Containers, and DeviceAllow= in a systemd unit, set up such control groups. For such a node, the
 // file mode permits access and access(2) succeeds; only open(2) fails.
 
-/// NVIDIA's control node. Opening this node does not initialize a GPU. Source:
+/// NVIDIA's control node. Opening the control node does not initialize a GPU. Source:
 /// open-gpu-kernel-modules, kernel-open/nvidia/nv.c.
 constexpr const char* kNvidiaControl = "/dev/nvidiactl";
 

@@ -70,10 +70,10 @@ constexpr std::array kRefused = {
     SCMP_SYS(clock_settime), SCMP_SYS(clock_adjtime), SCMP_SYS(adjtimex), SCMP_SYS(iopl),
     SCMP_SYS(ioperm), SCMP_SYS(vhangup)};
 
-/// Calls that programs try first but do not need. The arguments are behind a pointer, where a
-/// filter cannot check them (clone3, openat2), or the calls use a resource that is limited for the
-/// whole machine (io_setup). Newer calls that our headers do not declare need no entry: they are
-/// not on the list of known calls.
+/// Calls that programs try first but do not need. The arguments of these calls are behind a
+/// pointer, where a filter cannot check them (clone3, openat2), or the calls use a resource that is
+/// limited for the whole machine (io_setup). Newer calls that our headers do not declare need no
+/// entry: they are not on the list of known calls.
 constexpr std::array kUnknown = {SCMP_SYS(clone3),         SCMP_SYS(io_uring_setup),
                                  SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
                                  SCMP_SYS(open_tree),      SCMP_SYS(move_mount),
@@ -97,7 +97,7 @@ constexpr std::array<scmp_datum_t, 27> kTerminalRequests = {
     TIOCEXCL, TIOCNXCL,   TIOCSCTTY, TIOCSPGRP,   TIOCSTI,     TIOCSWINSZ,  TIOCMBIS,
     TIOCMBIC, TIOCMSET,   TIOCLINUX, TIOCCONS,    TIOCSSERIAL, TIOCPKT,     TIOCSETD,
     TCSBRKP,  TIOCSPTLCK, TIOCSIG,   TIOCVHANGUP, TIOCGPTPEER, TIOCSSOFTCAR};
-/// More terminal requests, which must stay allowed on Tegra: there the same numbers enable and
+/// More terminal requests, which must stay allowed on Tegra, where the same numbers enable and
 /// disable a group of channels (NVGPU_TSG_IOCTL_ENABLE and _DISABLE in NVIDIA's linux-nvgpu,
 /// include/uapi/linux/nvgpu.h).
 constexpr std::array<scmp_datum_t, 2> kTerminalRequestsButOnTegra = {TCSETSW, TCSETSF};
@@ -135,9 +135,9 @@ private:
     int problem_ = 0;
 };
 
-/// Refuses sockets of families other than AF_UNIX, sending to an address, and socket programs. Unix
-/// sockets must stay allowed, because CUDA creates a Unix socket and otherwise fails; CUDA does not
-/// connect this socket.
+/// Refuses sockets of families other than AF_UNIX, calls that send to an address, and programs that
+/// are attached to sockets. Unix sockets must stay allowed, because CUDA creates a Unix socket and
+/// otherwise fails; CUDA does not connect this socket.
 void refuse_sockets(scmp_filter_ctx filter, Steps& step) {
     for (const int call : {SCMP_SYS(socket), SCMP_SYS(socketpair)})
         step(seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), call, 1,
@@ -159,7 +159,7 @@ void refuse_set_id(scmp_filter_ctx filter, Steps& step) {
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(creat), 1, with(1)));
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(mknod), 1, with(1)));
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(mknodat), 1, with(2)));
-        // The mode matters only if the call creates a file.
+        // The mode argument matters only if the call creates a file.
         for (const scmp_datum_t flag : {O_CREAT, O_TMPFILE}) {
             const auto made = [flag](unsigned argument) {
                 return SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, flag, flag);
@@ -214,7 +214,7 @@ void refuse_requests(scmp_filter_ctx filter, std::span<const scmp_datum_t> reque
                               SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, request)));
 }
 
-/// Adds all rules of the refusing filter.
+/// Adds all rules of the filter that refuses calls.
 void refuse(scmp_filter_ctx filter, FilterVariant variant, Steps& step) {
     // The rules are not valid for calls of another architecture (32-bit programs), so all such
     // calls fail.

@@ -73,7 +73,7 @@ std::vector<sock_filter> addressed(std::span<const sock_filter> program, pid_t p
 
 /// Counts the processes or threads that a driver starts, against a limit. A program that computes
 /// on the CPU needs a thread per processor, and compilers need a few processes. The limit grows
-/// with time for drivers that run for long.
+/// with time for drivers that run for a long time.
 struct Starts {
     static constexpr unsigned kProcesses = 128;
     static constexpr unsigned kThreads = 1024;
@@ -381,9 +381,9 @@ constexpr int kLogVersion = 7;
 constexpr std::uint64_t bit(int number) {
     return std::uint64_t{1} << static_cast<unsigned>(number);
 }
-/// Rights to execute and to read a file other than a folder.
+/// The rights to execute and to read a file that is not a folder.
 constexpr auto kReadFile = bit(0) | bit(2);
-/// Rights to execute, to read a file, and to list a folder.
+/// The rights to execute, to read a file, and to list a folder.
 constexpr auto kRead = kReadFile | bit(3);
 constexpr auto kWrite = bit(1);
 constexpr auto kTruncate = bit(14);

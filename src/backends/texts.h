@@ -31,7 +31,7 @@ std::string uuid_text(std::span<const std::uint8_t, 16> bytes);
 /// Like uuid_text(), but nullopt if every byte is zero.
 std::optional<std::string> canonical_uuid(std::span<const std::uint8_t, 16> bytes);
 
-/// A version string: "1.3.277" for 1, 3 and 277.
+/// A version string, such as "1.3.277" for 1, 3 and 277.
 std::string dotted(std::initializer_list<std::uint64_t> parts);
 /// Intel's packed IP version as a string ("20.4.4"): architecture in the top 10 bits, release in
 /// the next 8, revision in the lowest 6. nullopt for 0. Source: compute-runtime,

@@ -14,8 +14,8 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// How long to poll without sleeping. Every batch of the sampler ends within this time; longer work
-/// need not be timed to the microsecond.
+/// How long to poll without sleeping. Every batch of the sampler ends within 50 ms; the end of
+/// longer work need not be detected to the microsecond.
 constexpr std::chrono::milliseconds kSpin{50};
 constexpr timespec kNap = {.tv_sec = 0, .tv_nsec = 20'000};
 
@@ -49,7 +49,7 @@ std::optional<Bytes> free_host_memory() {
 
 Attempt<Done> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting how) {
     using Steady = std::chrono::steady_clock;
-    // Without this call, the kernel extends every sleep by up to 50 µs. Source: prctl(2),
+    // Without PR_SET_TIMERSLACK, the kernel extends every sleep by up to 50 µs. Source: prctl(2),
     // PR_SET_TIMERSLACK.
     (void)::prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
     const auto begin = Steady::now();

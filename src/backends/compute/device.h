@@ -38,7 +38,8 @@ constexpr std::size_t index_of(Kernel kernel) {
     return static_cast<std::size_t>(kernel);
 }
 /// The index of the first kernel in the same module as `kernel`. A module that contains several
-/// kernels is stored at this index. `modules` contains the identifier of each kernel's module.
+/// kernels is stored at the index of its first kernel. `modules` contains the identifier of each
+/// kernel's module.
 template <class Modules>
 std::size_t first_in_module(const Modules& modules, Kernel kernel) {
     return static_cast<std::size_t>(std::ranges::find(modules, modules[index_of(kernel)]) -
@@ -103,7 +104,7 @@ public:
     [[nodiscard]] const ComputeLimits& limits() const { return limits_; }
     /// Allocates two buffers of `size` bytes, which must be a multiple of kGroupBytes, and
     /// `staging` bytes of host memory for copies from and to the device. Call this function once,
-    /// before all others.
+    /// before all other functions.
     virtual Attempt<Done> allocate(Bytes size, Bytes staging) = 0;
     /// The host memory for copies from and to the device.
     [[nodiscard]] std::span<std::byte> staging() { return staging_; }
@@ -156,7 +157,7 @@ constexpr Duration max_wait(Waiting how) {
     return how == Waiting::Sleeping ? std::chrono::seconds{20} : std::chrono::seconds{2};
 }
 
-/// Calls `is_done` until it returns true. This function is for APIs whose wait functions have no
+/// Calls `is_done` until it returns true. Use this function for APIs whose wait functions have no
 /// time limit. Refusals: any from `is_done`; `dispatch-timed-out` after max_wait().
 Attempt<Done> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting how);
 

@@ -38,14 +38,14 @@ constexpr Bytes kUnknownFree = mib(256);  // assumed if the free memory is unkno
 /// The size of a GPU's buffer. The buffer is much larger than any cache, and reading it once (0.2
 /// ms on an H200) takes much longer than launching a kernel.
 constexpr Bytes kMaxDeviceBuffer = gib(1);
-/// The size of a CPU's buffer. The buffer is smaller, because a worker may use only one gibibyte in
-/// total (systemd/gpuprobe-worker@.service).
+/// The size of a CPU's buffer. A CPU's buffer is smaller than a GPU's, because a worker may use
+/// only one gibibyte in total (systemd/gpuprobe-worker@.service).
 constexpr Bytes kMaxHostBuffer = mib(256);
 
 constexpr std::uint32_t kPieceGroups = 64;            // groups in the smallest piece
 constexpr std::uint32_t kMaxArithmeticGroups = 8192;  // a million threads fill every current GPU
 constexpr std::uint32_t kMaxSteps = 1U << 22;
-/// The duration of a piece on a CPU. The piece is longer than on a GPU, because the data that a CPU
+/// The duration of a piece on a CPU. A piece is longer than on a GPU, because the data that a CPU
 /// reads in a few milliseconds fits into its caches.
 constexpr Seconds kHostMemoryPiece{0.02};
 constexpr Seconds kMaxHostPiece{2};

@@ -206,9 +206,9 @@ std::optional<Bytes> free_in(const FileSystem& files, const std::string& name) {
 /// The largest size that a context can plausibly have. A context needs about half a gibibyte; a
 /// larger difference includes memory that other processes allocated.
 constexpr Bytes kMostOfAContext = gib(2);
-/// Differences up to this size are ignored. NVML's value for an idle H200 varies by 64 or 128 KiB
-/// from process to process (driver 580.159.04), because the value includes the memory of NVML's
-/// clients.
+/// Differences in free memory up to this size are ignored. NVML's value for an idle H200 varies by
+/// 64 or 128 KiB from process to process (driver 580.159.04), because the value includes the memory
+/// of NVML's clients.
 constexpr Bytes kSame = mib(1);
 constexpr int kMostReadings = 20;
 constexpr std::chrono::milliseconds kBetweenReadings{50};
@@ -306,8 +306,8 @@ Answer not_offered(const ProbeTarget& target) {
 }  // namespace
 
 ContextMeter::ContextMeter(Free free, const Pause& pause) : free_{std::move(free)} {
-    // Wait until two readings agree. If readings never agree, before_ stays empty and taken() has
-    // no result.
+    // Wait until two readings agree. If readings never agree, before_ stays empty and taken()
+    // returns nullopt.
     auto last = free_ ? free_() : std::nullopt;
     for (int reading = 1; last && reading < kMostReadings; ++reading) {
         const auto now = free_();

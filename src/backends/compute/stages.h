@@ -118,7 +118,8 @@ constexpr std::string_view kFreeMemoryPhase = "free-memory";
 /// the meter. Source: Linux, Documentation/gpu/amdgpu/driver-misc.rst (mem_info_vram_total, _used).
 ContextMeter context_meter_of(const FileSystem& files, const ProbeTarget& target);
 
-/// Whether `stage` is the name of a stage: "query", "verify", "measure" or kProcessesStage.
+/// Whether `stage` is the name of a stage, that is, "query", "verify", "measure" or
+/// kProcessesStage.
 bool is_stage(std::string_view stage);
 
 /// Runs the stage that the target names. The answer is Failed with the reason `stage-not-offered`

@@ -189,8 +189,8 @@ std::optional<std::string> rocm_uuid(std::string_view text);
 /// location_id.
 PciAddress rocm_address(std::uint32_t domain, std::uint32_t location);
 
-/// A version as a string: "6.1.40092" for 60140092; nullopt for 0 and negative numbers. Source:
-/// HIP's hip_version.h, HIP_VERSION.
+/// A version as a string, such as "6.1.40092" for 60140092; nullopt for 0 and negative numbers.
+/// Source: HIP's hip_version.h, HIP_VERSION.
 std::optional<std::string> hip_version_text(int version);
 
 /// The content of hip/preamble.hip, embedded at build time.

@@ -17,7 +17,7 @@ using ze::Symbols;
 constexpr std::uint32_t kMaxMemories = 64;
 constexpr std::uint64_t kHertzPerMegahertz = 1'000'000;
 
-/// `Address`: ze_pci_address_ext_t or zes_pci_address_t.
+/// `Address` is ze_pci_address_ext_t or zes_pci_address_t.
 template <class Address>
 std::optional<PciAddress> address_of(const Address& address) {
     return pci_address(address.domain, address.bus, address.device, address.function);
@@ -46,7 +46,7 @@ void add_memory(const Symbols& api, ze_device_handle_t device, DeviceFacts& fact
         facts.memory = FactMemory{.total = Bytes{total}};
 }
 
-/// Adds the features that kernels can use; null if unknown.
+/// Adds the features that kernels can use; unknown features become null.
 void add_modules(const Symbols& api, ze_device_handle_t device, DeviceFacts& facts) {
     auto modules =
         ze::made<ze_device_module_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES);

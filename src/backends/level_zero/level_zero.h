@@ -158,8 +158,8 @@ struct Symbols : SymbolTable {
 
 namespace gpuprobe::backends {
 
-/// Visits Intel's GPUs, and then Intel's NPUs. A GPU with several tiles is one device. The free
-/// memory is reported by query_level_zero_sysman().
+/// Visits Intel's GPUs, and then Intel's NPUs. A GPU with several tiles is one device.
+/// query_level_zero_sysman() reports the free memory.
 Answer visit_level_zero(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 /// Reports the total and free memory according to Level Zero's system management (Sysman). Sysman
@@ -195,7 +195,7 @@ std::optional<std::string> level_zero_kind_word(ze_device_type_t kind);
 /// `other`. nullopt if `kind` is 0.
 std::optional<DeviceType> level_zero_type(ze_device_type_t kind, std::uint32_t flags);
 
-/// A version as a string: "1.6" for major << 16 | minor; nullopt for 0. Source: ze_api.h,
+/// A version as a string, such as "1.6" for major << 16 | minor; nullopt for 0. Source: ze_api.h,
 /// ZE_MAKE_VERSION.
 std::optional<std::string> level_zero_version(std::uint32_t version);
 

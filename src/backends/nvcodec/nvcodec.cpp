@@ -246,7 +246,7 @@ constexpr auto kEncodedProfiles = std::to_array<EncodedProfile>({
     {kAv1Main, "NV_ENC_AV1_PROFILE_MAIN_GUID", "main", "4:2:0", 10},
 });
 
-/// The usual form of a GUID: "6bc82762-4e63-4ca4-aa85-1e50f321f6bf".
+/// The usual form of a GUID, such as "6bc82762-4e63-4ca4-aa85-1e50f321f6bf".
 std::string text_of(const Guid& guid) {
     std::array<std::uint8_t, 16> bytes = {
         static_cast<std::uint8_t>(guid.first >> 24U), static_cast<std::uint8_t>(guid.first >> 16U),

@@ -120,7 +120,8 @@ Attempt<std::vector<VideoEntry>> decoded_formats(const DecodeSymbols& api);
 /// GPU without NVENC, such as a data-center GPU. Refusals: `api-refused`.
 Attempt<std::vector<VideoEntry>> encoded_formats(const EncodeSymbols& api, void* context);
 
-/// The newest version of the NVENC API that the driver supports, "13.0"; nullopt if unknown.
+/// The newest version of the NVENC API that the driver supports, such as "13.0"; nullopt if
+/// unknown.
 std::optional<std::string> nvenc_version(const EncodeSymbols& api);
 
 }  // namespace gpuprobe::backends::nvcodec

@@ -106,7 +106,7 @@ Value instance_entry(const Symbols& api, Device instance, unsigned slot) {
     return entry;
 }
 
-/// Adds the instances of a GPU in MIG modethat are visible without privileges.
+/// Adds the instances of a GPU in MIG mode that are visible without privileges.
 void add_mig(const Symbols& api, Device device, DeviceFacts& facts) {
     unsigned current = 0;
     unsigned pending = 0;
@@ -377,8 +377,8 @@ Answer each_device(Sink& sink, FactsOf first, FactsOf later = nullptr) {
     (void)TRY(call(refuse, api.count, &count));
     sink.phase("query");
     const auto found = report_each(api, count, first, sink);
-    // Without `later`, all facts have been reported. Otherwise, first mark the device list as
-    // complete, because reading the other facts takes a long time.
+    // If there is no `later`, all facts have been reported. Otherwise, first mark the device list
+    // as complete, because reading the other facts takes a long time.
     if (!later)
         return Answer{};
     sink.known();
@@ -412,8 +412,8 @@ constexpr std::string_view kUuid = "uuid:";
 constexpr std::string_view kDriver = "/proc/driver/nvidia/";
 constexpr Bytes kMaxInformation = kib(16);
 
-/// Whether the GPU with that minor number has MIG instances: its folder then has entries "gi0",
-/// "gi1" ….
+/// Whether the GPU with the given minor number has MIG instances: its folder then has entries
+/// "gi0", "gi1" ….
 bool is_partitioned(const FileSystem& files, std::string_view minor) {
     const auto names =
         files.list(std::string{kDriver} + "capabilities/gpu" + std::string{minor} + "/mig");

@@ -80,7 +80,7 @@ struct OpenClComputeSymbols : SymbolTable {
 
 // The following functions convert OpenCL's numbers into the words and strings that facts use.
 
-/// The name of an error: "CL_DEVICE_NOT_FOUND", or "OpenCL error -77" for unknown numbers.
+/// The name of an error, such as "CL_DEVICE_NOT_FOUND", or "OpenCL error -77" for unknown numbers.
 std::string opencl_error_name(cl_int error);
 
 /// A packed cl_version (10, 10, 12 bits) as a string such as "3.0.0". Source: OpenCL 3.0 API,

@@ -41,7 +41,7 @@ public:
     bool scan();
     /// The first of the devices; they are linked by `next`.
     [[nodiscard]] pci_dev* devices() const;
-    /// Reads class, ids, BARs and NUMA node of one device. Returns false if libpci gave up.
+    /// Reads the class, ids, BARs and NUMA node of one device. Returns false if libpci gave up.
     bool fill(pci_dev& device);
 
     /// Names from the database; nullopt if the database has no entry. Always nullopt if the
@@ -50,7 +50,7 @@ public:
     std::optional<std::string> device_name(const pci_dev& device);
     std::optional<std::string> subsystem_name(const pci_dev& device);
 
-    /// The first error that libpci reported; nullopt without an error.
+    /// The first error that libpci reported; nullopt if there was no error.
     [[nodiscard]] const std::optional<std::string>& error() const { return error_; }
 
 private:

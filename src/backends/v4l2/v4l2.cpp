@@ -169,7 +169,7 @@ std::vector<std::uint32_t> bits_of(const VideoProfile& profile, bool has_ten_bit
     return {profile.least_bits};
 }
 
-/// Whether a decoder of the codec gives pictures with 10 bits. Drivers list only the picture
+/// Whether a decoder of the codec outputs pictures with 10 bits. Drivers list only the picture
 /// formats of the current stream, which has 8 bits at first, but each decoder for AV1 must support
 /// 8 and 10 bits. Source: AV1 specification, annex A.2.
 bool gives_ten_bits(const std::vector<Format>& pictures, std::string_view codec) {
@@ -271,8 +271,8 @@ Answer query_v4l2(const ProbeTarget& target, Sink& sink) {
     if (node->folders.front().find("/usb") != std::string::npos)
         return without_devices("node '" + target.driver + "' is on USB", {{"api", "v4l2"}});
     const auto driver = files.link_target(node->folders.front() + "/driver").value_or("");
-    // The engine does not check whether the device sleeps, because most drivers can be queried
-    // while it does.
+    // The engine does not check for sleep, because most drivers can be queried while the device
+    // sleeps.
     if (is_asleep(files, *node) && !opens_asleep(driver.substr(driver.find_last_of('/') + 1)))
         return Answer{.outcome = Outcome::Failed,
                       .note = node->id + " is suspended",

@@ -11,8 +11,7 @@ namespace gpuprobe::backends {
 /// not opened if that would wake a sleeping device.
 Answer query_v4l2(const ProbeTarget& target, Sink& sink);
 
-/// Whether opening the V4L2 node of a suspended device leaves the device suspended, with that
-/// kernel driver.
+/// Whether a suspended device with this kernel driver stays suspended when its V4L2 node is opened.
 bool opens_asleep(std::string_view driver);
 
 /// Implements query_v4l2() for an opened node: adds the facts, and reports the device.

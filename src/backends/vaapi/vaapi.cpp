@@ -95,7 +95,7 @@ constexpr auto kEntrypoints = std::to_array<Entrypoint>({
     {VAEntrypointProtectedContent, "VAEntrypointProtectedContent", {}},
 });
 
-/// A surface format. RGB formats are left out: `chroma` has no word for RGB.
+/// A surface format. RGB formats are left out, because `chroma` has no word for RGB.
 struct Format {
     std::uint32_t bit = 0;
     std::string_view chroma = {};

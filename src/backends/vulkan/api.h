@@ -177,11 +177,12 @@ struct DeviceSymbols : SymbolTable {
 
 // The following functions convert Vulkan's numbers into the words and strings that facts use.
 
-/// The name of a result: "VK_ERROR_INCOMPATIBLE_DRIVER", or "VkResult -77" for unknown numbers.
+/// The name of a result, such as "VK_ERROR_INCOMPATIBLE_DRIVER", or "VkResult -77" for unknown
+/// numbers.
 std::string result_name(VkResult result);
 
-/// The word for a driver: "nvidia-proprietary", "mesa-radv"; the number as a string for drivers
-/// newer than the table. Source: Vulkan registry, VkDriverId.
+/// The word for a driver, such as "nvidia-proprietary", "mesa-radv"; the number as a string for
+/// drivers newer than the table. Source: Vulkan registry, VkDriverId.
 std::string driver_word(std::uint32_t driver_id);
 
 /// An API version as a string, such as "1.3.277", or "1:1.3.277" for a Vulkan variant other than 0.
@@ -200,8 +201,8 @@ std::optional<DeviceType> device_type(VkPhysicalDeviceType type);
 /// The word for a component type, such as "float16", "sint8" …; the number as a string for types
 /// that are newer than the table. Source: VkComponentTypeKHR.
 std::string component_word(std::uint32_t type);
-/// The word for a scope: "subgroup", "workgroup" …; the number as a string for scopes that are
-/// newer than the table. Source: VkScopeKHR.
+/// The word for a scope, such as "subgroup", "workgroup" …; the number as a string for scopes that
+/// are newer than the table. Source: VkScopeKHR.
 std::string scope_word(std::uint32_t scope);
 
 /// The words for the bits that are set, in bit order. Bits without a word are left out.

@@ -236,7 +236,7 @@ std::vector<MemoryHeap> heaps_that_count(std::span<const MemoryHeap> heaps, Heap
                               [](const auto& a, const auto& b) { return a.size < b.size; })};
 }
 
-/// The free memory in a heap; nullopt without a budget.
+/// The free memory in a heap; nullopt if the heap has no budget.
 std::optional<Bytes> free_in(const MemoryHeap& heap) {
     // The specification forbids a budget of zero (VkPhysicalDeviceMemoryBudgetPropertiesEXT), so
     // zero means that the driver did not set the budget.
@@ -429,7 +429,7 @@ void add_numbers(const DeviceReply& reply, Value& extra) {
     extra["cooperative_matrix_shapes"] = reply.matrices ? matrix_list(*reply.matrices) : Value{};
 }
 
-/// The features under their names in the specification, which manifests use too.
+/// The features under their names in the specification, which are also the names in manifests.
 Value named_features(const DeviceReply& reply, const Value& extra) {
     Value named{Value::Object{}};
     for (const CoreFeature& feature : webgpu_features())

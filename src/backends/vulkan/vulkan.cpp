@@ -194,7 +194,8 @@ VkResult open_session(const FileSystem& files,
     return retry_behind_egl(files, loader, target, result, session);
 }
 
-/// Reports that the fallback was used, because applications also need the other manifest.
+/// Reports that the fallback was used, because applications also need the manifest that names the
+/// EGL library.
 void report_fallback(const ProbeTarget& target, Sink& sink, Answer& answer) {
     sink.runtime(Value{Value::Object{{"icd", Value{"egl-fallback"}}}});
     Value detail{Value::Object{}};

@@ -116,9 +116,9 @@ enum class HeapRule {
     SumAll,        ///< the heaps are parts of one memory, split by the driver (integrated GPUs)
 };
 
-/// The rule for a type of device and a driver. Sources: Mesa, radv_physical_device.c and
-/// anv_device.c; NVIDIA's window heap of 214–256 MiB without resizable BAR; NVK's system heap,
-/// which is device-local only if there is no other heap.
+/// The rule for a device type and a driver. Sources: Mesa, radv_physical_device.c and anv_device.c;
+/// NVIDIA's window heap of 214–256 MiB without resizable BAR; NVK's system heap, which is
+/// device-local only if there is no other heap.
 HeapRule heap_rule(std::optional<DeviceType> type, std::optional<std::uint32_t> driver_id);
 
 /// The total and free memory according to `rule`. Free memory is budget minus usage, but at least
