@@ -35,7 +35,7 @@ TestedTerm tested_on(const Predicate& term, const Gpu* gpu, const Report& report
 }
 
 /// Returns the GPUs with these ids, without duplicates: all GPUs if `ids` is absent, and no GPU if
-/// `ids` is empty. The pointers refer to GPUs in the view. Errors: UnknownDevice.
+/// `ids` is empty. The pointers refer to GPUs in `view`. Errors: UnknownDevice.
 Result<std::vector<const Gpu*>> named_gpus(const std::optional<std::vector<std::string>>& ids,
                                            const ComputeView& view) {
     std::vector<const Gpu*> gpus;

@@ -237,7 +237,8 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
 
 /// The maximum number of reasons in an answer on D-Bus, counted over all candidates. On a busy
 /// machine, writing one reason to a message takes milliseconds, and callers wait for 25 seconds. A
-/// manifest with 512 variants produces more reasons on a machine with many GPUs.
+/// manifest with 512 variants produces more than kMaxBusReasons reasons on a machine with many
+/// GPUs.
 constexpr std::size_t kMaxBusReasons = 2048;
 
 /// Drops the reasons of the last candidates if there are too many for a D-Bus message. If reasons
@@ -482,7 +483,7 @@ void read_and_run(const Asking& ask) {
         ask.sender.heard(invalid_parameter(problem));
 }
 
-/// Makes a row of the table: `In` and `Out` give the types in the interface description.
+/// Makes a row of the table. `In` and `Out` give the types in the interface description.
 template <class In, class Out, void (*Run)(const In&, const Asking&)>
 Method method(std::string_view name,
               std::string_view about,
