@@ -201,7 +201,7 @@ void add_part(std::string& text, const std::string& part, std::string_view betwe
         text += (text.empty() ? "" : std::string{between}) + part;
 }
 
-/// Formats a rate: "reads 4.19 TB/s (85 % of the theoretical 4.92 TB/s)"; "" if the rate is
+/// Formats a rate, such as "reads 4.19 TB/s (85 % of the theoretical 4.92 TB/s)"; "" if the rate is
 /// unknown. `what` is a message with placeholders.
 std::string rate_words(std::string_view what,
                        const std::optional<std::uint64_t>& rate,

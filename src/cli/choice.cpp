@@ -543,7 +543,7 @@ Result<Decision> choose(Context& context, bool explains) {
     TRY(name_gpus_by_id(context, request));
     if (context.read_build)
         TRY(context.read_build(context.arguments, request));
-    // Compiler flags are only needed by users who build the application themselves.
+    // Only users who build the application themselves need compiler flags.
     if (context.arguments.select.for_build)
         request["own-build"] = true;
     // The environment of this shell is the environment of the program that will be started.

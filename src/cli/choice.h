@@ -28,8 +28,8 @@ Status read_build(const Arguments& arguments, Value& request);
 /// The GPU that the user means. A selector has one of the following forms, which are tried in this
 /// order: the GPU's index in the list; its id, its PCI address in any spelling, or the path of one
 /// of its nodes; the start of its id, PCI address or NVIDIA UUID; a part of its name. A part of a
-/// name that consists of digits must have at least three digits. If the selector is a start or a
-/// part, it must match exactly one GPU.
+/// name that consists of digits must have at least three digits. A selector that is only a start or
+/// a part must match exactly one GPU.
 ///
 /// Errors: UnknownDevice, listing the GPUs that exist, or the GPUs that the selector could mean.
 Result<const Gpu*> pick_gpu(const Report& report, std::string_view selector);
@@ -74,9 +74,9 @@ std::string assumed_text(const std::map<std::string, std::string>& assumed, cons
 /// One line for each warning. This function is pure.
 std::string warnings_text(const std::vector<Reason>& warnings, const Screen& screen);
 
-/// The sign for a verdict: "✓", "✗" or "?" in color; on terminals without Unicode, "+", "-" or "?".
-/// The sign is "?" for a candidate that is rejected only because of unknown facts. This function is
-/// pure.
+/// The sign for a verdict, which is "✓", "✗" or "?" in color; on terminals without Unicode, "+",
+/// "-" or "?". The sign is "?" for a candidate that is rejected only because of unknown facts. This
+/// function is pure.
 std::string verdict_sign(Verdict verdict, const std::vector<Reason>& reasons, const Screen& screen);
 
 /// A line with a sentence for every candidate, then the fixes for the candidates and the warnings.

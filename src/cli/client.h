@@ -36,7 +36,7 @@ Result<T> of_answer(Result<T> read) {
 }
 
 /// The source of answers about the machine: the daemon on its socket, or the engine in this
-/// process. Verbs work the same with both sources, and call the methods of org.gpuprobe
+/// process. Verbs work in the same way with both sources, and call the methods of org.gpuprobe
 /// (calls/methods.h) by name. Both sources implement these methods in call(), which the other
 /// functions use. Each function returns the errors of call() in addition to the errors that the
 /// comment on the function lists. An error reply that this program does not know becomes the error
@@ -90,7 +90,7 @@ public:
                       Value parameters = Value{Value::Object{}},
                       const HearAnswer& heard_before = {});
     /// Calls a method and reads its document as the record T, without the members that this program
-    /// does not know. Errors: as for ask(), and Malformed with the name of the invalid member.
+    /// does not know. Errors: the same as for ask(); Malformed with the name of the invalid member.
     template <class T>
     Result<T> ask_for(std::string_view method, Value parameters = Value{Value::Object{}}) {
         const auto document = ask(method, std::move(parameters));

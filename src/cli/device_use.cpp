@@ -62,7 +62,7 @@ std::string device_title(std::string_view id, const Report& report) {
     return scrubbed(alike > 1 ? fmt::format("{} ({})", title, id) : title, 128);
 }
 
-/// The labels of the APIs: "CUDA or HIP"; nullopt if no API is known.
+/// The labels of the APIs, such as "CUDA or HIP"; nullopt if no API is known.
 std::optional<std::string> api_labels(const std::vector<std::string>& apis) {
     std::vector<std::string> labels;
     for (const auto& word : apis) {
@@ -457,8 +457,8 @@ private:
             print(json_line(document) + "\n");
     }
 
-    /// Called when the process has ended, or has never existed, in which case nothing was printed
-    /// yet.
+    /// Called when the process has ended or does not exist; if it does not exist, nothing was
+    /// printed yet.
     void ended() {
         if (!printed_at_)
             return give_up(

@@ -52,15 +52,15 @@ bool is_expectable(std::string_view word);
 /// Whether a valid word for --expect and a backend mean the same API, as "hip" and "rocm" do.
 bool is_same_api(std::string_view word, std::string_view backend);
 
-/// The devices as text: "NVIDIA H200, 18.2 GiB through CUDA". Several devices are joined with
-/// "and".
+/// The devices as text, such as "NVIDIA H200, 18.2 GiB through CUDA". Several devices are joined
+/// with "and".
 std::string devices_text(const std::vector<watch::DeviceUse>& devices, const Report& report);
-/// The outcome as text: "used …", "used no GPU, although cuda was chosen", or the reason why it is
-/// not known which devices were used.
+/// The outcome as text, which is "used …", "used no GPU, although cuda was chosen", or the reason
+/// why it is not known which devices were used.
 std::string outcome_text(const SeenUse& seen, const ChosenUse& chosen, const Report& report);
 /// The doubts as text, separated by semicolons.
 std::string doubts_text(const std::set<watch::Doubt>& doubts);
-/// The choice as text: "cuda on NVIDIA H200".
+/// The choice as text, such as "cuda on NVIDIA H200".
 std::string chosen_text(const ChosenUse& chosen, const Report& report);
 
 /// The devices as JSON: [{device, name, memory, apis, processes}].

@@ -180,7 +180,7 @@ std::vector<Offer> gpus(Arguments arguments) {
 /// The hidden verb that the shells' completions call. Prints a line "word<tab>help" for each word
 /// that fits at the end of `words` (cli/help.h), and after a verb also "<tab>group". The lines
 /// "<tab>files" and "<tab>folders" request that the shell complete file names itself. Reports no
-/// errors; ends the process after kPatience, keeping the output so far.
+/// errors; ends the process after kPatience, and keeps the output so far.
 int complete(const std::vector<std::string>& words) {
     leave_when_it_takes_long();
     const auto completion = completion_of(words);
@@ -215,7 +215,7 @@ std::string plain(std::string_view text) {
     return escaped;
 }
 
-/// An option in Markdown: "**-q**, **--quiet**", "**--json**=*MODE*".
+/// An option in Markdown, such as "**-q**, **--quiet**", "**--json**=*MODE*".
 std::string option_names(const Option& option) {
     std::string text;
     for (const auto name : split(option.names, ','))

@@ -204,7 +204,7 @@ namespace {
 /// The position of the cursor in the command line.
 struct Place {
     const Verb* verb = nullptr;
-    std::size_t operands = 0;        ///< operands of the verb that stand before the cursor
+    std::size_t operands = 0;        ///< the verb's operands before the cursor
     const Option* option = nullptr;  ///< set if the word at the cursor is this option's value
 };
 
@@ -302,7 +302,7 @@ void offer_options(Completion& completion, const Place& place, std::string_view 
         const auto help = option->help.substr(0, option->help.find('\n'));
         if (name.starts_with(begun))
             add(completion, std::string{name} + (option->value.name.empty() ? "" : "="), help);
-        // Offer "-q" only if the long name does not match.
+        // Offer a short name such as "-q" only if the long name does not match.
         else if (option->names.starts_with(begun))  // "-q"
             add(completion, std::string{option->names.substr(0, 2)}, help);
     }
@@ -316,7 +316,7 @@ void offer_verbs(Completion& completion, std::string_view begun) {
                                          .group = std::string{title_of(verb.group)}});
 }
 
-/// Offers words for the next operand. The last operand may repeat.
+/// Offers words for the next operand. The last operand may be repeated.
 void offer_operand(Completion& completion, const Place& place, std::string_view begun) {
     const auto& operands = place.verb->operands;
     if (operands.empty() || (place.operands >= operands.size() && !operands.back().repeats))

@@ -37,7 +37,8 @@ std::optional<std::string> remark_on(const Report& report) {
     return std::nullopt;
 }
 
-/// The GPUs of the choice: "4 x NVIDIA H200", "NVIDIA H200 and 2 more"; nullopt for the CPU.
+/// The GPUs of the choice, such as "4 x NVIDIA H200", "NVIDIA H200 and 2 more"; nullopt for the
+/// CPU.
 std::optional<std::string> chosen_gpus(const Report& report, const Decision& choice) {
     if (choice.gpus.empty())
         return std::nullopt;
@@ -94,7 +95,8 @@ namespace {
 
 constexpr std::size_t kSummaryIndent = 2;
 
-/// A GPU's memory: "VRAM 140.4 GiB", or "memory 24.0 GiB" if the GPU uses the machine's memory.
+/// A GPU's memory, such as "VRAM 140.4 GiB", or "memory 24.0 GiB" if the GPU uses the machine's
+/// memory.
 std::string memory_words(const GpuMemory& memory, std::size_t gpus) {
     const bool is_shared = memory.kind && *memory.kind != MemoryKind::Dedicated;
     return phrase(is_shared ? "memory {size}[ {each}]" : "VRAM {size}[ {each}]",

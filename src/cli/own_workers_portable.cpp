@@ -86,7 +86,7 @@ Result<std::string> worker_inside() {
 /// Writes the worker to a file in memory. No file is left on the disk, and the method works even if
 /// the file systems are full or mounted with noexec.
 Result<WorkerPlace> in_memory() {
-    // MFD_EXEC. Kernels before 6.3 don't support the flag and make all memory files executable.
+    // MFD_EXEC. Kernels before 6.3 don't support MFD_EXEC and make all memory files executable.
     // Source: memfd_create(2).
     constexpr unsigned kMayRun = 0x10;
     UniqueFd low{::memfd_create("gpuprobe-worker", MFD_CLOEXEC | kMayRun)};

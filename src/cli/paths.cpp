@@ -42,7 +42,7 @@ std::optional<fs::path> named_folder(const Kind& kind) {
 }
 
 /// Returns the path of the folder. A missing folder is created, with access only for its owner. A
-/// folder that is not writable is still useful for reading. Errors: as open_folder().
+/// folder that is not writable is still useful for reading. Errors: the same as for open_folder().
 Result<std::string> opened(const fs::path& folder) {
     (void)TRY(open_folder(folder.string(), FolderTrust::Own, MissingFolder::Make));
     return folder.string();

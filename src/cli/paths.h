@@ -23,7 +23,7 @@ std::optional<std::string> user_cache_file();
 
 /// The folder in which --direct stores overrides and reported outcomes: $XDG_STATE_HOME/gpuprobe or
 /// ~/.local/state/gpuprobe, with the same rules as user_cache_folder(). If the result is nullopt,
-/// overrides and outcomes are lost at the end of the program.
+/// overrides and outcomes are lost when the program ends.
 std::optional<std::string> user_state_folder();
 
 /// The reason why root has no cache folder: the variables name a folder that other users could

@@ -42,7 +42,8 @@ std::string cache_types(const RunShape& run) {
                                         : fmt::format("{},{}", run.keys.name, run.values.name);
 }
 
-/// The first line: "Llama 3.1 8B (llama, 32 layers) · context 4096 · cache f16 · batch 512".
+/// The first line, such as "Llama 3.1 8B (llama, 32 layers) · context 4096 · cache f16 · batch
+/// 512".
 std::string headline(const PlanRequest& request, const Plan& plan, const Screen& screen) {
     if (!request.model)
         return size_text(*request.need);
@@ -157,8 +158,8 @@ std::string reasons_text(const Plan& plan, const Screen& screen) {
     return text.empty() ? text : "\n" + text;
 }
 
-/// The share of each GPU: "5.1 GiB on pci:0000:01:00.0 (20 layers), …". Leaves out GPUs that hold
-/// nothing. GPUs with equal shares are listed together.
+/// The share of each GPU, such as "5.1 GiB on pci:0000:01:00.0 (20 layers), …". Leaves out GPUs
+/// that hold nothing. GPUs with equal shares are listed together.
 std::string shares_text(const SetPlan& set, bool has_layers) {
     /// A share as a size and a number of layers, and the GPUs that hold an equal share.
     struct Equal {

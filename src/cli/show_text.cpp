@@ -88,7 +88,7 @@ std::string value_text(std::string_view key, const Value& value) {
     return item_text(value);
 }
 
-/// The PCI ids: "[10de:2335] subsystem [10de:18be], class 0x030200, revision 0xa1".
+/// The PCI ids, such as "[10de:2335] subsystem [10de:18be], class 0x030200, revision 0xa1".
 std::string pci_ids(const PciInfo& pci) {
     std::string ids;
     if (pci.vendor_id && pci.device_id)

@@ -58,11 +58,11 @@ std::string show_text(const Accelerator& accelerator,
                       const std::vector<Finding>& found,
                       const Screen& screen);
 
-/// The power as text: "350.5 of 600 W", or "of 600 W" if only the limit is known; nullopt if both
-/// are unknown.
+/// The power as text, such as "350.5 of 600 W", or "of 600 W" if only the limit is known; nullopt
+/// if both are unknown.
 std::optional<std::string> power_words(const AcceleratorPower& power);
-/// The temperature as text: "45.5 °C", without the degree sign if the screen cannot show this sign;
-/// nullopt if the temperature is unknown.
+/// The temperature as text, such as "45.5 °C", without the degree sign if the screen cannot show
+/// this sign; nullopt if the temperature is unknown.
 std::optional<std::string> temperature_words(const AcceleratorPower& power, const Screen& screen);
 
 }  // namespace gpuprobe::inline cli

@@ -74,7 +74,7 @@ struct Synopsis {
 /// The sections of the overview, in the order in which they are printed.
 enum class VerbGroup { Ask, Start, Record, Administer, Advanced };
 
-/// The title of a group: "Ask".
+/// The title of a group, such as "Ask".
 std::string_view title_of(VerbGroup group);
 
 /// A verb with its syntax, help and implementation.

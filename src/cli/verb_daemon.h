@@ -25,7 +25,7 @@ struct Change {
 /// facts are ignored.
 std::vector<Change> changes_between(const Report& before, const Report& after);
 
-/// A change as text: "gpu-added    pci:0000:01:00.0  NVIDIA H200".
+/// A change as text, such as "gpu-added    pci:0000:01:00.0  NVIDIA H200".
 std::string change_text(const Change& change);
 
 }  // namespace gpuprobe::inline cli

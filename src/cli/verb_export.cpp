@@ -224,7 +224,7 @@ constexpr ToolForm kForms[] = {
      "arguments for docker and podman; for APPLICATION, only for the GPUs that it uses"},
 };
 
-/// The export for a tool: variables or arguments. One of the two is empty.
+/// The export for a tool: variables or arguments. Either the variables or the arguments are empty.
 struct ToolAnswer {
     Settings variables = {};
     std::vector<std::string> arguments = {};

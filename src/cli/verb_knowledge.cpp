@@ -255,7 +255,8 @@ bool is_capture(const std::string& folder) {
     return RootedFiles{folder}.exists("/capture.json");
 }
 
-/// The captures in a folder, or the folder itself. Errors: InvalidRequest over kMaxMachines.
+/// The captures in a folder, or the folder itself. Errors: InvalidRequest for more than
+/// kMaxMachines captures.
 Result<std::vector<std::string>> captures_in(const std::string& folder) {
     std::vector<std::string> captures;
     if (!is_capture(folder))

@@ -120,7 +120,7 @@ Result<Gguf> read_header(const std::string& path, bool is_beginning) {
     }
 }
 
-/// The folder of a path with the final slash; "" for a name without a folder.
+/// The folder of a path, with a slash at the end; "" for a name without a folder.
 std::string folder_of(const std::string& path) {
     const auto slash = path.rfind('/');
     return slash == std::string::npos ? "" : path.substr(0, slash + 1);

@@ -323,7 +323,7 @@ std::string words_of(const Value& value) {
     return words;
 }
 
-/// A rule as text: "prefer vulkan, cuda; strict; variants: only cpu".
+/// A rule as text, such as "prefer vulkan, cuda; strict; variants: only cpu".
 std::string rule_words(const Value& rule) {
     std::string words;
     for (const auto& member : *rule.as_object()) {

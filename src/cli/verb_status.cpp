@@ -44,7 +44,7 @@ bool any_backend_works(const Report& report) {
                        [](const Gpu& gpu) { return !usable_backends(gpu).empty(); });
 }
 
-/// The first line: how many GPUs, and the default choice.
+/// The first line: the number of GPUs, and the default choice.
 std::string headline(const Report& report, const Decision* choice, const Screen& screen) {
     std::vector<std::string> parts{toned(screen, Tone::Strong, count_words(report.gpus.size()))};
     if (!report.gpus.empty() && !any_backend_works(report))

@@ -33,7 +33,7 @@ Groups groups_of(const Entries& entries) {
     return groups;
 }
 
-/// The size of an entry: "8192 x 4320"; nullopt if the size is unknown.
+/// The size of an entry, such as "8192 x 4320"; nullopt if the size is unknown.
 std::optional<std::string> size_of(const VideoEntry& entry) {
     if (!entry.max_width || !entry.max_height)
         return std::nullopt;
@@ -78,8 +78,8 @@ std::string samples_text(const Entries& entries) {
     return base::joined(texts, "; ");
 }
 
-/// The formats: "main10 8 bit 4:2:0, main10 10 bit 4:2:0, up to 8192 x 8192"; if the sizes differ,
-/// each format has a size, as in "main 8 bit 4:2:0 up to 4096 x 4096, …".
+/// The formats, such as "main10 8 bit 4:2:0, main10 10 bit 4:2:0, up to 8192 x 8192"; if the sizes
+/// differ, each format has a size, as in "main 8 bit 4:2:0 up to 4096 x 4096, …".
 std::string profiles_text(const Entries& entries) {
     std::set<std::optional<std::string>> sizes;
     for (const auto& entry : entries)
