@@ -40,7 +40,7 @@ struct Place {
     [[nodiscard]] std::string_view rest() const { return text.substr(at); }
     /// The character before this position; a line feed at the start of the text.
     [[nodiscard]] char before() const { return at == 0 ? '\n' : text[at - 1]; }
-    /// The character `length` characters later; a line feed at the end of the text.
+    /// The character `length` characters after this position; a line feed at the end of the text.
     [[nodiscard]] char after(std::size_t length) const {
         return at + length < text.size() ? text[at + length] : '\n';
     }

@@ -43,7 +43,7 @@ bool has_reading(const GpuMemory& memory, std::string_view source, std::string_v
     });
 }
 
-/// Whether that API has reported the GPU's free memory.
+/// Whether the API `api` has reported the GPU's free memory.
 bool has_reported_free(const Gpu& gpu, std::string_view api) {
     const auto view = gpu.apis.find(std::string{api});
     return view != gpu.apis.end() && view->second.outcome == Outcome::Answered &&

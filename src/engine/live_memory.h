@@ -22,8 +22,8 @@ struct LiveMemory {
     std::optional<Bytes> allocatable = {};
     std::optional<Bytes> free = {};
     std::optional<WallTime> free_at = {};
-    /// The source of `free`: "amdgpu-sysfs", "meminfo", or the API that was probed; "report" for
-    /// the last known value, if the memory cannot be read now.
+    /// The source of `free`, which is "amdgpu-sysfs", "meminfo", or the API that was probed;
+    /// "report" for the last known value, if the memory cannot be read now.
     std::string source = "report";
     /// The reasons why the memory cannot be read now: either "asleep", or the reasons in the API's
     /// view.

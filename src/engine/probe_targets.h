@@ -152,8 +152,8 @@ private:
     std::optional<Reason> unkept_ = {};
 };
 
-/// Reads a filter: `api` or `driver` or both, or only `all` (true). Errors: InvalidRequest with the
-/// key at fault.
+/// Reads a filter, which contains `api` or `driver` or both, or only `all` (true). Errors:
+/// InvalidRequest with the key at fault.
 Result<store::QuarantineFilter> quarantine_filter_from(const Value& object);
 
 }  // namespace gpuprobe::engine
