@@ -440,7 +440,7 @@ bool is_open_to_others(const struct stat& folder, uid_t self) {
 /// Looks up a path component by component, with a descriptor for each folder, and checks each step.
 class Walk {
 public:
-    /// `shown`: the path that error messages contain.
+    /// `shown` is the path that error messages contain.
     Walk(const std::string& path,
          const std::string& shown,
          FolderTrust trust,

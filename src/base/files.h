@@ -86,7 +86,7 @@ struct OpenFolder {
 /// depending on the umask; with FolderTrust::Own, they are readable only by this user.
 ///
 /// A symbolic link is not followed if it belongs to a user other than root and this user, or if it
-/// is in a folder in which another user could have created it. Errors: NotFound, Io;
+/// is in a folder in which another user could have created it. Errors: NotFound or Io;
 /// PermissionDenied, also if another user could redirect the path. The error message names the
 /// folder or link at fault.
 Result<OpenFolder> open_folder(const std::string& path,
@@ -105,7 +105,7 @@ struct FilePlace {
     static Result<FilePlace> of(const std::string& path);
 };
 
-/// Renames a file and replaces an existing target. Errors: NotFound, Io, PermissionDenied.
+/// Renames a file and replaces an existing target. Errors: NotFound, Io or PermissionDenied.
 Status rename_file(const std::string& from, const std::string& to);
 
 /// Removes a file. A missing file is not an error. Errors: Io, PermissionDenied.
@@ -134,18 +134,20 @@ class FileSystem {
 public:
     virtual ~FileSystem() = default;
 
-    /// The content of a whole file. Errors: NotFound, PermissionDenied, TooLarge if the file is
-    /// larger than `limit`, Io (also if the path is not a regular file).
+    /// The content of a whole file. Errors: NotFound or PermissionDenied; TooLarge if the file is
+    /// larger than `limit`; Io, also if the path is not a regular file.
     [[nodiscard]] virtual Result<std::string> read(std::string_view path, Bytes limit) const = 0;
     /// The names in a folder except "." and "..", sorted by byte. Errors: NotFound,
-    /// PermissionDenied, Io; TooLarge for more than 65536 entries.
+    /// PermissionDenied or Io; TooLarge for more than 65536 entries.
     [[nodiscard]] virtual Result<std::vector<std::string>> list(std::string_view path) const = 0;
-    /// The target of a symbolic link, unresolved. Errors: NotFound; Io if the path is not a link.
+    /// The target of a symbolic link, unresolved. Errors: NotFound, or Io if the path is not a
+    /// link.
     [[nodiscard]] virtual Result<std::string> link_target(std::string_view path) const = 0;
-    /// The path with all links resolved, within the root. Errors: NotFound; Io for a loop of links.
+    /// The path with all links resolved, within the root. Errors: NotFound, or Io for a loop of
+    /// links.
     [[nodiscard]] virtual Result<std::string> real_path(std::string_view path) const = 0;
     /// The status of a file, following links. Does not open the file. Errors: NotFound,
-    /// PermissionDenied, Io.
+    /// PermissionDenied or Io.
     [[nodiscard]] virtual Result<FileStatus> status(std::string_view path) const = 0;
 
     [[nodiscard]] bool exists(std::string_view path) const {
@@ -174,9 +176,9 @@ private:
     std::string root_;  ///< the root without a final slash; empty for "/"
 };
 
-/// Reads a file from the current position to the end. `stated_size`: the size of a regular file
+/// Reads a file from the current position to the end. `stated_size` is the size of a regular file
 /// according to fstat(), which saves the final read() at the end of the file; 0 for pipes and for
-/// files without a known size. Errors: TooLarge if the content is larger than `limit`, Io. Error
+/// files without a known size. Errors: Io, or TooLarge if the content is larger than `limit`. Error
 /// messages contain `path`.
 Result<std::string> read_to_end(const UniqueFd& fd,
                                 std::string_view path,
@@ -205,7 +207,7 @@ Status write_atomically_from(const std::string& elsewhere,
 
 /// Takes an exclusive lock on a file, which is created if it is missing. The lock is held until the
 /// descriptor is closed. Returns an empty descriptor if another process still holds the lock after
-/// `patience`. Errors: Io, NotFound, PermissionDenied, each with the message "path: reason".
+/// `patience`. Errors: Io, NotFound or PermissionDenied, each with the message "path: reason".
 Result<UniqueFd> lock_file(const std::string& path, Duration patience = {});
 /// Like the function above, but for a file whose folder is already open. The error messages contain
 /// `path`.
