@@ -158,8 +158,8 @@ SharedAgreement new_agreement() {
             [](Agreement* made) { (void)::munmap(made, sizeof *made); }};
 }
 
-/// Decides about the system calls for which the kernel sends a notification. `may_schedule`:
-/// whether the supervisor may change the scheduling of driver processes.
+/// Decides about the system calls for which the kernel sends a notification. If `may_schedule` is
+/// true, the supervisor may change the scheduling of driver processes.
 class CallSupervisor {
 public:
     explicit CallSupervisor(bool may_schedule) : may_schedule_{may_schedule} {}

@@ -158,7 +158,7 @@ constexpr Duration max_wait(Waiting how) {
 }
 
 /// Calls `is_done` until it returns true. Use this function for APIs whose wait functions have no
-/// time limit. Refusals: any from `is_done`; `dispatch-timed-out` after max_wait().
+/// time limit. Refusals: the refusals of `is_done`; `dispatch-timed-out` after max_wait().
 Attempt<Done> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting how);
 
 /// The refusal for a kernel that did not end within max_wait().

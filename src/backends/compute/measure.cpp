@@ -159,8 +159,8 @@ Attempt<Done> Measuring::memory() {
                                   .addend = static_cast<std::int32_t>(random_[1])};
     (void)TRY(device_.run(Work{
         .kernel = Kernel::Fill, .groups = groups, .arguments = pattern, .from = Buffer::Second}));
-    // `passes`: how often each byte is transferred over the memory bus (twice for a copy, which
-    // reads and writes).
+    // `passes` is the number of times that each byte is transferred over the memory bus (2 for a
+    // copy, which reads and writes).
     const auto load_of = [&](Kernel kernel, double passes) {
         return Load{.run =
                         [this, kernel](std::uint32_t size, std::uint32_t times) {

@@ -43,8 +43,8 @@ public:
     explicit Sampler(Now now, Seconds max_piece = kMaxPiece)
         : now_{std::move(now)}, max_piece_{max_piece} {}
 
-    /// Measures the rate of a load. Refusals: any from the load; `too-slow` if a piece takes longer
-    /// than `max_piece`.
+    /// Measures the rate of a load. Refusals: the refusals of the load; `too-slow` if a piece takes
+    /// longer than `max_piece`.
     Attempt<Rate> rate_of(const Load& load);
 
     /// Whether some load ran in fewer than five batches because kBudget was used up.
@@ -123,8 +123,8 @@ struct Measured {
 Value value_of(const Measured& measured);
 
 /// Measures everything that the device supports. `phase` is called with the name of each step
-/// before it starts. Refusals: any from the device and the sampler; `miscomputed` if a kernel gives
-/// wrong results, because its rate would be meaningless.
+/// before it starts. Refusals: the refusals of the device and of the sampler; `miscomputed` if a
+/// kernel gives wrong results, because its rate would be meaningless.
 Attempt<Measured> measured(ComputeDevice& device,
                            const std::function<void(std::string_view)>& phase);
 

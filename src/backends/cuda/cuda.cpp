@@ -95,7 +95,7 @@ ComputeLimits limits_of(const DeviceFacts& facts) {
 
 /// Opens a device with its primary context, which the CUDA runtime also uses. The kernels are PTX,
 /// which the driver compiles, so no toolkit is needed. Refusals: `compiler-missing`,
-/// `out-of-memory`, `device-lost`, `api-refused`.
+/// `out-of-memory`, `device-lost` or `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_cuda(const DynamicLibrary& library,
                                                   const cuda::Symbols& api,
                                                   cuda::Device device,

@@ -153,8 +153,8 @@ namespace {
 
 /// Opens a device, given by its number in the HIP runtime. hiprtc compiles hip/preamble.hip and the
 /// OpenCL C kernels for the GPU. On GPUs without a dot product instruction, Kernel::Int8 cannot be
-/// compiled. Refusals: `compiler-missing` without libhiprtc; `out-of-memory`, `device-lost`,
-/// `api-refused`.
+/// compiled. Refusals: `compiler-missing` if libhiprtc is missing; `out-of-memory`, `device-lost`
+/// or `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_hip(const DynamicLibrary& library,
                                                  const hip::Symbols& api,
                                                  hip::Device device) {

@@ -249,8 +249,8 @@ std::optional<Bytes> free_memory_of(const DeviceFacts& facts) {
 
 /// Opens a device with a context and a queue. `facts` contains the capabilities of the device.
 /// `library` must outlive the opened device.
-/// Refusals: `no-compute-queue`, `compiler-missing`, `build-failed`, `out-of-memory`,
-/// `device-lost`, `api-refused`.
+/// Refusals: `no-compute-queue`, `compiler-missing`, `build-failed`, `out-of-memory`, `device-lost`
+/// or `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& library,
                                                         ze_driver_handle_t driver,
                                                         ze_device_handle_t device,

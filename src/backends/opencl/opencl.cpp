@@ -19,7 +19,7 @@
 namespace gpuprobe::backends {
 
 /// Opens a device with a context and a queue. The library must outlive the device.
-/// Refusals: `no-compute-device`, `compiler-missing`, `out-of-memory`, `device-lost`,
+/// Refusals: `no-compute-device`, `compiler-missing`, `out-of-memory`, `device-lost` or
 /// `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_opencl(const DynamicLibrary& library,
                                                     cl_device_id device,

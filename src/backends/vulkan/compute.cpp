@@ -111,7 +111,7 @@ struct LogicalDevice {
 };
 
 /// Creates a logical device with a queue of the first queue family that can compute. Refusals:
-/// `no-compute-queue`; any error of vkCreateDevice.
+/// `no-compute-queue`, or any error of vkCreateDevice.
 Attempt<LogicalDevice> make_logical_device(const PhysicalDevice& device, const DeviceFacts& facts) {
     const auto family = compute_family(device);
     if (!family)

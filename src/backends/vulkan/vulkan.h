@@ -72,7 +72,7 @@ struct PhysicalDevice {
 };
 
 /// Opens a device for computing: a logical device with one queue, without a surface. Refusals:
-/// `no-compute-queue`, `out-of-memory`, `device-lost`, `api-refused`.
+/// `no-compute-queue`, `out-of-memory`, `device-lost` or `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_vulkan(const PhysicalDevice& device,
                                                     const DeviceFacts& facts);
 
