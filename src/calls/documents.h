@@ -114,7 +114,8 @@ struct TermAnswer {
 RECORD_MEMBERS(TermAnswer, generation, terms)
 /// Tests each term. A term about the machine is tested once. Any other term is tested for each GPU
 /// in `gpus`: for all GPUs if `gpus` is absent, and for no GPU if `gpus` is empty. Errors:
-/// InvalidRequest for more than kMaxPredicates terms and for an invalid term; UnknownDevice.
+/// InvalidRequest for more than kMaxPredicates terms and for an invalid term; UnknownDevice for an
+/// unknown GPU.
 Result<TermAnswer> tested(const std::vector<std::string>& terms,
                           const std::optional<std::vector<std::string>>& gpus,
                           const Report& report);

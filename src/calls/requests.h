@@ -23,7 +23,7 @@ namespace gpuprobe::inline calls {
 
 /// Reads the parameters of a plan: the keys in docs/plan.md with ids of GPUs, and the text of a
 /// gpuprobe.model/1 document. `model` is empty if the request gives a memory size instead. Errors:
-/// InvalidRequest, naming the problem in the request or the model; TooLarge.
+/// TooLarge, or InvalidRequest with the problem in the request or in the model.
 Result<PlanRequest> plan_request_for(const Value& request, const std::string& model);
 
 /// Called with the finished plan.
@@ -59,7 +59,8 @@ bool is_asleep(const FileSystem& files, const Gpu& gpu);
 std::vector<Action> needs_of(const ProbeRequest& request);
 
 /// Returns the request with the ids of GPUs spelled as in the report. Errors: InvalidRequest for
-/// too many names; UnknownDevice; WouldWake if a GPU is asleep and must not be woken.
+/// too many names; UnknownDevice for an unknown GPU; WouldWake if a GPU is asleep and must not be
+/// woken.
 Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const FileSystem& files);
 
 }  // namespace gpuprobe::inline calls

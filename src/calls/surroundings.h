@@ -34,10 +34,10 @@ std::vector<Finding> findings_for(const Caller& caller,
 Surroundings own_surroundings(const FileSystem& files);
 
 /// The container, sandbox and variables of the process that made a capture; nullopt if the capture
-/// does not contain them. Errors: Malformed, TooLarge.
+/// does not contain them. Errors: Malformed or TooLarge.
 Result<std::optional<Surroundings>> captured_surroundings(const std::string& folder);
 
-/// Writes `here` into the folder of a capture, redacted if `mask` is not null. Errors: Io,
+/// Writes `here` into the folder of a capture, redacted if `mask` is not null. Errors: Io or
 /// PermissionDenied.
 Status add_to_capture(const std::string& folder, const Surroundings& here, engine::Redaction* mask);
 
