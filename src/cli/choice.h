@@ -22,7 +22,8 @@ bool names_a_build(const Arguments& arguments);
 
 /// Replaces a path in the member `variant` of the request with the properties of the files below
 /// the path. This process reads the files, because the daemon may not be allowed to read them.
-/// Errors: InvalidRequest if other members contain such properties; NotFound, PermissionDenied, Io.
+/// Errors: InvalidRequest if other members contain such properties; NotFound, PermissionDenied or
+/// Io.
 Status read_build(const Arguments& arguments, Value& request);
 
 /// The GPU that the user means. A selector has one of the following forms, which are tried in this

@@ -47,15 +47,15 @@ public:
 
     /// Calls a method of org.gpuprobe or org.varlink.service and returns its last answer. An error
     /// reply is also an answer. `heard_before` receives intermediate answers, such as the progress
-    /// of Probe. Errors: Unavailable, TooLarge, Internal for a malformed reply, Cancelled on an
+    /// of Probe. Errors: Unavailable or TooLarge; Internal for a malformed reply; Cancelled on an
     /// interrupt.
     [[nodiscard]] virtual Result<MethodAnswer> call(const MethodCall& call,
                                                     const HearAnswer& heard_before = {}) = 0;
     /// Calls `changed` at each new generation of the report, until an error. Errors: Unavailable if
-    /// the daemon has ended, Cancelled on an interrupt.
+    /// the daemon has ended; Cancelled on an interrupt.
     virtual Status watch(const std::function<void()>& changed) = 0;
     /// Writes a capture of this machine into a folder, redacted if `mask` is not null. Errors:
-    /// InvalidRequest if the folder is not empty or if this client is connected to a daemon; Io,
+    /// InvalidRequest if the folder is not empty or if this client is connected to a daemon; Io or
     /// PermissionDenied.
     virtual Status capture(const std::string& folder, engine::Redaction* mask) = 0;
     [[nodiscard]] virtual ClientInfo info() = 0;
@@ -64,14 +64,14 @@ public:
     // because the report is large and the error reply NoMatch contains no warnings.
 
     /// The report as it was received, with the members that this program does not know. Errors:
-    /// TooManyRequests, Malformed.
+    /// TooManyRequests or Malformed.
     [[nodiscard]] virtual Result<Value> document();
     /// The report without members that this program does not know. Errors: the same as for
     /// document().
     [[nodiscard]] virtual Result<Report> report();
     /// Chooses a backend. A decision whose `backend` is null is not an error. A decision with a
     /// backend is guaranteed to have its candidates only if the request has `explain`. Errors:
-    /// UnknownApplication, InvalidRequest, UnknownDevice.
+    /// UnknownApplication, InvalidRequest or UnknownDevice.
     [[nodiscard]] virtual Result<Decision> select(const std::string& application,
                                                   const Value& request);
     /// Refreshes the facts that change from moment to moment (Engine::renew). Facts that cannot be

@@ -398,7 +398,7 @@ public:
                  "",     [this](const std::vector<watch::DeviceUse>& uses) { looked(uses); }} {}
 
     [[nodiscard]] bool is_done() const { return is_done_; }
-    /// The exit code. Errors: NotFound if there is no such process, NotAuthorized.
+    /// The exit code. Errors: NotAuthorized, or NotFound if there is no such process.
     [[nodiscard]] Result<ExitCode> finish() {
         if (is_live_)
             print("\n");

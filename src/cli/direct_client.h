@@ -39,7 +39,7 @@ struct DirectOptions {
 class DirectClient final : public Client {
 public:
     /// Creates the engine. Returns when every probe has ended, or at once if `looks` is false.
-    /// Errors: NotFound or Malformed for a capture, NotFound for a missing worker program,
+    /// Errors: NotFound or Malformed for a capture; NotFound for a missing worker program;
     /// Cancelled on an interrupt.
     static Result<std::unique_ptr<Client>> open(const DirectOptions& options);
 

@@ -36,7 +36,7 @@ constexpr unsigned kExportMode = 0644;
 
 /// Writes `text` to the file atomically, with the permission bits `mode`. Refusals: "collision" if
 /// another file in the folder has the same export; "unsettled" if lines would be lost because a
-/// probe was interrupted. Errors: Io, PermissionDenied, NotFound for a missing folder.
+/// probe was interrupted. Errors: Io or PermissionDenied; NotFound for a missing folder.
 Result<Placed> place_export(const ExportFormat& format,
                             const std::string& path,
                             const std::string& text,

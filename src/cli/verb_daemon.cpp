@@ -139,7 +139,7 @@ void print_change(const Context& context, const Change& change) {
 }
 
 /// Waits for a daemon that has ended, for instance during an upgrade. Errors: Unavailable if the
-/// daemon does not answer in time, Cancelled on an interrupt.
+/// daemon does not answer in time; Cancelled on an interrupt.
 Result<std::unique_ptr<Client>> wait_for_daemon(const Arguments& arguments) {
     const auto patience = arguments.patience ? std::chrono::seconds{*arguments.patience} : kRestart;
     for (auto waited = std::chrono::milliseconds{0};; waited += kBetweenCalls) {
@@ -210,7 +210,7 @@ until the daemon starts again. With -j, each line is a JSON document.
 
 namespace {
 
-/// Reads standard input until its end. Errors: TooLarge, Io.
+/// Reads standard input until its end. Errors: TooLarge or Io.
 Result<std::string> standard_input() {
     std::string text;
     std::string block(65536, '\0');
@@ -228,7 +228,7 @@ Result<std::string> standard_input() {
     }
 }
 
-/// The parameters as a JSON object. Errors: InvalidRequest; for standard input, also TooLarge and
+/// The parameters as a JSON object. Errors: InvalidRequest; for standard input, also TooLarge or
 /// Io.
 Result<Value> parameters_of(const CallArguments& arguments) {
     auto text = arguments.parameters;

@@ -448,7 +448,7 @@ void print_answer(const Context& context,
         print(line + "\n");
 }
 
-/// Prints the format that the arguments name. Errors: NoMatch, InvalidRequest; and the errors of
+/// Prints the format that the arguments name. Errors: NoMatch or InvalidRequest, and the errors of
 /// the client.
 Status export_answer(Context& context) {
     const auto plain = TRY(application_without_variants(context));

@@ -150,8 +150,8 @@ Result<Gguf> read_parts(const std::string& folder, const GgufPart& part, bool is
 /// no more of each file than the header needs, at most kMaxGgufHeader. With `is_beginning`, the
 /// files may be incomplete. "-" is standard input, which is always treated as incomplete.
 ///
-/// Errors, each with the file's name: NotFound (also for a missing part), PermissionDenied, Io (not
-/// a regular file), TooLarge, Malformed.
+/// Errors, each with the file's name: PermissionDenied, TooLarge or Malformed; NotFound, also for a
+/// missing part; Io, for instance for a file that is not regular.
 Result<Gguf> read_model_file(const std::string& path, bool is_beginning) {
     const auto folder = folder_of(path);
     const auto part = gguf_part(std::string_view{path}.substr(folder.size()));

@@ -17,7 +17,7 @@ Result<Recommendation> recommended(Context& context);
 Result<Recommendation> recommended(Context& context, const std::string& application);
 
 /// The text of the manifest at `path`, which is a file, a pipe, or "-" for standard input. A pipe
-/// can be read only once. Errors: Io, NotFound, PermissionDenied; TooLarge if the manifest is
+/// can be read only once. Errors: Io, NotFound or PermissionDenied; TooLarge if the manifest is
 /// longer than kMaxManifest.
 Result<std::string> manifest_text(const std::string& path);
 
