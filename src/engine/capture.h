@@ -23,7 +23,7 @@ class Redaction;
 /// missing. A capture contains the files that the scan reads, the nodes that it examines, and
 /// `probes`. If `mask` is not null, identifiers in files and in their names are replaced, and files
 /// with much unrelated content are reduced to the part that the scan uses. Errors: InvalidRequest
-/// if the folder is not empty; Io, PermissionDenied.
+/// if the folder is not empty; Io or PermissionDenied.
 Status write_capture(const std::string& folder,
                      const MachineSource& source,
                      const std::vector<ProbeResult>& probes,

@@ -111,24 +111,24 @@ public:
     [[nodiscard]] const Feedback& feedback() const { return feedback_; }
 
     /// Selects a backend of the application. Applies the application's override and the failures
-    /// that the caller reported. Errors: UnknownApplication, InvalidRequest, UnknownDevice.
+    /// that the caller reported. Errors: UnknownApplication, InvalidRequest or UnknownDevice.
     [[nodiscard]] Result<Decision> select(const std::string& application,
                                           const Value& request,
                                           const CallerContext& caller) const;
     /// Recommends a variant of the application. Like select(), applies the application's override
     /// and the failures that the caller reported. If `manifest` is not empty, it is the JSON of a
     /// manifest, and `application` is used as the name if the JSON contains no name. If `manifest`
-    /// is empty, `application` is the name of an installed manifest. Errors: UnknownApplication;
-    /// NotFound if the application has no variants; TooLarge and Malformed for a manifest;
-    /// InvalidRequest.
+    /// is empty, `application` is the name of an installed manifest. Errors: UnknownApplication or
+    /// InvalidRequest; NotFound if the application has no variants; TooLarge or Malformed for a
+    /// manifest.
     [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
                                                    std::string_view manifest,
                                                    const Value& request,
                                                    const CallerContext& caller) const;
 
     /// Merges the rule into the application's override, key by key; an override that becomes empty
-    /// is cleared. Errors: UnknownApplication; InvalidRequest and UnknownDevice for unknown names,
-    /// with the most similar known name; and the errors of Feedback::set_override().
+    /// is cleared. Errors: UnknownApplication; InvalidRequest or UnknownDevice for an unknown name,
+    /// with the most similar known name; the errors of Feedback::set_override().
     Status set_override(const std::string& application, const Value& rule, const CallerContext& by);
     /// Records an outcome. Errors: the errors of set_override() about names, and the errors of
     /// Feedback::report(). The variants of an application that is not installed are not checked.

@@ -94,7 +94,7 @@ public:
     [[nodiscard]] bool is_replayed() const;
 
     /// Selects a backend of an application for a user. The application's override and the failures
-    /// that the user reported apply. Errors: UnknownApplication, InvalidRequest.
+    /// that the user reported apply. Errors: UnknownApplication or InvalidRequest.
     [[nodiscard]] Result<Decision> select(const std::string& application,
                                           const Value& request,
                                           uid_t uid) const {
@@ -123,7 +123,7 @@ public:
     [[nodiscard]] bool has_experience(uid_t uid) const;
 
     /// Sets an override, which applies to all users until it is cleared. The report's notes show
-    /// the override. Errors: InvalidRequest, TooLarge, TooManyRequests; Io if the override cannot
+    /// the override. Errors: InvalidRequest, TooLarge or TooManyRequests; Io if the override cannot
     /// be written, in which case nothing has changed.
     Status set_override(const std::string& application, const Value& rule, uid_t by);
     /// Removes an override; returns false if the application has no override.
@@ -131,7 +131,7 @@ public:
     [[nodiscard]] const std::map<std::string, store::Override>& overrides() const;
 
     /// Records whether a choice worked (engine/decision_service.h). Errors: InvalidRequest,
-    /// UnknownDevice, TooManyRequests, Io.
+    /// UnknownDevice, TooManyRequests or Io.
     Status report_outcome(const Value& outcome, uid_t by);
     [[nodiscard]] std::vector<ApplicationSummary> applications() const;
 
@@ -148,8 +148,8 @@ public:
     void catch_up();
 
     /// Runs probes again and calls `done` when the report contains their results. If such a run is
-    /// already in progress, the call joins that run. Errors: InvalidRequest for an unknown API or
-    /// stage, UnknownDevice.
+    /// already in progress, the call joins that run. Errors: UnknownDevice, or InvalidRequest for
+    /// an unknown API or stage.
     ///
     /// The stages "verify" and "measure" compute on each device that a driver has listed
     /// (trial_targets() in engine/probe_targets.h); nothing else runs during a measurement. A probe
@@ -170,7 +170,7 @@ public:
 
     /// Reads the current memory of a GPU and calls `reply` once. If no probe is needed, `reply` is
     /// called before this function returns. The report does not change. For a captured machine, the
-    /// reply is the recorded memory. Errors: UnknownDevice; TooManyRequests.
+    /// reply is the recorded memory. Errors: UnknownDevice or TooManyRequests.
     Status read_memory(const std::string& id, bool allow_wake, LiveMemoryReader::Reply reply);
 
     /// Writes a capture of this machine with its latest probe results; see engine/capture.h.

@@ -29,7 +29,7 @@ struct KnowledgeFolders {
     [[nodiscard]] std::string bundle_before() const { return state + "/previous.bundle"; }
 };
 
-/// Checks that the parser for the data file `name` accepts `json`. Errors: Malformed, TooLarge.
+/// Checks that the parser for the data file `name` accepts `json`. Errors: Malformed or TooLarge.
 Status check_document(const std::string& name, std::string_view json);
 
 /// Reads an installed bundle. The signature was checked during installation and is not checked
@@ -66,18 +66,18 @@ struct CheckedBundle {
 
 /// Reads a bundle. Checks the signature against the keys of the machine, the expiry date, and each
 /// data file with its parser. Errors: NotAuthorized if the signature is not valid; InvalidRequest
-/// for an expired bundle; Malformed; TooLarge; and the errors of reading a file.
+/// for an expired bundle; Malformed or TooLarge; and the errors of reading a file.
 Result<CheckedBundle> checked_bundle(const std::string& path,
                                      const KnowledgeFolders& folders,
                                      WallTime now);
 
 /// Installs a bundle. If the program is interrupted, either the previous bundle or the new bundle
 /// is installed. Errors: InvalidRequest if the new bundle is not newer than the knowledge base in
-/// use; NotAuthorized, Io; Unavailable if another update is running.
+/// use; NotAuthorized or Io; Unavailable if another update is running.
 Status install(const CheckedBundle& bundle, const KnowledgeFolders& folders);
 
 /// Installs the previous bundle again. If there is no previous bundle, removes the installed
-/// bundle. Errors: NotFound if no bundle is installed; NotAuthorized, Io; Unavailable if another
+/// bundle. Errors: NotFound if no bundle is installed; NotAuthorized or Io; Unavailable if another
 /// update is running.
 Status roll_back(const KnowledgeFolders& folders);
 

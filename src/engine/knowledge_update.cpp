@@ -50,8 +50,8 @@ Error unwritten(Error error) {
             error.text + "; only root can change the knowledge base: use sudo"};
 }
 
-/// Locks the installed bundles until the descriptor is closed. Errors: Unavailable if another
-/// update is running; NotAuthorized, Io.
+/// Locks the installed bundles until the descriptor is closed. Errors: NotAuthorized or Io;
+/// Unavailable if another update is running.
 Result<UniqueFd> lock_of(const KnowledgeFolders& folders) {
     const auto folder = open_folder(folders.state, FolderTrust::Named, MissingFolder::Make);
     if (!folder)
