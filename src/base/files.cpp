@@ -178,7 +178,7 @@ std::optional<Result<std::string>> kernels_real_path(std::string_view path) {
     const auto link = "/proc/self/fd/" + std::to_string(found.get());
     const auto length = ::readlink(link.c_str(), target.data(), target.size());
     const std::string_view text{target.data(), static_cast<std::size_t>(std::max(length, 0L))};
-    // The kernel marks the paths of deleted files.
+    // The kernel appends " (deleted)" to the paths of deleted files.
     if (!text.starts_with('/') || text.ends_with(" (deleted)"))
         return std::nullopt;
     return std::string{text};

@@ -80,7 +80,7 @@ namespace {
 
 /// U+FFFD in UTF-8.
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-/// The maximum number of marks on one character. No living script needs more.
+/// The maximum number of marks on one character. No script of a living language needs more.
 constexpr int kMostMarks = 4;
 
 /// Length in bytes of the character at the start of the string; 0 if the character is malformed.
