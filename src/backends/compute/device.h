@@ -142,7 +142,7 @@ ComputeLimits limits_from(const DeviceFacts& facts, const char* fp16_key);
 /// MemAvailable.
 std::optional<Bytes> free_host_memory();
 
-/// How to wait for a device.
+/// The ways to wait for a device.
 enum class Waiting {
     Spinning,  ///< polls without sleeping at first, because measured work takes only milliseconds
     Sleeping,  ///< sleeps, because the device is the processor itself

@@ -218,7 +218,7 @@ constexpr std::array<std::string_view, 13> kVramTypes = {
     "",     "gddr1", "ddr2",  "gddr3", "gddr4",  "gddr5", "hbm",
     "ddr3", "ddr4",  "gddr6", "ddr5",  "lpddr4", "lpddr5"};
 
-/// Runs a query of amdgpu. Returns 0 or an errno.
+/// Sends a query to amdgpu. Returns 0 or an errno.
 template <class T>
 int amdgpu_query(const DrmDevice& device, std::uint32_t what, T& reply) {
     drm_amdgpu_info info = {};
@@ -280,7 +280,7 @@ void add_amdgpu_facts(const DrmDevice& device, DeviceFacts& facts) {
     add_amdgpu_scheduler(device, facts);
 }
 
-/// A parameter of nouveau. If the call fails, notes the error and returns nullopt.
+/// Returns a parameter of nouveau. If the call fails, notes the error and returns nullopt.
 std::optional<std::uint64_t> nouveau_parameter(const DrmDevice& device,
                                                std::uint64_t parameter,
                                                DeviceFacts& facts) {

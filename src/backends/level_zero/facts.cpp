@@ -302,8 +302,8 @@ Answer query_devices_of(const zes::Symbols& api, Sink& sink) {
 }  // namespace
 
 Answer query_level_zero_sysman(const ProbeTarget&, Sink& sink) {
-    // ZES_ENABLE_SYSMAN enables the old form of Sysman. One process must not use both forms
-    // (compute-runtime, SYSMAN.md).
+    // ZES_ENABLE_SYSMAN enables the old form of Sysman. One process must not use both forms of
+    // Sysman (compute-runtime, SYSMAN.md).
     (void)::unsetenv("ZES_ENABLE_SYSMAN");
     const auto library = TRY(open_library(kLevelZeroLoader, sink));
     const auto api = load<zes::Symbols>(library);
