@@ -277,8 +277,8 @@ std::vector<std::string> program_words(std::vector<std::string>& words) {
 }  // namespace
 
 /// Parses in three steps: remove the words that belong to the program of `run`, let CLI11 parse the
-/// other words according to the tables, and check the result as a whole. CLI11 reports problems by
-/// exceptions.
+/// other words according to the tables, and check the result as a whole. CLI11 throws exceptions to
+/// report problems.
 Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_terminal) {
     auto words = all_words;
     Arguments arguments;

@@ -92,7 +92,7 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
     TRY(loop->stop_on_signals());
     std::unique_ptr<DirectClient> client{new DirectClient{std::move(loop), std::move(launcher)}};
     auto chosen = engine_options(options);
-    // Without a cache, every command probes every driver again. Warn root about this.
+    // Without a cache, every command probes every driver again. Warn root if there is no cache.
     if (options.has_cache && !options.replay && !chosen.cache_file && options.slow)
         if (const auto why = why_nothing_is_kept())
             options.slow(

@@ -187,7 +187,7 @@ Result<ExitCode> run_monitor(Context& context) {
                plural(known.gpus.size(), "watching {number} GPU; press Ctrl-C to stop",
                       "watching {number} GPUs; press Ctrl-C to stop"));
     const auto ended = follow(context, known);
-    // An interrupt is the normal end.
+    // An interrupt is the normal way to end `monitor`.
     if (!ended && ended.error().code == ErrorCode::Cancelled)
         return ExitCode::Answered;
     return ended ? Result<ExitCode>{ExitCode::Answered} : ended.error();

@@ -581,8 +581,8 @@ Status add_application(Arguments& arguments, const std::string& word) {
     return Done{};
 }
 
-/// Takes --mode. The mode must let the owner read the file, and must not let anyone execute it,
-/// because Ansible runs an executable .fact instead of reading it.
+/// Stores the value of --mode. The mode must let the owner read the file, and must not let anyone
+/// execute it, because Ansible runs an executable .fact instead of reading it.
 Status take_mode(Arguments& arguments, const std::string& word) {
     const auto mode = parse_number<unsigned>(word, 8);
     if (!mode || (*mode & ~0666U) != 0 || (*mode & 0400U) == 0)
