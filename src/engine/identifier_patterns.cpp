@@ -207,7 +207,8 @@ Found hex_triple(const Place& place) {
     return word(place, kLength, "address");
 }
 
-/// Four numbers up to 255 with dots. A version number with more or fewer parts does not match.
+/// An IPv4 address: four numbers up to 255, separated by dots. A version number with more or fewer
+/// parts does not match.
 Found ipv4(const Place& place) {
     if (is_alnum(place.before()) || place.before() == '.')
         return std::nullopt;

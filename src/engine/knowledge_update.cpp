@@ -16,8 +16,8 @@
 #include "policy/rules.h"
 #include "report/api_table.h"
 
-// Installation of bundles. The code is not in knowledge_base.cpp, because the small gpuprobectl
-// must not load the library that checks signatures.
+// This file installs bundles of data files. The code is not in knowledge_base.cpp, because the
+// small gpuprobectl must not load the library that checks signatures.
 
 namespace gpuprobe::engine {
 namespace {
