@@ -57,7 +57,8 @@ bool is_whole(const ProbeResult& result) {
            (result.outcome == Outcome::Answered || result.outcome == Outcome::Absent);
 }
 
-/// A hash of the stable part. Whole results are not kept, because their size may be megabytes.
+/// A hash of the stable part of a result. Whole results are not kept, because their size may be
+/// megabytes.
 std::string digest_of(const ProbeResult& result) {
     return sha256_of(json_line(stable_part(result)));
 }
@@ -72,7 +73,7 @@ std::tuple<std::size_t, std::uint64_t> promise_of(const ProbeResult& result) {
     return {result.devices.size(), bytes};
 }
 
-/// The reason kUnstable in that result, if there is one.
+/// The reason kUnstable of the result; nullopt if the result does not have this reason.
 std::optional<Reason> instability_of(const ProbeResult* result) {
     if (!result)
         return std::nullopt;
@@ -81,7 +82,7 @@ std::optional<Reason> instability_of(const ProbeResult* result) {
     return found == result->reasons.end() ? std::nullopt : std::optional{*found};
 }
 
-/// The smaller of two results. The accepted result is considered only if it is complete.
+/// The smaller of two results. If the accepted result is incomplete, it is ignored.
 ProbeResult lesser_of(const ProbeResult* accepted, ProbeResult result) {
     return accepted && is_whole(*accepted) && promise_of(*accepted) < promise_of(result)
                ? *accepted
@@ -226,7 +227,8 @@ void ProbeResults::put(ProbeResult probe) {
     probes_.insert_or_assign(std::move(key), std::move(probe));
 }
 
-/// Keeps the current result, which is about to be replaced, unless it is outdated or a failure.
+/// Keeps the current result of a probe, which is about to be replaced, unless that result is
+/// outdated or a failure.
 void ProbeResults::remember_earlier(const Key& key) {
     const auto known = probes_.find(key);
     const bool is_outdated = outdated_.contains(key);
@@ -285,8 +287,8 @@ std::vector<ProbeResult> ProbeResults::all() const {
 }
 
 bool ProbeResults::any_went_badly() const {
-    // A single lost worker may have been killed from outside. If several workers are lost at once,
-    // this is a failure, because their results are missing.
+    // A single lost worker may have been killed from outside. The loss of several workers at once
+    // is a failure, because the report then lacks their results.
     const auto was_lost = [](const auto& entry) {
         return std::ranges::any_of(entry.second.reasons,
                                    [](const Reason& reason) { return reason.is("worker-lost"); });
@@ -323,7 +325,7 @@ Result<Value> read_document(const FileSystem& files, const std::string& path) {
 }
 
 /// Reads one probe result. API and driver are taken from the file's name if the document lacks
-/// them: "vulkan.radeon_icd.json" is API vulkan, driver radeon_icd.
+/// them; the file "vulkan.radeon_icd.json" is about the API vulkan and the driver radeon_icd.
 Result<ProbeResult> read_probe(const FileSystem& files,
                                const std::string& name,
                                DriverVariables& variables) {
@@ -332,7 +334,8 @@ Result<ProbeResult> read_probe(const FileSystem& files,
     auto probe = probe_result_from(document);
     if (!probe)
         return std::move(probe).error().in(path);
-    // Fill in only missing members: the file name contains just the stem of a manifest's name.
+    // Fill in only missing members, because the file name contains only the stem of a manifest's
+    // name.
     const auto stem = name.substr(0, name.size() - std::string_view{".json"}.size());
     const auto dot = stem.find('.');
     if (probe->api.empty())
@@ -344,8 +347,8 @@ Result<ProbeResult> read_probe(const FileSystem& files,
     return probe;
 }
 
-/// If the folder is missing, the capture has no probes. The number of files is limited, because a
-/// capture may come from an untrusted source.
+/// If the folder "probes" is missing, the capture has no probes. The number of files is limited,
+/// because a capture may come from an untrusted source.
 Result<std::vector<ProbeResult>> read_probes(const FileSystem& files, DriverVariables& variables) {
     std::vector<ProbeResult> probes;
     const auto names = files.list("/probes");
@@ -378,7 +381,7 @@ Result<std::shared_ptr<const NodeSource>> read_nodes(const FileSystem& files) {
         std::make_shared<RecordedNodes>(std::move(nodes).value())};
 }
 
-/// The document with every string in it scrubbed.
+/// The document, in which every string has been scrubbed.
 Value clean(Value document) {
     if (const auto* text = document.as_string())
         return scrubbed(*text);
@@ -391,9 +394,8 @@ Value clean(Value document) {
     return document;
 }
 
-/// `base`, with its members recursively replaced by the members of `over` that are not null.
-/// Members that `base` lacks are dropped, because a malicious file may have a hundred thousand
-/// members.
+/// Merges `over` into `base` recursively; members of `over` that are null are ignored. Members that
+/// `base` lacks are dropped, because a malicious file may have a hundred thousand members.
 Value overlaid(Value base, const Value& over) {
     const auto* members = over.as_object();
     if (!members)
@@ -483,8 +485,8 @@ void ProbedMachine::scan(const TargetFolders& folders) {
 }
 
 void ProbedMachine::scan_functions(const TargetFolders& folders) {
-    // uname() provides enough facts about the host here. Detecting the other facts takes longer
-    // than this scan.
+    // uname() provides all facts about the host that are needed here. Detecting the other facts
+    // about the host takes longer than this scan.
     hardware = gpuprobe::scan_functions(files(), source.host ? *source.host : running_kernel());
     search = find_targets(files(), hardware, folders);
 }
@@ -495,7 +497,7 @@ void ProbedMachine::refresh_power() {
 
 /// The watched files are the dynamic linker's cache, and the manifests and folders of drivers.
 std::string ProbedMachine::fingerprint() const {
-    // Several render nodes have the same folders.
+    // Several render nodes may have the same folders, and a set contains each folder once.
     std::set<std::string> watched{std::string{kLinkerCache}};
     for (const auto& target : search.targets)
         for (auto& path : paths_of_driver(target, hardware.host))

@@ -72,8 +72,8 @@ public:
     /// Adds a result or replaces an older one.
     void put(ProbeResult probe);
     /// Like put(), but a skipped result (for instance because the device sleeps) does not replace
-    /// an answered result: the facts of the answered result stay, with their age. A verification or
-    /// measurement that stays gets the reasons of the skipped result.
+    /// an answered result: the facts of the answered result stay, with their age. If a verification
+    /// or measurement is kept, it gets the reasons of the skipped result.
     void keep(ProbeResult probe);
     void forget(const ProbeTarget& target);
     /// Call this function when the machine has changed. Afterwards, earlier results are no longer
@@ -111,7 +111,7 @@ private:
 struct MachineSource {
     std::shared_ptr<const FileSystem> files = {};  // shared with copies and recorders of the source
     std::shared_ptr<const NodeSource> nodes = {};
-    std::optional<Host> host = {};  ///< the host in a capture; detected if absent
+    std::optional<Host> host = {};  ///< the captured host; if absent, the host is detected
     /// The results of probes in a capture; if absent, drivers are probed.
     std::optional<std::vector<ProbeResult>> recorded = {};
     DriverVariables variables = {};  ///< variables of the drivers in a capture
@@ -120,11 +120,11 @@ struct MachineSource {
 
 /// The running machine.
 MachineSource live_machine();
-/// Reads a capture folder (docs/internals/capture.md). Errors: NotFound, Malformed, TooLarge, each
-/// with the message "file: reason".
+/// Reads a capture folder (docs/internals/capture.md). Errors: NotFound, Malformed or TooLarge,
+/// with a message of the form "file: reason".
 Result<MachineSource> replayed_machine(const std::string& folder);
-/// A document that is next to capture.json in a capture, with every string in it scrubbed; nullopt
-/// if there is no such document. Errors: Malformed, TooLarge.
+/// A document that is next to capture.json in a capture, in which every string has been scrubbed;
+/// nullopt if there is no such document. Errors: Malformed, TooLarge.
 Result<std::optional<Value>> captured_document(const FileSystem& capture, const std::string& path);
 /// Reads a capture whose metadata is in `files`, and the machine's own files (the capture's /root)
 /// in `root`. Errors: the same as for replayed_machine().

@@ -48,7 +48,8 @@ ReportContext Publisher::report_context() const {
     return context;
 }
 
-/// Assembles the hardware and the results, then adds quarantine, notes and the order of the GPUs.
+/// Assembles the report from the hardware and the results, then adds quarantines, notes and the
+/// order of the GPUs.
 Report Publisher::assembled() const {
     const auto& machine = context_.machine;
     const auto context = report_context();
@@ -74,8 +75,8 @@ Report Publisher::assembled() const {
     return report;
 }
 
-/// The GPUs that the application "default" gets without further requirements. The report lists
-/// these GPUs first.
+/// The GPUs that the application "default" gets if it has no further requirements. The report lists
+/// the GPUs of the application "default" first.
 std::vector<std::string> Publisher::default_choice(const Report& report, WallTime now) const {
     const auto decision = decisions_.select(
         "default", Value{}, {.uid = kRoot, .machine = report, .seen = report, .now = now});
@@ -112,9 +113,9 @@ bool Publisher::has_new_fingerprint() {
     return std::exchange(fingerprint_, fingerprint) != fingerprint;
 }
 
-/// After the first round, the cache contains nothing that the drivers have not reported. Before
-/// that, the cache is tried again after each change, because nodes may still appear one by one
-/// during boot; the cached results are valid once the machine is complete.
+/// After the first round, the cache contains nothing that the drivers have not reported. Until the
+/// first round has ended, the cache is tried again after each change, because nodes may still
+/// appear one by one during boot; the cached results are valid once the machine is complete.
 std::optional<store::CachedProbes> Publisher::load_cache() {
     if (!cache_ || context_.machine.is_replay() || basis_ == Basis::Drivers)
         return std::nullopt;
@@ -141,8 +142,8 @@ QueryState state_after(QueryState state, QueryEvent event) {
         case QueryEvent::MachineChange:
             return is_running(state) ? Outdated : state;
         case QueryEvent::End:
-            // A deferral is remembered until the end. If an outdated query could not be repeated,
-            // it is deferred.
+            // A deferred query stays deferred until the end of the round. If an outdated query
+            // could not be repeated, it is deferred.
             return state == Idle || state == Running ? Idle : Deferred;
     }
     return state;
@@ -190,7 +191,7 @@ std::set<ProbeTarget> Queries::running_targets() const {
     return running;
 }
 
-/// The result that a target gets instead of being queried now; nullopt if it may be queried.
+/// The result that a target gets if it may not be queried now; nullopt if it may be queried.
 std::optional<ProbeResult> Queries::obstacle(const ProbeTarget& target, bool allow_wake) const {
     if (!is_running(state_of(target)))
         if (auto held = context_.ledger.instead_of(target))
@@ -256,8 +257,8 @@ void Queries::start_ahead() {
     ask(*first);
 }
 
-/// Starts the targets in their order. If some targets name the GPUs and have no result yet, these
-/// targets start first, and the other targets wait in held_.
+/// Starts the targets in their order. Targets that name the GPUs and have no result yet start
+/// first; if there are such targets, the other targets wait in held_.
 void Queries::ask_all(std::vector<ProbeTarget> due) {
     const auto& machine = context_.machine;
     const auto others =
@@ -270,8 +271,8 @@ void Queries::ask_all(std::vector<ProbeTarget> due) {
         std::ranges::for_each(later, [this](const ProbeTarget& target) { ask(target); });
         return;
     }
-    // Fill naming_ before the first ask(): a target that can't be started reports this within
-    // ask(), and heard() has to wait for all naming targets.
+    // Fill naming_ before the first ask(), because a target that can't be started reports this
+    // within ask(), and heard() has to wait for all naming targets.
     naming_.insert(due.begin(), due.end());
     for (const auto& target : later)
         note(target, QueryEvent::Start);
@@ -286,9 +287,9 @@ void Queries::end_head_start() {
     ask_next_held();
 }
 
-/// Starts one held target and schedules the next. Callers whose requests arrive in between wait
-/// only for one start, not for all starts. defer() lets these requests be handled before the next
-/// start; a timer would not.
+/// Starts one held target and schedules the next. Callers whose requests arrive in the meantime
+/// wait only for one start, not for all starts. defer() lets these requests be handled before the
+/// next start; a timer would not.
 void Queries::ask_next_held() {
     head_start_.reset();
     if (held_.empty())
@@ -397,7 +398,7 @@ std::vector<ProbeTarget> Queries::askable() const {
 }
 
 /// Whether a target may be probed again immediately. While the machine is going to sleep, the
-/// target is deferred instead.
+/// target is deferred instead of probed.
 bool Queries::may_be_asked_again(const ProbeTarget& target) {
     const auto& machine = context_.machine;
     if (!machine.offers(target) || sleeper_woken_by(target, machine.hardware))
@@ -416,13 +417,13 @@ bool Queries::ask_once_more(const ProbeTarget& target) {
     return true;
 }
 
-/// Queries again if the machine has changed since the query began, or if the driver did harm for
-/// the first time. Returns whether a worker was started.
+/// Queries the driver again if the machine has changed since the query began, or if the driver did
+/// harm for the first time. Returns whether a worker was started.
 bool Queries::ask_again_after(const ProbeTarget& target, const ProbeResult& probe) {
     const bool went_wrong = context_.ledger.should_retry(target, probe);
     if (state_of(target) == QueryState::Outdated)
         return ask_once_more(target);
-    // A program that needs its answer quickly can't wait for a second timeout.
+    // A program that needs the result quickly can't wait for a second timeout.
     const bool is_too_late =
         context_.options.limits.is_hurried && probe.outcome == Outcome::TimedOut;
     if (!went_wrong || is_too_late || !may_be_asked_again(target))
@@ -438,9 +439,9 @@ void Queries::settle(const ProbeTarget& target) {
     context_.ledger.answered(target);
 }
 
-/// Called when an answer arrives while its worker still runs. A first result is used immediately.
-/// If there is an older result, the new result is used only after the worker has ended, because it
-/// may matter how the worker ends.
+/// Called when an answer arrives while its worker still runs. The first result of a driver is used
+/// immediately. If there is an older result, the new result is used only after the worker has
+/// ended, because the end of the worker may change the result.
 void Queries::answered(const ProbeTarget& target, ProbeResult probe, bool is_whole) {
     auto& machine = context_.machine;
     if (machine.offers(target) && (early_.contains(target) || !machine.results.find(target))) {
@@ -460,8 +461,8 @@ void Queries::answered(const ProbeTarget& target, ProbeResult probe, bool is_who
 /// leaves the round.
 void Queries::ended(const ProbeTarget& target, ProbeResult probe) {
     settled_.erase(target);
-    // Treat the GPU as if it had been asleep before the worker was started: an earlier answer
-    // stays.
+    // Treat the GPU as if it had been asleep before the worker was started, so that an earlier
+    // answer is kept.
     const auto sleeper = fallen_asleep(target, probe);
     if (sleeper)
         probe = skipped_asleep(target, *sleeper);
@@ -469,7 +470,7 @@ void Queries::ended(const ProbeTarget& target, ProbeResult probe) {
     if (ask_again_after(target, probe))
         return;
     // Forget the early result, so that keep() and the stability check treat this result as the
-    // first.
+    // first result.
     if (was_early)
         context_.machine.results.forget(target);
     auto& machine = context_.machine;

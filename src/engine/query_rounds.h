@@ -24,7 +24,7 @@ namespace gpuprobe::engine {
 
 struct EngineOptions;  // engine.h
 
-/// The callbacks of a caller that waits for probes. Both callbacks may be empty.
+/// The callbacks of a caller that waits for probes. Each callback may be empty.
 struct ProbeWaiter {
     std::function<void(double)> progress = {};  ///< receives the fraction of probes that have ended
     std::function<void()> done = {};            ///< called once, when all probes have ended
@@ -46,8 +46,8 @@ struct EngineContext {
 class Publisher {
 public:
     /// Results that arrive within this time are published together. Callers wait for the first
-    /// results of a round, so the first results are published early; each later publication waits
-    /// twice as long as the previous one, up to kGather.
+    /// results of a round, so these results are published early; each later publication waits twice
+    /// as long as the previous one, up to kGather.
     static constexpr Duration kFirstGather = std::chrono::milliseconds{5};
     static constexpr Duration kGather = std::chrono::milliseconds{50};
 
@@ -72,13 +72,14 @@ public:
 
     /// Whether drivers may report different results than at the last call of this function.
     [[nodiscard]] bool has_new_fingerprint();
-    /// The results that an earlier process cached for this machine. nullopt if there is no usable
-    /// cache, and after the end of the first round of queries.
+    /// The results that an earlier process cached for this machine; nullopt if there is no usable
+    /// cache, or if the first round of queries has ended.
     [[nodiscard]] std::optional<store::CachedProbes> load_cache();
-    /// Writes the cache. Errors are ignored, because without the cache the next start only has to
-    /// probe again.
+    /// Writes the cache. Errors are ignored: without the cache, the next start only has to probe
+    /// again.
     void save_cache(const store::CachedProbes& probes) const;
-    /// Called when all drivers have been probed: the report then no longer depends on the cache.
+    /// Called when all drivers have been probed; from then on, the report does not depend on the
+    /// cache.
     void round_ended() {
         basis_ = Basis::Drivers;
         gather_ = kFirstGather;
@@ -86,7 +87,7 @@ public:
     [[nodiscard]] bool is_from_cache() const { return basis_ == Basis::Cache; }
 
 private:
-    /// The source of the results. The value changes only to a later enumerator.
+    /// The source of the results. The source changes only to a later enumerator.
     enum class Basis { Nothing, Cache, Drivers };
     [[nodiscard]] ReportContext report_context() const;
     [[nodiscard]] Report assembled() const;
@@ -141,10 +142,10 @@ public:
             std::function<void()> all_answered,
             std::function<void()> round_ended);
 
-    /// The longest head start of targets that name the GPUs and have no result yet: the other
+    /// The longest head start of the targets that name the GPUs and have no result yet: the other
     /// targets start when these targets have answered, or when this time has passed. Drivers block
-    /// each other in the kernel: on an H200, NVML took 200 ms next to CUDA, Vulkan and OpenCL, and
-    /// 20 ms without them.
+    /// each other in the kernel: on an H200, NVML took 200 ms when CUDA, Vulkan and OpenCL ran at
+    /// the same time, and 20 ms when no other driver ran.
     static constexpr Duration kHeadStart = std::chrono::milliseconds{50};
 
     /// Queries the chosen targets that are not running yet. Defers targets that would wake a GPU,
@@ -160,7 +161,7 @@ public:
     void start_due();
     /// Queries the deferred targets.
     void start_deferred();
-    /// Queries the deferred targets that can be queried now. Does nothing if it was called less
+    /// Queries the deferred targets that can be queried now. Does nothing if the last call was less
     /// than kLooksAgainAfter ago.
     void catch_up();
     static constexpr Duration kLooksAgainAfter = std::chrono::seconds{2};
@@ -175,7 +176,8 @@ public:
     [[nodiscard]] std::vector<ProbeTarget> askable() const;
 
     [[nodiscard]] bool running() const { return begun_ != ended_; }
-    /// Whether an answer is still missing. Workers that have answered but not ended do not count.
+    /// Whether an answer is still missing. A worker that has sent its answer counts as finished,
+    /// even if it has not ended.
     [[nodiscard]] bool asking() const { return begun_ - ended_ != settled_.size(); }
     [[nodiscard]] std::set<ProbeTarget> running_targets() const;
     /// Lets `waiter` wait for the end of the current round, or of the next round if no round is

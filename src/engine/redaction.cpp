@@ -20,9 +20,10 @@ namespace {
 constexpr uid_t kNobody = 65534;
 constexpr Bytes kMaxFile = kib(64);
 constexpr std::size_t kShortestNumber = 4;
-constexpr std::size_t kShortest = 2;  ///< a single letter occurs in every text
+constexpr std::size_t kShortest = 2;  ///< a single letter occurs in every string
 
-/// Files that contain identifiers. Each entry of `folder` is searched for each of `files`.
+/// Files that contain identifiers. For each entry of `folder`, such as /sys/class/net/eth0, all
+/// `files` in that entry are read.
 struct NumberFiles {
     const char* folder;
     std::array<const char*, 4> files;
@@ -50,8 +51,9 @@ constexpr std::array kNumbers = {
 /// The files in these folders are named after wireless networks.
 constexpr std::array kNetworkFolders = {"/etc/NetworkManager/system-connections", "/var/lib/iwd"};
 
-/// Whether the text is a placeholder that vendors use for a missing number, or a word that occurs
-/// in many reports. Replacing such a word would make reports unreadable.
+/// Whether the text is a placeholder that vendors use instead of a serial number, or a word that
+/// occurs in many reports. Replacing a word that occurs in many reports would make reports
+/// unreadable.
 bool is_no_name(const std::string& text) {
     static constexpr std::array<std::string_view, 8> kNone = {
         "localhost", "localdomain", "default string", "not specified",
@@ -104,14 +106,15 @@ void add_hosts(const FileSystem& files, std::vector<std::string>& names) {
         if (const auto line = files.line(path); line && *line != "(none)")
             add(*line, names);
     std::erase_if(names, [](const std::string& name) { return is_no_name(name); });
-    // add() may grow the list, so use an index, and visit only the names that were found so far.
+    // add() may grow the list, so use an index, and visit only the names that were found before
+    // this loop.
     for (std::size_t i = 0, count = names.size(); i < count; ++i)
         if (const auto dot = names[i].find('.'); dot != std::string::npos)
             add(std::string{names[i]}.substr(0, dot), names);
     if (const auto hosts = files.read("/etc/hosts", kMaxFile))
         add_aliases(*hosts, names);
     const auto resolver = files.read("/etc/resolv.conf", kMaxFile);
-    // resolv.conf(5): "search" and "domain" are followed by domains.
+    // resolv.conf(5): the domains follow the keyword "search" or "domain".
     for (const auto line : split(resolver ? std::string_view{*resolver} : std::string_view{}, '\n'))
         if (const auto columns = words(line);
             columns.size() > 1 && (columns[0] == "search" || columns[0] == "domain"))
@@ -120,7 +123,8 @@ void add_hosts(const FileSystem& files, std::vector<std::string>& names) {
                     add(columns[i], names);
 }
 
-/// Adds serial numbers, addresses, and names of wireless networks without the file's extension.
+/// Adds serial numbers, addresses, and the names of wireless networks (files that are named after
+/// networks, without their extension).
 void add_numbers(const FileSystem& files, std::vector<std::string>& numbers) {
     for (const auto* path : kNumbers)
         add(files.line(path).value_or(""), numbers);
@@ -186,7 +190,7 @@ bool is_prose(std::string_view key) {
     return std::ranges::find(kProse, key) != kProse.end();
 }
 
-/// The kind of text in a member, from its name and the table of facts.
+/// The kind of text in a member, according to the member's name and the table of facts.
 TextKind kind_of(std::string_view key) {
     if (is_prose(key))
         return TextKind::Prose;
@@ -248,7 +252,7 @@ unsigned Redaction::number_of(std::string_view identifier) {
     return numbers_.try_emplace(std::string{identifier}, next).first->second;
 }
 
-/// Copies the text character by character, except identifiers.
+/// Copies the text character by character, but replaces identifiers.
 std::string Redaction::masked(std::string_view text, TextKind kind) {
     std::string clean;
     for (std::size_t at = 0; at < text.size();) {
@@ -282,7 +286,8 @@ std::string Redaction::masked_text(std::string_view key, std::string_view text) 
     return masked(may_be_cut ? without_words_of_driver(text) : text, kind_of(key));
 }
 
-/// Items have the same kind of text as their array. Reasons with driver output are removed.
+/// The items of an array have the same kind of text as the array. Reasons with driver output are
+/// removed.
 Value Redaction::masked_items(std::string_view key, Value items) {
     Value kept{Value::Array{}};
     for (auto& item : *items.as_array())
@@ -341,7 +346,8 @@ Value Redaction::masked_nodes(Value nodes) {
     if (!all)
         return nodes;
     for (auto& [path, node] : *all) {
-        // Replace the group's name with its new number. Names of system groups are kept.
+        // Replace the name of a user's group with the new number of the group. Names of system
+        // groups are kept.
         const auto gid = node.at("gid").as_int();
         mask_account(node["uid"]);
         mask_account(node["gid"]);

@@ -45,17 +45,19 @@ public:
     explicit Redaction(Identifiers known = {}, bool keeps_driver_output = false)
         : known_{std::move(known)}, keeps_driver_output_{keeps_driver_output} {}
 
-    /// Returns the text with identifiers replaced. UUIDs and numbers of 16 hexadecimal digits
-    /// ("unique_id") keep their form, even if the number is in decimal as in KFD's files.
+    /// Returns the text, in which identifiers have been replaced. UUIDs and numbers of 16
+    /// hexadecimal digits ("unique_id") keep their form, even if the number is in decimal as in
+    /// KFD's files.
     [[nodiscard]] std::string masked(std::string_view text, TextKind kind = TextKind::Kernel);
     /// Masks every string in the document. The name of a member determines the kind of its string:
-    /// a fact that report/fact_table.h marks as identifying a device is replaced in any form.
-    /// Numbers are kept, because no number identifies a card.
+    /// if report/fact_table.h marks a fact as identifying a device, the string is replaced whatever
+    /// its form. Numbers are kept, because no number identifies a card.
     [[nodiscard]] Value masked_document(Value document);
     /// A probe result in the form of captures. The result is masked like any document, and facts
     /// about devices are removed unless they are in report/fact_table.h.
     [[nodiscard]] Value masked_probe(Value probe);
-    /// The content of nodes.json. Users and groups get new numbers, starting at 1000, and no names.
+    /// The content of nodes.json. Users and groups get new numbers, starting at 1000, and their
+    /// names are removed.
     [[nodiscard]] Value masked_nodes(Value nodes);
 
 private:
@@ -78,7 +80,7 @@ enum class StandIn {
     Uuid,             ///< a UUID, "00000000-0000-4000-8000-000000000001"
     PlainUuid,        ///< a UUID without dashes
     UniqueId,         ///< sixteen hexadecimal digits, "a000000000000001"
-    DecimalUniqueId,  ///< a number like UniqueId, in decimal
+    DecimalUniqueId,  ///< a number like UniqueId, but in decimal
     Home,             ///< a home folder, "/home/user-1"
     Name,             ///< a name that can be part of a path, "user-1"
     Word,             ///< a word in brackets, "[serial-1]"
@@ -87,14 +89,15 @@ enum class StandIn {
 /// An identifier that was found in a string.
 struct FoundIdentifier {
     std::size_t length = 0;  ///< length of the match, including a label
-    std::size_t kept = 0;    ///< length of the label at the start of the match, which is kept
+    std::size_t kept = 0;    ///< length of the label that begins the match; the label is kept
     StandIn form = StandIn::Word;
     std::string_view word = {};   ///< the word of a Home, Name or Word: "user" in "user-1"
-    std::string identifier = {};  ///< the identifier in a form that is equal for all spellings
+    std::string identifier = {};  ///< the identifier in its normalized form
 };
 
-/// The identifier that begins at the position `at`, or nullopt. Call this function for each
-/// position of a string in order, but skip identifiers that were already found.
+/// The identifier that begins at the position `at`; nullopt if no identifier begins there. Call
+/// this function for each position of a string in order, but skip identifiers that were already
+/// found.
 std::optional<FoundIdentifier> identifier_at(std::string_view text,
                                              std::size_t at,
                                              TextKind kind,

@@ -7,7 +7,7 @@
 namespace gpuprobe::engine {
 
 void Debounce::event(MonotonicTime now) {
-    // A new series of events starts with the short waiting times.
+    // A new series of events starts again with the short waiting times.
     if (!last_ || now - *last_ > kOver) {
         calm_ = settle_;
         window_ = 4 * settle_;
@@ -34,7 +34,8 @@ std::optional<MonotonicTime> Debounce::look_due() const {
     return *last_ + settle_;
 }
 
-/// Each further round in the same series waits longer.
+/// Increases the waiting times, because each further round in the same series of events waits
+/// longer.
 void Debounce::asked() {
     first_.reset();
     calm_ = std::min(4 * calm_, kLongestCalm);
@@ -68,8 +69,8 @@ void HardwareWatch::wait() {
     timer_ = loop_.after(std::max(next - loop_.now(), Duration::zero()), [this] { act(); });
 }
 
-/// Called when the timer has ended. Later events may have postponed both times, so that nothing is
-/// due yet.
+/// Called when the timer has ended. Later events may have postponed both the scan and the probes,
+/// so that nothing is due yet.
 void HardwareWatch::act() {
     timer_.reset();
     const auto now = loop_.now();
@@ -89,14 +90,14 @@ void HardwareWatch::act() {
 SystemSleep::SystemSleep(EventLoop& loop, const Clock& clock, std::function<void()> woke)
     : loop_{loop}, clock_{clock}, woke_{std::move(woke)} {}
 
-/// The state JustWoke ends after some time, without a timer.
+/// The state JustWoke ends after a fixed time, without a timer.
 SystemSleep::State SystemSleep::state() const {
     const bool has_passed = state_ == State::JustWoke && clock_.monotonic() - woke_at_ >= kWakesUp;
     return has_passed ? State::Awake : state_;
 }
 
-/// The timer ends the state if the end of the sleep is never reported. The loop's clock stops while
-/// the machine sleeps.
+/// The timer ends the state GoingToSleep if the end of the sleep is never reported. The loop's
+/// clock stops while the machine sleeps.
 void SystemSleep::begin() {
     if (is_near())
         return;

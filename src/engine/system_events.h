@@ -15,15 +15,15 @@ namespace gpuprobe::engine {
 /// Decides when to scan the machine and when to probe its drivers while hardware events keep
 /// arriving.
 ///
-/// The drivers are probed when no event has arrived for `settle`, or when events have kept arriving
-/// for four times as long. After each round of probes in the same series of events, the first time
-/// is multiplied by four, and the second time by eight. So a loose plug does not make the engine
-/// probe all drivers all the time. The machine is scanned whenever no event has arrived for
-/// `settle`.
+/// The drivers are probed when no event has arrived for the time `settle`, or when events have kept
+/// arriving for four times as long. After each round of probes in the same series of events, the
+/// waiting time without events is multiplied by four, and the longest waiting time by eight. So a
+/// loose plug does not make the engine probe all drivers all the time. The machine is scanned
+/// whenever no event has arrived for the time `settle`.
 class Debounce {
 public:
-    /// The upper limits of the quiet time to wait for, and of the time between rounds. If `settle`
-    /// is longer than a limit, `settle` is used instead of the limit.
+    /// The upper limits of the waiting time without events, and of the time between rounds. If
+    /// `settle` is longer than one of these limits, `settle` is used instead.
     static constexpr Duration kLongestCalm = std::chrono::seconds{5};
     static constexpr Duration kLongestSettle = std::chrono::seconds{30};
     /// An event that arrives this long after the previous one starts a new series.
@@ -43,7 +43,8 @@ public:
 
 private:
     Duration settle_ = {};
-    Duration calm_ = {};                       ///< the time without events to wait for
+    /// The time without events before drivers are probed.
+    Duration calm_ = {};
     Duration window_ = {};                     ///< the longest wait after the first event
     bool is_seen_ = false;                     ///< whether a scan followed the last event
     std::optional<MonotonicTime> first_ = {};  ///< time of the first event since the last round
@@ -53,9 +54,9 @@ private:
 /// Listens for hardware events and calls back when the hardware has changed.
 class HardwareWatch {
 public:
-    /// The time after which the machine is scanned once more, and probed if it has changed in the
-    /// meantime. The kernel announces a removal before the device has left sysfs, and a busy
-    /// machine may take a while.
+    /// How long after an event the machine is scanned once more; if the machine has changed since
+    /// the event, it is also probed. The kernel announces a removal before the device has left
+    /// sysfs, and a busy machine may take a while.
     static constexpr Duration kLateLook = std::chrono::seconds{5};
 
     struct Callbacks {
