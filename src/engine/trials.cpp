@@ -47,8 +47,8 @@ struct Load {
     const char* source = "";
 };
 
-/// The load from the best source: amdgpu's file (AMD), otherwise NVML's last report (NVIDIA),
-/// otherwise the idle counters (Intel).
+/// The load of a GPU from the best source: amdgpu's file (AMD), otherwise NVML's last report
+/// (NVIDIA), otherwise the idle counters (Intel).
 std::optional<Load> load_of(const FileSystem& files,
                             const Machine& machine,
                             const Gpu& gpu,
@@ -131,13 +131,14 @@ std::optional<std::uint64_t> IdleMeter::percent(const FileSystem& files,
         return std::nullopt;
     const auto passed = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::milliseconds>(now - looked_).count());
-    // The part that was asleep for the shortest time determines the load.
+    // The part of the GPU that was asleep for the shortest time determines the load.
     std::optional<std::uint64_t> most;
     for (const auto& [counter, before] : seen->second) {
         const auto after = counted(files, counter);
         if (!after || *after < before)  // the counter was reset
             continue;
-        // The counter may run slightly ahead of our clock, so limit it to the time that has passed.
+        // The counter may run slightly ahead of our clock, so limit its value to the time that has
+        // passed.
         const auto slept = std::min(*after - before, passed);
         most = std::max(most.value_or(0), 100 * (passed - slept) / passed);
     }
@@ -146,7 +147,7 @@ std::optional<std::uint64_t> IdleMeter::percent(const FileSystem& files,
 
 namespace {
 
-/// NVML averages the load over this time. A reading is assumed to be valid for the same time.
+/// NVML averages the load over one second. Each reading is assumed to be valid for one second, too.
 constexpr Duration kLoadHolds = std::chrono::seconds{1};
 
 bool reports_load(const ProbeTarget& target) {
@@ -213,7 +214,7 @@ std::vector<ProbeWaiter> TrialQueue::finish(const ProbeTarget& target) {
 LoadCheck::LoadCheck(const EngineContext& context, Queries& queries, std::function<void()> known)
     : context_{context}, queries_{queries}, known_{std::move(known)} {}
 
-/// IdleMeter needs some time between look() and the first result.
+/// IdleMeter needs some time between look() and its first result.
 void LoadCheck::start() {
     const auto now = context_.clock.monotonic();
     idle_meter_.look(context_.machine.files(), context_.machine.hardware, now);
@@ -227,8 +228,8 @@ void LoadCheck::metered() {
 }
 
 bool LoadCheck::must_wait_for(const Gpu& gpu) {
-    // There are three cases: our own measurement causes the load, the idle meter is still running,
-    // or NVML's last reading is too old.
+    // A GPU that our own measurement keeps busy need not wait. Other GPUs wait while the idle meter
+    // is running, or if NVML's last reading is too old.
     if (gpu.id == measured_)
         return false;
     if (metering_ && idle_meter_.watches(gpu.id))
@@ -273,7 +274,7 @@ void TrialRunner::prepare(const ProbeRequest& request, bool are_queried) {
         load_.start();
 }
 
-/// The result that a target gets instead of being started now; nullopt if it may start.
+/// The result that a target gets if it may not start now; nullopt if it may start.
 std::optional<ProbeResult> TrialRunner::obstacle(const ProbeTarget& target, const Job& job) const {
     const auto sleeper = sleeper_woken_by(target, context_.machine.hardware);
     if (sleeper && !job.may_wake)
@@ -286,8 +287,8 @@ std::optional<ProbeResult> TrialRunner::obstacle(const ProbeTarget& target, cons
     return std::nullopt;
 }
 
-/// Targets that can't run immediately get a result with the reason; the waiter waits for the other
-/// targets.
+/// Targets that can't run immediately get a result with the reason; the waiter waits only for the
+/// other targets.
 void TrialRunner::begin(const ProbeRequest& request, const ProbeWaiter& waiter) {
     auto& machine = context_.machine;
     if (!machine.is_replay())
@@ -319,7 +320,7 @@ void TrialRunner::begin(const ProbeRequest& request, const ProbeWaiter& waiter) 
         waiter.done();
 }
 
-/// If two requests have the same target, the target gets the permissions of both requests.
+/// If two requests have the same target, the target gets the permissions from both requests.
 void TrialRunner::enqueue(const ProbeTarget& target, const Job& job) {
     auto& known = jobs_[target];
     known.gpu = job.gpu;
@@ -367,8 +368,8 @@ bool TrialRunner::must_learn_load() {
     return gpu && !job.is_forced && load_.must_wait_for(*gpu);
 }
 
-/// Checks for obstacles again: while a target waited in the queue, its GPU may have fallen asleep
-/// or other programs may have started to use it.
+/// Checks for obstacles once more, because while a target waited in the queue, its GPU may have
+/// fallen asleep or other programs may have started to use it.
 void TrialRunner::start_next() {
     if (context_.sleep.is_near() || load_.is_asking() || must_learn_load())
         return;
@@ -385,14 +386,14 @@ void TrialRunner::start_next() {
     context_.ledger.begin(due);
     for (const auto& target : due)
         start(target);
-    // Call this last, because ended() starts the next targets.
+    // Call ended() last, because it starts the next targets.
     for (auto& [target, instead] : not_started)
         ended(target, std::move(instead));
 }
 
 void TrialRunner::start(const ProbeTarget& target) {
     auto& job = jobs_[target];
-    // Waking the GPU takes time, but at a retry the GPU is awake.
+    // Waking the GPU takes time, but the GPU is awake when a target is tried again.
     const bool is_slow = std::exchange(job.may_wake, false) || context_.ledger.is_cold();
     if (const auto* gpu = is_measured(target) ? gpu_of(job) : nullptr)
         load_.measures(*gpu);
@@ -401,7 +402,7 @@ void TrialRunner::start(const ProbeTarget& target) {
         is_slow ? Patience::Double : Patience::Usual);
 }
 
-/// If the device or driver has changed in the meantime, the result is dropped, because it belongs
+/// If the device or driver has changed during the trial, the result is dropped, because it belongs
 /// neither to the old nor to the new state.
 void TrialRunner::ended(const ProbeTarget& target, ProbeResult probe) {
     const bool is_current = is_as_tested(target);
@@ -416,7 +417,7 @@ void TrialRunner::ended(const ProbeTarget& target, ProbeResult probe) {
     if (is_current)
         context_.ledger.remove_ended();
     else
-        // The device that may have done harm no longer exists
+        // The device that may have done harm no longer exists.
         context_.ledger.settle(all_running());
     start_next();
     if (over.empty() && !queue_.empty())
@@ -454,7 +455,7 @@ void TrialRunner::machine_changed() {
     });
 }
 
-/// The target of this result; nullopt if its driver no longer exists.
+/// The target to which a result belongs; nullopt if the driver of this target no longer exists.
 std::optional<ProbeTarget> TrialRunner::target_of(const ProbeResult& probe) const {
     // The processor needs no driver, so the search for drivers does not list it.
     const auto& targets = context_.machine.search.targets;

@@ -33,7 +33,7 @@ public:
     [[nodiscard]] bool watches(const std::string& device) const { return seen_.contains(device); }
 
     /// The share of the time since look() in which the busiest part of the GPU was awake, in
-    /// percent. nullopt if the GPU has no such counter, or if less time than kShortest has passed.
+    /// percent; nullopt if the GPU has no idle counter, or if less time than kShortest has passed.
     [[nodiscard]] std::optional<std::uint64_t> percent(const FileSystem& files,
                                                        const std::string& device,
                                                        MonotonicTime now) const;
@@ -43,26 +43,26 @@ public:
     static constexpr Duration kShortest = std::chrono::milliseconds{100};
 
 private:
-    /// The time for which a part of the GPU was asleep, in milliseconds, by the path of the
-    /// counter.
+    /// The time for which each part of the GPU was asleep, in milliseconds; the key is the path of
+    /// the part's counter.
     using Counters = std::map<std::string, std::uint64_t>;
     std::map<std::string, Counters> seen_ = {};  ///< the counters at look(), by id of the device
     MonotonicTime looked_ = {};                  ///< the time at which look() was called
 };
 
-/// A GPU that is busier than this percentage is not measured, because the figures would be wrong
-/// and the users of the GPU would be disturbed.
+/// A GPU that is busier than kBusyPercent is not measured, because the figures would be wrong and
+/// the users of the GPU would be disturbed.
 constexpr std::uint64_t kBusyPercent = 10;
-/// A GPU with less free memory than this is not measured, because the buffers would have to be so
-/// small that they fit into caches.
+/// A GPU with less free memory than kLeastFree is not measured, because the buffers would have to
+/// be so small that they fit into caches.
 constexpr Bytes kLeastFree = mib(256);
 
-/// The reason why nothing should be measured on this machine now: `on-battery`. nullopt if no
-/// obstacle is known. Source: power_supply class (Documentation/ABI/testing/sysfs-class-power).
+/// The reason not to measure on this machine now (`on-battery`); nullopt if no obstacle is known.
+/// Source: power_supply class (Documentation/ABI/testing/sysfs-class-power).
 std::optional<Reason> obstacle_on_host(const FileSystem& files);
 
-/// The reason why nothing should be measured on `gpu` now: `busy` {percent, source} or
-/// `not-enough-memory` {free, need}. nullopt if no obstacle is known.
+/// The reason not to measure on `gpu` now (`busy` {percent, source} or `not-enough-memory` {free,
+/// need}); nullopt if no obstacle is known.
 ///
 /// Sources: gpu_busy_percent (Documentation/gpu/amdgpu/thermal.rst), NVML's last report, and
 /// IdleMeter.
@@ -79,13 +79,13 @@ class TrialQueue {
 public:
     /// Adds the targets that are not in the queue yet. `waiter` waits for all of `targets`.
     void add(const std::vector<ProbeTarget>& targets, ProbeWaiter waiter);
-    /// Removes and returns the targets that can start now. From now on, these targets count as
-    /// running.
+    /// Removes and returns the targets that can start now. From then on, the returned targets count
+    /// as running.
     std::vector<ProbeTarget> take_startable();
     /// The first target that take_startable() would return, or null.
     [[nodiscard]] const ProbeTarget* next() const;
-    /// Removes a target that has ended. Returns the waiters whose last target this was, if they
-    /// have a `done` callback.
+    /// Removes a target that has ended. Returns the waiters that waited only for this target, if
+    /// they have a `done` callback.
     std::vector<ProbeWaiter> finish(const ProbeTarget& target);
 
     [[nodiscard]] const std::set<ProbeTarget>& running() const { return running_; }
@@ -113,7 +113,7 @@ public:
     /// Starts to watch the idle counters. The caller must have started a query of NVML.
     void start();
     [[nodiscard]] bool is_asking() const { return is_asking_; }
-    /// Whether the load of `gpu` is still unknown; if it is, starts to determine the load.
+    /// Whether the load of `gpu` is still unknown; if the load is unknown, starts to determine it.
     [[nodiscard]] bool must_wait_for(const Gpu& gpu);
     /// The reason why `gpu` should not be measured now; nullopt if no obstacle is known. If `gpu`
     /// is null, only the host is checked.
@@ -131,7 +131,7 @@ private:
     Queries& queries_;
     std::function<void()> known_;
     IdleMeter idle_meter_ = {};
-    EventHandle metering_ = {};  ///< a timer that ends when the idle meter has a result
+    EventHandle metering_ = {};  ///< a timer that fires when the idle meter has a result
     bool is_asking_ = false;     ///< whether a query of NVML is running
     std::optional<MonotonicTime> asked_at_ = {};
     /// Id of the GPU whose load is caused by a measurement.
@@ -145,8 +145,8 @@ public:
     TrialRunner(const EngineContext& context, Queries& queries, Publisher& publisher);
 
     /// Starts to determine the load of the GPUs if the request needs it. Call this function before
-    /// begin(), and wait for the queries that it starts. `are_queried` is true if all drivers are
-    /// already being queried.
+    /// begin(), and wait for the queries that prepare() starts. `are_queried` is true if all
+    /// drivers are already being queried.
     void prepare(const ProbeRequest& request, bool are_queried);
     /// Queues the targets of the request. If no target can run, calls the waiter before this
     /// function returns.
@@ -194,8 +194,8 @@ private:
     TrialQueue queue_ = {};
     LoadCheck load_;
     std::map<ProbeTarget, Job> jobs_ = {};  ///< the targets that have not ended
-    /// The fingerprint of the device and driver of each target, at the time when the target was
-    /// last tried.
+    /// The fingerprint that the device and driver of each target had when the target was last
+    /// tried.
     std::map<ProbeTarget, std::string> fingerprints_ = {};
 };
 
