@@ -22,8 +22,8 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// A reason from an API's view, with the API, its driver and the output of the worker added to the
-/// detail.
+/// A reason from an API, with the name of the API, its driver and the output of the worker added to
+/// the detail.
 Value api_reason(std::string_view api,
                  const Value& driver,
                  const Value& reasons,
@@ -38,8 +38,8 @@ Value api_reason(std::string_view api,
     return Value{Value::Object{{"code", reason.at("code")}, {"detail", std::move(detail)}}};
 }
 
-/// All reasons about a GPU, from its APIs and from failed verifications. Display-only GPUs and GPUs
-/// without a driver have no such reasons.
+/// All reasons that concern a GPU, from its APIs and from failed verifications. Display-only GPUs
+/// and GPUs without a driver have no reasons from APIs.
 Value api_reasons_of(const Gpu& gpu, const Value& value) {
     Value all{Value::Array{}};
     if (gpu.kind == GpuKind::DisplayOnly || has_reason_with(gpu.findings, ReasonTraits::Unserved))
@@ -58,10 +58,10 @@ Value api_reasons_of(const Gpu& gpu, const Value& value) {
     return all;
 }
 
-/// Adds an APU's limit of host memory (GTT): its share in percent, whether it is larger than the
-/// memory that the firmware reserved, and the kernel parameter that raises it to three quarters of
-/// the host's memory, in whole GiB. The module is amdttm instead of ttm if amdgpu is from AMD's
-/// packages.
+/// Adds an APU's limit of host memory (GTT): the limit in percent of the host's memory, whether the
+/// limit is larger than the memory that the firmware reserved, and the kernel parameter that raises
+/// the limit to three quarters of the host's memory, in whole GiB. The module is amdttm instead of
+/// ttm if amdgpu is from AMD's packages.
 void add_shared_memory(const Gpu& gpu, const Host& host, Value& value) {
     constexpr std::uint64_t kPagesOfGib = gib(1).count / kib(4).count;
     const auto& readings = gpu.memory.evidence;
@@ -73,7 +73,8 @@ void add_shared_memory(const Gpu& gpu, const Host& host, Value& value) {
     const auto loaded = host.setup ? host.setup->loaded : std::nullopt;
     const std::string module =
         loaded && std::ranges::count(*loaded, "amdttm") > 0 ? "amdttm" : "ttm";
-    // Numbers that the sentences of causes show, computed here because terms cannot calculate.
+    // The sentences of causes show these numbers, which are computed here because terms cannot
+    // calculate.
     value["gtt"]["total"] = to_value(gtt->bytes);
     value["gtt"]["of_gib"] = Value{total / gib(1).count};
     value["gtt"]["percent"] = Value{gtt->bytes.count / (total / 100 + 1)};
@@ -138,7 +139,7 @@ Value examined(const Report& report, const Surroundings& surroundings, const Pla
 
 namespace {
 
-/// A member of the evidence: the only value, or a list of several values.
+/// A member of the evidence: the only value, or a list if there are several values.
 Value shown(const std::vector<Evidence>& proof) {
     if (proof.empty())
         return {};
@@ -156,8 +157,8 @@ std::ptrdiff_t fullness(const Value& evidence) {
                                  [](const auto& member) { return !member.value.is_null(); });
 }
 
-/// The item as an object. A plain value becomes the member `value`; the name of an object's member
-/// becomes `key`.
+/// The item as an object. If the item is a plain value, the value becomes the member `value`; if
+/// the item is a member of an object, the member's name becomes `key`.
 Value item_of(const Evidence& proof) {
     Value item =
         proof.value->is_object() ? *proof.value : Value{Value::Object{{"value", *proof.value}}};
@@ -186,7 +187,7 @@ public:
     Examination(const Report& report, const Surroundings& surroundings)
         : Examination{report, report, surroundings} {}
     /// Examines `report`, but takes the GPUs for fixes from `machine`. For a usual fix, `report`
-    /// has only a few facts, because converting a whole report takes long.
+    /// contains only a few facts, because converting a whole report takes long.
     Examination(const Report& report, const Report& machine, const Surroundings& surroundings)
         : report_{report},
           machine_{machine},
@@ -194,13 +195,13 @@ public:
           roots_{examined(report, surroundings, place_)} {}
     Examination(const Report& report, const Surroundings&& surroundings) = delete;
 
-    /// The fix of a cause for given evidence on a GPU of which only the id is known. The id ""
+    /// The fix for a cause with given evidence on a GPU of which only the id is known. The id ""
     /// means any GPU.
     [[nodiscard]] std::optional<Fix> fix_of(const Cause& cause,
                                             const Value& evidence,
                                             const std::string& gpu) const {
         const Facts facts{{.report = report_}};
-        // No device is set here, so conditions can use only the roots and the evidence.
+        // No device is set here, so conditions can refer only to the roots and the evidence.
         const auto known = with_vendor(evidence, gpu);
         const TermContext context{.roots = &roots_, .facts = &facts, .evidence = &known};
         if (!all_hold(cause.when, context))
@@ -235,15 +236,15 @@ private:
         return evidence;
     }
 
-    /// Evaluates all causes of one kind for one device and adds the findings that no other finding
-    /// explains.
+    /// Evaluates all causes of one kind for one device and adds the findings that are not explained
+    /// by another finding.
     void examine_all(const Device& device, std::string_view kind) {
         const Facts facts{{.report = report_, .gpu = device.gpu}};
         const TermContext context{.roots = &roots_, .device = device.value, .facts = &facts};
         std::vector<Finding> own;
         // A cause replaces the causes that it explains (`instead_of`). If the cause is about an
         // API, it replaces only causes about the same API. Causes of the machine also replace
-        // causes of its devices.
+        // causes that concern its devices.
         auto explained = explained_;
         for (const auto& cause : Causes::current().all()) {
             // An `is_alone` cause is skipped if the device already has a warning or an error.
@@ -282,8 +283,9 @@ private:
             earlier->gpus.push_back(*finding.gpu);
     }
 
-    /// The evidence for which the conditions of a cause hold, without duplicates. If items have the
-    /// same value in the cause's member `once`, the item with the most known members is kept.
+    /// The evidence for which the conditions of a cause hold; each item occurs only once. If
+    /// several items have the same value in the member that the cause names in `once`, the item
+    /// with the most known members is kept.
     static std::vector<Value> evidence_of(const Cause& cause, TermContext context) {
         std::vector<Value> found;
         for (auto& evidence : candidates(cause, context)) {
@@ -309,8 +311,8 @@ private:
         return found;
     }
 
-    /// True if the evidence consists only of the members that the cause shows. The detail of a
-    /// reason is kept as a whole.
+    /// True if only the members that the cause shows are kept as evidence. A reason's detail is
+    /// kept completely.
     static bool is_item(const Cause& cause) {
         if (cause.from.empty())
             return false;
@@ -335,14 +337,14 @@ private:
                         Value evidence,
                         const Device& device,
                         TermContext context) const {
-        // Fixes differ in containers, so messages and conditions need the container's name.
+        // Containers need different fixes, so messages and conditions need the container's name.
         if (device.id && report_.host.container)
             evidence["container"] = *report_.host.container;
         context.evidence = &evidence;
         Finding finding{.id = cause.id, .severity = cause.severity, .gpu = device.id};
         if (device.id)
             finding.gpus = {*device.id};
-        // Circumstances may lower the severity.
+        // Certain circumstances lower the severity of a finding.
         for (const auto& [at_most, conditions] : cause.eased)
             if (all_hold(conditions, context))
                 finding.severity = std::min(finding.severity,
@@ -362,7 +364,7 @@ private:
         if (is_helped && remedy->case_name)
             evidence["case"] = *remedy->case_name;
         finding.evidence = std::move(evidence);
-        // The sentence of the fix has precedence over the sentence of the cause, which has
+        // The sentence of the fix takes precedence over the sentence of the cause, which takes
         // precedence over the sentence of the reason.
         const auto& own = is_helped && remedy->text ? remedy->text : cause.text;
         finding.sentence = place_.sentence(own ? *own : sentence_of(cause.id), finding.evidence);
@@ -373,8 +375,9 @@ private:
         return finding;
     }
 
-    /// Fills the fix and its commands. A command with an unknown value is added only to the text of
-    /// the fix. The finding's commands are then incomplete, and therefore not safe for a script.
+    /// Fills in the fix and its commands. A command with an unknown value is added only to the text
+    /// of the fix. If a command is missing, the finding's commands are incomplete and therefore not
+    /// safe for a script.
     void add_fix(const Remedy& remedy, Finding& finding) const {
         const auto gpu = finding.gpu.value_or("");
         auto fix = place_.fix(remedy.fix.value_or(""), finding.evidence, gpu);
@@ -401,8 +404,8 @@ private:
     const Report& machine_;
     Place place_;
     Value roots_;
-    /// Ids of causes that a cause of the machine explains, each with the API to which this is
-    /// limited ("": any API).
+    /// Ids of causes that a cause of the machine explains, each with the API to which the
+    /// explanation is limited ("" for any API).
     std::set<std::pair<std::string, std::string>> explained_ = {};
     std::vector<Finding> findings_ = {};
 };
@@ -411,8 +414,8 @@ private:
 
 namespace {
 
-/// The ids of the GPUs that a reason is about; {""} if it names none. A reason may name GPUs, or
-/// partitions, in `where` and `also`.
+/// The ids of the GPUs that a reason is about; {""} if the reason names no GPU. A reason may name
+/// GPUs, or partitions, in `where` and `also`.
 std::vector<std::string> gpus_of(const Reason& reason, const ReasonPlace& place) {
     const auto* where = reason.detail.at("where").as_string();
     if (!place.gpu.empty() || !where)
@@ -425,7 +428,7 @@ std::vector<std::string> gpus_of(const Reason& reason, const ReasonPlace& place)
     return gpus;
 }
 
-/// The fix of the finding about that GPU that the reason rests on.
+/// The fix of the finding about `gpu` on which the reason is based.
 std::optional<Fix> found_fix_on(const std::string& gpu,
                                 const Reason& reason,
                                 const ReasonPlace& place) {
@@ -441,7 +444,7 @@ std::optional<Fix> found_fix_on(const std::string& gpu,
                (cause.empty() || cause == finding.id) &&
                std::ranges::find(causes, finding.id, &Cause::id) != causes.end();
     };
-    // `place` contains a GPU and an API, so it identifies a single finding.
+    // If `place` contains a GPU and an API, it identifies a single finding.
     const auto is_certain = [&](const Finding& finding) {
         return !gpu.empty() && (!place.api.empty() || finding.evidence.at("api").is_null());
     };
@@ -451,7 +454,7 @@ std::optional<Fix> found_fix_on(const std::string& gpu,
             continue;
         if (is_certain(finding))
             return fix_in(finding);
-        // Two findings have different fixes, so it is unclear which finding matches.
+        // If two findings have different fixes, it is unclear which finding matches the reason.
         if (first && first->fix != finding.fix)
             return std::nullopt;
         first = &finding;

@@ -22,7 +22,7 @@ namespace gpuprobe::inline explain {
 struct Finding {
     std::string id = {};  ///< stable id of the cause; docs/doctor.md lists all ids
     Severity severity = Severity::Info;
-    /// The first id in `gpus`; null if the finding is about the machine.
+    /// The first id in `gpus`; null if the finding is about the whole machine.
     std::optional<std::string> gpu = {};
     std::vector<std::string> gpus = {};  ///< ids of all GPUs and accelerators with this finding
     Value evidence = Value{Value::Object{}};  ///< the facts that the finding is based on; an object
@@ -49,17 +49,17 @@ RECORD_MEMBERS(Finding,
                ("on_host", is_for_host))
 
 /// Facts that reports do not contain, because these facts are about the calling process instead of
-/// the machine, or do not concern GPUs directly. A captured machine has these facts only if the
+/// the machine, or are not directly about GPUs. A captured machine has these facts only if the
 /// capture contains them.
 struct Surroundings {
     /// Environment variables that change which GPUs a program sees, by name (Causes::variables()).
     /// Other variables are never read.
     std::map<std::string, std::string> environment = {};
-    std::vector<std::string> vulkan_layers = {};  ///< paths of the manifests of implicit layers
+    std::vector<std::string> vulkan_layers = {};  ///< manifest paths of implicit Vulkan layers
     std::vector<std::string> cdi_specs = {};      ///< paths of the CDI specifications
-    /// The versions of NVIDIA's driver that the CDI specifications contain.
+    /// The versions of NVIDIA's driver that are mentioned in the CDI specifications.
     std::vector<std::string> cdi_drivers = {};
-    /// The installed programs among Causes::programs().
+    /// The programs in Causes::programs() that are installed.
     std::vector<std::string> programs = {};
     /// Whether this process can reach a daemon on this machine or on the host.
     std::optional<bool> reaches_daemon = {};
@@ -68,16 +68,19 @@ struct Surroundings {
     /// The groups of the account that this login session does not have yet.
     std::vector<std::string> new_groups = {};
     /// Whether the process has none of the groups that /etc/group lists for the account. Either the
-    /// account got its first groups after the login, or a container has removed the groups.
+    /// account got its first groups after the login, or a container removed the groups from the
+    /// process.
     std::optional<bool> has_no_group = {};
-    /// The current time; nullopt if the report is evaluated as recorded, regardless of its age.
+    /// The current time; nullopt if the report is evaluated as of the time when it was recorded,
+    /// regardless of its age.
     std::optional<WallTime> at = {};
     /// The SELinux or AppArmor label of the process, such as
     /// "system_u:system_r:container_t:s0:c1,c2".
     std::optional<std::string> security_label = {};
     /// How much memory the process may lock (RLIMIT_MEMLOCK); nullopt if there is no limit.
     std::optional<Bytes> memlock = {};
-    /// The lines of the kernel log about graphics drivers; empty if the log cannot be read.
+    /// The lines of the kernel log that are about graphics drivers; empty if the log cannot be
+    /// read.
     std::vector<std::string> kernel_log = {};
 };
 RECORD_MEMBERS(Surroundings,
@@ -96,24 +99,25 @@ RECORD_MEMBERS(Surroundings,
                kernel_log)
 
 /// All findings: first the findings about the machine, then the findings about each device, in the
-/// report's order. Equal findings about several devices are joined. Empty if no problem was found.
+/// report's order. Equal findings about several devices are joined. The list is empty if no problem
+/// was found.
 std::vector<Finding> examine(const Report& report, const Surroundings& surroundings);
 
-/// The fix for a reason according to the findings in `place`, which must be set. nullopt if no
+/// The fix for a reason according to the findings in `place`, which must be set; nullopt if no
 /// finding matches the reason, if there is no fix, or if findings with different fixes match.
 std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place);
 
 /// The usual fix for a reason: the fix of the first cause that is based on the reason, as far as
 /// that fix is known without a report. If `place` has findings, only causes of the kind kOfAReason
-/// count, because the doctor does not look for these causes. nullopt if there is no such cause, or
-/// if the cause has no fix.
+/// count, because the doctor does not look for these causes. The result is nullopt if there is no
+/// such cause, or if the cause has no fix.
 std::optional<Fix> usual_fix(const Reason& reason, const ReasonPlace& place = {});
 
 /// A list with an object {"id", "severity", "gpus"} for each finding that is a warning or an error,
 /// in the order of the findings. Programs use this list to count findings.
 Value summary_of(const std::vector<Finding>& findings);
 
-/// The highest severity of the findings; Ok for an empty list.
+/// The highest severity of the findings; Ok if the list is empty.
 Severity gravest(const std::vector<Finding>& findings);
 
 }  // namespace gpuprobe::inline explain

@@ -39,7 +39,7 @@ std::uint32_t branch_of(std::string_view version) {
     return parsed ? parsed->major() : 0;
 }
 
-/// Whether the branch supports the GPU; 0 means the newest branch.
+/// Whether the driver branch supports the GPU; `branch` 0 means the newest branch.
 bool is_supported(const DriverSupport& support, std::uint32_t branch) {
     if (branch == 0)
         return !support.last;
@@ -53,17 +53,18 @@ bool serves(const PackageRole& role, const DriverSupport* support) {
     const auto branch = branch_of(role.branch.value_or(""));
     if (!support)
         return branch == 0;
-    // Packages without a flavor may contain either flavor, so they are suitable only for GPUs
-    // that work with both flavors.
+    // Packages without a flavor may contain either flavor of the driver, so they are suitable only
+    // for GPUs that work with both flavors.
     const bool has_flavour = !support->flavour || support->flavour == role.flavour;
     return has_flavour && is_supported(*support, branch);
 }
 
-/// Whether NVIDIA's driver serves the GPU now. A driver of the wrong flavor does not count. If CUDA
-/// works on the GPU, the driver serves the GPU, even if the limits of the chip exclude this driver.
+/// Whether NVIDIA's driver serves the GPU now. A driver of a flavor that does not support the GPU
+/// does not count. If CUDA works on the GPU, the driver serves the GPU, even if the chip's limits
+/// exclude this driver.
 bool is_served(const Gpu& gpu, const DriverSupport* support) {
     const auto cuda = gpu.backends.find("cuda");
-    // The kernel driver's name may be hidden.
+    // The name of the kernel driver may be hidden, so check CUDA first.
     if (cuda != gpu.backends.end() && cuda->second.usable == true)
         return true;
     if (gpu.driver.name != kNvidia)
@@ -157,8 +158,8 @@ std::string DriverChoice::without_role(std::string_view gpu) const {
 bool DriverChoice::may_update_to(std::string_view gpu, std::string_view version) const {
     const auto wanted = leading_version(version);
     const auto targets = selected(gpu);
-    // No driver on this machine works with a GPU that is passed through. The limits of GPUs from
-    // other vendors are unknown.
+    // If a GPU is passed through to a virtual machine, no driver on this machine works with the
+    // GPU. The limits of GPUs from other vendors are unknown.
     if (targets.empty())
         return !is_passed_through(gpu);
     return std::ranges::any_of(targets, [&](const Served& one) {

@@ -21,10 +21,10 @@ public:
     explicit DriverChoice(const Report& machine);
     DriverChoice(const Report&& machine) = delete;
 
-    /// The role of the packages (knowledge/places.h) with the newest driver for the GPU or, if
-    /// `gpu` is empty, for as many GPUs as possible. If several roles are equally good, the result
-    /// is the role whose driver supports most of the other GPUs. nullopt if no role has a suitable
-    /// driver.
+    /// The role of the packages (knowledge/places.h) with the newest driver for `gpu` or, if `gpu`
+    /// is empty, with the newest driver for as many GPUs as possible. If several roles are equally
+    /// good, the result is the role whose driver supports most of the other GPUs; nullopt if no
+    /// role has a suitable driver.
     [[nodiscard]] std::optional<std::string> role_for(std::string_view gpu) const;
     /// True if the driver of a role supports the GPU, or any GPU if `gpu` is empty, and also
     /// supports every GPU that the current driver serves.
@@ -32,8 +32,8 @@ public:
     /// The advice that is given if role_for() has no result.
     [[nodiscard]] std::string without_role(std::string_view gpu) const;
 
-    /// False if no driver of at least `version` supports the GPU, or any GPU if `gpu` is empty.
-    /// Also false if the GPU already has such a driver.
+    /// False if no driver of at least `version` supports `gpu` (any GPU if `gpu` is empty). Also
+    /// false if the GPU already has a driver of at least `version`.
     [[nodiscard]] bool may_update_to(std::string_view gpu, std::string_view version) const;
     /// Like may_update_to(), but `version` is a version of CUDA that the driver must support.
     [[nodiscard]] bool may_support_cuda(std::string_view gpu, std::string_view version) const;
@@ -54,7 +54,7 @@ private:
         const knowledge::DriverSupport* support = nullptr;  ///< null if unknown
         bool is_served = false;  ///< whether NVIDIA's driver serves the GPU now
     };
-    /// True if the driver of some role supports the GPU.
+    /// True if at least one role has a driver that supports the GPU.
     [[nodiscard]] bool has_package(std::string_view gpu) const;
     /// The GPU with the id `gpu`; all GPUs if `gpu` is empty.
     [[nodiscard]] std::vector<Served> selected(std::string_view gpu) const;

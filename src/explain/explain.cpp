@@ -20,7 +20,7 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// The formatted value; for a list, the values separated by commas. nullopt if a value is not safe
+/// The formatted value (for a list, the values separated by commas); nullopt if a value is not safe
 /// as a word of a command.
 std::optional<std::string> written(const Value& value, ValueForm form) {
     if (const auto* items = value.as_array()) {
@@ -43,7 +43,7 @@ std::optional<std::string> written(const Value& value, ValueForm form) {
     return scrubbed(whole);
 }
 
-/// The message for a reason without a wording: "code (key=value, …)".
+/// The message for a reason without a wording, in the form "code (key=value, …)".
 std::string unworded(const Reason& reason) {
     std::string details;
     if (const auto* members = reason.detail.as_object())
@@ -109,7 +109,7 @@ std::vector<std::string> gpus_in(const Reason& reason) {
     return ids;
 }
 
-/// The GPUs that are not from the variant's vendor.
+/// The ids of the GPUs whose vendor differs from the variant's vendor, according to `reasons`.
 std::set<std::string> gpus_of_others(const std::vector<Reason>& reasons) {
     std::set<std::string> found;
     for (const auto& reason : reasons)
@@ -119,7 +119,7 @@ std::set<std::string> gpus_of_others(const std::vector<Reason>& reasons) {
 }
 
 /// True if the reason says that the variant itself is for the GPUs of another vendor. The report
-/// may have the same reason about the backend, with the vendor that the backend needs.
+/// may have the same reason for the backend, with the vendor that the backend needs.
 bool is_vendor_mismatch_of_variant(const Reason& reason) {
     return reason.is("vendor-mismatch") && reason.detail.at("needs").is_null();
 }
@@ -173,7 +173,7 @@ bool is_final_for_all_gpus(const std::vector<Reason>& reasons) {
     return open.empty() && !closed.empty();
 }
 
-/// True if the reason follows from another reason. Facts are unknown if the API gave no answer, and
+/// True if the reason follows from another reason. Facts are unknown if the API gave no answer, but
 /// unknown facts do not matter if the GPU, or every GPU, is ruled out anyway.
 bool follows(const Reason& reason, const std::vector<Reason>& reasons) {
     if (reason.is("unknown-not-chosen"))
@@ -181,7 +181,7 @@ bool follows(const Reason& reason, const std::vector<Reason>& reasons) {
     const auto is_open = [](const Reason& one, const char* fact) {
         return one.is("fact-unknown") && one.detail.at("fact") == Value{fact};
     };
-    // A required version of glibc implies the C library.
+    // A variant that requires a version of glibc also requires glibc as the C library.
     if (is_open(reason, "libc") &&
         std::ranges::any_of(reasons, [&](const Reason& other) { return is_open(other, "glibc"); }))
         return true;
@@ -221,7 +221,8 @@ std::string where_it_runs(const VariantCandidate& candidate) {
                         : phrase("runs on {gpus}", {{"gpus", first_and_more(gpus)}});
 }
 
-/// The message for the reasons inside a reason, or the first fix for these reasons.
+/// The message for the reasons that a reason contains; if `is_fix` is true, the first fix for these
+/// reasons.
 std::optional<std::string> explained_within(const Value& member,
                                             const ReasonPlace& place,
                                             bool is_fix) {
@@ -234,15 +235,15 @@ std::optional<std::string> explained_within(const Value& member,
     return why.fixes.empty() ? std::nullopt : std::optional{std::move(why.fixes.front())};
 }
 
-/// The context for the reasons inside a reason, which are about the GPU that the outer reason
-/// names.
+/// The context for the reasons that an outer reason contains; these reasons are about the GPU that
+/// the outer reason names.
 ReasonPlace within(const Value& detail, ReasonPlace place) {
     if (const auto* gpu = detail.at("gpu").as_string(); gpu && place.gpu.empty())
         place.gpu = *gpu;
     return place;
 }
 
-/// The commands of the first fix for the reasons inside a reason.
+/// The commands of the first fix for the reasons that a reason contains.
 std::vector<std::string> commands_within(const Reason& reason, const ReasonPlace& place) {
     std::vector<Reason> reasons;
     if (!read_value(reason.detail.at("reasons"), reasons).empty())
@@ -253,7 +254,8 @@ std::vector<std::string> commands_within(const Reason& reason, const ReasonPlace
     return {};
 }
 
-/// The fix in a wording; nullopt if the wording has no fix. `text` is the completed fix.
+/// The fix in a wording; nullopt if the wording has no fix. `text` is the fix, with all
+/// placeholders filled in.
 std::optional<Fix> worded_fix(const Wording& wording,
                               std::string text,
                               const Reason& reason,
@@ -350,7 +352,7 @@ Explained explained(const Reason& reason, const ReasonPlace& place) {
     // The most specific fix comes first: the fix for this machine, then the fix for this code, then
     // the usual fix.
     std::optional<Fix> fix = place.findings ? found_fix(reason, place) : std::nullopt;
-    // A probe does not find facts about the host.
+    // A probe does not find facts about the host, so do not advise a probe.
     if (open && open->is_of_host && !open->words->fix.empty())
         fix = Fix{.text = std::string{open->words->fix}};
     else if (!fix && !(open && open->is_of_host))
@@ -402,7 +404,7 @@ std::optional<std::string> scrubbed_or_none(const std::optional<std::string>& te
 }  // namespace
 
 ExplainedList explained(const Candidate& candidate, ReasonPlace place) {
-    // Fixes are looked up for the GPU and API of the candidate.
+    // Fixes are looked up for the candidate's GPU and API.
     place.gpu = candidate.gpu.value_or("");
     place.api = api_below(candidate.backend);
     auto why = explained(worth_showing(candidate.reasons), place);
@@ -422,7 +424,7 @@ ExplainedList explained(const VariantCandidate& candidate, const ReasonPlace& pl
                         phrase("[ (installs version {version})]",
                                {{"version", scrubbed_or_none(candidate.version)}})};
     auto why = explained(worth_showing(candidate.reasons), place);
-    // The manifest's note comes after the fixes of the reasons.
+    // The manifest's note follows the fixes for the reasons.
     if (note_helps(candidate))
         add_once(why.fixes, scrubbed(*candidate.note, 1024));
     if (why.text.empty())
@@ -442,7 +444,8 @@ bool is_by_nature(const Reason& reason) {
     return has_trait(reason.code, ReasonTraits::ByNature);
 }
 
-/// The sentence for a backend that only a software implementation offers; "" if there is none.
+/// The sentence for a backend that is available only through a software implementation; "" for
+/// other backends.
 std::string software_sentence(const Report& report, std::string_view api) {
     for (const auto& software : report.software)
         if (software.api == api)
@@ -473,12 +476,12 @@ std::string runtime_sentence(const Report& report, std::string_view api) {
     return explained(because("skipped")).text;
 }
 
-/// The obstacle for a backend without a result on any GPU.
+/// The obstacle for a backend that has no result on any GPU.
 Obstacle general_obstacle(const Report& report, const std::string& backend) {
     Obstacle obstacle{.backend = backend};
     const auto vendor = vendor_of_backend(backend);
-    // The most basic reason comes first: the machine has no GPU from that vendor, the backend works
-    // only in software, or the outcome of the probe.
+    // The most basic reason comes first: the machine has no GPU from the backend's vendor, the
+    // backend works only in software, or the outcome of the probe.
     if (!vendor.empty() && !has_gpu_of(report, vendor))
         obstacle.text = phrase("no {vendor} GPU", {{"vendor", vendor_title(vendor)}});
     else
@@ -488,7 +491,7 @@ Obstacle general_obstacle(const Report& report, const std::string& backend) {
     return obstacle;
 }
 
-/// Makes an obstacle for each GPU whose result should be shown.
+/// Makes an obstacle for each GPU that has a result worth showing.
 std::vector<Obstacle> gpu_obstacles(const Report& report,
                                     const std::vector<Finding>& findings,
                                     const std::string& backend) {
@@ -513,8 +516,8 @@ std::vector<Obstacle> gpu_obstacles(const Report& report,
     return found;
 }
 
-/// Merges equal obstacles of several GPUs into one line. If all GPUs have the obstacle, the line
-/// names no GPU.
+/// Merges equal obstacles of several GPUs into one line. If all GPUs have the same obstacle, the
+/// line names no GPU.
 std::vector<Obstacle> merged(const std::vector<Obstacle>& found, std::size_t gpus) {
     std::vector<Obstacle> lines;
     for (const auto& obstacle : found) {
