@@ -10,8 +10,8 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// Fills a sentence. "{number}" is replaced by `number` if it has a value; otherwise `words`
-/// contains the replacement.
+/// Fills a sentence. `number` replaces "{number}" if `number` has a value; all other replacements
+/// are in `words`.
 std::string filled_with(std::string_view sentence,
                         std::initializer_list<PhraseWord> words,
                         const std::optional<std::string>& number) {
@@ -53,7 +53,7 @@ std::string counted(Number count, std::string_view unit) {
     return std::to_string(count).append(" ").append(unit);
 }
 
-/// A size such as "1.5 GiB", rounded down by integer arithmetic: a double could round it up.
+/// A size such as "1.5 GiB", computed with integers because a double could round the size up.
 std::string with_one_digit(std::uint64_t count, std::uint64_t whole, std::string_view unit) {
     return std::to_string(count / whole) + "." + counted(count % whole * 10 / whole, unit);
 }
@@ -64,7 +64,7 @@ std::string day_text(WallTime at) {
            zero_padded(unsigned{day.day()}, 2);
 }
 
-/// Fills the age into a sentence.
+/// Inserts the age into a sentence.
 std::string age_in(std::string_view sentence, std::int64_t number) {
     return phrase(sentence, {{"number", std::to_string(number)}});
 }
@@ -97,7 +97,7 @@ std::string duration_text(Duration duration, std::string_view micro) {
         return counted(count, micro) + "s";
     if (count < 1'000'000)
         return counted(count / 1'000, "ms");
-    // Seconds are used up to two minutes, because "1 min" would be too coarse.
+    // Ages of up to two minutes are shown in seconds, because "1 min" would be too coarse.
     if (count < 120'000'000)
         return with_one_digit(static_cast<std::uint64_t>(count), 1'000'000, "s");
     return counted(count / 60'000'000, "min");
@@ -118,7 +118,7 @@ std::string age_text(WallTime at, WallTime now) {
 }
 
 std::string time_text(WallTime at) {
-    // The time of day is the remainder after whole days.
+    // The time of day is what remains after subtracting whole days.
     const std::chrono::hh_mm_ss time{at - std::chrono::floor<std::chrono::days>(at)};
     return day_text(at) + " " + zero_padded(time.hours().count(), 2) + ":" +
            zero_padded(time.minutes().count(), 2) + " UTC";
@@ -132,7 +132,8 @@ std::string rate_text(double rate, std::string_view unit) {
         rate /= 1000;
         ++prefix;
     }
-    // Show three significant digits. The limits are the numbers that round up to 10 and 100.
+    // Show three significant digits of the rate. The limits are the smallest numbers that are
+    // rounded up to 10 and 100.
     const int digits = rate < 9.995 ? 2 : rate < 99.95 ? 1 : 0;
     const bool is_bare = prefix->empty() && unit.empty();
     return decimal(rate, digits).append(is_bare ? "" : " ").append(*prefix).append(unit);
@@ -149,8 +150,8 @@ namespace {
 
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 constexpr std::string_view kDigits = "0123456789";
-/// Characters that neither a shell nor systemd treats specially at any position in a value. "~" is
-/// missing because it is special after "=" and ":".
+/// Characters that no shell and no part of systemd treats specially at any position in a value. "~"
+/// is not in this list because it is special after "=" and ":".
 constexpr std::string_view kPunctuation = "%+,-./:=@";
 
 /// Characters that are easier to read in quotes, and harmless if the word is pasted into other
@@ -189,7 +190,7 @@ std::string shell_quoted(std::string_view text) {
         return std::string{text};
     std::string quoted = "'";
     for (const char character : text) {
-        // Leave the single quotes, write the character in double quotes, and enter single quotes
+        // End the single quotes, write the character in double quotes, and begin single quotes
         // again.
         if (character == '\'')
             quoted += R"('"'"')";

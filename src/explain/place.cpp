@@ -14,9 +14,9 @@ namespace {
 using knowledge::Distribution;
 using knowledge::Places;
 
-/// If the distribution is unknown, the packages of this distribution are named as an example.
+/// If the distribution is unknown, package names of Debian are shown as an example.
 constexpr std::string_view kExample = "debian";
-/// In package names, the placeholder for the distribution's name of the processor.
+/// The placeholder in package names for the processor's name in the distribution.
 constexpr std::string_view kMachine = "{machine}";
 constexpr const char* kUsualMachine = "x86_64";
 
@@ -37,14 +37,15 @@ std::string version_of(const Host& host) {
     return host.os_release ? host.os_release->version_id.value_or("") : "";
 }
 
-/// The package names, with the distribution's name for the host's processor filled in; nullopt if
-/// the distribution has no name for the processor.
+/// The package names, in which the placeholder for the host's processor is replaced; nullopt if the
+/// distribution has no name for the processor.
 std::optional<std::string> with_machine(const std::string& names,
                                         const Distribution& row,
                                         const Host& host) {
     if (names.find(kMachine) == std::string::npos)
         return names;
-    // Distributions name processors differently: "amd64" in Debian, "x86_64" in Fedora.
+    // Distributions name processors differently; for example, "amd64" in Debian is "x86_64" in
+    // Fedora.
     const auto* machine = Places::current().entry_of(
         row, &Distribution::machines, host.arch.value_or(kUsualMachine), version_of(host));
     return machine ? std::optional{replaced(names, kMachine, *machine)} : std::nullopt;
@@ -66,8 +67,9 @@ bool is_kernel_word(std::string text) {
     return command_word(text) == text;
 }
 
-/// Finds the distribution's row: by L4T first, then by the kernel of an appliance, then by ID in
-/// os-release, then by ID_LIKE. A container has the host's kernel.
+/// Finds the distribution's row by L4T, then by the kernel of an appliance, then by ID in
+/// os-release, then by ID_LIKE. In a container, the kernel is ignored, because it is the host's
+/// kernel.
 knowledge::PlaceMatch row_of(const Host& host) {
     const auto& places = Places::current();
     if (host.l4t)
@@ -86,14 +88,14 @@ knowledge::PlaceMatch row_of(const Host& host) {
     return own.row ? own : places.find_kin(query, release.id_like);
 }
 
-/// The word after "NAME " in a string that starts with "NAME ", without the characters that end a
-/// command.
+/// The word that follows `name` at the beginning of a text, up to a character that ends a command.
 std::string_view word_after(std::string_view text, std::string_view name) {
     text.remove_prefix(std::min(name.size(), text.size()));
     return text.substr(0, text.find_first_of(" ,;)"));
 }
 
-/// The first known member among the members in "driver-update:need|want", here "need" and "want".
+/// The first known member among the members in "driver-update:need|want", which are "need" and
+/// "want".
 std::optional<std::string> first_known(const Value& evidence, std::string_view members) {
     for (const auto name : split(members, '|'))
         if (const auto word = word_of(evidence.at(name)); !word.empty())
@@ -115,7 +117,7 @@ Place::Place(const Report& report, const Surroundings& surroundings)
     row_ = match.row;
     is_other_release_ = match.is_other_release;
     const auto kernel = host_.kernel.value_or("");
-    // A sandbox has precedence over the container that it may be in.
+    // If a sandbox runs inside a container, the sandbox determines the advice.
     if (host_.sandbox)
         engine_ = places.engine(*host_.sandbox, kernel);
     if (!engine_ && host_.container)
@@ -195,7 +197,7 @@ std::optional<std::string> Place::install_command(const std::string& role) const
     // In an image and in most sandboxes, packages cannot be installed at run time.
     if (may_have_other_names(role) || row_->image || (host_.sandbox && *host_.sandbox != "toolbox"))
         return std::nullopt;
-    // Some roles have a special command.
+    // Some roles have a special command for their installation.
     const auto own = "install:" + role;
     const bool has_own = entry_of(&Distribution::commands, own);
     return own_command(has_own ? own : "install", *packages);
@@ -221,7 +223,8 @@ std::string Place::install_words(const std::string& role) const {
     const auto noted = [&note](std::string words) {
         return phrase("{words}[ ({note})]", {{"words", std::move(words)}, {"note", note}});
     };
-    // On an image-based system, packages cannot be installed, so the row contains the advice.
+    // On an image-based system, packages cannot be installed, so the distribution's row contains
+    // advice instead.
     if (row_ && row_->image && !is_inside())
         return noted(with(*row_->image, packages && !packages->empty() ? *packages : name));
     if (const auto command = install_command(role))
@@ -249,7 +252,7 @@ std::optional<std::string> Place::engine(const std::string& name, std::string_vi
 std::string Place::update_words(std::string_view gpu,
                                 const std::optional<std::string>& version,
                                 const std::optional<std::string>& cuda) const {
-    // The drivers of other vendors are inside the container, except for the kernel drivers.
+    // A container contains the drivers of other vendors, except for the kernel drivers.
     const bool is_of_host = drivers_.is_about(gpu) || version || cuda;
     const std::string_view where = host_.wsl                   ? "in Windows, "
                                    : is_inside() && is_of_host ? "on the host, "
@@ -287,7 +290,7 @@ bool Place::loads_again(std::string_view text) const {
         return false;
     for (auto at = text.find(kLoad); at != std::string_view::npos; at = text.find(kLoad, at + 1)) {
         const auto module = word_after(text.substr(at), kLoad);
-        // An earlier command may remove the module.
+        // An earlier command in the text may remove the module.
         const auto before = text.substr(0, at);
         const bool is_removed = before.find("rmmod") != std::string_view::npos ||
                                 before.find("modprobe -r") != std::string_view::npos;
@@ -330,13 +333,14 @@ std::optional<std::string> Place::word(std::string_view placeholder,
     const std::string name{placeholder.substr(0, colon)};
     // A placeholder is "name" or "name:argument".
     const std::string of{placeholder.substr(std::min(colon + 1, placeholder.size()))};
-    // The tables use the object as a word of a command, even in sentences.
+    // In the tables, an object is always a word of a command, even in sentences.
     const auto object = [&] { return detail_word(evidence, of, {}, ValueForm::CommandWord); };
     if (name == "install" || name == "package") {
         const auto role = suitable_role(of, gpu);
         if (name == "install" || !role)
             return role ? std::optional{install_words(*role)} : std::nullopt;
-        // If no command installs the package, the words of "install" contain the name.
+        // If no command installs the package, the phrase for "install" contains the name of the
+        // package.
         const auto* known = Places::current().role(*role);
         return known && install_command(*role) ? std::optional{known->name} : std::nullopt;
     }
@@ -351,7 +355,8 @@ std::optional<std::string> Place::word(std::string_view placeholder,
         return detail_word(facts(), of, {}, form);
     if (name == "command")
         return own_command(of, "");
-    // The argument is a member of the evidence with the parameter, or the parameter itself.
+    // The placeholder's argument is a member of the evidence that contains the kernel parameter, or
+    // the kernel parameter itself.
     const bool is_for_kernel = name == "kernel-add" || name == "kernel-remove";
     if (is_for_kernel && evidence.at(of).is_null())
         return own_command(name, of);
@@ -359,7 +364,7 @@ std::optional<std::string> Place::word(std::string_view placeholder,
         const auto parameter = word_of(evidence.at(of));
         return is_kernel_word(parameter) ? own_command(name, parameter) : std::nullopt;
     }
-    // "owner:node" is the command that prints the package to which a file belongs.
+    // "owner:node" is replaced by the command that prints the package to which a file belongs.
     if (name == "owner")
         return object() ? own_command(name, *object()) : std::nullopt;
     return detail_word(evidence, placeholder, {}, form);

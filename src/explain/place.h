@@ -58,24 +58,24 @@ private:
     [[nodiscard]] bool is_elsewhere(const knowledge::PackageRole& role) const;
     /// True if the package exists for this machine's processor.
     [[nodiscard]] bool is_made_for(const knowledge::PackageRole& role) const;
-    /// The role of the packages that a cause names. For NVIDIA's driver, the role that suits the
-    /// GPU; nullopt if no role suits the GPU.
+    /// The role of the packages that a cause names; for NVIDIA's driver, the role that suits the
+    /// GPU. The result is nullopt if no role suits the GPU.
     [[nodiscard]] std::optional<std::string> suitable_role(const std::string& role,
                                                            std::string_view gpu) const;
     /// The names of the packages that have the role `role` on this machine's processor. Empty if
     /// the distribution has no such package; nullopt if it is unknown whether the distribution has
-    /// one.
+    /// such a package.
     [[nodiscard]] std::optional<std::string> package(const std::string& role) const;
     /// True if the packages for `role` have other names in other releases of the distribution, and
     /// this machine's release is not known.
     [[nodiscard]] bool may_have_other_names(const std::string& role) const;
-    /// Example names of the packages for `role`, from the nearest release that has such packages;
-    /// "" if no release has such packages.
+    /// Example names of the packages for `role`, from the nearest release that has these packages;
+    /// "" if no release has them.
     [[nodiscard]] std::string example_names(const std::string& role) const;
-    /// The command that installs a role's packages on this machine; nullopt if there is no such
-    /// command.
+    /// The command that installs the packages of a role on this machine; nullopt if there is no
+    /// such command.
     [[nodiscard]] std::optional<std::string> install_command(const std::string& role) const;
-    /// The instruction to install a role's packages, in words. The instruction also exists if no
+    /// A phrase that asks the user to install the packages of a role. The phrase exists even if no
     /// command installs the packages.
     [[nodiscard]] std::string install_words(const std::string& role) const;
     /// The distribution's command `name`, with `object` filled in.
@@ -84,13 +84,13 @@ private:
     /// The instruction for passing a device into this kind of container or sandbox.
     [[nodiscard]] std::optional<std::string> engine(const std::string& name,
                                                     std::string_view object) const;
-    /// The text in the distribution's row, or in the row of a distribution that this distribution
-    /// derives from.
+    /// The text from the distribution's row or, if that row has no text, from the row of a
+    /// distribution on which this distribution is based.
     [[nodiscard]] const std::string* entry_of(
         std::map<std::string, std::string> knowledge::Distribution::*what,
         const std::string& key) const;
-    /// The advice to use a newer driver: a minimum driver version, or a driver for a minimum CUDA
-    /// version.
+    /// The advice to use a newer driver: at least a minimum version, or a driver that supports a
+    /// minimum version of CUDA.
     [[nodiscard]] std::string update_words(std::string_view gpu,
                                            const std::optional<std::string>& version,
                                            const std::optional<std::string>& cuda) const;
@@ -110,8 +110,9 @@ private:
     const Surroundings& surroundings_;
     DriverChoice drivers_;
     const knowledge::Distribution* row_ = nullptr;  // a row that is borrowed from Places::current()
-    bool is_other_release_ = false;                 // whether row_ describes another release
-    const knowledge::Engine* engine_ = nullptr;     // a row that is borrowed from Places::current()
+    // Whether row_ describes another release of the distribution.
+    bool is_other_release_ = false;
+    const knowledge::Engine* engine_ = nullptr;  // a row that is borrowed from Places::current()
 };
 
 /// The object on which the terms of causes are evaluated. The members of the object are the roots

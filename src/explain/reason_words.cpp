@@ -9,7 +9,7 @@ namespace gpuprobe::inline explain {
 namespace {
 
 /// The first member of the detail that consists only of an absolute path. A sentence that begins
-/// with a path does not count.
+/// with a path is not a path.
 std::optional<std::string> path_in(const Value& detail) {
     if (const auto* members = detail.as_object())
         for (const auto& member : *members)
@@ -19,7 +19,8 @@ std::optional<std::string> path_in(const Value& detail) {
     return std::nullopt;
 }
 
-/// A GPU that the detail names. Only ids of GPUs contain a colon.
+/// The id of a GPU that the detail of a reason names. A string with a colon is a GPU's id, because
+/// only ids of GPUs contain a colon.
 std::optional<std::string> gpu_in(const Value& detail) {
     for (const char* key : {"gpu", "where"})
         if (const auto* id = detail.at(key).as_string(); id && id->find(':') != std::string::npos)
@@ -62,8 +63,8 @@ std::shared_ptr<const ReasonWords> ReasonWriter::words_of(const Reason& reason,
     if (known)
         return known;
     auto place = this->place();
-    // The backend of a decision is the chosen backend, but the decision's warnings may be about
-    // another backend. Therefore, the backend is used only together with a GPU.
+    // The backend of a decision is the chosen backend, but the warnings in the decision may be
+    // about another backend. Therefore, the backend is used only together with a GPU.
     if (!owner.gpu.empty()) {
         place.gpu = owner.gpu;
         place.api = api_below(owner.backend);

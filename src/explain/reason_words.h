@@ -25,9 +25,9 @@ namespace gpuprobe::inline explain {
 /// backend are the members `gpu` and `backend` of the record that contains the reason.
 class ReasonWriter {
 public:
-    /// Returns the known facts about the machine and the caller. The objects that the facts refer
-    /// to must outlive this object. The function is called only at the first reason, because it may
-    /// take a while.
+    /// A function that returns the known facts about the machine and the caller. The objects that
+    /// the facts refer to must outlive this object. The function is called only when the first
+    /// reason is found, because it may take a while.
     using PlaceOf = std::function<ReasonPlace()>;
 
     explicit ReasonWriter(PlaceOf place) : place_of_{std::move(place)} {}
@@ -47,8 +47,8 @@ public:
     }
 
 private:
-    /// The GPU and backend of the record that contains a reason; empty if the record has no GPU or
-    /// backend.
+    /// The GPU and backend of the record that contains a reason; each string is empty if the record
+    /// lacks that member.
     struct Owner {
         std::string gpu = {};
         std::string backend = {};

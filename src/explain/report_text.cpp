@@ -62,7 +62,8 @@ std::string named_gpu_title(const std::string& id, const Report* report) {
     if (const auto one = std::ranges::find(report->accelerators, id, &Accelerator::id);
         one != report->accelerators.end())
         return scrubbed(accelerator_title(*one)) + " (" + scrubbed(id) + ")";
-    // The report has partitions only inside their GPU: expand the GPU to find the partition.
+    // The report contains partitions only inside their GPU, so expand the GPU to find the
+    // partition.
     const auto* whole = find_gpu(*report, whole_id(id));
     if (!whole)
         return scrubbed(id);
@@ -82,7 +83,7 @@ struct SameTitle {
     std::size_t of_machine = 0;  ///< number of GPUs and partitions with this title
 };
 
-/// The GPUs in groups with the same title. A GPU that is not in the report is a separate group.
+/// The GPUs, grouped by title. A GPU that is not in the report forms a separate group.
 std::vector<SameTitle> by_title(const std::vector<std::string>& ids, const ComputeView& view) {
     std::vector<SameTitle> groups;
     for (const auto& id : ids) {
@@ -317,7 +318,7 @@ std::string_view problem_wording(Outcome outcome) {
     }
 }
 
-/// A harm, and the words for one occurrence and for several occurrences.
+/// A kind of harm, with the words for one occurrence and for several occurrences.
 struct HarmWording {
     Harm harm;
     std::string_view once;
@@ -403,8 +404,8 @@ Tone tone_of(Outcome outcome) {
 std::string probe_table(const std::vector<ProbeEntry>& probes, const Screen& screen) {
     const bool has_devices = std::ranges::any_of(
         probes, [](const ProbeEntry& probe) { return probe.device.has_value(); });
-    // Probes of single devices (verify, measure) show the device; all other probes show the
-    // driver's file.
+    // For probes of single devices (verify, measure), the table shows the device; for all other
+    // probes, the driver's file.
     Table table{{{.title = "API"},
                  {.title = has_devices ? "DEVICE" : "DRIVER", .may_shrink = true},
                  {.title = "OUTCOME"},
