@@ -11,7 +11,7 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// The start sequence of a tone: SGR parameters of ECMA-48.
+/// The escape sequence that starts a tone (ECMA-48, SGR).
 std::string_view sgr(Tone tone) {
     switch (tone) {
         case Tone::Strong:
@@ -30,7 +30,7 @@ std::string_view sgr(Tone tone) {
     return "";
 }
 
-/// A range of code points, including both ends.
+/// A range of Unicode code points; both ends belong to the range.
 struct Range {
     char32_t first;
     char32_t last;
@@ -63,13 +63,12 @@ std::size_t columns_of(const Utf8Character& character) {
     return is_double_width(*character.point) ? 2 : 1;
 }
 
-/// The length of the color sequence with which the text starts; 0 if the text does not start with a
-/// color sequence.
+/// The length of the color sequence with which the text starts; 0 if there is no color sequence.
 std::size_t colour_bytes(std::string_view text) {
     return text.starts_with("\x1b[") ? std::min(text.find('m'), text.size() - 1) + 1 : 0;
 }
 
-/// The length in bytes of the longest prefix that fits into `columns`.
+/// The length in bytes of the longest prefix of the text that fits into `columns`.
 std::size_t fitting_bytes(std::string_view text, std::size_t columns) {
     std::size_t bytes = 0;
     std::size_t used = 0;
@@ -87,7 +86,7 @@ bool starts_a_command(std::string_view text) {
     return text.starts_with("sudo ") || text.starts_with("gpuprobectl ");
 }
 
-/// True if the text after a colon looks like a command (see command_in()).
+/// True if the text that follows a colon looks like a command (see command_in()).
 bool is_command(std::string_view text) {
     return text.find(", ") == std::string_view::npos &&
            (starts_a_command(text) ||
@@ -97,7 +96,7 @@ bool is_command(std::string_view text) {
             }));
 }
 
-constexpr std::size_t kLeastRoom = 20;  ///< the least width for the text of a paragraph
+constexpr std::size_t kLeastRoom = 20;  ///< minimum width for the text of a paragraph
 constexpr std::size_t kRowIndent = 4;   ///< indentation of the second line of a row or paragraph
 
 /// The text without the spaces at its end.
@@ -105,7 +104,8 @@ std::string_view without_end_spaces(std::string_view text) {
     return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
-/// A paragraph on a screen that is too narrow for text next to `lead`: the text is below `lead`.
+/// A paragraph for a screen that is too narrow for text next to `lead`: the text begins on the line
+/// below `lead`.
 std::string below(const Screen& screen,
                   std::string_view lead,
                   std::size_t lead_width,
@@ -153,7 +153,7 @@ std::string hanging_fix(const Screen& screen,
     if (command > fix.size() || screen.columns == 0 ||
         lead_width + display_width(fix) <= screen.columns)
         return hanging(screen, lead, lead_width, fix);
-    // The words are wrapped as usual, and the command follows on a new line.
+    // The words of the fix are wrapped as usual, and the command follows on a new line.
     const auto words = trimmed(fix.substr(0, command));
     const auto start =
         words.empty() ? std::string{lead}
@@ -251,7 +251,7 @@ std::string with_words_cut(std::string_view text, std::size_t columns, std::stri
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kMinShrunk = 12;
 
-/// The cell's text with its tone, padded to `width`.
+/// The text of a cell with its tone, padded to `width`.
 std::string aligned(const Column& column,
                     const Screen& screen,
                     const Cell& cell,
@@ -306,7 +306,7 @@ bool Table::has_one_text(std::size_t column) const {
     });
 }
 
-/// The smallest width to which a column may be cut without making different cells equal.
+/// The smallest width to which a column may be cut without making two different cells equal.
 std::size_t Table::least_width(const Slot& slot, const Screen& screen) const {
     if (!columns_[slot.column].may_shrink || slot.width <= kMinShrunk)
         return slot.width;
@@ -323,13 +323,14 @@ std::size_t Table::least_width(const Slot& slot, const Screen& screen) const {
     return slot.width;
 }
 
-/// The columns that fit the screen, with their widths. nullopt if the rows do not fit on a line.
+/// The columns that fit on the screen, with their widths; nullopt if the rows do not fit on one
+/// line.
 std::optional<std::vector<Table::Slot>> Table::layout(const Screen& screen,
                                                       std::size_t indent) const {
     std::vector<Slot> slots;
     for (std::size_t i = 0; i < columns_.size(); ++i)
         slots.push_back({.column = i, .width = natural_width(i, screen.has_legend)});
-    // A pipe has no width, so nothing is cut.
+    // If the output goes to a pipe, lines have no maximum width, so nothing is cut.
     if (screen.columns == 0)
         return slots;
     const std::size_t room = screen.columns > indent ? screen.columns - indent : 1;
@@ -337,7 +338,7 @@ std::optional<std::vector<Table::Slot>> Table::layout(const Screen& screen,
     return shrink_columns(slots, screen, room) ? std::optional{slots} : std::nullopt;
 }
 
-/// Removes columns until the remaining columns would fit if they were shrunk as far as allowed.
+/// Removes columns until the remaining columns fit when they are shrunk as far as possible.
 void Table::drop_columns(std::vector<Slot>& slots, const Screen& screen, std::size_t room) const {
     const auto least = [&] {
         std::size_t sum = kGap * (slots.size() - 1);
@@ -357,7 +358,7 @@ void Table::drop_columns(std::vector<Slot>& slots, const Screen& screen, std::si
 }
 
 /// Shrinks the widest column by one character at a time, so that wide columns become equally wide.
-/// Returns false if the columns cannot shrink enough.
+/// Returns false if the columns still do not fit.
 bool Table::shrink_columns(std::vector<Slot>& slots, const Screen& screen, std::size_t room) const {
     std::size_t taken = kGap * (slots.size() - 1);
     std::vector<std::size_t> least;
@@ -378,7 +379,7 @@ bool Table::shrink_columns(std::vector<Slot>& slots, const Screen& screen, std::
     return true;
 }
 
-/// The number of leading columns that name the row.
+/// The number of columns at the left that identify the row.
 std::size_t Table::count_keys() const {
     const auto first = std::ranges::find_if(
         columns_, [](const Column& column) { return column.may_shrink || column.may_go; });
@@ -386,8 +387,8 @@ std::size_t Table::count_keys() const {
     return is_key_alone ? 1 : static_cast<std::size_t>(first - columns_.begin());
 }
 
-/// Prints a row that is wider than the screen: the name of the row is on the first line, and the
-/// other cells with their titles are on the lines below.
+/// Prints a row that is wider than the screen: the first line has the cells that identify the row,
+/// and the lines below have the other cells with their titles.
 std::string Table::lines_of(const std::vector<Cell>& row,
                             const Screen& screen,
                             std::size_t indent) const {

@@ -12,7 +12,7 @@ namespace gpuprobe::inline explain {
 /// The meaning of some text, which a terminal shows as a color or a font weight.
 enum class Tone { Plain, Strong, Good, Bad, Unsure, Faint };
 
-/// The properties of the output that text is formatted for.
+/// The properties of a screen, on which the format of text depends.
 struct Screen {
     std::size_t columns = 0;  ///< width in columns; 0 means unlimited, as for a pipe
     bool is_coloured = false;
@@ -27,45 +27,45 @@ struct Screen {
     [[nodiscard]] std::string_view micro() const { return is_unicode ? "µ" : "u"; }
 };
 
-/// The text with a tone if the screen has colors, otherwise the unchanged text.
+/// The text in a tone if the screen has colors, otherwise the unchanged text.
 std::string toned(const Screen& screen, Tone tone, std::string_view text);
 
-/// A paragraph with a hanging indent: `lead` is on the first line, and further lines are indented
-/// by the width of `lead`. Each line ends with a newline. `lead` may contain color; `lead_width` is
-/// the visible width of `lead`. If there is little space next to `lead`, the text starts on the
-/// next line.
+/// A paragraph with a hanging indent: the first line begins with `lead`, and all other lines are
+/// indented by the width of `lead`. Each line ends with a newline. `lead` may contain color;
+/// `lead_width` is the visible width of `lead`. If there is little space to the right of `lead`,
+/// the text starts on the next line.
 std::string hanging(const Screen& screen,
                     std::string_view lead,
                     std::size_t lead_width,
                     std::string_view text,
                     Tone tone = Tone::Plain);
 
-/// The paragraph for a fix, with a hanging indent. If the command in the fix does not fit after the
-/// words, the command is put on a separate line without line breaks, so that users can copy the
-/// command. `command` is the position of the command in `fix`, or npos.
+/// The paragraph for a fix, with a hanging indent. If the command does not fit on the line after
+/// the words of the fix, the command is on a separate line without line breaks, so that users can
+/// copy it. `command` is the position of the command in `fix`, or npos.
 std::string hanging_fix(const Screen& screen,
                         std::string_view lead,
                         std::size_t lead_width,
                         std::string_view fix,
                         std::size_t command);
 
-/// The parts, separated by dots, on as many lines as needed. Each line begins with a part. A part
-/// that is wider than a line is wrapped. `lead` has the same meaning as in hanging().
+/// The parts of a text, separated by dots, on as many lines as needed. Each line begins with a
+/// part. A part that is wider than a line is wrapped. `lead` has the same meaning as in hanging().
 std::string hanging_parts(const Screen& screen,
                           std::string_view lead,
                           const std::vector<std::string>& parts);
 
-/// The position of the command in "words: command", or npos. A string counts as a command if it
-/// contains no ", " and either begins with sudo or a program of gpuprobe, or contains an option, a
-/// path or an assignment.
+/// The position of the command in text of the form "words: command"; npos if there is no command. A
+/// string counts as a command if it contains no ", " and either begins with sudo or a program of
+/// gpuprobe, or contains an option, a path or an assignment.
 std::size_t command_in(std::string_view fix);
 
-// The following functions compute how a terminal lays out UTF-8 text. The text must be valid UTF-8
+// The functions below compute how a terminal lays out UTF-8 text. The text must be valid UTF-8
 // without control characters; an invalid byte counts as one column.
 
-/// The display width of the text in columns: 0 for combining marks and for the color of toned(), 2
-/// for East Asian wide characters and emoji, 1 for other characters. Source: Unicode 15,
-/// EastAsianWidth.txt (W, F) and the Mn/Me/Cf blocks, by block.
+/// The width of the text on a terminal in columns: 0 for combining marks and for the color of
+/// toned(), 2 for East Asian wide characters and emoji, 1 for all other characters. Source: Unicode
+/// 15, EastAsianWidth.txt (W, F) and the Mn/Me/Cf blocks, by block.
 std::size_t display_width(std::string_view text);
 
 /// The text, cut to at most `columns` columns. If the text was cut, it ends with `mark`.
@@ -74,8 +74,9 @@ std::string cut_to(std::string_view text, std::size_t columns, std::string_view 
 /// The text padded with spaces to `columns` columns; longer text stays unchanged.
 std::string padded_right(std::string_view text, std::size_t columns);
 
-/// The text in lines of at most `columns` columns, broken at spaces. A longer word gets its own
-/// line. If `columns` is zero, lines have no limit. Returns at least one line.
+/// The text in lines of at most `columns` columns, broken at spaces. A word that is longer than a
+/// line gets its own line. If `columns` is zero, lines have no maximum length. Returns at least one
+/// line.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns);
 
 /// A table cell.
@@ -89,7 +90,7 @@ struct Cell {
 struct Column {
     std::string title = {};
     bool is_right_aligned = false;
-    /// Whether cells may be cut, provided that different cells stay different.
+    /// Whether cells may be cut if different cells remain different.
     bool may_shrink = false;
     bool may_go = false;  ///< whether the column may be left out if all its cells are equal
 };
@@ -99,18 +100,18 @@ class Table {
 public:
     explicit Table(std::vector<Column> columns) : columns_{std::move(columns)} {}
 
-    /// Adds a row with as many cells as there are columns. Control characters in a cell are
-    /// replaced.
+    /// Adds a row, which must have as many cells as the table has columns. Control characters in a
+    /// cell are replaced.
     void add(std::vector<Cell> row);
     [[nodiscard]] bool empty() const { return rows_.empty(); }
     /// The table as text. Each line ends with a newline and has no trailing spaces. If the screen
-    /// is too narrow, three steps are tried: leave out columns with `may_go`, beginning at the
-    /// right; cut the widest columns with `may_shrink`; use several lines for each row. A column
-    /// whose cells differ is never left out.
+    /// is too narrow, the table leaves out columns with `may_go`, from right to left, then cuts the
+    /// widest columns with `may_shrink`, and finally uses several lines for each row. A column is
+    /// left out only if all its cells are equal.
     [[nodiscard]] std::string text(const Screen& screen, std::size_t indent = 0) const;
 
 private:
-    /// A visible column and its width.
+    /// A column that is shown, and its width.
     struct Slot {
         std::size_t column = 0;
         std::size_t width = 0;

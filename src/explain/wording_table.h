@@ -9,14 +9,15 @@ namespace gpuprobe::inline explain {
 /// which "{key}" is replaced by the member `key` of the reason's detail. "{key:size}" formats
 /// bytes, "{key:rate}" a score, "{key:time}" microseconds since the epoch, "{key:vendor}" a
 /// vendor's id, "{key:harm}" how a driver failed, "{key:number}" the number at the end of a string,
-/// "{key:why}" and "{key:fix}" the reasons inside the reason.
+/// and "{key:why}" and "{key:fix}" the reasons that are nested in the reason.
 struct Wording {
     std::string_view code;
     std::string_view sentence;
-    /// The fix, if the fix is the same on all machines. Empty if there is no fix, or if a cause in
-    /// data/knowledge/causes covers the code; such a cause contains a fix for each kind of machine.
+    /// The fix for a reason, if the fix is the same on all machines. The fix is empty if there is
+    /// no fix, or if a cause in data/knowledge/causes covers the code; such a cause contains a fix
+    /// for each kind of machine.
     std::string_view fix = {};
-    /// The command that carries out `fix`; shown after the text of `fix`.
+    /// The command that carries out `fix`; screens show it after the text of `fix`.
     std::string_view command = {};
 };
 
@@ -273,8 +274,8 @@ inline constexpr Wording kWordings[] = {
 struct UnknownFact {
     std::string_view fact;  ///< key of the fact (policy/fact_table.cpp)
     std::string_view sentence;
-    /// The fix for a fact about the host, which no probe finds. Facts about GPUs have the fix of
-    /// the code.
+    /// The fix for an unknown fact about the host, because a probe does not find such facts. For an
+    /// unknown fact about a GPU, the fix of the code applies.
     std::string_view fix = {};
 };
 
