@@ -11,7 +11,7 @@
 namespace gpuprobe::inline exports {
 namespace {
 
-/// Adds a label for each count.
+/// Adds a label for each counter.
 void add_counts(std::string_view start,
                 const std::map<std::string, int>& counts,
                 std::vector<FleetLabel>& labels) {
@@ -19,12 +19,12 @@ void add_counts(std::string_view start,
         labels.push_back({.name = std::string{start} + word, .value = std::to_string(count)});
 }
 
-/// The last part of a label's name for the kind of GPU: "discrete.count" for a discrete GPU.
+/// The end of the label's name for a kind of GPU, such as "discrete.count" for discrete GPUs.
 std::optional<std::string> kind_word(const ExportedGpu& gpu) {
     return std::string{name_of(gpu.gpu->kind)} + ".count";
 }
 
-/// The smallest memory of the GPUs that `counts` selects, in whole GiB. nullopt if the memory of
+/// The smallest memory among the GPUs that `counts` selects, in whole GiB; nullopt if the memory of
 /// one of these GPUs is unknown, because that GPU may have the smallest memory.
 template <class Counts>
 std::optional<std::uint64_t> least_gib(const std::vector<ExportedGpu>& gpus, Counts counts) {
@@ -54,7 +54,8 @@ void add_memory(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& l
                 {.name = "memory." + target + ".min-gib", .value = std::to_string(*least)});
 }
 
-/// The lowest version of an API, such as "13.0"; "true" if the API has no known version.
+/// The lowest version of an API on the machine's GPUs, such as "13.0"; "true" if no version is
+/// known.
 std::string version_text(const std::vector<ExportedGpu>& gpus, Api api) {
     const bool has_version = api == Api::Cuda || api == Api::Hip || api == Api::Vulkan;
     const auto version = has_version ? least_version(gpus, api) : std::nullopt;
@@ -92,8 +93,8 @@ void add_driver(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& l
         labels.push_back({.name = "driver.nvidia.major", .value = std::to_string(least->major())});
 }
 
-/// Adds the labels of the host. glibc's major version has been 2 since 1997, so only the minor
-/// version is compared.
+/// Adds the labels of the host, with only the minor version of glibc, because the major version has
+/// been 2 since 1997.
 void add_host_labels(const ExportedHost& host, std::vector<FleetLabel>& labels) {
     if (host.libc)
         labels.push_back({.name = "host.libc", .value = *host.libc});
@@ -187,7 +188,7 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
             over_budget("labels about the hardware are omitted: they are", facts.size() - limit));
         return {};
     }
-    // Best variants come first in `verdicts`, so they are dropped last.
+    // In `verdicts`, the best variants come first, so they are dropped last.
     const auto room = std::min(limit - facts.size(), verdicts.size());
     const auto last = verdicts.begin() + static_cast<std::ptrdiff_t>(room);
     facts.insert(facts.end(), verdicts.begin(), last);
@@ -208,11 +209,11 @@ std::vector<FleetLabel> machine_labels(const ExportSubject& subject,
     return labels;
 }
 
-// Exports labels for schedulers that read labels from a configuration file.
+// Exports labels for schedulers that read labels from their configuration file.
 
 namespace {
 
-/// The labels of the subject's GPUs.
+/// The labels of the machine and its GPUs.
 std::vector<FleetLabel> labels_of(const ExportSubject& subject,
                                   std::vector<ExportRemark>& left_out) {
     return machine_labels(subject, exported_gpus(subject, left_out), left_out);

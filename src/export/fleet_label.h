@@ -9,9 +9,9 @@
 
 namespace gpuprobe::inline exports {
 
-/// A label of a machine. A machine has few labels, labels rarely change, and the words in names and
-/// values are limited to fixed sets. If a machine may have several devices of the same kind, the
-/// label's name contains the kind, and the label's value is the number of devices.
+/// A label of a machine. A machine has few labels, labels rarely change, and names and values
+/// consist of words from fixed sets. If a machine may have several devices of the same kind, the
+/// label's name contains the kind, and its value is the number of devices.
 struct FleetLabel {
     std::string name = {};  ///< the name, such as "gpu.arch.sm_90"
     std::string value = {};
@@ -36,8 +36,8 @@ struct FleetLabel {
 ///
 /// machine_labels() adds the labels about videos.
 ///
-/// Numbers have separate labels, because orchestrators can compare only integers. The Vulkan
-/// version is the version that programs can use: at most the loader's version.
+/// Each number is a separate label, because orchestrators can compare only integers. The Vulkan
+/// version is the version that programs can use, which is at most the loader's version.
 std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
                                     const std::vector<ExportedGpu>& gpus);
 
@@ -45,19 +45,19 @@ std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
 /// Source: Kubernetes, "Labels and Selectors", Syntax and character set.
 bool is_label_value(std::string_view text);
 
-/// At most `limit` labels: all labels about facts, followed by as many labels about verdicts as
-/// possible. The number of omitted verdicts is reported in `left_out`. The result is empty if there
-/// are more than `limit` labels about facts.
+/// The labels of a machine, at most `limit`: all labels about facts, followed by as many labels
+/// about verdicts as possible. The number of verdicts that were left out is stored in `left_out`.
+/// The result is empty if there are more than `limit` labels about facts.
 std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
                                       const std::vector<FleetLabel>& verdicts,
                                       std::size_t limit,
                                       std::vector<ExportRemark>& left_out);
-/// The limit for labels of a node, because Kubernetes sends all labels to each client that watches
-/// the node.
+/// The maximum number of labels of a node, because Kubernetes sends all labels to each client that
+/// watches the node.
 constexpr std::size_t kMaxFleetLabels = 24;
 
 /// All labels of a machine: at most kMaxFleetLabels labels, and at most eight labels about videos.
-/// Empty if there are too many labels about facts.
+/// The result is empty if there are too many labels about facts.
 std::vector<FleetLabel> machine_labels(const ExportSubject& subject,
                                        const std::vector<ExportedGpu>& gpus,
                                        std::vector<ExportRemark>& left_out);

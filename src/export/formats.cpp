@@ -79,8 +79,8 @@ Value host_document(const ExportedHost& host) {
     return document;
 }
 
-/// The first members of all JSON formats. Times are strings, because both Ansible and Facter can
-/// read strings.
+/// The members with which all JSON formats begin. Times are strings, because both Ansible and
+/// Facter can read strings.
 Value header(const ExportSubject& subject) {
     Value document{Value::Object{}};
     document["schema"] = 1;
@@ -157,7 +157,7 @@ Exported write_facter(const ExportSubject& subject) {
 
 namespace {
 
-/// Sources of the paths: the documentation of each orchestrator, see docs/fleet.md.
+/// For the paths, see the documentation of each orchestrator, which docs/fleet.md lists.
 constexpr ExportFormat kFormats[] = {
     {.name = "json",
      .summary = "the data from which gpuprobe makes all other formats",
@@ -216,7 +216,7 @@ constexpr ExportFormat kFormats[] = {
      .suffix = ".yaml"},
 };
 
-/// True for a line that contains a time, or a value that was measured at the time of the export.
+/// True for a line that contains a time, or a value that was measured when the export was made.
 /// Works for lines of all formats.
 bool is_dated(std::string_view line) {
     constexpr auto kStarts = std::to_array<std::string_view>(
@@ -227,8 +227,8 @@ bool is_dated(std::string_view line) {
     return std::ranges::any_of(kStarts, [text](auto start) { return text.starts_with(start); });
 }
 
-/// The lines of an export that do not contain a time. In OTLP, which is one line, the time of each
-/// data point is removed.
+/// The lines of an export that do not contain a time. An OTLP export is a single line, from which
+/// the time of each data point is removed.
 std::vector<std::string> undated_lines(std::string_view text) {
     constexpr std::string_view kTime = "\"timeUnixNano\":\"";
     std::vector<std::string> lines;
@@ -271,7 +271,7 @@ bool is_unsettled(const Report& report) {
     return std::ranges::any_of(report.probes, [&report](const ProbeEntry& probe) {
         const bool was_cut_short =
             probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut;
-        // A driver in quarantine will not be probed again for now.
+        // A driver in quarantine is not probed again soon, so the report counts as complete.
         const bool is_given_up =
             std::ranges::any_of(report.quarantine, [&probe](const QuarantinedProbe& held) {
                 return held.api == probe.api && held.driver == probe.driver;

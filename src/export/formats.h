@@ -22,11 +22,12 @@ namespace gpuprobe::inline exports {
 struct ExportSubject {
     const Report& report;
     const Rules& rules;
-    std::vector<Recommendation> answers = {};  ///< one for each application, with all candidates
-    std::string version = {};                  ///< version of the exporting program
-    std::string node = {};                     ///< the machine's name in its cluster
-    std::optional<WallTime> observed = {};     ///< the time at which the machine had this state
-    std::optional<WallTime> expires = {};      ///< the time when readers should discard the export
+    /// A recommendation for each application, with all candidates.
+    std::vector<Recommendation> answers = {};
+    std::string version = {};               ///< version of the exporting program
+    std::string node = {};                  ///< the machine's name in its cluster
+    std::optional<WallTime> observed = {};  ///< the time at which the machine had this state
+    std::optional<WallTime> expires = {};   ///< the time when readers should discard the export
     /// Problems with GPUs that were found in the report, as a list of {"id", "severity", "gpus"}.
     Value findings = Value{Value::Array{}};
 };
@@ -44,24 +45,24 @@ struct Exported {
     std::vector<ExportRemark> left_out = {};  ///< missing parts, or the reasons for the refusal
     std::vector<ExportRemark> notes = {};     ///< advice for the administrator
 
-    /// An export that was refused.
+    /// The result for an export that was refused.
     static Exported refused(std::string code, std::string text) {
         return {.left_out = {{.code = std::move(code), .text = std::move(text)}}};
     }
 };
 
-/// The first path of a new file, before it is renamed to its final name.
+/// The path to which a new file is written before it is renamed to its final name.
 enum class WrittenFirst {
     Beside,  ///< a path in the same folder, with a name that readers ignore
-    /// In the parent folder, so that the reader gets only one event: the reader reacts to each new
-    /// name in the folder.
+    /// The file is in the parent folder first, so that the reader, which reacts to each new name in
+    /// its folder, gets only one event.
     FolderAbove,
     NoFile,  ///< an administrator installs the file, because a change may disrupt the machine
 };
 
 /// True for a name of lower-case letters, digits, '.', '_' and '-' that begins and ends with a
-/// letter or digit and has at most kMaxFleetName characters: two such names and "variant." fit into
-/// the 63 characters of a label.
+/// letter or digit and has at most kMaxFleetName characters, so that two such names and "variant."
+/// fit into the 63 characters of a label.
 bool is_fleet_name(std::string_view name);
 constexpr std::size_t kMaxFleetName = 31;
 
@@ -71,16 +72,16 @@ struct ExportFormat {
     std::string_view summary = {};
     Exported (*write)(const ExportSubject& subject) = nullptr;
     WrittenFirst written_first = WrittenFirst::Beside;
-    std::string_view suffix = {};  ///< the suffix that readers require; any suffix if empty
+    std::string_view suffix = {};  ///< the suffix that readers require; if empty, any suffix
     std::string_view usual = {};   ///< the usual path of the file
     /// A string that each file of this format contains; set only if two files of this format with
-    /// the same suffix would make each other useless in one folder.
+    /// the same suffix in one folder would make each other useless.
     std::string_view marker = {};
 };
 
-/// All formats, in the order of the help.
+/// All formats, in the order in which the help lists them.
 std::span<const ExportFormat> export_formats();
-/// The format `name`; null if it is unknown.
+/// The format with the name `name`; null if there is no such format.
 const ExportFormat* export_format(std::string_view name);
 
 Exported write_json(const ExportSubject& subject);
@@ -95,18 +96,19 @@ Exported write_cdi(const ExportSubject& subject);
 Exported write_nomad_meta(const ExportSubject& subject);
 Exported write_ray_labels(const ExportSubject& subject);
 
-/// The feature of Slurm nodes on which a variant runs: "var_llamacpp_cuda13".
+/// The feature of Slurm nodes on which a variant runs, such as "var_llamacpp_cuda13".
 std::string slurm_verdict_word(std::string_view application, std::string_view variant);
 
-/// True if two exports differ only in the times at which they were made and expire, and in values
-/// that were measured when the export was made.
+/// True if two exports differ only in their creation and expiry times, and in values that were
+/// measured when the exports were made.
 bool is_same_export(std::string_view left, std::string_view right);
 
-/// The lines of `before` that are missing in `after`, ignoring dates.
+/// The lines of `before` that are missing in `after`; times in the lines are ignored.
 std::vector<std::string> lost_lines(std::string_view before, std::string_view after);
 
 /// True if the report may be incomplete: probes are running, or a driver crashed or hung and will
-/// be probed again. An export of such a report must not remove anything from the previous export.
+/// be probed again. If the report may be incomplete, an export must not remove anything from the
+/// previous export.
 bool is_unsettled(const Report& report);
 
 }  // namespace gpuprobe::inline exports

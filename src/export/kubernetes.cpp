@@ -12,14 +12,14 @@
 namespace gpuprobe::inline exports {
 namespace {
 
-/// The namespace of our labels, which NFD's defaults allow. Source: Node Feature Discovery,
-/// "Customization guide", Local feature source and Label naming.
+/// The namespace of our labels; NFD accepts this namespace by default. Source: Node Feature
+/// Discovery, "Customization guide", Local feature source and Label naming.
 constexpr std::string_view kNamespace = "gpuprobe.feature.node.kubernetes.io/";
-/// The size limit for a file. NFD ignores a larger file completely. Source: source/local/local.go,
-/// MaxFeatureFileSize.
+/// The maximum size of a file for NFD. NFD ignores larger files completely. Source:
+/// source/local/local.go, MaxFeatureFileSize.
 constexpr std::size_t kMaxFeatureFile = 65536;
 
-/// A feature that NodeFeatureRule can use and that does not become a label. Unlike a label, the
+/// A feature that NodeFeatureRule can use and that does not become a label. Unlike a label, such a
 /// feature can have any value and can change often.
 std::string raw_feature(std::string_view name, std::string_view value) {
     return "# +no-label\ngpuprobe." + std::string{name} + "=" + scrubbed(value, 128) + "\n";
@@ -53,8 +53,8 @@ Exported write_nfd(const ExportSubject& subject) {
     const auto labels = machine_labels(subject, gpus, result.left_out);
     if (labels.empty())
         return result;
-    // A comment must not begin with "# +", which begins a directive: NFD treats an unknown
-    // directive as an error.
+    // A comment must not begin with "# +", because NFD interprets such a line as a directive, and
+    // treats an unknown directive as an error.
     std::string text = "# gpuprobe " + subject.version + "\n";
     if (subject.expires)
         text += "# +expiry-time=" + instant_text(*subject.expires) + "\n";
@@ -93,14 +93,14 @@ public:
             expression["values"] = to_value(values);
         expressions_.push_back(std::move(expression));
     }
-    /// An expression about one of our labels.
+    /// Adds an expression about a label that gpuprobe exports.
     void ours(const std::string& name,
               const char* operation,
               std::vector<std::string> values = {}) {
         add(std::string{kOurs} + name, operation, std::move(values));
     }
-    /// Requires that the label's value is an integer >= `floor`. Kubernetes only has the operator
-    /// "greater than".
+    /// Requires that the label's value is an integer >= `floor`. Kubernetes has only the operator
+    /// "greater than" for numbers.
     void at_least(const std::string& name, std::uint64_t floor) {
         if (floor > 0)
             ours(name, "Gt", {std::to_string(floor - 1)});
@@ -117,7 +117,7 @@ private:
     Value::Array expressions_ = {};
 };
 
-/// Kubernetes' name of an architecture.
+/// Kubernetes' name for an architecture.
 std::string kubernetes_arch(const std::string& arch) {
     if (arch == "x86_64")
         return "amd64";
@@ -128,7 +128,8 @@ struct CpuLabel {
     std::string_view feature;
     const char* label;
 };
-/// The CPU features that NFD labels by default. Source: NFD, "Feature labels", cpu-cpuid.
+/// The CPU features for which NFD makes labels by default. Source: NFD, "Feature labels",
+/// cpu-cpuid.
 constexpr CpuLabel kCpuLabels[] = {
     {"avx", "AVX"},           {"avx2", "AVX2"},         {"avx512f", "AVX512F"},
     {"avx512bw", "AVX512BW"}, {"avx512cd", "AVX512CD"}, {"avx512dq", "AVX512DQ"},
@@ -157,8 +158,8 @@ void add_host(const HostNeed& host, NodeTerm& term, FleetQuery& query) {
     }
 }
 
-/// Excludes machines with other kinds of GPUs. Labels describe machines and not single GPUs. If a
-/// machine had other kinds of GPUs, different GPUs might satisfy different conditions.
+/// Excludes machines with other kinds of GPUs. Labels describe machines, not single GPUs. If a
+/// machine had other kinds of GPUs too, each condition might be satisfied by a different GPU.
 void no_others(const std::set<GpuKind>& kinds, NodeTerm& term) {
     for (const auto kind :
          {GpuKind::Discrete, GpuKind::Integrated, GpuKind::Virtual, GpuKind::Unknown})
@@ -214,7 +215,7 @@ void add_driver(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
                        ", because labels contain only the number of the branch"));
 }
 
-/// Adds all Vulkan versions from the minimum up to 1.9. Vulkan 2 does not exist.
+/// Adds all Vulkan versions from the minimum to 1.9. Vulkan 2 does not exist.
 void add_vulkan(const GpuNeed& gpu, NodeTerm& term) {
     if (!gpu.vulkan)
         return;
@@ -224,7 +225,7 @@ void add_vulkan(const GpuNeed& gpu, NodeTerm& term) {
     term.ours("api.vulkan", "In", versions);
 }
 
-/// The term for one alternative and one target.
+/// The node selector term for one alternative of the requirements and one target.
 Value term_for(const FleetNeed& need,
                const GpuNeed& gpu,
                const std::string& target,
@@ -273,10 +274,10 @@ Result<FleetQuery> nfd_query(const FleetNeed& need,
 
 // Container Device Interface ----------------------------------------------------------------------
 //
-// Exports a spec of the Container Device Interface (CDI), for GPUs whose vendor has no tool for
-// this purpose. The spec has version 0.5.0, which is the newest version that podman 4.3 in Debian
-// 12 reads, and the oldest version in which device names may begin with a digit. Source: Container
-// Device Interface, SPEC.md.
+// Exports a specification for the Container Device Interface (CDI), for GPUs whose vendor has no
+// tool that writes one. The specification has version 0.5.0, which is the newest version that
+// podman 4.3 in Debian 12 reads, and the oldest version in which device names may begin with a
+// digit. Source: Container Device Interface, SPEC.md.
 
 namespace {
 
@@ -300,14 +301,14 @@ Value node_of(const std::string& path) {
     return node;
 }
 
-/// True if the machine has AMD's compute node.
+/// True if the machine has AMD's compute node, /dev/kfd.
 bool has_kfd(const Report& report) {
     return std::ranges::any_of(report.nodes, [](const DeviceNode& node) {
         return node.path == "/dev/kfd" && node.reason != "missing";
     });
 }
 
-/// An environment variable that describes the GPU to programs in the container:
+/// An environment variable that describes the GPU to programs in the container, such as
 /// "GPUPROBE_GPU_0000_C5_00_0=amd:gfx1100".
 std::string variable_of(const ExportedGpu& gpu) {
     auto name = identifier_of(gpu.place);
@@ -317,7 +318,7 @@ std::string variable_of(const ExportedGpu& gpu) {
     return "GPUPROBE_GPU_" + name + "=" + gpu.vendor + ":" + gpu.arch.value_or("");
 }
 
-/// The nodes and the variable of a GPU. AMD's compute stack needs /dev/kfd as well.
+/// The device nodes and the environment variable of a GPU. AMD's compute stack also needs /dev/kfd.
 Value device_of(const ExportedGpu& gpu, const Report& report) {
     Value::Array nodes;
     for (const auto* start : {"/dev/dri/card", "/dev/dri/renderD"})

@@ -21,8 +21,8 @@ namespace gpuprobe::inline exports {
 
 namespace {
 
-/// The limit for series about variants. The other series are few: four for the machine, and for
-/// each GPU its identity, its memory, its codecs and at most three APIs.
+/// The maximum number of series about variants. All other series are few: four for the machine, and
+/// for each GPU the series for its identity, its memory, its codecs and at most three APIs.
 constexpr std::size_t kMaxVerdictSeries = 64;
 
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
@@ -55,7 +55,7 @@ public:
         ++count_;
     }
     [[nodiscard]] std::size_t count() const { return count_; }
-    /// The lines of the metric; empty if the metric has no series.
+    /// The text of the metric; empty if the metric has no series.
     [[nodiscard]] std::string text() const { return count_ == 0 ? "" : text_; }
 
 private:
@@ -64,7 +64,8 @@ private:
     std::size_t count_ = 0;
 };
 
-/// A number in units of 1/10^digits as a decimal: 350500000 with six digits is "350.5".
+/// A number in units of 1/10^digits, written as a decimal: if `digits` is six, 350500000 becomes
+/// "350.5".
 std::string decimal(std::int64_t number, int digits) {
     const bool is_negative = number < 0;
     auto text = std::to_string(is_negative ? -number : number);
@@ -103,8 +104,8 @@ GaugeText info_of(const std::vector<ExportedGpu>& gpus) {
     return metric;
 }
 
-/// The codecs in the direction `direction`, separated by commas; "none" if the GPU is known to have
-/// none, and empty if the codecs are unknown.
+/// The codecs in one direction, separated by commas; "none" if the GPU is known to have no codecs,
+/// and empty if the codecs are unknown.
 std::string codecs_text(const Gpu& gpu, VideoDirection direction) {
     const auto codecs = codecs_of(gpu, direction);
     return codecs.empty() && is_without_video(gpu, direction) ? "none" : joined(codecs, ",");
@@ -123,8 +124,9 @@ GaugeText video_info_of(const std::vector<ExportedGpu>& gpus) {
     return metric;
 }
 
-/// Information about partitions. The label for the MIG instance's number has the name from NVIDIA's
-/// exporter. Source: NVIDIA/dcgm-exporter, README, metrics of MIG devices.
+/// The metric with the identity of each partition. The label for the number of a MIG instance has
+/// the same name as in NVIDIA's exporter. Source: NVIDIA/dcgm-exporter, README, metrics of MIG
+/// devices.
 GaugeText partitions_of(const std::vector<ExportedGpu>& gpus) {
     GaugeText metric{"gpuprobe_gpu_partition_info", "Identity of one partition of a GPU."};
     for (const auto& gpu : gpus)
@@ -138,7 +140,7 @@ GaugeText partitions_of(const std::vector<ExportedGpu>& gpus) {
     return metric;
 }
 
-/// The PCI address; the id if there is no PCI address.
+/// The accelerator's PCI address; its id if the accelerator has no PCI address.
 std::string accelerator_place(const Accelerator& accelerator) {
     const auto has_address = accelerator.pci && accelerator.pci->address;
     return has_address ? text_of(*accelerator.pci->address) : accelerator.id;
@@ -160,7 +162,7 @@ GaugeText info_of(const std::vector<Accelerator>& accelerators) {
     return metric;
 }
 
-/// A metric with a series for each accelerator with a known value. `value` returns the
+/// A metric with one series for each accelerator that has a known value. `value` returns the
 /// accelerator's value, multiplied by 10^digits.
 template <class Value>
 std::string series_of(const std::vector<Accelerator>& accelerators,
@@ -174,8 +176,8 @@ std::string series_of(const std::vector<Accelerator>& accelerators,
     return metric.text();
 }
 
-/// All metrics about accelerators, sorted by place, so that two exports of the same state are
-/// equal.
+/// All metrics about accelerators, sorted by the accelerator's place, so that two exports of the
+/// same state are equal.
 std::string accelerators_text(std::vector<Accelerator> all) {
     std::ranges::sort(all, {}, accelerator_place);
     const auto memory = [](const Accelerator& one) {
@@ -255,8 +257,8 @@ GaugeText best_of(const std::vector<Verdicts>& verdicts) {
     return metric;
 }
 
-/// The findings, with the number of GPUs as the value: a machine has few kinds of findings, but may
-/// have many GPUs.
+/// The findings, with the number of affected GPUs as the value: a machine has few kinds of
+/// findings, but may have many GPUs.
 GaugeText findings_of(const Value& findings) {
     GaugeText found{
         "gpuprobe_finding",
@@ -270,7 +272,7 @@ GaugeText findings_of(const Value& findings) {
     return found;
 }
 
-/// Time and success of the last probe.
+/// The time of the last probe, and whether it succeeded.
 std::string about_the_probe(const Report& report) {
     GaugeText time{"gpuprobe_last_probe_timestamp_seconds",
                    "Unix time at which the report for this file was completed."};
@@ -316,8 +318,8 @@ Exported write_prometheus(const ExportSubject& subject) {
 // OpenTelemetry -----------------------------------------------------------------------------------
 //
 // Exports OpenTelemetry's hardware metrics as one line of OTLP in JSON. Values that change within
-// seconds are left out, as in all exports: of the metrics hw.gpu.*, only the memory size remains.
-// Sources: open-telemetry/semantic-conventions @ bc174579, docs/hardware/gpu.md (hw.gpu.*,
+// seconds are left out, as in all exports, so of the metrics hw.gpu.*, only the memory size
+// remains. Sources: open-telemetry/semantic-conventions @ bc174579, docs/hardware/gpu.md (hw.gpu.*,
 // hw.status), docs/hardware/common.md (host attributes) and docs/registry/attributes/host.md and
 // service.md; prometheus/prometheus, docs/guides/opentelemetry.md; the specification's
 // "OpenTelemetry Protocol File Exporter" and "JSON Protobuf Encoding", which writes 64-bit numbers
@@ -356,7 +358,8 @@ Value::Array gpu_attributes(const ExportedGpu& gpu) {
     return attributes;
 }
 
-/// The value of hw.state. "failed": the GPU has a problem and no API is known to work on it.
+/// The value of hw.state, which is "failed" if the GPU has a problem and no API is known to work on
+/// the GPU.
 std::string_view state_of(const ExportedGpu& gpu) {
     if (gpu.gpu->health == "ok")
         return "ok";
@@ -372,8 +375,8 @@ public:
         if (observed)
             time_ = std::to_string(std::chrono::nanoseconds{observed->time_since_epoch()}.count());
     }
-    /// Adds a data point. The time comes first, because a collector recognizes a file by its first
-    /// 1,000 bytes and skips a file whose beginning it has seen. Source:
+    /// Adds a data point. The member with the time comes first, because a collector recognizes a
+    /// file by its first 1,000 bytes and skips a file whose beginning is already known. Source:
     /// open-telemetry/opentelemetry-collector-contrib @ 000d4c7c,
     /// pkg/stanza/fileconsumer/design.md, "Fingerprints".
     void add(Value::Array attributes, std::uint64_t value) {
@@ -402,13 +405,13 @@ private:
     Value::Array points_ = {};
 };
 
-/// The value of host.arch, which differs from uname's word for the two usual architectures.
+/// The value of host.arch, which differs from uname's name for the two usual architectures.
 std::string arch_value(const std::string& arch) {
     return arch == "x86_64" ? "amd64" : arch == "aarch64" ? "arm64" : arch;
 }
 
-/// The attributes of the host. Hardware ids are unique only on one host, and readers without the
-/// concept of a host distinguish sources by service.instance.id (Prometheus' label "instance").
+/// The attributes of the host. Hardware ids are unique only on one host, and readers that do not
+/// know hosts distinguish sources by service.instance.id (Prometheus' label "instance").
 Value resource_of(const ExportSubject& subject) {
     Value::Array attributes;
     add_attribute(attributes, "host.name", subject.node);

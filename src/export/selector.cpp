@@ -33,7 +33,7 @@ void narrow(std::optional<std::set<std::string>>& targets, std::set<std::string>
     targets = std::move(words);
 }
 
-/// Whether exports can express the term, which must be a minimum, a range or a list.
+/// Whether exports can express the term: only minimums, ranges and lists can be expressed.
 bool is_exported(const Term& term) {
     constexpr auto kExported =
         std::to_array({Relation::Is, Relation::AtLeast, Relation::Within, Relation::Runs,
@@ -50,8 +50,8 @@ class GpuReading {
 public:
     GpuReading(const Rules& rules, Words& beyond) : rules_{rules}, beyond_{beyond} {}
 
-    /// The alternatives that satisfy all terms. There are several alternatives if newer drivers
-    /// support additional GPUs. Errors: NoMatch.
+    /// The alternatives that satisfy all terms. The result has several alternatives if newer
+    /// drivers support additional GPUs. Errors: NoMatch.
     Result<std::vector<GpuNeed>> read(const Conjunction& terms) {
         needs_ = {GpuNeed{}};
         for (const auto& term : terms)
@@ -64,7 +64,8 @@ public:
     }
 
 private:
-    /// Adds a term to all needs. Terms without an exported fact go to `beyond_`.
+    /// Adds a term to all needs. If no export contains the fact of a term, the term is recorded in
+    /// `beyond_`.
     void add(const Term& term) {
         if (!is_exported(term))
             return leave(term.name);
@@ -84,7 +85,7 @@ private:
                 });
             case FactId::VulkanLoader:
             case FactId::Vulkan:
-                // The exported version is the lower of the two versions.
+                // Exports contain the lower of the loader's version and the driver's version.
                 return each(
                     [&](GpuNeed& need) { raise(need.vulkan, std::get<Version>(term.need)); });
             case FactId::VulkanFeature:
@@ -96,7 +97,7 @@ private:
         }
     }
 
-    /// Adds a term about kernels or drivers, which is recognized by the type of its value.
+    /// Adds a term about kernels or drivers; the type of its value shows which kind of term it is.
     void add_code_or_driver(const Term& term) {
         if (const auto* driver = std::get_if<CudaDriverNeed>(&term.need))
             return add_cuda_driver(*driver);
@@ -122,7 +123,8 @@ private:
             beyond_.push_back(std::move(text));
     }
 
-    /// Adds the vendors. For all vendors without their own API, exports use the word "other".
+    /// Adds the vendors. Exports use the word "other" for all vendors that do not have an API of
+    /// their own.
     void add_vendors(const Words& names) {
         Words vendors;
         for (const auto& name : names) {
@@ -173,8 +175,8 @@ private:
     }
 
     /// Adds the targets of CUDA kernels as two alternatives: cubins run with any driver that is new
-    /// enough for the toolkit's major version, PTX only with a driver at least as new as the
-    /// toolkit.
+    /// enough for the toolkit's major version, but PTX needs a driver that is at least as new as
+    /// the toolkit.
     void add_cuda_code(const CudaKernels& code) {
         if (!code.sass && !code.ptx && !rules_.oldest_capability(code.toolkit))
             return;
@@ -183,7 +185,8 @@ private:
         for (const auto& capability : rules_.capabilities()) {
             CudaDevice device{.capability = Fact<ComputeCapability>::known(capability),
                               .is_tegra = rules_.is_tegra(capability)};
-            // Test with an older driver first, then with a driver as new as the toolkit.
+            // Test whether the kernels run with an older driver first, then with a driver as new as
+            // the toolkit.
             const auto old_driver = fit_of(code, device, rules_);
             device.cuda = Fact<Version>::known(code.toolkit);
             if (old_driver == KernelFit::Runs)
@@ -203,7 +206,7 @@ private:
         needs_.insert(needs_.end(), newer.begin(), newer.end());
     }
 
-    /// Adds AMD's targets. A target can be a single processor, or a family of processors.
+    /// Adds AMD's targets. A target can be a single AMD processor, or a family of processors.
     void add_gfx(const std::vector<GfxTarget>& wanted) {
         std::set<std::string> words;
         for (const auto& target : wanted) {
@@ -234,7 +237,7 @@ private:
     std::vector<GpuNeed> needs_ = {};
 };
 
-/// Describes a term for `beyond`.
+/// Describes a term for the list `beyond`.
 std::string described(const Term& term) {
     const auto* words = std::get_if<Words>(&term.need);
     return words ? term.name + ": " + joined(*words, ", ") : term.name;
@@ -263,13 +266,14 @@ void add_host(const Term& term, FleetNeed& need) {
     }
 }
 
-/// If the kernels are for one vendor's GPUs, and the variant names no API, adds the API.
+/// If the kernels are for the GPUs of one vendor, and the variant names no API, adds the vendor's
+/// API.
 void complete(GpuNeed& need) {
     if (!need.targets || need.api || need.targets->empty())
         return;
     const auto api = api_of_code(*need.targets->begin());
     need.api = info_of(api.value_or(*row_of(FactId::IntelIp).api))
-                   .fleet_word;  // only Intel's targets are plain versions: "20.1.0"
+                   .fleet_word;  // only Intel's targets are plain versions, such as "20.1.0"
 }
 
 }  // namespace
@@ -285,14 +289,15 @@ Result<FleetNeed> fleet_need_of(const VariantPlatform& platform,
         add_host(term, need);
     for (const auto& alternative : variant.needs.devices) {
         auto gpus = GpuReading{rules, need.beyond}.read(alternative);
-        // If another alternative remains, an alternative that fails is skipped.
+        // An alternative that fails is skipped if another alternative remains.
         if (!gpus && variant.needs.devices.size() == 1)
             return std::move(gpus).error();
         if (gpus)
             need.gpus.insert(need.gpus.end(), gpus->begin(), gpus->end());
     }
     std::ranges::for_each(need.gpus, complete);
-    // Queries can find machines on which one GPU fits, but not machines on which all GPUs fit.
+    // Queries can find machines on which at least one GPU fits, but not machines on which all GPUs
+    // fit.
     if (variant.needs.scope == VariantScope::All)
         need.beyond.emplace_back("scope: all GPUs");
     return need;
