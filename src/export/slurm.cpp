@@ -10,22 +10,23 @@
 #include "policy/fact.h"
 #include "report/compute_view.h"
 
-/// Exports the configuration of Slurm nodes. Types and features are words of letters, digits and .
-/// : - _ (tests/integration/fleet runs jobs on such nodes). Sources: gres.conf(5) and slurm.conf(5)
-/// of Slurm 22.05.
+/// Exports the configuration of Slurm nodes. Types and features consist of letters, digits and the
+/// characters ". : - _" (tests/integration/fleet runs jobs on nodes with such names). Sources:
+/// gres.conf(5) and slurm.conf(5) of Slurm 22.05.
 
 namespace gpuprobe::inline exports {
 namespace {
 
-/// The limit for the list of features in bytes. A longer list would be a burden for the controller,
-/// and for people who read the output of sinfo.
+/// The maximum length of the list of features in bytes. A longer list would burden the controller,
+/// and people who read the output of sinfo.
 constexpr std::size_t kMaxFeatures = 2048;
 
 /// A line of gres.conf.
 struct Gres {
-    std::string name = {};  ///< "gpu"; "igpu" for integrated GPUs next to discrete GPUs
+    /// "gpu", but "igpu" for integrated GPUs if there are also discrete GPUs.
+    std::string name = {};
     std::string type = {};
-    std::string file = {};  ///< the option that names the device files
+    std::string file = {};  ///< the option that lists the device files
     std::string vendor = {};
 };
 
@@ -40,7 +41,7 @@ std::string type_of(const ExportedGpu& gpu) {
     if (gpu.vendor == "nvidia" && gpu.gpu->name)
         name = *gpu.gpu->name;
     if (const auto mark = name.find(" MIG "); mark != std::string::npos)
-        name.erase(mark, 4);  // "nvidia_h100_80gb_hbm3_3g.40gb"
+        name.erase(mark, 4);  // such as "nvidia_h100_80gb_hbm3_3g.40gb"
     std::string type;
     for (const char character : lower_case(name)) {
         const bool fits = (character >= 'a' && character <= 'z') ||
@@ -60,8 +61,8 @@ std::vector<std::string> files_of(const ExportedGpu& gpu) {
                     gpu.gpu->driver.name == "nvidia" ? "/dev/nvidia" : "/dev/dri/renderD");
 }
 
-/// The option with the device files. A MIG instance has the GPU's node and the nodes of its two
-/// capabilities. Source: gres.conf(5) of Slurm 22.05, MultipleFiles.
+/// The option that lists the device files. A MIG instance has the device node of its GPU and the
+/// nodes of two capabilities. Source: gres.conf(5) of Slurm 22.05, MultipleFiles.
 std::string file_option(const ExportedGpu& gpu) {
     const auto files = files_of(gpu);
     if (!stands_alone(*gpu.gpu))
@@ -72,14 +73,14 @@ std::string file_option(const ExportedGpu& gpu) {
     return text;
 }
 
-/// The order of lines. Shorter file names are first, so that nvidia2 is before nvidia10, in the
+/// The order of lines. Shorter file names come first, so that nvidia2 precedes nvidia10, as in the
 /// order in which CUDA numbers GPUs.
 bool comes_before(const Gres& left, const Gres& right) {
     return std::tuple{left.name, left.file.size(), left.file} <
            std::tuple{right.name, right.file.size(), right.file};
 }
 
-/// The reason why a GPU is left out; empty if it can be used.
+/// The reason why a GPU is left out of the configuration; empty if the GPU can be used.
 std::string obstacle(const ExportedGpu& gpu) {
     const auto* partition = partition_of(*gpu.gpu);
     // A MIG instance needs the nodes of two capabilities. A partitioned GPU cannot be offered as a
@@ -114,7 +115,7 @@ std::vector<Gres> gres_of(const std::vector<ExportedGpu>& gpus,
     return all;
 }
 
-/// The vendors of the lines with the name "gpu".
+/// The vendors of the GPUs in lines with the name "gpu".
 std::set<std::string> vendors_of_cards(const std::vector<Gres>& all) {
     std::set<std::string> vendors;
     for (const auto& gres : all)
@@ -126,9 +127,9 @@ std::set<std::string> vendors_of_cards(const std::vector<Gres>& all) {
 /// The vendors for which Slurm has a flag. Source: the manual page of gres.conf, "Flags".
 constexpr auto kVendorsOfFlags = std::to_array<std::string_view>({"amd", "intel", "nvidia"});
 
-/// The flags of a line. According to the manual, flags apply to one type, but Slurm uses the same
-/// flags for all lines with the same name: with GPUs from two vendors, Slurm exits or counts the
-/// GPUs of one vendor as GPUs of the other vendor. Source: src/interfaces/gres.c.
+/// The flags of a line. According to the manual, a flag applies to one type, but Slurm applies the
+/// flag to all lines with the same name: on a node with GPUs from two vendors, Slurm exits or
+/// counts the GPUs of one vendor as GPUs of the other vendor. Source: src/interfaces/gres.c.
 std::string flags_of(const Gres& gres, const std::set<std::string>& vendors) {
     if (gres.name != "gpu")
         return "";
@@ -136,7 +137,7 @@ std::string flags_of(const Gres& gres, const std::set<std::string>& vendors) {
     return " Flags=" + (vendors.size() == 1 && has_own ? gres.vendor + "_gpu_env" : "no_gpu_env");
 }
 
-/// The value of Gres=: "gpu:nvidia_h200:2,igpu:amd_gfx1036:1".
+/// The value of Gres=, such as "gpu:nvidia_h200:2,igpu:amd_gfx1036:1".
 std::string gres_counts(const std::vector<Gres>& all) {
     std::map<std::string, int> counts;
     for (const auto& gres : all)
@@ -158,7 +159,7 @@ std::string gres_types(const std::vector<Gres>& all) {
     return text;
 }
 
-/// The features for the vendors' working APIs and their targets: "cuda", "cuda_sm90",
+/// The features for the vendors' working APIs and their targets, such as "cuda", "cuda_sm90" and
 /// "rocm_gfx942".
 std::set<std::string> target_features(const std::vector<ExportedGpu>& gpus) {
     std::set<std::string> features;
@@ -175,7 +176,7 @@ std::set<std::string> target_features(const std::vector<ExportedGpu>& gpus) {
     return features;
 }
 
-/// Adds the features of the host: "x86_64", "glibc2.36", "x86-64-v3".
+/// Adds the features of the host, such as "x86_64", "glibc2.36" and "x86-64-v3".
 void add_host_features(const ExportedHost& host, std::vector<std::string>& features) {
     if (!host.arch.empty())
         features.push_back(host.arch);
@@ -189,7 +190,8 @@ void add_host_features(const ExportedHost& host, std::vector<std::string>& featu
 }
 
 /// Adds the features "gpus-physical" and "gpus-discrete" to machines that have no other kinds of
-/// GPUs. A constraint cannot exclude the other kinds, because constraints have no "not".
+/// GPUs. A constraint in Slurm cannot exclude the other kinds of GPUs, because constraints have no
+/// "not".
 void add_kinds(const std::vector<ExportedGpu>& gpus, std::vector<std::string>& features) {
     const auto all_are = [&gpus](std::initializer_list<GpuKind> kinds) {
         return !gpus.empty() && std::ranges::all_of(gpus, [kinds](const ExportedGpu& gpu) {
@@ -203,7 +205,7 @@ void add_kinds(const std::vector<ExportedGpu>& gpus, std::vector<std::string>& f
 }
 
 /// All features about the hardware and the host. Slurm cannot compare numbers, so each version is a
-/// separate word.
+/// separate feature.
 std::vector<std::string> fact_features(const ExportSubject& subject,
                                        const std::vector<ExportedGpu>& gpus) {
     const auto targets = target_features(gpus);
@@ -226,13 +228,13 @@ std::vector<std::string> fact_features(const ExportSubject& subject,
     return features;
 }
 
-/// The features of a node, or a refusal because two verdicts would have the same feature.
+/// The features of a node; if two verdicts would have the same feature, the export is refused.
 struct Features {
     std::vector<std::string> words = {};
     std::optional<ExportRemark> refusal = {};
 };
 
-/// The features for all facts, then for as many verdicts as fit into kMaxFeatures.
+/// The features for all facts are followed by as many verdicts as fit into kMaxFeatures.
 Features features_of(const ExportSubject& subject,
                      const std::vector<ExportedGpu>& gpus,
                      std::vector<ExportRemark>& left_out) {
@@ -253,7 +255,7 @@ Features features_of(const ExportSubject& subject,
                                             " would both become the feature " + word};
                 return features;
             }
-            // A later, shorter word may still fit.
+            // If a feature does not fit, a later, shorter feature may still fit.
             if (length + word.size() + 1 > kMaxFeatures) {
                 ++dropped;
                 continue;
@@ -269,7 +271,7 @@ Features features_of(const ExportSubject& subject,
     return features;
 }
 
-/// The node's line in slurm.conf.
+/// The line for the node in slurm.conf.
 std::string node_line(const ExportSubject& subject,
                       const std::vector<Gres>& all,
                       const std::vector<std::string>& features) {
@@ -281,13 +283,14 @@ std::string node_line(const ExportSubject& subject,
     return line + "\n";
 }
 
-/// The data that the formats slurm-gres and slurm-node need.
+/// The data from which the formats slurm-gres and slurm-node are made.
 struct SlurmNode {
     std::vector<Gres> gres = {};
     std::string line = {};
 };
 
-/// The node; nullopt, with the reason in `result`, if its name is invalid or features collide.
+/// The node; nullopt, with the reason in `result`, if the node's name is invalid or two features
+/// are equal.
 std::optional<SlurmNode> slurm_node(const ExportSubject& subject, Exported& result) {
     const bool has_name =
         !subject.node.empty() && std::ranges::all_of(subject.node, [](char character) {
@@ -336,7 +339,7 @@ Exported write_slurm_gres(const ExportSubject& subject) {
     if (!node->gres.empty())
         text += "#   GresTypes=" + gres_types(node->gres) + "\n";
     text += "#   " + node->line;
-    // The lines below name all GPUs, so Slurm must not detect GPUs itself.
+    // The following lines name all GPUs, so Slurm must not detect GPUs itself.
     text += "NodeName=" + subject.node + " AutoDetect=off\n";
     const auto vendors = vendors_of_cards(node->gres);
     for (const auto& gres : node->gres)
@@ -353,26 +356,25 @@ Exported write_slurm_node(const ExportSubject& subject) {
     return result;
 }
 
-// Queries for Slurm: words joined by & and |, with one level of parentheses. Slurm rejects a query
-// with a word that no node of the cluster has, so queries use only words that the cluster has.
-// Source: srun(1),
-// --constraint.
+// Queries for Slurm consist of words joined by & and |, with one level of parentheses. Slurm
+// rejects a query with a word that no node of the cluster has, so queries use only words that the
+// cluster has. Source: srun(1), --constraint.
 
 namespace {
 
 using Words = std::vector<std::string>;
 
 constexpr std::uint32_t kLastGlibc =
-    50;  ///< the last minor version to list if the cluster's words are unknown
+    50;  ///< the last minor version that is listed if the cluster's words are unknown
 constexpr std::uint32_t kLastVulkan = 9;
 constexpr int kLastCpuLevel = 4;
 
-/// The words that exist in the cluster; all possible words if the cluster's words are unknown.
+/// The words that exist in the cluster; if they are unknown, all possible words.
 class Vocabulary {
 public:
     explicit Vocabulary(const Words& known) : known_{known} {}
 
-    /// Returns only the words that exist in the cluster.
+    /// Returns those of the given words that exist in the cluster.
     [[nodiscard]] Words among(Words words) const {
         if (!known_.empty())
             std::erase_if(words, [this](const auto& word) {
@@ -380,8 +382,8 @@ public:
             });
         return words;
     }
-    /// The cluster's words that begin with `start` and have a version >= `floor`; `otherwise` if
-    /// the cluster's words are unknown.
+    /// The cluster's words that begin with `start` and have a version >= `floor`; if the cluster's
+    /// words are unknown, returns `otherwise`.
     [[nodiscard]] Words from(std::string_view start, const Version& floor, Words otherwise) const {
         if (known_.empty())
             return otherwise;
@@ -401,10 +403,11 @@ private:
     const Words& known_;
 };
 
-/// Groups of alternative words, joined by &. If a group is empty, no node can match.
+/// Groups of alternative words; the groups are joined by &. If a group has no words, no node can
+/// match.
 class Constraint {
 public:
-    /// Adds a group of words. A node must have at least one word of the group.
+    /// Adds a group of words. A node must have at least one word of each group.
     void any_of(Words words) {
         is_possible_ = is_possible_ && !words.empty();
         std::string group;
@@ -420,7 +423,7 @@ private:
     bool is_possible_ = true;
 };
 
-/// The words for a range of minor versions: "vulkan1.2", "vulkan1.3" …
+/// The words for a range of minor versions, such as "vulkan1.2" and "vulkan1.3".
 Words versions(const std::string& start, std::uint32_t first, std::uint32_t last) {
     Words words;
     for (auto minor = first; minor <= last; ++minor)
@@ -437,7 +440,8 @@ void add_host(const HostNeed& host, const Vocabulary& there, Constraint& constra
     else if (host.libc == "musl")
         constraint.any_of(there.among({"musl"}));
     else if (host.libc)
-        // Any version of glibc. The list for an unknown cluster begins with 2.17.
+        // Any version of glibc. If the cluster's words are unknown, the list begins with glibc
+        // 2.17.
         constraint.any_of(there.from("glibc", {}, versions("glibc2.", 17, kLastGlibc)));
     Words levels;
     for (auto level = host.cpu_level.value_or(kLastCpuLevel + 1); level <= kLastCpuLevel; ++level)
@@ -446,7 +450,7 @@ void add_host(const HostNeed& host, const Vocabulary& there, Constraint& constra
         constraint.any_of(there.among(levels));
 }
 
-/// The words for the targets of a GPU: "cuda_sm90" for the target "sm_90".
+/// The words for the targets of a GPU, such as "cuda_sm90" for the target "sm_90".
 Words target_words(const GpuNeed& gpu) {
     Words words;
     for (auto target : *gpu.targets) {
@@ -457,8 +461,8 @@ Words target_words(const GpuNeed& gpu) {
     return words;
 }
 
-/// The words for drivers with at least this version. Each word is for a whole branch, so a version
-/// such as 550.54 is rounded up to the next branch.
+/// The words for drivers of at least a minimum version. Each word represents a whole driver branch,
+/// so a version such as 550.54 is rounded up to the next branch.
 Words driver_words(const Version& floor,
                    const Vocabulary& there,
                    const Rules& rules,
@@ -476,7 +480,7 @@ Words driver_words(const Version& floor,
     return there.from("cuda_drv", branch, std::move(known));
 }
 
-/// The word for machines that have only GPUs of these kinds; empty if Slurm nodes have no such
+/// The word for machines that have only GPUs of the given kinds; empty if Slurm nodes have no such
 /// word.
 std::string kind_word(const std::set<GpuKind>& kinds) {
     if (kinds == std::set{GpuKind::Discrete, GpuKind::Integrated})
@@ -484,7 +488,7 @@ std::string kind_word(const std::set<GpuKind>& kinds) {
     return kinds == std::set{GpuKind::Discrete} ? "gpus-discrete" : "";
 }
 
-/// Records the requirements that no word expresses.
+/// Records the requirements for which there is no word.
 void add_weaker(const GpuNeed& gpu, FleetQuery& query) {
     const bool is_implied = gpu.vendors.size() == 1 && gpu.api == own_api(gpu.vendors.front());
     if (!gpu.vendors.empty() && !is_implied)
@@ -496,8 +500,8 @@ void add_weaker(const GpuNeed& gpu, FleetQuery& query) {
             not_asked("vram_min_mib: " + std::to_string(gpu.memory->count / mib(1).count)));
 }
 
-/// The options for one alternative; empty if no node can match. Each alternative needs its own
-/// line, because parentheses cannot be nested.
+/// The options for one alternative of the requirements; empty if no node can match. Each
+/// alternative is on a separate line, because parentheses cannot be nested.
 std::string line_for(const FleetNeed& need,
                      const GpuNeed* gpu,
                      const Vocabulary& there,

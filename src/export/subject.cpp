@@ -24,14 +24,14 @@ std::string instant_text(WallTime instant) {
 
 namespace {
 
-/// A family of Intel's graphics IP.
+/// A family of Intel's graphics IP versions.
 struct IntelFamily {
     VersionRange graphics;
     const char* word;
 };
 
 std::optional<std::string> intel_word(const std::string& text) {
-    // Graphics IP versions of each family. Source: drivers/gpu/drm/xe/xe_pci.c, graphics_ips.
+    // The graphics IP versions of each family. Source: drivers/gpu/drm/xe/xe_pci.c, graphics_ips.
     static const IntelFamily families[] = {
         {{.min = Version{{12, 0}}, .below = Version{{12, 50}}}, "xe_lp"},
         {{.min = Version{{12, 50}}, .below = Version{{12, 60}}}, "xe_hpg"},
@@ -60,14 +60,15 @@ std::optional<std::string> gfx_word(const std::string& text) {
     return target ? std::optional{target->processor} : std::nullopt;
 }
 
-/// The target of kernels. Only NVIDIA, AMD and Intel have compilers that build for a single target.
+/// The target of kernels. Only NVIDIA, AMD and Intel provide compilers that can build for a single
+/// target.
 std::optional<std::string> target_of(const ExportedGpu& gpu) {
     if (const auto& ip = gpu.facts.version(FactId::IntelIp).value; gpu.vendor == "intel" && ip)
         return text_of(*ip);
     return gpu.vendor == "nvidia" || gpu.vendor == "amd" ? gpu.arch : std::nullopt;
 }
 
-/// The vendor, or "other" for any vendor without its own API.
+/// The vendor's name; "other" for any vendor that does not have its own API.
 std::string closed_vendor(const std::optional<std::string>& vendor) {
     return vendor && own_api_of(*vendor) ? *vendor : "other";
 }
@@ -91,8 +92,8 @@ std::optional<std::string> card_of(const Gpu& gpu) {
     return cards.empty() ? std::nullopt : std::optional{cards.front().substr(kFolder.size())};
 }
 
-/// The place of a GPU. The place of a partition is the place of the GPU, a slash and the name of
-/// the partition.
+/// The place of a GPU. The place of a partition consists of the place of the GPU, a slash and the
+/// name of the partition.
 std::string place_of(const Gpu& gpu) {
     if (!gpu.pci || !gpu.pci->address)
         return gpu.id;
@@ -207,21 +208,23 @@ bool is_letter_or_digit(char character) {
     return (character >= 'a' && character <= 'z') || (character >= '0' && character <= '9');
 }
 
-/// Makes the remark about an invalid name.
+/// Makes the remark about a name that is invalid.
 ExportRemark unfit(const std::string& what) {
     return {.code = "unfit-name",
             .text = what + " left out: a label may have up to " + std::to_string(kMaxFleetName) +
                     " of the characters a-z, 0-9, '.', '_' and '-'"};
 }
 
-/// The variant to install, even if its name is invalid; nullopt if no variant can run.
+/// The variant that should be installed, even if its name is invalid; nullopt if no variant can
+/// run.
 std::optional<std::string> best_of(const Recommendation& answer) {
     const auto& all = answer.candidates;
     const bool is_any = !all.empty() && all.front().verdict != Verdict::Rejected;
     return is_any ? std::optional{all.front().variant} : std::nullopt;
 }
 
-/// Sorts the candidates into supported and unsupported. Returns the number of invalid names.
+/// Sorts the candidates into supported and unsupported variants. Returns the number of invalid
+/// names.
 std::size_t sort_out(const Recommendation& answer, Verdicts& verdicts) {
     std::size_t unfit_names = 0;
     for (const auto& candidate : answer.candidates) {
@@ -271,7 +274,7 @@ std::vector<Verdicts> verdicts_of(const ExportSubject& subject,
         if (const auto count = sort_out(answer, verdicts); count > 0)
             left_out.push_back(
                 unfit(std::to_string(count) + " variants of " + answer.application + " are"));
-        // Supported variants keep the order in which to try them.
+        // Supported variants stay in the order in which they should be tried.
         std::ranges::sort(verdicts.unsupported);
         if (const auto best = best_of(answer); best && is_fleet_name(*best))
             verdicts.best = best;
