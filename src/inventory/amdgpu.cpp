@@ -17,7 +17,7 @@ constexpr std::size_t kMaxMonitors = 16;
 struct MemoryFile {
     const char* file;
     const char* what;
-    bool zero_is_unknown;  ///< a total of 0 means unknown; 0 used bytes is a valid value
+    bool zero_is_unknown;  ///< a total of 0 bytes means unknown, but 0 used bytes is a valid value
 };
 constexpr std::array<MemoryFile, 6> kMemoryFiles{{
     {"mem_info_vram_total", "total", true},
@@ -28,7 +28,7 @@ constexpr std::array<MemoryFile, 6> kMemoryFiles{{
     {"mem_info_gtt_used", "gtt-used", false},
 }};
 
-/// Adds a file's content in lower case, unless the driver reports "unknown".
+/// Adds the content of a file in lower case, unless the driver reports "unknown".
 void add_text(const Sysfs& sysfs, const char* file, std::string_view key, HardwareDevice& device) {
     const auto text = sysfs.text(device.sysfs_path + "/" + file);
     if (text && *text != "unknown")
@@ -101,8 +101,8 @@ void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device) {
         return;
     for (auto& reading : amdgpu_memory(sysfs, device))
         device.memory.push_back(std::move(reading));
-    // The file product_name contains the name from the board's FRU memory, which replaces the name
-    // from the table.
+    // The file product_name contains the name from the board's FRU memory, which takes precedence
+    // over the name from the table.
     if (auto name = sysfs.text(device.sysfs_path + "/product_name"))
         device.model = std::move(name);
     if (const auto text = sysfs.text(device.sysfs_path + "/unique_id"))
@@ -131,7 +131,7 @@ constexpr std::string_view kDriver = "amdgpu";
 constexpr std::uint64_t kFrameBufferPublic = 1;
 constexpr std::uint64_t kFrameBufferPrivate = 2;
 
-/// The "key number" lines of a file; lines without a number are skipped.
+/// The lines of a file that consist of a key and a number; all other lines are skipped.
 std::map<std::string, std::uint64_t, std::less<>> properties(const Sysfs& sysfs,
                                                              const std::string& path) {
     std::map<std::string, std::uint64_t, std::less<>> values;
@@ -156,7 +156,7 @@ std::optional<T> value_at(const std::map<std::string, std::uint64_t, std::less<>
     return static_cast<T>(found->second);
 }
 
-/// The sum of the frame buffer banks of a node; nullopt if the node has none.
+/// The total size of a node's frame buffer banks; nullopt if the node has no frame buffer banks.
 std::optional<Bytes> frame_buffer(const Sysfs& sysfs, const std::string& node_folder) {
     std::optional<Bytes> sum;
     const auto folder = node_folder + "/mem_banks";
@@ -199,8 +199,8 @@ std::optional<KfdNode> gpu_node(const Sysfs& sysfs, std::uint32_t number) {
     return node;
 }
 
-/// True if the device has the node's bus and device number. The function number is ignored: many
-/// kernels replace the function number with the partition's number.
+/// True if the device has the same bus and device number as the node. The function number is
+/// ignored, because many kernels replace it with the number of the partition.
 bool shares_slot(const HardwareDevice& device, const KfdNode& node) {
     if (!device.pci || (node.domain && *node.domain != device.pci->domain))
         return false;
@@ -208,23 +208,24 @@ bool shares_slot(const HardwareDevice& device, const KfdNode& node) {
                                   static_cast<unsigned>(device.pci->device));
 }
 
-/// True if the device has the node's full PCI address.
+/// True if the device has the same PCI address as the node, including the domain.
 bool sits_at(const HardwareDevice& device, const KfdNode& node) {
     return shares_slot(device, node) && (node.location & 7) == device.pci->function;
 }
 
-/// True if the device has the node's render node.
+/// True if the device has the same render node as the KFD node.
 bool renders_on(const HardwareDevice& device, const KfdNode& node) {
     return node.render_minor && device.drm.render == "226:" + std::to_string(*node.render_minor);
 }
 
-/// True for the platform devices that amdgpu creates for partitions, whether or not the partitions
+/// True for platform devices that amdgpu creates for partitions, whether or not the partitions
 /// exist. The platform devices have neither a driver nor a parent.
 bool is_partition_device(const HardwareDevice& device) {
     return device.id.starts_with(kPartitionDevice);
 }
 
-/// False if the kernel exposes no domain and two GPUs, or two nodes, have the same address.
+/// False if the kernel does not expose the PCI domain, and two GPUs, or two nodes, have the same
+/// address.
 bool address_is_unique(const KfdNode& node,
                        const std::vector<KfdNode>& nodes,
                        const std::vector<HardwareDevice>& devices) {
@@ -261,8 +262,8 @@ HardwareDevice* device_of(const KfdNode& node,
         if (auto* device =
                 only_device(devices, [&](const auto& one) { return sits_at(one, node); }))
             return device;
-    // If the kernel exposes no domain, function bits of 0 prove nothing: the GPU may be at the same
-    // address in another domain.
+    // If the kernel does not expose the PCI domain, function bits of 0 prove nothing, because the
+    // GPU may be at the same address in another domain.
     const bool is_certain = node.domain || (node.location & 7) != 0;
     if (auto* device = only_device(devices, [&](const auto& one) {
             return is_certain && shares_slot(one, node) && one.driver == kDriver;
@@ -272,7 +273,8 @@ HardwareDevice* device_of(const KfdNode& node,
         devices, [&](const auto& one) { return node.unique_id && one.uuid == node.unique_id; });
 }
 
-/// Adds the facts from the first node of a device. Further nodes are partitions of the same GPU.
+/// Adds the facts from the first KFD node of a device. All further nodes are partitions of the same
+/// GPU.
 void add_first_node(const KfdNode& node, HardwareDevice& device) {
     device.extra["kfd_node"] = node.number;
     if (node.gfx_target)
@@ -284,8 +286,8 @@ void add_first_node(const KfdNode& node, HardwareDevice& device) {
         device.extra["kfd_cpu_cores"] = *node.cpu_cores;
 }
 
-/// Adds the memory of all nodes. In memory modes in which the partitions share the card's memory,
-/// each node reports all of this memory, so the sum would be too large.
+/// Adds the memory of all nodes of a device. In some memory modes, the partitions share the card's
+/// memory, and each node reports all of this memory, so the sum would be too large.
 void add_memory(const std::vector<const KfdNode*>& nodes, HardwareDevice& device) {
     Bytes sum;
     for (const auto* node : nodes)
@@ -307,8 +309,8 @@ std::optional<std::string> render_path(const KfdNode& node) {
                : std::nullopt;
 }
 
-/// The node's serial, if no other node of the card has the same serial: older kernels give all
-/// partitions of a card the same serial.
+/// The node's serial, unless another node of the card has the same serial, because older kernels
+/// give all partitions of a card the same serial.
 std::optional<std::string> own_serial(const KfdNode& node,
                                       const std::vector<const KfdNode*>& nodes) {
     const auto alike = std::ranges::count(nodes, node.unique_id,
@@ -375,7 +377,7 @@ void join_kfd(const std::vector<KfdNode>& nodes, std::vector<HardwareDevice>& de
     std::vector<HardwareDevice> made_for_partitions;
     std::ranges::copy_if(devices, std::back_inserter(made_for_partitions), is_partition_device);
     std::erase_if(devices, is_partition_device);
-    // Then find the device of each node, and last add the facts of all nodes of a device.
+    // Then find the device of each node; at the end, add the facts of all nodes of a device.
     std::map<HardwareDevice*, std::vector<const KfdNode*>> of_device;
     for (const auto& node : nodes)
         if (auto* device = device_of(node, nodes, devices)) {

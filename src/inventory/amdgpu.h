@@ -20,12 +20,12 @@ namespace gpuprobe::inline inventory {
 /// The driver's memory managers keep mem_info_* up to date without hardware access
 /// (drivers/gpu/drm/amd/amdgpu/amdgpu_{vram,gtt}_mgr.c). Reading gpu_busy_percent, pp_dpm_* or the
 /// hwmon sensors would access the hardware, so these files are never read. The partition modes are
-/// read unless the GPU is suspended.
+/// read only if the GPU is not suspended.
 ///
 /// `has_vddnb` is true if hwmon lists in1_input, the memory controller's voltage, which the driver
 /// exposes only on APUs (hwmon_attributes_visible in amdgpu_pm.c); the fact is missing if there is
-/// no hwmon. `has_board_info` is true if the driver exposes a file that only discrete cards have.
-/// Listing names does not access the hardware.
+/// no hwmon. `has_board_info` is true if the driver exposes a file that exists only for discrete
+/// cards. Listing names does not access the hardware.
 void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device);
 
 /// The current memory sizes; empty if the device's driver is not amdgpu.
@@ -40,7 +40,7 @@ std::optional<std::string> amd_serial(std::uint64_t serial);
 struct KfdNode {
     std::uint32_t number = 0;                  ///< the name of the node's folder
     std::optional<std::uint32_t> domain = {};  ///< PCI domain; missing on older kernels
-    std::uint32_t location = 0;   ///< bits 15:0 of location_id: bus, device, three more bits
+    std::uint32_t location = 0;   ///< bits 15:0 of location_id: bus, device and three more bits
     std::uint32_t partition = 0;  ///< bits 31:28 of location_id
     std::optional<std::uint32_t> render_minor = {};  ///< the minor in /dev/dri/renderD<minor>
     std::optional<std::string> gfx_target = {};      ///< the gfx target, such as "gfx90a"
@@ -51,9 +51,9 @@ struct KfdNode {
     std::optional<Bytes> memory = {};  ///< size of the public and private frame buffer banks
 };
 
-/// The gfx target for a version: "gfx90a" for 90010. The last two decimal digits are the stepping,
-/// the two digits before them are the minor version, and the other digits are the major version.
-/// nullopt for 0, which means a CPU.
+/// The gfx target for a version, such as "gfx90a" for 90010. The last two decimal digits are the
+/// stepping, the two digits before them are the minor version, and the other digits are the major
+/// version. nullopt for 0, which means a CPU.
 std::optional<std::string> gfx_target_name(std::uint64_t version);
 
 /// The GPU nodes of KFD, sorted by number. If a device cgroup forbids reading a node's properties,
