@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kMaxMonitors = 16;
 
-/// A file that contains a memory size, and the value of `what` for the reading from this file.
+/// A file that contains a memory size, and the value of the member `what` for a reading from this
+/// file.
 struct MemoryFile {
     const char* file;
     const char* what;
@@ -373,7 +374,8 @@ std::vector<KfdNode> kfd_nodes(const Sysfs& sysfs) {
 }
 
 void join_kfd(const std::vector<KfdNode>& nodes, std::vector<HardwareDevice>& devices) {
-    // Set the platform devices aside first, so that nodes are joined to the card itself.
+    // Set the partitions' platform devices aside first, so that nodes are joined to the card
+    // itself.
     std::vector<HardwareDevice> made_for_partitions;
     std::ranges::copy_if(devices, std::back_inserter(made_for_partitions), is_partition_device);
     std::erase_if(devices, is_partition_device);

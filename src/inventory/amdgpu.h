@@ -57,19 +57,19 @@ struct KfdNode {
 std::optional<std::string> gfx_target_name(std::uint64_t version);
 
 /// The GPU nodes of KFD, sorted by number. If a device cgroup forbids reading a node's properties,
-/// a note is added.
+/// the function adds a note.
 std::vector<KfdNode> kfd_nodes(const Sysfs& sysfs);
 
 /// Joins each node to its device. The following devices are tried in this order: the device with
 /// the node's render node; the device at the node's PCI address; the only device in the node's
-/// slot; the device with the node's serial. Several rules are needed because the position of the
-/// partition's number in location_id, and the serial of a partition, depend on the kernel's
-/// version.
+/// slot; the device with the node's serial. Several rules are needed, because the position of the
+/// partition's number in location_id depends on the kernel's version, and so does the serial of a
+/// partition.
 ///
 /// The device gets the facts of its first node and the memory of all its nodes. If the device has
 /// more than one node, each node becomes a partition with the DRM nodes of its amdgpu_xcp_*
-/// platform device. All these platform devices are removed from `devices`, because the driver
-/// always creates seven of them for each card, even if the card has no partitions.
+/// platform device. All amdgpu_xcp_* devices are removed from `devices`, because the driver always
+/// creates seven of them for each card, even if the card has no partitions.
 void join_kfd(const std::vector<KfdNode>& nodes, std::vector<HardwareDevice>& devices);
 
 }  // namespace gpuprobe::inline inventory

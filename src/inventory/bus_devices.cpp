@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxFunctions = 512;
 constexpr const char* kFolder = "/sys/bus/pci/devices";
 
-/// A PCI function and whether a DRM or accel node belongs to it.
+/// A PCI function, and whether a DRM or accel node belongs to this function.
 struct Function {
     HardwareDevice device = {};
     bool claimed = false;
@@ -25,8 +25,9 @@ bool same_slot(const PciAddress& left, const PciAddress& right) {
     return left.domain == right.domain && left.bus == right.bus && left.device == right.device;
 }
 
-/// True for the second half of an integrated GPU: "display controller, other" on a function above
-/// 0, unless it is a virtual function, has a DRM or accel node, or is in the table of chips.
+/// True for the second function of an integrated GPU, which has the class "display controller,
+/// other" and a number above 0, unless it is a virtual function, has a DRM or accel node, or is in
+/// the table of chips.
 bool is_auxiliary(const Function& function, const std::vector<Function>& all) {
     const auto& device = function.device;
     if (function.claimed || device.physical_function || device.pci_class != "0380" || !device.pci ||
@@ -41,8 +42,7 @@ bool is_auxiliary(const Function& function, const std::vector<Function>& all) {
 }
 
 /// True for the most frequent classes of functions that don't compute: storage, network, sound, USB
-/// and the usual bridges. To check the ids of such functions, two more files would have to be read
-/// for each function.
+/// and the usual bridges. Checking the ids of a function would require reading two more files.
 bool is_something_else(std::string_view pci_class) {
     constexpr std::array kBases = std::to_array<std::string_view>({"01", "02", "04", "0c"});
     constexpr std::array kBridges = std::to_array<std::string_view>({"0600", "0601", "0604"});
@@ -63,7 +63,7 @@ bool may_be_device(const Sysfs& sysfs, const std::string& path, std::string_view
     return vendor && device && is_known_device(*vendor, *device);
 }
 
-/// All functions that may be a device, including auxiliary ones.
+/// All functions that may be a device, including auxiliary functions.
 std::vector<Function> candidates(const Sysfs& sysfs, const std::set<std::string>& claimed) {
     std::vector<Function> found;
     for (const auto& name : sysfs.names(kFolder)) {
@@ -75,8 +75,8 @@ std::vector<Function> candidates(const Sysfs& sysfs, const std::set<std::string>
         const auto class_text = sysfs.text(*path + "/class");
         const auto class_digits = class_text ? hex_digits(*class_text, 6) : std::nullopt;
         if (!is_claimed && class_digits && !may_be_device(sysfs, *path, *class_digits))
-            continue;  // fast path for most functions: reads only this one file
-        // A capture may lack the `class` file: DeviceFolder derives the class from the uevent or
+            continue;  // fast path: for most functions, only this one file is read
+        // A capture may lack the `class` file, so DeviceFolder derives the class from the uevent or
         // modalias.
         const DeviceFolder folder{sysfs, *path};
         if (!is_claimed && !may_be_device(sysfs, *path, folder.pci_class().value_or("")))
@@ -109,7 +109,7 @@ bool is_known_device(std::string_view vendor, std::string_view device) {
 std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs,
                                           const std::set<std::string>& claimed) {
     auto all = candidates(sysfs, claimed);
-    // Decide about all functions before moving any of them, because is_auxiliary() compares
+    // Decide about all functions before any of them is moved, because is_auxiliary() compares
     // functions with each other.
     std::vector<bool> skip;
     for (const auto& function : all)
@@ -126,7 +126,7 @@ namespace {
 constexpr std::size_t kMaxPlatformDevices = 16;
 constexpr const char* kDriversFolder = "/sys/bus/platform/drivers";
 constexpr const char* kDevicesFolder = "/sys/bus/platform/devices";
-/// Drivers whose device is separate from the same vendor's DRM devices.
+/// Drivers whose device is separate from the DRM devices of the same vendor.
 constexpr std::array<std::string_view, 2> kDriversWithoutNodes{"gk20a", "nvgpu"};
 
 /// True for a link to a device. A driver's folder contains a link for each device, and also bind,
@@ -143,8 +143,8 @@ bool is_computing(const knowledge::Chip* chip) {
 }
 
 /// True for drivers of GPUs or accelerators without DRM or accel nodes. If the vendor also has a
-/// platform device with such nodes, the driver's device is a component of the platform device,
-/// which is found by its nodes.
+/// platform device with DRM or accel nodes, the driver's device is a component of that platform
+/// device, which is found by its nodes.
 bool serves_without_nodes(const knowledge::Chip& driver,
                           const std::vector<HardwareDevice>& devices) {
     return is_computing(&driver) &&
@@ -187,8 +187,9 @@ void join_cores(std::vector<HardwareDevice>& devices) {
 }
 
 /// Appends the compatible strings of a component to the device that has nodes and contains the
-/// component. If that device has no driver, it gets the component's driver. Does nothing if there
-/// are several candidates, because the result would be uncertain.
+/// component. If the device that contains the component has no driver, it gets the component's
+/// driver. Does nothing if several devices might contain the component, because the result would be
+/// uncertain.
 void add_component(const HardwareDevice& component, std::vector<HardwareDevice>& devices) {
     const auto& chips = knowledge::Chips::current();
     const auto is_holder = [&](const HardwareDevice& device) {
@@ -216,8 +217,8 @@ std::vector<HardwareDevice> undriven_devices(const Sysfs& sysfs) {
         if (!path || sysfs.link_name(*path + "/driver"))
             continue;
         const DeviceFolder folder{sysfs, *path};
-        // Most platform devices are neither GPUs nor accelerators, so at first only this one file
-        // is read.
+        // Most platform devices are neither GPUs nor accelerators, so only the file with the
+        // compatible strings is read at first.
         if (!is_computing(
                 knowledge::Chips::current().find_compatible(compatible_of(sysfs, folder))))
             continue;
@@ -259,7 +260,7 @@ void add_video_codecs(const Sysfs& sysfs,
                       const DeviceNodes& nodes,
                       std::vector<HardwareDevice>& devices) {
     const std::string parent = "/sys/class/video4linux/";
-    constexpr std::string_view kVideo = "video";  // not v4l-subdev0, vbi0 …
+    constexpr std::string_view kVideo = "video";  // not names such as v4l-subdev0 or vbi0
     std::size_t added = 0;
     for (const auto& name : sysfs.names(parent)) {
         if (!name.starts_with(kVideo) ||

@@ -18,18 +18,17 @@ namespace gpuprobe::inline inventory {
 bool is_candidate_class(std::string_view pci_class);
 
 /// True if the table of chips lists the device as a GPU or an accelerator. This check is needed for
-/// accelerators that have the class of a system peripheral, a signal processor or a communication
-/// controller. `vendor` and `device` consist of hexadecimal digits.
+/// accelerators whose class is system peripheral, signal processor or communication controller.
+/// `vendor` and `device` consist of hexadecimal digits.
 bool is_known_device(std::string_view vendor, std::string_view device);
 
 /// The functions below /sys/bus/pci/devices that have a candidate class, that the table of chips
 /// lists, or that are in `claimed`. `claimed` contains the resolved folders of the devices that
 /// have a DRM or accel node; these devices are returned whatever their class is.
 ///
-/// Old integrated graphics have a second function in addition to the display. Such a function is
-/// left out: a function above 0 with the class "other display" (0380), in a slot whose function 0
-/// is a display. Virtual functions (physfn) and functions with DRM nodes are never left out for
-/// this reason.
+/// Old integrated graphics have a second function in addition to the display. A function above 0
+/// with the class "other display" (0380) is left out if function 0 of its slot is a display. Such a
+/// function stays if it is a virtual function (physfn) or has DRM nodes.
 std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs, const std::set<std::string>& claimed);
 
 /// Adds the platform GPUs and accelerators that have no DRM node and whose driver is in the table
@@ -37,10 +36,10 @@ std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs, const std::set<std
 /// integrated GPU with NVIDIA's driver, which registers as "gk20a" on every generation (NVIDIA
 /// linux-nvgpu, os/linux/module.c).
 ///
-/// On some SoCs the DRM device is only the display controller, and the GPU is a component of this
-/// device. In this case, the component's compatible strings are appended to the compatible strings
-/// of the DRM device: for example, Qualcomm's display controller owns the render node of its Adreno
-/// (drivers/gpu/drm/msm/msm_drv.c).
+/// On some SoCs, the DRM device is only the display controller, and the GPU is a component of the
+/// DRM device. If the GPU is a component of the DRM device, the component's compatible strings are
+/// appended to those of the DRM device: for example, Qualcomm's display controller owns the render
+/// node of its Adreno (drivers/gpu/drm/msm/msm_drv.c).
 void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devices);
 
 /// Adds the video codecs of SoCs with their V4L2 nodes: the devices in /sys/class/video4linux whose

@@ -41,16 +41,17 @@ constexpr std::array<KindOfName, 3> kKinds{{
     {ClassNodeKind::Accel, "accel", "/sys/class/accel", "/dev/accel/", kAccelMajor},
 }};
 
-/// The number after `prefix`: 128 for "renderD128". nullopt for other names, such as connectors
-/// ("card0-HDMI-A-1").
+/// The number that follows `prefix`, such as 128 for "renderD128"; nullopt for other names, such as
+/// those of connectors ("card0-HDMI-A-1").
 std::optional<std::uint32_t> number_behind(std::string_view prefix, std::string_view name) {
     if (!name.starts_with(prefix))
         return std::nullopt;
     return parse_number<std::uint32_t>(name.substr(prefix.size()));
 }
 
-/// The device number "226:128" from the file `dev`, else from the uevent, else from the name: the
-/// number in the name is the minor device number (drivers/gpu/drm/drm_drv.c, drm_minor_alloc).
+/// A device number such as "226:128" from the file `dev`, otherwise from the uevent, otherwise from
+/// the name: the number in the name is the minor device number (drivers/gpu/drm/drm_drv.c,
+/// drm_minor_alloc).
 std::string device_number(const Sysfs& sysfs,
                           const std::string& folder,
                           std::string_view name,
@@ -65,9 +66,9 @@ std::string device_number(const Sysfs& sysfs,
     return std::to_string(kind.major) + ":" + std::string{name.substr(kind.prefix.size())};
 }
 
-/// Sets `parent` to the device itself. The class member's parent may be a child that a bus inside
-/// the device has created (virtio_gpu below virtio-pci, tegra's "drm" below host1x, nova-drm on the
-/// auxiliary bus), so climb past such buses.
+/// Sets `parent` to the folder of the physical device. The parent of a class member may be a child
+/// device that a bus inside the physical device has created (virtio_gpu below virtio-pci, tegra's
+/// "drm" below host1x, nova-drm on the auxiliary bus), so climb past such buses.
 void find_parent(const Sysfs& sysfs, const std::string& folder, ClassNode& node) {
     const auto linked = sysfs.resolved(folder + "/device");
     auto path = linked ? linked : sysfs.resolved(folder);
@@ -81,8 +82,8 @@ void find_parent(const Sysfs& sysfs, const std::string& folder, ClassNode& node)
     }
 }
 
-/// True if any connector ("card0-HDMI-A-1" …) of the card is connected; nullopt for a card without
-/// connectors.
+/// True if any connector of the card, such as "card0-HDMI-A-1", is connected; nullopt for a card
+/// without connectors.
 std::optional<bool> connected(const Sysfs& sysfs,
                               const std::vector<std::string>& names,
                               const std::string& card) {
@@ -107,7 +108,8 @@ void fill_card(const Sysfs& sysfs,
         node.boot_display = *flag == "1";
 }
 
-/// Adds the nodes of one kind. `names` are the names in the folder of the class.
+/// Adds the nodes of one kind, such as render nodes. `names` are the names of all entries in the
+/// folder of the class.
 void add_nodes(const Sysfs& sysfs,
                const KindOfName& kind,
                const std::vector<std::string>& names,
@@ -120,7 +122,7 @@ void add_nodes(const Sysfs& sysfs,
             return sysfs.note(class_folder + ": too many nodes");
         const auto folder = class_folder + "/" + name;
         if (sysfs.link_name(folder) && !sysfs.resolved(folder))
-            continue;  // a dangling link: the device has just been removed
+            continue;  // a dangling link, because the device has just been removed
         ClassNode node{
             .kind = kind.kind, .name = name, .device = device_number(sysfs, folder, name, kind)};
         find_parent(sysfs, folder, node);
@@ -161,7 +163,7 @@ namespace {
 constexpr std::array<const char*, 5> kSharedNodes{"/dev/kfd", "/dev/nvidiactl", "/dev/nvidia-uvm",
                                                   "/dev/nvidia-modeset", "/dev/dxg"};
 
-/// True if the source has any node. A capture without nodes.json has no nodes.
+/// True if the source has at least one node. A capture without nodes.json has no nodes.
 bool lists_any(const NodeSource& source) {
     for (const auto* folder : {"/dev", "/dev/dri", "/dev/accel"})
         if (!source.list(folder).empty())
@@ -174,7 +176,7 @@ constexpr std::size_t kHeaderSize = 4;
 constexpr std::size_t kEntrySize = 8;
 constexpr std::uint32_t kVersion = 2;
 
-/// The name for an e_tag value; "" for owner and others, whose permissions are in the mode.
+/// The name for an e_tag value; "" for the owner and for others, whose permissions are in the mode.
 std::string_view tag_name(std::uint32_t tag) {
     switch (tag) {
         case 0x02:
@@ -198,13 +200,13 @@ constexpr std::size_t kMaxListed = 4096;
 
 using Directory = CHandle<DIR, closedir>;
 
-/// The name of a group, or its number if it has no name.
+/// The name of a group; the group's number if the group has no name.
 std::string group_text(gid_t id) {
     return group_name(id).value_or(std::to_string(id));
 }
 
-/// The node's access control list; empty if the node has none or its file system does not support
-/// such lists.
+/// The node's access control list; empty if the node has no list or if its file system does not
+/// support such lists.
 std::vector<AclEntry> node_acl(const std::string& path) {
     char list[kMaxAccessList];
     const auto size = ::getxattr(path.c_str(), "system.posix_acl_access", list, sizeof list);
@@ -228,13 +230,13 @@ struct NodeRecord {
     std::optional<std::uint32_t> uid = {};
     std::optional<std::uint32_t> gid = {};
     std::vector<AclEntry> acl = {};
-    Value group = {};  ///< a name, or a number if it had no name
+    Value group = {};  ///< name of the group, or its number if the group had no name
     std::optional<bool> accessible = {};
     std::optional<std::string> reason = {};
 };
 RECORD_MEMBERS(NodeRecord, major, minor, mode, uid, gid, acl, group, accessible, reason)
 
-/// A group in nodes.json, which is a name or a number, as a string.
+/// Converts a group in nodes.json, which is a name or a number, to a string.
 std::optional<std::string> group_from(const Value& group) {
     if (const auto* name = group.as_string())
         return *name;
@@ -318,7 +320,7 @@ std::optional<DeviceNode> LiveNodes::find(std::string_view path) const {
     node.gid = info.st_gid;
     node.acl = node_acl(node.path);
     node.group = group_text(info.st_gid);
-    // faccessat() only checks the access of this process, so compute another user's access from the
+    // faccessat() checks only the access of this process, so compute another user's access from the
     // mode and the access control list.
     if (prober_) {
         node.accessible = may_open(node, *prober_);
@@ -341,8 +343,8 @@ std::vector<std::string> LiveNodes::list(std::string_view folder) const {
         return found;
     while (const auto* entry = ::readdir(directory.get())) {
         auto inside = path + "/" + entry->d_name;
-        // Most file systems report the type, which saves a call for each of the many terminals in
-        // /dev.
+        // Most file systems report the type in the directory entry, which saves a system call for
+        // each of the many terminals in /dev.
         const bool needs_look = entry->d_type == DT_UNKNOWN || entry->d_type == DT_LNK;
         if (found.size() < kMaxListed && (needs_look ? is_node(inside) : entry->d_type == DT_CHR))
             found.push_back(std::move(inside));
@@ -379,7 +381,7 @@ std::vector<std::string> RecordedNodes::list(std::string_view folder) const {
     std::vector<std::string> found;
     const auto prefix = std::string{folder} + "/";
     for (const auto& [path, node] : nodes_)
-        // Only list direct children, as in a real folder.
+        // List only direct children, as a real folder does.
         if (path.starts_with(prefix) && path.find('/', prefix.size()) == std::string::npos)
             found.push_back(path);
     return found;

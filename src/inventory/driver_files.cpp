@@ -27,8 +27,8 @@ constexpr std::int64_t kMinMillicelsius = -100'000;
 constexpr std::int64_t kMaxMillicelsius = 300'000;
 constexpr std::string_view kMember = "member";
 
-/// The driver's files for one device. The device has a folder in the driver's class and a device
-/// folder; files in the class folder take precedence.
+/// The files that a driver exposes for one device. A device has a folder in the driver's class and
+/// a device folder; files in the class folder take precedence.
 class Files {
 public:
     Files(const Sysfs& sysfs, std::string folder, const HardwareDevice& device)
@@ -45,7 +45,7 @@ public:
         return sysfs_.text(device_.sysfs_path + "/" + *name);
     }
 
-    /// The possible paths of the file, in the order in which text() tries them.
+    /// The possible paths of a file, in the order in which text() tries them.
     [[nodiscard]] std::vector<std::string> paths(const std::optional<std::string>& name) const {
         if (!name)
             return {};
@@ -55,9 +55,9 @@ public:
         return places;
     }
 
-    /// The value of a placeholder in a node's path: the name of the class member for "member", else
-    /// the content of the file with that name. A "!" in a member's name is a "/" below /dev:
-    /// "tenstorrent!0" is /dev/tenstorrent/0.
+    /// The value of a placeholder in a node's path: the name of the class member for "member",
+    /// otherwise the content of the file with the placeholder's name. A "!" in a member's name
+    /// corresponds to a "/" below /dev, so "tenstorrent!0" is /dev/tenstorrent/0.
     [[nodiscard]] std::optional<std::string> word(std::string_view name) const {
         if (name != kMember)
             return text(std::string{name});
@@ -70,12 +70,12 @@ public:
 
 private:
     const Sysfs& sysfs_;
-    std::string folder_;  ///< "" if the class has no such device
+    std::string folder_;  ///< "" if the class does not have this device
     const HardwareDevice& device_;
 };
 
 /// The path for a pattern such as "/dev/davinci{dev_id}"; nullopt if the value of the placeholder
-/// is unknown or would leave the folder.
+/// is unknown or contains "..".
 std::optional<std::string> node_path(std::string_view pattern, const Files& files) {
     const auto open = pattern.find('{');
     const auto close = pattern.find('}', open);
@@ -87,8 +87,9 @@ std::optional<std::string> node_path(std::string_view pattern, const Files& file
     return std::string{pattern.substr(0, open)} + *word + std::string{pattern.substr(close + 1)};
 }
 
-/// True if the class and the driver have one device each, and the class device has no link to its
-/// parent. The two devices then belong together.
+/// True if the class and the driver have only one device each, and the device in the class has no
+/// link to its parent. If the class and the driver have only one device each, these devices belong
+/// together.
 bool is_pair(const Sysfs& sysfs, const DriverFiles& row, const HardwareDevice& device) {
     const auto members = sysfs.names("/sys/class/" + *row.device_class);
     if (members.size() != 1 ||
@@ -100,8 +101,8 @@ bool is_pair(const Sysfs& sysfs, const DriverFiles& row, const HardwareDevice& d
            }) <= 1;
 }
 
-/// True if the folder in the driver's class belongs to the device: by its address file, its
-/// `device` link, or is_pair().
+/// True if the folder in the driver's class belongs to the device, according to its address file,
+/// its `device` link, or is_pair().
 bool is_of(const Sysfs& sysfs,
            const DriverFiles& row,
            const std::string& folder,
@@ -114,7 +115,7 @@ bool is_of(const Sysfs& sysfs,
            parse_text(*address, std::type_identity<PciAddress>{}) == device.pci;
 }
 
-/// The device's folders in the driver's class.
+/// The folders in the driver's class that belong to the device.
 std::vector<std::string> class_folders(const Sysfs& sysfs,
                                        const DriverFiles& row,
                                        const HardwareDevice& device) {
@@ -136,8 +137,8 @@ void add_nodes(const Sysfs& sysfs,
                const DeviceNodes& nodes,
                HardwareDevice& device) {
     for (const auto pattern : words(*row.nodes)) {
-        // A path without a placeholder is a node of the whole driver. Some versions of the driver
-        // don't create this node.
+        // A path without a placeholder is a node for all devices of the driver. Some versions of
+        // the driver don't create a node for all devices.
         if (pattern.find('{') == std::string_view::npos) {
             if (auto node = nodes.find(pattern))
                 device.nodes.push_back(std::move(*node));
@@ -154,7 +155,8 @@ void add_facts(const DriverFiles& row, const Files& files, HardwareDevice& devic
         device.model = std::move(name);
     if (auto firmware = files.text(row.firmware))
         device.extra[std::string{kernel_facts::kFirmware.name}] = std::move(*firmware);
-    // The unit of the memory file is in drivers.json. Ignore the value if the product overflows.
+    // drivers.json contains the unit of the memory size. If the product of number and unit
+    // overflows, ignore the memory size.
     const auto memory = parse_number<std::uint64_t>(files.text(row.memory).value_or(""));
     const auto unit = row.memory_unit.value_or(1);
     if (memory && *memory < UINT64_MAX / unit)
@@ -165,7 +167,7 @@ void add_facts(const DriverFiles& row, const Files& files, HardwareDevice& devic
         device.findings.push_back(because("device-not-ready", {{"state", *state}}));
 }
 
-/// The sum of the numbers in the file `file` of all folders whose name is `word` followed by a
+/// The sum of the numbers in the file `file` of all folders whose names consist of `word` and a
 /// number.
 std::optional<Bytes> sum_of(const Sysfs& sysfs,
                             const std::string& parent,
@@ -184,10 +186,10 @@ std::optional<Bytes> sum_of(const Sysfs& sysfs,
     return sum.count > 0 ? std::optional{sum} : std::nullopt;
 }
 
-/// Adds the memory of Intel's cards: xe exposes the size of each tile, and i915 in Intel's
-/// backports exposes the size of the whole card. Reading these files does not access the device.
-/// Sources: igt-gpu-tools, tests/intel/xe_sysfs_tile.c; Intel's i915 backports,
-/// drivers/gpu/drm/i915/i915_sysfs.c.
+/// Adds the memory of Intel's cards: the driver xe exposes the size of each tile, and the driver
+/// i915 from Intel's backports exposes the size of the whole card. Reading the files with memory
+/// sizes does not access the device. Sources: igt-gpu-tools, tests/intel/xe_sysfs_tile.c; Intel's
+/// i915 backports, drivers/gpu/drm/i915/i915_sysfs.c.
 void add_intel_memory(const Sysfs& sysfs, HardwareDevice& device) {
     const auto& path = device.sysfs_path;
     std::optional<Bytes> size;
@@ -205,7 +207,8 @@ class Sensors {
 public:
     explicit Sensors(const Sysfs& sysfs) : sysfs_{sysfs} {}
 
-    /// The number in the first file that exists, if the number is within the limits.
+    /// The number in the first of the files that exists; nullopt if the number is outside the
+    /// limits.
     std::optional<std::int64_t> number(const std::vector<std::string>& paths,
                                        std::int64_t least,
                                        std::int64_t most) {
@@ -224,7 +227,7 @@ private:
     bool is_silent_ = false;
 };
 
-/// The possible paths of files in the device's hwmon folders.
+/// The possible paths of the files `names` in the device's hwmon folders.
 std::vector<std::string> hwmon_files(const Sysfs& sysfs,
                                      const HardwareDevice& device,
                                      std::initializer_list<std::string_view> names) {
@@ -238,7 +241,7 @@ std::vector<std::string> hwmon_files(const Sysfs& sysfs,
     return paths;
 }
 
-/// The temperature files of the thermal zones of that type.
+/// The temperature files of the thermal zones with the type `type`.
 std::vector<std::string> thermal_files(const Sysfs& sysfs, const std::optional<std::string>& type) {
     if (!type)
         return {};
@@ -253,7 +256,7 @@ std::vector<std::string> thermal_files(const Sysfs& sysfs, const std::optional<s
     return zones;
 }
 
-/// Sets a fact. An unknown value replaces an older value, but does not add the key.
+/// Sets a fact. An unknown value replaces an older value, but is not added as a new key.
 void keep(std::string_view key, std::optional<std::int64_t> number, HardwareDevice& device) {
     if (number || device.extra.find(key))
         device.extra[std::string{key}] = to_value(number);
@@ -274,7 +277,7 @@ void read_all(const Sysfs& sysfs,
          sensors.number(hwmon_files(sysfs, device, {"power1_input", "power1_average"}), 1,
                         kMaxMicrowatts),
          device);
-    // The driver's own file has precedence over hwmon, which is always in microwatts.
+    // The driver's own file takes precedence over hwmon, whose unit is always the microwatt.
     auto limit = sensors.number(files.paths(row.power_limit), 1, kMaxMicrowatts / unit);
     if (limit)
         *limit *= unit;
@@ -299,7 +302,7 @@ void read_sensors(const FileSystem& files, HardwareDevice& device) {
     const Sysfs sysfs{files, notes};
     const auto* found =
         device.driver ? knowledge::Drivers::current().find(*device.driver) : nullptr;
-    // hwmon works for drivers without an entry in drivers.json.
+    // hwmon can be read even if drivers.json has no entry for the driver.
     const auto row = found ? *found : DriverFiles{};
     const auto folders = class_folders(sysfs, row, device);
     const Files own{sysfs, folders.empty() ? "" : folders.front(), device};
@@ -307,7 +310,7 @@ void read_sensors(const FileSystem& files, HardwareDevice& device) {
         device.runtime_status == "suspended" || device.runtime_status == "suspending";
     const auto state = own.text(row.state);
     if (is_asleep || (state && row.ready && state != row.ready)) {
-        // The old readings are outdated; the power limit is still valid.
+        // The old readings are outdated, but the power limit is still valid.
         keep(kernel_facts::kPowerDraw.name, std::nullopt, device);
         keep(kernel_facts::kTemperature.name, std::nullopt, device);
         return;
@@ -338,7 +341,7 @@ constexpr std::string_view kHeat = "thermal";
 constexpr std::string_view kRegulatorHeat = "hw-thermal";
 constexpr std::string_view kSignal = "slowdown";
 constexpr std::string_view kOther = "other";
-/// All words, in the order of the result.
+/// All words for reasons, in the order of the result.
 constexpr std::array kWords{kPower, kSignal, kHeat, kRegulatorHeat, kOther};
 
 using Found = std::set<std::string_view>;
@@ -354,8 +357,8 @@ std::vector<std::string> in_order(const Found& found) {
 // amdgpu -----------------------------------------------------------------------------------------
 
 /// A version of gpu_metrics in which the throttle status has the same meaning on all chips, and the
-/// byte offset of the throttle status. In other versions the meaning depends on the chip, or the
-/// status is accumulated over time. Source: torvalds/linux@00dedab07b52,
+/// status's offset in bytes. In other versions of gpu_metrics, the meaning of the status depends on
+/// the chip, or the status is accumulated over time. Source: torvalds/linux@00dedab07b52,
 /// drivers/gpu/drm/amd/include/kgd_pp_interface.h, gpu_metrics_v1_3 and gpu_metrics_v2_2 to v2_4.
 struct MetricsVersion {
     std::uint8_t format = 0;
@@ -380,11 +383,11 @@ constexpr std::array<Throttlers, 6> kThrottlers{{{0, 7, kPower},
                                                  {46, 47, kSignal},         // PROCHOT
                                                  {48, 63, kOther}}};
 
-/// The throttle status in a gpu_metrics table; nullopt if the version has no such status, or if all
-/// bits are 1 because the driver did not set it.
+/// The throttle status in a gpu_metrics table; nullopt if this version of the table has no such
+/// status, or if all bits are 1 because the driver did not set the status.
 std::optional<std::uint64_t> throttle_status(std::string_view metrics) {
     constexpr std::size_t kTableHeader = 4;
-    // The header: size of the table (2 bytes), format, content.
+    // The header consists of the size of the table (2 bytes), the format and the content.
     if (metrics.size() < kTableHeader || little_endian(metrics.substr(0, 2)) > metrics.size())
         return std::nullopt;
     for (const auto& version : kMetricsVersions) {
@@ -444,11 +447,12 @@ std::string_view word_of(std::string_view reason) {
     return known == kReasons.end() ? kOther : known->second;
 }
 
-/// The files of one GT: one for each reason and one for all. Each file contains "1" or "0".
+/// The files for one GT: one file for each reason, and one file that combines all reasons. Each of
+/// these files contains "1" or "0".
 struct ReasonFiles {
     std::string folder = {};
     std::string_view status = {};
-    std::string_view lead = {};  ///< prefix of the names of the reasons' files
+    std::string_view lead = {};  ///< prefix of the names of the files for single reasons
 };
 
 ReasonFiles reason_files(const std::string& part) {
@@ -462,7 +466,7 @@ bool add_reasons(const FileSystem& files, const ReasonFiles& where, Found& found
     const auto is_set = [&](std::string_view name) {
         return files.line((where.folder + "/").append(name)) == "1";
     };
-    // Fast path: "0" means that no reason applies.
+    // Fast path: "0" in the file that combines all reasons means that no reason applies.
     if (!is_set(where.status))
         return files.line((where.folder + "/").append(where.status)) == "0";
     auto names = files.list(where.folder).value_or(std::vector<std::string>{});
@@ -470,7 +474,7 @@ bool add_reasons(const FileSystem& files, const ReasonFiles& where, Found& found
     for (const std::string_view name : names)
         if (name.starts_with(where.lead) && name != where.status && is_set(name))
             found.insert(word_of(name.substr(where.lead.size())));
-    // The status is set, but because of a reason that has no file.
+    // The combined file contains "1", but because of a reason that has no file.
     if (found.empty())
         found.insert(kOther);
     return true;
@@ -486,7 +490,7 @@ std::optional<Found> reasons_by_intel(const FileSystem& files, const std::string
     return is_known ? std::optional{found} : std::nullopt;
 }
 
-/// The paths of the entries in a folder whose names begin with `start`.
+/// The paths of the entries of a folder that begin with `start`.
 std::vector<std::string> folders_in(const FileSystem& files,
                                     const std::string& folder,
                                     std::string_view start) {
