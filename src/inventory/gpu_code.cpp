@@ -12,11 +12,11 @@
 namespace gpuprobe::inline inventory {
 namespace {
 
-constexpr std::size_t kMaxImages = 1U << 18U;        ///< images in one section
-constexpr std::size_t kMaxTargets = 256;             ///< different targets in one section
-constexpr std::uint64_t kMaxGap = 1U << 16U;         ///< bytes between two containers
-constexpr std::uint64_t kMaxBundleHead = 1U << 16U;  ///< bytes of the table of targets
-constexpr std::uint64_t kMaxEntries = 256;           ///< targets in one bundle
+constexpr std::size_t kMaxImages = 1U << 18U;        ///< limit for images in one section
+constexpr std::size_t kMaxTargets = 256;             ///< limit for different targets in one section
+constexpr std::uint64_t kMaxGap = 1U << 16U;         ///< limit for bytes between two containers
+constexpr std::uint64_t kMaxBundleHead = 1U << 16U;  ///< limit for bytes of the table of targets
+constexpr std::uint64_t kMaxEntries = 256;           ///< limit for targets in one bundle
 
 constexpr std::string_view kFatbinMagic = "\x50\xED\x55\xBA";
 constexpr std::string_view kBundleMagic = "__CLANG_OFFLOAD_BUNDLE__";
@@ -33,24 +33,25 @@ T number_at(std::string_view bytes, std::size_t offset) {
     return number;
 }
 
-/// A section of a file. Positions are relative to its start.
+/// A section of a file. Positions are relative to the start of the section.
 struct Section {
     Pieces& file;
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
 
-    /// Up to `count` bytes; fewer at the end of the section.
+    /// Reads up to `count` bytes, but fewer at the end of the section.
     Result<std::string> read(std::uint64_t at, std::uint64_t count) const {
         return at >= size ? std::string{} : file.read(offset + at, std::min(count, size - at));
     }
-    /// Exactly `count` bytes. Errors: Malformed if the section has fewer bytes.
+    /// Reads exactly `count` bytes. Errors: Malformed if the section ends before that.
     Result<std::string> exactly(std::uint64_t at, std::uint64_t count) const {
         if (at > size || count > size - at)
             return malformed_code("GPU code: extends past its section");
         return file.exactly(offset + at, count);
     }
-    /// The position of the next mark that is at most kMaxGap after `at`; the end of the section if
-    /// there is no such mark. Looks at 64 bytes first, because the next container is usually near.
+    /// The position of the next mark whose distance from `at` is at most kMaxGap; the end of the
+    /// section if there is no such mark. Searches 64 bytes first, because the next container is
+    /// usually near.
     Result<std::uint64_t> next(std::uint64_t at,
                                std::initializer_list<std::string_view> marks) const {
         for (const auto reach : {std::uint64_t{64}, kMaxGap}) {
@@ -91,7 +92,7 @@ Status add_cuda_image(std::string_view head, std::set<std::string>& out) {
     return add_word(std::move(word), out);
 }
 
-/// Adds the images of a container. The images follow each other from `at` to `end`.
+/// Adds the images of a container. The images are stored one after another from `at` to `end`.
 Status add_cuda_images(const Section& section,
                        std::uint64_t at,
                        std::uint64_t end,
@@ -124,7 +125,7 @@ Status add_hip_target(std::string_view id, std::set<std::string>& out) {
     return is_plain ? add_word(std::string{word}, out) : Done{};
 }
 
-/// Adds the targets in the header of a bundle. Returns the length of the bundle.
+/// Adds the targets that the header of a bundle lists. Returns the length of the bundle.
 Result<std::uint64_t> add_bundle(std::string_view head, std::set<std::string>& out) {
     constexpr std::size_t kRow = 24;
     auto at = kBundleMagic.size();
@@ -138,7 +139,8 @@ Result<std::uint64_t> add_bundle(std::string_view head, std::set<std::string>& o
     for (std::uint64_t i = 0; i < count; ++i) {
         if (head.size() - at < kRow)
             return malformed_code("HIP code: a bundle is cut short");
-        // A row of the table: offset and size of the image, length of the name, name of the target.
+        // A row of the table consists of the offset and size of the image, the length of the
+        // target's name, and the name.
         const auto offset = number_at<std::uint64_t>(head, at);
         const auto size = number_at<std::uint64_t>(head, at + 8);
         const auto length = number_at<std::uint64_t>(head, at + 16);
@@ -163,7 +165,8 @@ Result<std::string> inflated(std::string_view input) {
     stream.avail_in = static_cast<uInt>(input.size());
     stream.next_out = reinterpret_cast<Bytef*>(out.data());
     stream.avail_out = static_cast<uInt>(out.size());
-    // Z_BUF_ERROR is expected: the input is only the start of the data, or the output is full.
+    // Z_BUF_ERROR is expected, because the input is only the start of the data, or because the
+    // output is full.
     const auto result = inflate(&stream, Z_SYNC_FLUSH);
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
         return malformed_code("HIP code: the compressed data is corrupt");
@@ -190,8 +193,8 @@ Result<std::string> unzstded(std::string_view input) {
     return out;
 }
 
-/// Adds the targets of a compressed bundle and returns its length. The header has 20, 24 or 32
-/// bytes in versions 1, 2 and 3.
+/// Adds the targets of a compressed bundle, and returns the bundle's length. The bundle's header
+/// has 20, 24 or 32 bytes in versions 1, 2 and 3.
 Result<std::uint64_t> add_compressed(const Section& section,
                                      std::uint64_t at,
                                      std::set<std::string>& out) {
@@ -204,7 +207,7 @@ Result<std::uint64_t> add_compressed(const Section& section,
         return malformed_code("HIP code: unknown compression");
     const auto length = kHeads[version - 1];
     const auto head = TRY(section.exactly(at, length));
-    // Version 1 does not contain the bundle's length.
+    // The header of version 1 does not contain the bundle's length.
     const auto total = version == 1   ? section.size - at
                        : version == 2 ? std::uint64_t{number_at<std::uint32_t>(head, 8)}
                                       : number_at<std::uint64_t>(head, 8);
@@ -218,7 +221,7 @@ Result<std::uint64_t> add_compressed(const Section& section,
     return total;
 }
 
-/// Adds the targets of a bundle, compressed or not. Returns the length of the bundle in the
+/// Adds the targets of a bundle, which may be compressed. Returns the length of the bundle in the
 /// section.
 Result<std::uint64_t> add_any_bundle(const Section& section,
                                      std::uint64_t at,
@@ -238,7 +241,8 @@ Result<std::set<std::string>> cuda_code(Pieces& file, std::uint64_t offset, std:
     auto at = TRY(section.next(0, {kFatbinMagic}));
     while (at < size) {
         const auto head = TRY(section.exactly(at, kHead));
-        // A container: magic (4 bytes), version (2), header length (2), length of all images (8).
+        // The header of a container: magic number (4 bytes), version (2), header length (2), length
+        // of all images (8).
         const std::uint64_t length = number_at<std::uint16_t>(head, 6);
         const auto images = number_at<std::uint64_t>(head, 8);
         if (length < kHead || length > size - at || images > size - at - length)

@@ -25,7 +25,7 @@ constexpr std::size_t kMaxFeatures = 1024;
 constexpr std::size_t kMaxFeatureName = 32;
 constexpr std::uint32_t kMaxProcessors = 65536;
 
-// The features that each level adds to the previous level, by the kernel's names.
+// The features that each x86-64 level adds to the previous level, in the kernel's names.
 constexpr std::array<std::string_view, 9> kLevel1{"cmov", "cx8", "fpu",  "fxsr",   "lm",
                                                   "mmx",  "sse", "sse2", "syscall"};
 constexpr std::array<std::string_view, 7> kLevel2{"cx16",   "lahf_lm", "pni",  "popcnt",
@@ -35,7 +35,7 @@ constexpr std::array<std::string_view, 9> kLevel3{"abm",  "avx", "avx2",  "bmi1"
 constexpr std::array<std::string_view, 5> kLevel4{"avx512bw", "avx512cd", "avx512dq", "avx512f",
                                                   "avx512vl"};
 
-/// On Arm, cpuinfo contains numbers instead of names: the implementer and the part number in
+/// On Arm, /proc/cpuinfo contains numbers instead of names: the implementer and the part number in
 /// MIDR_EL1. Source: arch/arm64/include/asm/cputype.h.
 struct ArmPart {
     std::uint32_t implementer;
@@ -69,7 +69,7 @@ std::optional<std::string> field(const Fields& fields, std::string_view key) {
                                                           : std::optional{found->second};
 }
 
-/// The name of an Arm core; nullopt if it is unknown.
+/// The name of an Arm core; nullopt if the name is unknown.
 std::optional<std::string> arm_model(const Fields& fields) {
     const auto implementer =
         parse_hex<std::uint32_t>(field(fields, "CPU implementer").value_or(""));
@@ -80,8 +80,8 @@ std::optional<std::string> arm_model(const Fields& fields) {
     return std::nullopt;
 }
 
-/// The processor's name: "model name" on x86 and s390, "cpu" on POWER, "cpu model" on MIPS. On Arm,
-/// the name is derived from numbers.
+/// The processor's name, which has the key "model name" on x86 and s390, "cpu" on POWER, and "cpu
+/// model" on MIPS. On Arm, the processor's name is derived from numbers.
 std::optional<std::string> model_of(const Fields& fields) {
     for (const auto* key : {"model name", "cpu model", "cpu", "uarch"})
         if (const auto name = field(fields, key))
@@ -89,7 +89,8 @@ std::optional<std::string> model_of(const Fields& fields) {
     return arm_model(fields);
 }
 
-/// The sorted features. The key is "flags" on x86, "Features" on Arm and "features" on s390.
+/// The sorted features. The key for the features is "flags" on x86, "Features" on Arm and
+/// "features" on s390.
 std::vector<std::string> features_of(const Fields& fields) {
     std::vector<std::string> features;
     for (const auto* key : {"flags", "Features", "features"}) {
@@ -109,9 +110,10 @@ bool has_all(const std::vector<std::string>& features, std::span<const std::stri
     });
 }
 
-/// The microarchitecture level, "x86-64-v1" … "x86-64-v4"; nullopt below v1 and for other
-/// architectures. Source: x86-64 psABI 1.0, section 3.1.1, table 3.1. `features` are sorted kernel
-/// names, which have "pni" for SSE3 and "abm" for LZCNT (arch/x86/include/asm/cpufeatures.h).
+/// The microarchitecture level, from "x86-64-v1" to "x86-64-v4"; nullopt for processors below v1
+/// and for other architectures. Source: x86-64 psABI 1.0, section 3.1.1, table 3.1. `features` are
+/// sorted kernel names, which have "pni" for SSE3 and "abm" for LZCNT
+/// (arch/x86/include/asm/cpufeatures.h).
 std::optional<std::string> x86_level(const std::vector<std::string>& features) {
     if (!has_all(features, kLevel1))
         return std::nullopt;
@@ -170,14 +172,15 @@ constexpr std::size_t kEntry = 24;
 constexpr std::size_t kMaxSoname = 256;
 constexpr std::size_t kMaxPath = 4096;
 
-/// A library in the linker's cache.
+/// A library in the cache of the dynamic linker.
 struct CachedLibrary {
     std::string soname = {};
     std::string path = {};
     auto operator<=>(const CachedLibrary&) const = default;
 };
 
-/// An architecture and the flags of its 64-bit libraries in the cache.
+/// An architecture, and the flags that 64-bit libraries for this architecture have in the linker's
+/// cache.
 struct Flags {
     std::string_view architecture;
     std::uint32_t flags;  ///< FLAG_ELF_LIBC6 and the architecture's flag
@@ -187,14 +190,16 @@ constexpr Flags kFlags[] = {
     {"ppc64le", 0x0503}, {"s390x", 0x0403},
 };
 
-/// A number in the machine's byte order, which the cache uses. The offset must be within `text`.
+/// Reads a number in the machine's byte order, which the linker's cache uses. The number must be
+/// completely within `text`.
 std::uint32_t offset_at(std::string_view text, std::size_t offset) {
     std::uint32_t number = 0;
     std::memcpy(&number, text.data() + offset, sizeof(number));
     return number;
 }
 
-/// A NUL-terminated string in the cache; nullopt if it exceeds the limit or is outside the cache.
+/// A NUL-terminated string in the linker's cache; nullopt if the string exceeds the limit or is
+/// outside the cache.
 std::optional<std::string> text_at(std::string_view cache, std::size_t offset, std::size_t limit) {
     if (offset >= cache.size())
         return std::nullopt;
@@ -204,8 +209,8 @@ std::optional<std::string> text_at(std::string_view cache, std::size_t offset, s
                                          : std::optional{std::string{rest.substr(0, end)}};
 }
 
-/// The library of an entry. An entry consists of flags, the offset of the soname and the offset of
-/// the path, 4 bytes each.
+/// The library of an entry. An entry of the cache consists of the flags, the offset of the soname
+/// and the offset of the path, 4 bytes each.
 std::optional<CachedLibrary> library_at(std::string_view cache, std::size_t entry) {
     auto soname = text_at(cache, offset_at(cache, entry + 4), kMaxSoname);
     auto path = text_at(cache, offset_at(cache, entry + 8), kMaxPath);
@@ -214,7 +219,7 @@ std::optional<CachedLibrary> library_at(std::string_view cache, std::size_t entr
     return CachedLibrary{.soname = std::move(*soname), .path = std::move(*path)};
 }
 
-/// The 64-bit libraries in the content of /etc/ld.so.cache for an architecture (uname -m), sorted;
+/// The 64-bit libraries for an architecture (uname -m) in the content of /etc/ld.so.cache, sorted;
 /// nullopt in the same cases as cached_sonames().
 std::optional<std::vector<CachedLibrary>> cached_libraries(std::string_view text,
                                                            std::string_view architecture) {
@@ -243,7 +248,7 @@ std::optional<std::vector<CachedLibrary>> cached_libraries(std::string_view text
     return libraries;
 }
 
-/// "2.36" in "GNU C Library (…) stable release version 2.36."
+/// The version in a banner such as "GNU C Library (…) stable release version 2.36."
 std::optional<std::string> glibc_version_in(std::string_view library) {
     constexpr std::string_view kBefore = "release version ";
     const auto banner = library.find("GNU C Library (");
@@ -273,7 +278,8 @@ std::optional<std::vector<std::string>> cached_sonames(std::string_view text,
 
 namespace {
 
-/// Debian's multiarch triplet for a `uname -m`. Source: Debian wiki, "Multiarch/Tuples".
+/// Debian's multiarch triplet for an architecture that `uname -m` prints. Source: Debian wiki,
+/// "Multiarch/Tuples".
 std::string multiarch(const std::string& arch) {
     if (arch == "ppc64le")
         return "powerpc64le-linux-gnu";
@@ -330,7 +336,8 @@ std::optional<std::vector<std::string>> host_libraries(const FileSystem& files,
 Libc libc_of_programs(const FileSystem& files, std::string_view architecture) {
     auto paths =
         library_paths(files, architecture, {"libc.so.6"}).value_or(std::vector<std::string>{});
-    // Some systems have no linker cache, or a cache without the C library.
+    // The usual paths are added because some systems have no linker cache, or a cache without the C
+    // library.
     paths.insert(paths.end(), {"/lib64/libc.so.6", "/usr/lib/libc.so.6"});
     for (const auto& path : paths)
         if (const auto library = files.read(path, kMaxLibrary))
@@ -355,7 +362,8 @@ namespace {
 
 constexpr Bytes kMaxMeminfo = kib(64);
 
-/// The value of a line "MemTotal:  16316408 kB" in /proc/meminfo, where kB is 1024 bytes (proc(5)).
+/// The value in a line such as "MemTotal: 16316408 kB" in /proc/meminfo, where kB means 1024 bytes
+/// (proc(5)).
 std::optional<Bytes> memory_line(std::string_view meminfo, std::string_view key) {
     for (const auto line : split(meminfo, '\n')) {
         const auto columns = words(line);
@@ -377,9 +385,9 @@ Cpu cpu_of(const FileSystem& files, std::string_view cpuinfo) {
     return cpu;
 }
 
-/// The machine's C library. Normally this is the library that this program uses, because other
-/// programs probably use the same library. A static build, or a build for musl, has to search for
-/// the machine's library.
+/// The machine's C library. Normally, the machine's C library is the library that this program
+/// uses, because other programs probably use the same library. A static build, or a build with
+/// musl, has to search for the machine's C library.
 Libc libc_of([[maybe_unused]] const FileSystem& files,
              [[maybe_unused]] std::string_view architecture) {
 #if defined(__GLIBC__) && !defined(GPUPROBE_STATIC)
@@ -389,7 +397,8 @@ Libc libc_of([[maybe_unused]] const FileSystem& files,
 #endif
 }
 
-/// True in the Windows Subsystem for Linux, by the kernel's release or its GPU node.
+/// True in the Windows Subsystem for Linux, which is recognized by the kernel's release or by the
+/// node /dev/dxg.
 bool is_wsl(const FileSystem& files, std::string_view kernel) {
     const auto release = lower_case(kernel);
     return release.find("microsoft") != std::string::npos ||
@@ -419,7 +428,8 @@ Host running_kernel() {
 
 Host detect_host(const FileSystem& files) {
     auto host = running_kernel();
-    // With hundreds of processors, the kernel needs milliseconds to write this file.
+    // On machines with hundreds of processors, the kernel needs milliseconds to write
+    // /proc/cpuinfo.
     const auto cpuinfo = files.read("/proc/cpuinfo", kMaxCpuinfo).value_or("");
     host.cpu = cpu_of(files, cpuinfo);
     host.memory = host_memory(files);

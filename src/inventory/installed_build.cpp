@@ -20,15 +20,15 @@ namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxUnread = 16;
-constexpr std::size_t kMaxKindWords = 64;  ///< words in each list of a part
+constexpr std::size_t kMaxKindWords = 64;  ///< limit for words in each list of a part
 
-/// A program or library of the build.
+/// A program or library that belongs to the build.
 struct Object {
     std::string folder = {};  ///< absolute path
     std::string name = {};    ///< file name
     ObjectFile file = {};
     std::vector<const Object*> beside = {};  ///< objects of the build that this object needs
-    /// A GPU vendor's library, whose kernels don't count as the application's.
+    /// A GPU vendor's library, whose kernels do not belong to the application.
     bool is_runtime = false;
     bool is_needed = false;  ///< another object of the build needs this object
 };
@@ -44,7 +44,8 @@ bool is_runtime(std::string_view name) {
     return info && info->api;
 }
 
-/// The path of a search folder that a file names; nullopt if the path is unknown on this machine.
+/// The absolute path of a search folder that a file names; nullopt if the path is unknown on this
+/// machine.
 std::optional<std::string> place_from(std::string text,
                                       const std::string& folder,
                                       const LinkerPlaces& places) {
@@ -55,12 +56,13 @@ std::optional<std::string> place_from(std::string text,
     return is_plain && places.is_here ? std::optional{std::move(text)} : std::nullopt;
 }
 
-/// Reads the objects of a build with read_file() or read_folder(); build() then returns the result.
+/// Reads the programs and libraries of a build with read_file() or read_folder(); build() then
+/// returns the result.
 class BuildReader {
 public:
     explicit BuildReader(const LinkerPlaces& places) : places_{places} {}
 
-    /// Reads one program or library, and the libraries in its folder that it needs.
+    /// Reads one program or library, and the libraries in the same folder that it needs.
     Status read_file(const std::string& path) {
         const auto slash = path.rfind('/');
         root_ = path.substr(0, slash);
@@ -73,12 +75,13 @@ public:
         if (objects_.empty())
             return Error{ErrorCode::Malformed, path + ": not a 64-bit ELF program or library"};
         asked_ = &objects_.front();
-        // Read the libraries in the same folder that the object needs, and the libraries that they
-        // need in turn: `objects_` grows in the loop.
+        // Read the libraries in the same folder that the object needs, and the libraries that these
+        // libraries need: `objects_` grows in the loop.
         for (std::size_t i = 0; i < objects_.size(); ++i)
             for (const auto& soname : std::vector{objects_[i].file.needed})
                 if (!by_name_.contains(soname) && soname.find('/') == std::string::npos)
-                    (void)read_one(folder.get(), root_, soname);  // missing libraries become needs
+                    // Libraries that are missing become needs.
+                    (void)read_one(folder.get(), root_, soname);
         return Done{};
     }
 
@@ -97,8 +100,8 @@ public:
         return Done{};
     }
 
-    /// The parts: the requested file; or, for a folder, each object that no other object loads or
-    /// that has kernels, except the vendors' libraries.
+    /// The parts of the build: the requested file or, for a folder, each object that no other
+    /// object loads or that has kernels, except the GPU vendors' libraries.
     InstalledBuild build() {
         join();
         InstalledBuild build{.unread = std::move(unread_)};
@@ -146,8 +149,8 @@ private:
         return Done{};
     }
 
-    /// Reads a file or walks a subfolder. An unreadable entry is noted and skipped. Only exceeding
-    /// a limit ends the walk.
+    /// Reads a file or walks a subfolder. An entry that cannot be read is noted and skipped. The
+    /// walk ends early only if a limit is exceeded.
     Status visit(int folder, const std::string& path, const std::string& name, std::size_t depth) {
         struct stat status {};
         if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
@@ -174,7 +177,7 @@ private:
     /// Adds the file to `objects_` if it is a program or library. Other files are skipped without
     /// an error.
     Status read_one(int folder, const std::string& path, const std::string& name) {
-        // O_NONBLOCK: never block if the file was replaced by a FIFO, which is refused below.
+        // O_NONBLOCK avoids blocking if the file was replaced by a FIFO, which is refused below.
         UniqueFd fd{::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
         if (!fd)
             return Error{ErrorCode::PermissionDenied, std::generic_category().message(errno)};
@@ -201,12 +204,12 @@ private:
             unread_.push_back(scrubbed(relative(path) + ": " + why));
     }
 
-    /// The path relative to the build's folder.
+    /// The file's path relative to the build's folder.
     [[nodiscard]] std::string relative(const std::string& path) const {
         return path.starts_with(root_ + "/") ? path.substr(root_.size() + 1) : path;
     }
 
-    /// Connects each object with the objects of the build that it needs.
+    /// Connects each object to the objects of the build that it needs.
     void join() {
         for (auto& object : objects_)
             for (const auto& soname : object.file.needed)
@@ -217,7 +220,7 @@ private:
                 }
     }
 
-    /// The object and all objects of the build that it loads, directly or not.
+    /// An object, and all objects of the build that it loads, directly or indirectly.
     [[nodiscard]] static std::vector<const Object*> closure_of(const Object& root) {
         std::vector<const Object*> all{&root};
         std::set<const Object*> seen{&root};
@@ -228,7 +231,7 @@ private:
         return all;
     }
 
-    /// True if the library is in the build or in a folder that the object searches.
+    /// True if the library is in the build or in a folder in which the object searches.
     [[nodiscard]] bool is_beside(const Object& object, const std::string& soname) const {
         if (by_name_.contains(soname) || soname.find('/') != std::string::npos)
             return by_name_.contains(soname);
@@ -240,14 +243,13 @@ private:
         });
     }
 
-    /// True if the dynamic linker finds the library on this machine and reports don't list the
+    /// True if the dynamic linker finds the library on this machine, and if reports don't list the
     /// library. A library that is found on this machine does not count as a need.
     [[nodiscard]] bool is_found_here(const std::string& soname) const {
         return !is_listed_library(soname) && std::ranges::binary_search(places_.sonames, soname);
     }
 
-    /// The combined needs, bundled libraries and kernels of an object and of the objects that it
-    /// loads.
+    /// The needs, bundled libraries and kernels of an object and of all objects that it loads.
     struct Gathered {
         std::set<std::string> needs = {};
         std::set<std::string> bundles = {};
@@ -270,7 +272,7 @@ private:
         }
     }
 
-    /// Adds the libraries, kernels and APIs of one object.
+    /// Adds the libraries, kernels and APIs of one object to the part.
     void gather(const Object& object, Gathered& out) const {
         for (const auto& soname : object.file.needed)
             gather(object, soname, out);
@@ -288,8 +290,8 @@ private:
         Gathered all;
         for (const auto* object : closure_of(root))
             gather(*object, all);
-        // Add the words of all APIs, because neither kernels nor libraries show the use of some
-        // APIs.
+        // Add the words of all APIs, because an API may be used without kernels or libraries that
+        // show its use.
         for (const auto api : all.apis)
             all.kernels.insert(std::string{info_of(api).word});
         if (all.glibc)
@@ -309,7 +311,7 @@ private:
     }
 
     /// Adds a part, unless an equal part is already listed. A folder may contain many programs with
-    /// the same needs.
+    /// equal needs.
     void add_part(InstalledPart part, InstalledBuild& build) {
         const auto is_same = [&part](const InstalledPart& other) {
             return other.needs == part.needs && other.bundles == part.bundles &&
