@@ -9,15 +9,15 @@
 
 namespace gpuprobe::inline inventory {
 
-/// A program or library of an installed build, together with the libraries of the build that it
-/// loads.
+/// A program or library of an installed build, together with the libraries of the same build that
+/// it loads.
 struct InstalledPart {
     std::string name = {};  ///< file name, relative to the build's folder
-    /// The sonames of the libraries that the part needs and the build does not contain, and
-    /// "glibc>=2.34".
+    /// The sonames of the libraries that the part needs and that the build does not contain, and an
+    /// entry such as "glibc>=2.34".
     std::vector<std::string> needs = {};
     std::vector<std::string> bundles = {};  ///< sonames of GPU libraries that the build bundles
-    /// The GPU targets, in the form of ObjectFile::code, and the word of each API that the part
+    /// The GPU targets, in the form of ObjectFile::code, and the word for each API that the part
     /// uses.
     std::vector<std::string> kernels = {};
     bool operator==(const InstalledPart&) const = default;
@@ -30,12 +30,12 @@ struct InstalledBuild {
     std::vector<std::string> unread = {};  ///< "file: reason" for files that could not be read
 };
 
-/// The libraries of the machine on which the build would run, as far as they are known.
+/// The libraries of the machine on which the build would run, if they are known.
 struct LinkerPlaces {
-    /// The sonames that the dynamic linker finds, sorted. This list is used for libraries that
+    /// The sonames that the dynamic linker finds, sorted. The sonames are used for libraries that
     /// reports do not contain.
     std::vector<std::string> sonames = {};
-    /// True if absolute paths in the build's files refer to this machine, so that the paths can be
+    /// True if absolute paths in the build's files refer to this machine and can therefore be
     /// checked.
     bool is_here = true;
 };
@@ -45,13 +45,13 @@ constexpr std::size_t kMaxBuildObjects = 4096;
 constexpr std::size_t kMaxBuildDepth = 16;  ///< the maximum depth of nested folders
 constexpr std::size_t kMaxBuildParts = 16;
 
-/// Reads a program, a shared library, or a folder of them. A library in the folder, or in a folder
-/// that the file itself names (RUNPATH, $ORIGIN), counts as bundled. Symbolic links in the folder
-/// and files outside the folder are never opened.
+/// Reads a program, a shared library, or a folder that contains programs and libraries. A library
+/// counts as bundled if it is in the folder, or in a folder that the file itself names (RUNPATH,
+/// $ORIGIN). The function never opens symbolic links in the folder, or files outside the folder.
 ///
-/// Errors, each with the path: NotFound, PermissionDenied, Io; Malformed for a file that is neither
-/// a program nor a library, for a file that contradicts itself, and for a folder without programs
-/// and libraries; TooLarge if a limit is exceeded.
+/// Errors, each with the path: the codes NotFound, PermissionDenied and Io; Malformed for a file
+/// that is neither a program nor a library, for a file that contradicts itself, and for a folder
+/// without programs and libraries; TooLarge if a limit is exceeded.
 Result<InstalledBuild> read_installed_build(const std::string& path, const LinkerPlaces& places);
 
 }  // namespace gpuprobe::inline inventory

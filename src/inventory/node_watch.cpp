@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kAppears = IN_CREATE | IN_MOVED_TO;
 constexpr std::uint32_t kLeaves = IN_DELETE | IN_MOVED_FROM;
-/// IN_ATTRIB: the owner, mode or access control list changed.
+/// IN_ATTRIB reports that the owner, mode or access control list of a node has changed.
 constexpr std::uint32_t kEvents = kAppears | kLeaves | IN_ATTRIB | IN_ONLYDIR;
 constexpr std::size_t kMaxReads = 64;
 constexpr std::array<std::string_view, 3> kSubfolders{"dri", "accel", "nvidia-caps"};
@@ -28,19 +28,19 @@ bool is_subfolder(std::string_view name) {
     return false;
 }
 
-/// True for names of GPU nodes and folders directly in /dev, where terminals and loop devices
-/// appear and disappear frequently.
+/// True for the names that GPU nodes and their folders have in /dev, where terminals and loop
+/// devices appear and disappear frequently.
 bool is_gpu_name(std::string_view name) {
     return name.starts_with("nvidia") || name == "dxg" || name == "kfd" || is_subfolder(name);
 }
 
-/// True for temporary names: udevd and nvidia-modprobe create a node under another name and rename
+/// True for temporary names, under which udevd and nvidia-modprobe create a node before they rename
 /// it.
 bool is_temporary(std::string_view name) {
     return name.starts_with('.') || name.starts_with('#');
 }
 
-/// Parses the buffer of one read; an incomplete event at the end is dropped.
+/// Parses the buffer that one read has filled; an incomplete event at the end is dropped.
 std::vector<NodeWatch::Change> changes_in(std::string_view buffer) {
     std::vector<NodeWatch::Change> changes;
     while (buffer.size() >= sizeof(inotify_event)) {
@@ -58,7 +58,7 @@ std::vector<NodeWatch::Change> changes_in(std::string_view buffer) {
     return changes;
 }
 
-/// All pending changes, up to kMaxReads buffers.
+/// All pending changes, but at most kMaxReads buffers.
 std::vector<NodeWatch::Change> read_changes(int fd) {
     std::vector<NodeWatch::Change> all;
     char buffer[16384];
@@ -108,11 +108,11 @@ bool NodeWatch::add(const std::string& folder) {
     return watch >= 0;
 }
 
-/// True if the change can affect a scan. Starts to watch a subfolder that has just been created.
+/// True if the change may affect a scan. Starts to watch a subfolder that was just created.
 bool NodeWatch::matters(const Change& change) {
     if (change.mask & IN_Q_OVERFLOW)
-        return true;  // events were lost: assume a change
-    // The folder was removed, and inotify has dropped the watch.
+        return true;  // events were lost, so assume a change
+    // If a folder was removed, inotify has dropped the watch.
     if (change.mask & IN_IGNORED)
         folders_.erase(change.watch);
     const auto found = folders_.find(change.watch);
@@ -121,7 +121,7 @@ bool NodeWatch::matters(const Change& change) {
     const bool is_top = found->second == folder_;
     if (is_top && (change.mask & kAppears) != 0 && is_subfolder(change.name))
         (void)add(folder_ + "/" +
-                  change.name);  // may fail: "nvidia-caps" is a plain node on some systems
+                  change.name);  // may fail: on some systems, "nvidia-caps" is a plain node
     return !is_top || is_gpu_name(change.name);
 }
 
@@ -129,7 +129,7 @@ void NodeWatch::drain() {
     bool has_changed = false;
     for (const auto& change : read_changes(fd_.get()))
         has_changed = matters(change) || has_changed;
-    const auto changed = changed_;  // a copy, because the callback may destroy this object
+    const auto changed = changed_;  // copied, because the callback may destroy this object
     if (has_changed)
         changed();
 }

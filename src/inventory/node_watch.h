@@ -16,8 +16,8 @@ namespace gpuprobe::inline inventory {
 /// Watches for nodes that appear or disappear below /dev. NVIDIA's character devices have no class
 /// device and therefore no udev event, and a container has no udevd.
 ///
-/// Watches the folder itself (nvidia*, dxg, kfd) and its subfolders dri, accel and nvidia-caps,
-/// which may also be created later. All pending changes cause one callback.
+/// Watches the folder /dev (nvidia*, dxg, kfd) and its subfolders dri, accel and nvidia-caps, which
+/// may be created later. Several pending changes cause only one callback.
 class NodeWatch {
 public:
     /// Starts to watch. `folder` is "/dev" except in tests. Errors: Unavailable if inotify does not
@@ -27,7 +27,7 @@ public:
                                                      HardwareMonitor::Callback changed);
     ~NodeWatch();
 
-    /// An inotify event: a change of one name in a watched folder.
+    /// An inotify event, which reports a change of one name in a watched folder.
     struct Change {
         int watch = -1;
         std::uint32_t mask = 0;

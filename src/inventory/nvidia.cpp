@@ -12,7 +12,7 @@ std::optional<std::string> jetson_release(const FileSystem& files) {
     const auto line = files.line("/etc/nv_tegra_release");
     if (!line)
         return std::nullopt;
-    // "# R36 (release), REVISION: 3.0, …"
+    // The line has the form "# R36 (release), REVISION: 3.0, …".
     const auto columns = words(*line);
     if (columns.size() < 2 || columns[0] != "#" || !columns[1].starts_with('R'))
         return std::nullopt;
@@ -43,14 +43,15 @@ bool is_version(std::string_view word) {
            word.back() != '.';
 }
 
-/// True for "GPU-" and a UUID. Until the driver knows the UUID, the file has question marks or
-/// zeros.
+/// True for "GPU-" and a UUID. Until the driver knows the UUID, the file contains question marks or
+/// zeros instead.
 bool is_known_uuid(std::string_view text) {
     return text.starts_with("GPU-") && text.find('?') == std::string_view::npos &&
            text.find_first_not_of("0-", 4) != std::string_view::npos;
 }
 
-/// The GPU's folder, named after the PCI address, whose domain may have more digits than in sysfs.
+/// The folder of a GPU, named after the PCI address, whose domain may have more digits than in
+/// sysfs.
 std::optional<std::string> folder_for(const Sysfs& sysfs, const PciAddress& address) {
     for (const auto& name : sysfs.names(kGpus))
         if (parse_text(name, std::type_identity<PciAddress>{}) == address)
@@ -58,7 +59,7 @@ std::optional<std::string> folder_for(const Sysfs& sysfs, const PciAddress& addr
     return std::nullopt;
 }
 
-/// The sorted numbers of "gi1", "gi2" …
+/// The sorted numbers in names such as "gi1" and "gi2".
 std::vector<std::uint32_t> numbers_behind(std::string_view prefix,
                                           const std::vector<std::string>& names) {
     std::vector<std::uint32_t> numbers;
@@ -71,7 +72,7 @@ std::vector<std::uint32_t> numbers_behind(std::string_view prefix,
     return numbers;
 }
 
-/// The device node of a capability: "/dev/nvidia-caps/nvidia-cap3". Source:
+/// The device node of a capability, such as "/dev/nvidia-caps/nvidia-cap3". Source:
 /// NVIDIA/open-gpu-kernel-modules @ df1c9a3de2be, kernel-open/nvidia/nv-caps.c.
 std::optional<std::string> capability_node(const Sysfs& sysfs, const std::string& folder) {
     const auto text = sysfs.content(folder + "/access");
@@ -81,8 +82,8 @@ std::optional<std::string> capability_node(const Sysfs& sysfs, const std::string
                  : std::nullopt;
 }
 
-/// A MIG instance as a partition. A program needs the nodes of the GPU instance and of the compute
-/// instance, in addition to the nodes of the GPU.
+/// Describes a MIG instance as a partition. A program needs the nodes of the GPU instance and of
+/// the compute instance, in addition to the nodes of the GPU.
 HardwarePartition mig_instance(const Sysfs& sysfs,
                                const std::string& folder,
                                std::uint32_t gpu_instance,
@@ -99,7 +100,7 @@ HardwarePartition mig_instance(const Sysfs& sysfs,
     return part;
 }
 
-/// All compute instances of a GPU, and each GPU instance without a compute instance.
+/// All compute instances of a GPU, and the GPU instances without a compute instance.
 std::vector<HardwarePartition> mig_instances(const Sysfs& sysfs, std::uint32_t minor) {
     std::vector<HardwarePartition> instances;
     const auto folder = "/proc/driver/nvidia/capabilities/gpu" + std::to_string(minor) + "/mig";
@@ -129,7 +130,8 @@ NvidiaModule parse_nvidia_version(std::string_view text) {
         if (!module.version && is_version(word))
             module.version = std::string{word};
     }
-    // Only the open kernel modules contain their flavor.
+    // Only the open kernel modules report their flavor, so a module without a flavor is
+    // proprietary.
     if (module.version && !module.flavour)
         module.flavour = "proprietary";
     return module;

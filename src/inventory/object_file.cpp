@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::size_t kMaxSegments = 256;
 constexpr std::size_t kMaxSections = 4096;
-constexpr std::size_t kMaxDynamic = 4096;            ///< entries of the dynamic section
+constexpr std::size_t kMaxDynamic = 4096;            ///< limit for entries of the dynamic section
 constexpr std::size_t kMaxNeeded = 256;              ///< needed libraries
-constexpr std::size_t kMaxNeededName = 256;          ///< bytes of the name of a needed library
+constexpr std::size_t kMaxNeededName = 256;          ///< limit for bytes of a needed library's name
 constexpr std::size_t kMaxSearch = 4096;             ///< bytes of a RUNPATH
 constexpr std::size_t kMaxVersions = 1024;           ///< versions of symbols
-constexpr std::uint64_t kMaxConstants = 16U << 20U;  ///< bytes of a section that are searched
+constexpr std::uint64_t kMaxConstants = 16U << 20U;  ///< limit for bytes of a section to search
 
 Error malformed_object(std::string text) {
     return {ErrorCode::Malformed, std::move(text)};
@@ -44,8 +44,8 @@ Result<std::vector<T>> table(Pieces& file, std::uint64_t offset, std::size_t cou
     return rows;
 }
 
-/// A NUL-terminated string. "" if it is longer than the limit or not printable: such a string can't
-/// name an existing library or section.
+/// A NUL-terminated string; "" if the string is longer than the limit or not printable, because
+/// such a string can't be the name of an existing library or section.
 Result<std::string> text_at(Pieces& file, std::uint64_t offset, std::size_t limit) {
     auto text = TRY(file.read(offset, limit + 1));
     const auto end = text.find('\0');
@@ -53,12 +53,12 @@ Result<std::string> text_at(Pieces& file, std::uint64_t offset, std::size_t limi
     return scrubbed(text, limit) == text ? text : std::string{};
 }
 
-/// Parses one ELF file: open(), then read_dynamic(), then read_sections().
+/// Parses one ELF file; call open(), then read_dynamic(), then read_sections().
 class ElfReader {
 public:
     explicit ElfReader(Pieces& file) : file_{file} {}
 
-    /// Reads the headers; returns false for another kind of file.
+    /// Reads the headers; returns false if the file is not an ELF file of the supported kind.
     Result<bool> open() {
         const auto head = TRY(file_.read(0, sizeof(Elf64_Ehdr)));
         if (head.size() < sizeof(Elf64_Ehdr) || !head.starts_with(ELFMAG))
@@ -82,7 +82,7 @@ public:
         const auto found =
             std::ranges::find(segments_, Elf64_Word{PT_DYNAMIC}, &Elf64_Phdr::p_type);
         if (found == segments_.end())
-            return Done{};  // the file is linked statically
+            return Done{};  // the file is statically linked
         const auto count =
             std::min<std::uint64_t>(found->p_filesz / sizeof(Elf64_Dyn), kMaxDynamic);
         entries_ = TRY(table<Elf64_Dyn>(file_, found->p_offset, count));
@@ -95,7 +95,7 @@ public:
     /// Reads the GPU kernels and constants from the sections.
     Status read_sections(ObjectFile& out) {
         if (header_.e_shnum == 0 || header_.e_shstrndx >= header_.e_shnum)
-            return Done{};  // without section headers, kernels can't be found
+            return Done{};  // kernels can't be found without section headers
         if (header_.e_shnum > kMaxSections || header_.e_shentsize != sizeof(Elf64_Shdr))
             return malformed_object("section headers: too many, or of an unsupported size");
         const auto sections = TRY(table<Elf64_Shdr>(file_, header_.e_shoff, header_.e_shnum));
@@ -119,13 +119,13 @@ private:
         return std::nullopt;
     }
 
-    /// The value of the first dynamic entry with that tag.
+    /// The value of the first dynamic entry with the given tag.
     [[nodiscard]] std::optional<std::uint64_t> value_of(Elf64_Sxword tag) const {
         const auto found = std::ranges::find(entries_, tag, &Elf64_Dyn::d_tag);
         return found == entries_.end() ? std::nullopt : std::optional{found->d_un.d_val};
     }
 
-    /// A name in the string table of the dynamic section.
+    /// Reads a name from the string table of the dynamic section.
     Result<std::string> name_at(std::uint64_t offset, std::size_t limit) {
         const auto address = value_of(DT_STRTAB);
         const auto place = address ? place_of(*address) : std::nullopt;
@@ -146,7 +146,7 @@ private:
             else if (!name.empty())
                 out.needed.push_back(std::move(name));
         }
-        // If both exist, the dynamic linker ignores the older DT_RPATH.
+        // If both DT_RUNPATH and DT_RPATH exist, the dynamic linker ignores the older DT_RPATH.
         const auto run_path = value_of(DT_RUNPATH);
         if (const auto search = run_path ? run_path : value_of(DT_RPATH)) {
             const auto text = TRY(name_at(*search, kMaxSearch));
@@ -157,8 +157,8 @@ private:
         return Done{};
     }
 
-    /// Reads the symbol versions: a linked list of libraries, each with a linked list of versions.
-    /// `left` bounds both lists, which may be circular in a hostile file.
+    /// Reads the symbol versions, which are a linked list of libraries, each with a linked list of
+    /// versions. `left` limits the length of both lists, which may be circular in a malicious file.
     Status read_versions(ObjectFile& out) {
         const auto address = value_of(DT_VERNEED);
         auto place = address ? place_of(*address) : std::nullopt;
@@ -179,7 +179,7 @@ private:
         return Done{};
     }
 
-    /// Keeps the version if it is the newest glibc version so far.
+    /// Keeps the version if it is the newest glibc version that was found until now.
     static void note_version(std::string_view name, ObjectFile& out) {
         constexpr std::string_view kLead = "GLIBC_";
         if (!name.starts_with(kLead))
@@ -189,8 +189,8 @@ private:
             out.glibc = version;
     }
 
-    /// Reads a section according to its name. The compilers (nvcc, hipcc and clang, SYCL compilers)
-    /// choose these names.
+    /// Reads a section in the way that its name indicates. The names of sections are chosen by the
+    /// compilers (nvcc, hipcc and clang, SYCL compilers).
     Status read_section(std::string_view name, const Elf64_Shdr& section, ObjectFile& out) {
         if (name == ".nv_fatbin" || name == "__nv_relfatbin")
             out.code.merge(TRY(cuda_code(file_, section.sh_offset, section.sh_size)));
@@ -203,7 +203,7 @@ private:
         return Done{};
     }
 
-    /// The target of a SYCL image. Each target has a section whose name contains the target.
+    /// The target of a SYCL image. Each SYCL target has a section whose name contains the target.
     static std::string sycl_code(std::string_view section) {
         constexpr std::string_view kPortable = "spirv";
         const bool is_native = section.find("spir64_") != std::string_view::npos;
@@ -252,8 +252,8 @@ Result<std::string> FilePieces::read(std::uint64_t offset, std::uint64_t count) 
     count = std::min(count, size_ - offset);
     if (count > kMaxPiece)
         return Error{ErrorCode::TooLarge, "a part is larger than 1 MiB"};
-    // If the window does not contain all bytes, read more than was requested, because headers are
-    // small and close together.
+    // If the window does not contain all requested bytes, read more than was requested, because
+    // headers are small and close together.
     if (offset < start_ || offset - start_ > window_.size() ||
         window_.size() - (offset - start_) < count) {
         const auto wanted = std::min(std::max(count, kAhead), size_ - offset);

@@ -16,18 +16,18 @@
 /// Reads from an ELF file which libraries a program or shared library needs and for which GPUs it
 /// has kernels.
 ///
-/// The files may be malicious. No file is mapped into memory, so that if a file shrinks, the result
-/// is a short read and not a signal. Each size and offset is checked against the file, and a
-/// ReadAllowance limits how much is read in total.
+/// The files may be malicious. Files are not mapped into memory, so that a file that shrinks causes
+/// a short read instead of a signal. Each size and offset is compared with the size of the file,
+/// and a ReadAllowance limits how much is read in total.
 namespace gpuprobe::inline inventory {
 
-/// Random access to a file's bytes.
+/// Random access to the bytes of a file.
 class Pieces {
 public:
     virtual ~Pieces() = default;
     /// The file's size in bytes.
     [[nodiscard]] virtual std::uint64_t size() const = 0;
-    /// Reads `count` bytes, or fewer at the end of the file. Errors: Io; TooLarge if the
+    /// Reads `count` bytes, or fewer at the end of the file. Errors: Io, and TooLarge if the
     /// ReadAllowance is used up.
     virtual Result<std::string> read(std::uint64_t offset, std::uint64_t count) = 0;
     /// Reads exactly `count` bytes. Errors: the same as for read(); Malformed if the file has fewer
@@ -35,7 +35,7 @@ public:
     Result<std::string> exactly(std::uint64_t offset, std::uint64_t count);
 };
 
-/// The number of bytes that may still be read, from one file or from several files.
+/// The number of bytes that may still be read from one file or from several files together.
 struct ReadAllowance {
     std::uint64_t bytes = 1ULL << 30U;
 };
@@ -64,22 +64,22 @@ constexpr std::uint64_t kMaxPiece = 1U << 20U;
 struct ObjectFile {
     std::string soname = {};               ///< the soname; empty if the file has no soname
     std::vector<std::string> needed = {};  ///< sonames of the needed libraries
-    /// The folders in DT_RUNPATH or, if the file has no DT_RUNPATH, in DT_RPATH, as written in the
-    /// file.
+    /// The folders in DT_RUNPATH or, if the file has no DT_RUNPATH, in DT_RPATH, unchanged.
     std::vector<std::string> search = {};
     std::optional<Version> glibc = {};  ///< the newest symbol version of glibc that the file needs
-    /// The GPU targets: "sm_86", "compute_90@9.1", "gfx1100", "spirv". For Intel's native code,
-    /// whose targets are not parsed, the list contains the word of the API instead.
+    /// The GPU targets, such as "sm_86", "compute_90@9.1", "gfx1100" or "spirv". For Intel's native
+    /// code, whose targets are not parsed, the list contains the API's word instead.
     std::set<std::string> code = {};
-    std::set<Api> loads = {};  ///< APIs whose loader library is named in the file's constants
+    std::set<Api> loads = {};  ///< APIs whose loader library is named in the constants of the file
     bool operator==(const ObjectFile&) const = default;
 };
 
-/// How much of a file is read: only the needed libraries, or also the GPU kernels and constants.
+/// Which parts of a file are read: only the needed libraries, or also the GPU kernels and
+/// constants.
 enum class ReadDepth { Needs, Code };
 
 /// Parses an ELF file; nullopt for any file except a 64-bit little-endian ELF program or shared
-/// library. Errors: Malformed if the file contradicts itself, Io, TooLarge.
+/// library. Errors: Malformed if the file contradicts itself; Io; TooLarge.
 ///
 /// Source of the ELF layout: elf(5), System V ABI "Dynamic Section" and LSB "Symbol Versioning".
 Result<std::optional<ObjectFile>> read_object(Pieces& file, ReadDepth depth);
