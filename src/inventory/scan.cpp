@@ -39,29 +39,28 @@ std::vector<Reason> findings_of(const Sysfs& sysfs,
                                 const Host& host,
                                 const HardwareDevice& device);
 
-/// The installed libcuda.so.1: its version, "580.159.04" for libcuda.so.580.159.04, and its
-/// resolved path.
+/// The installed libcuda.so.1, with its version (such as "580.159.04" for libcuda.so.580.159.04)
+/// and its resolved path.
 struct CudaLibrary {
     std::string version = {};
     std::string path = {};
 };
 /// libcuda.so.1 in the first of the usual folders that contains this library; nullopt if no folder
-/// contains it, or if its file name has no version.
+/// contains the library, or if the library's file name has no version.
 std::optional<CudaLibrary> installed_libcuda(const Sysfs& sysfs, const Host& host);
 
 namespace {
 
 constexpr const char* kUvmNode = "/dev/nvidia-uvm";
-constexpr std::uint32_t kFirstDriverBranch = 100;  // Tegra's libcuda.so.1.1 has an ABI version
+constexpr std::uint32_t kFirstDriverBranch = 100;  // Tegra's libcuda.so.1.1 ends in an ABI version
 
 constexpr std::string_view kCuda = "libcuda.so.";
-/// Libraries that are part of every driver release and work only with libraries of the same
-/// release.
+/// Libraries that belong to every driver release and work only with libraries of the same release.
 constexpr auto kReleased =
     std::to_array<std::string_view>({"libnvidia-ml.so.", "libnvidia-ptxjitcompiler.so."});
 
-/// The version after `prefix`; nullopt if the string is not a driver version, for instance the "1"
-/// of an ABI version.
+/// The version after `prefix`; nullopt if the string is not the version of a driver, for example
+/// because it is the ABI version "1".
 std::optional<std::string> version_in_name(std::string_view name, std::string_view prefix) {
     if (!name.starts_with(prefix))
         return std::nullopt;
@@ -78,9 +77,9 @@ Reason reason(std::string code) {
     return Reason{.code = std::move(code)};
 }
 
-/// `no-driver`, except for display-only devices, which work without a driver. DRM and accel devices
-/// have a driver even if the link to the driver is missing. If the uevent is missing, a missing
-/// driver proves nothing.
+/// The reason `no-driver`, except for display-only devices, which work without a driver. DRM and
+/// accel devices always have a driver, even if the link to the driver is missing. If the uevent is
+/// missing, a missing link to the driver proves nothing.
 std::optional<Reason> missing_driver(const Sysfs& sysfs, const HardwareDevice& device) {
     if (role_of(device) == Role::DisplayOnly)
         return std::nullopt;
@@ -93,7 +92,7 @@ std::optional<Reason> missing_driver(const Sysfs& sysfs, const HardwareDevice& d
     return found;
 }
 
-/// `driver-mismatch`, if both versions are known and differ.
+/// The reason `driver-mismatch`, if both driver versions are known and differ.
 std::optional<Reason> mismatch(const Sysfs& sysfs, const Host& host) {
     const auto kernel = nvidia_module(sysfs).version;
     const auto library = installed_libcuda(sysfs, host);
@@ -106,7 +105,8 @@ std::optional<Reason> mismatch(const Sysfs& sysfs, const Host& host) {
     return found;
 }
 
-/// `driver-mixed`, for the first library in the folder of libcuda.so.1 that has another version.
+/// The reason `driver-mixed`, for the first library in the folder of libcuda.so.1 whose version
+/// differs from that of libcuda.so.1.
 std::optional<Reason> mixed(const Sysfs& sysfs, const Host& host) {
     const auto cuda = installed_libcuda(sysfs, host);
     for (const auto name : kReleased) {
@@ -126,7 +126,7 @@ std::optional<Reason> mixed(const Sysfs& sysfs, const Host& host) {
     return std::nullopt;
 }
 
-/// `uvm-missing`, if the source of the nodes can prove that the node is missing.
+/// The reason `uvm-missing`, if the source of the nodes can prove that /dev/nvidia-uvm is missing.
 std::optional<Reason> missing_uvm(const Sysfs& sysfs, const DeviceNodes& nodes) {
     if (!nodes.known() || nodes.find(kUvmNode))
         return std::nullopt;
@@ -175,8 +175,8 @@ std::vector<Reason> findings_of(const Sysfs& sysfs,
 
 namespace {
 
-/// The kernel module with the device's driver. The `driver/module` link names the module; without
-/// the link, the module has the driver's name, with underscores.
+/// The kernel module that contains the device's driver. The `driver/module` link names the module;
+/// without this link, the module is assumed to have the driver's name, with underscores.
 std::string module_of(const Sysfs& sysfs, const HardwareDevice& device) {
     if (auto linked = sysfs.link_name(device.sysfs_path + "/driver/module"))
         return *linked;
@@ -186,17 +186,18 @@ std::string module_of(const Sysfs& sysfs, const HardwareDevice& device) {
     return name;
 }
 
-/// True for NVIDIA's drivers, whose version is never the kernel's release.
+/// True for NVIDIA's drivers, whose version is never the release of the kernel.
 bool is_nvidias_own(std::string_view driver) {
     const auto own = words(info_of(Api::Cuda).kernel_drivers);
     return std::ranges::find(own, driver) != own.end();
 }
 
-/// The version of the bound kernel driver: /sys/module/<module>/version if the module has one. For
-/// NVIDIA's drivers, the version is the version of the nvidia module or, without this module, the
-/// version that belongs to the Jetson's release, because the Tegra drivers have no version. For
-/// other in-tree drivers, the version is the kernel release. nullopt for an out-of-tree module ("O"
-/// in its taint file) without a version. Source: Documentation/ABI/stable/sysfs-module.
+/// The version of the bound kernel driver, which is in /sys/module/<module>/version if the module
+/// has a version. The version of NVIDIA's drivers is the version of the nvidia module or, if this
+/// module is not loaded, the version that belongs to the Jetson's release, because the Tegra
+/// drivers have no version. The version of other in-tree drivers is the kernel release. nullopt for
+/// an out-of-tree module ("O" in its taint file) without a version. Source:
+/// Documentation/ABI/stable/sysfs-module.
 std::optional<std::string> driver_version(const Sysfs& sysfs,
                                           const HardwareDevice& device,
                                           const Host& host) {
@@ -217,8 +218,8 @@ std::optional<std::string> driver_version(const Sysfs& sysfs,
 
 constexpr std::size_t kMaxDevices = 1024;
 
-/// The device that a class node belongs to, found by its folder or by its address (a capture may
-/// contain a device twice); nullptr if the device is not listed yet.
+/// The device to which a class node belongs, found by its folder or by its address (a capture may
+/// contain a device twice); nullptr if the device is not in the list yet.
 HardwareDevice* device_behind(const ClassNode& node,
                               const DeviceFolder& parent,
                               std::vector<HardwareDevice>& devices) {
@@ -236,7 +237,7 @@ void add_class_node(const ClassNode& node, const DeviceNodes& nodes, HardwareDev
         below_dev.device = node.device;
     device.nodes.push_back(std::move(below_dev));
     if (node.connected)
-        // A device with several cards is connected if any card is.
+        // A device with several DRM cards is connected if at least one of the cards is connected.
         device.extra["connected"] =
             device.extra.at("connected").as_bool().value_or(false) || *node.connected;
     if (node.boot_display == true)
@@ -251,7 +252,7 @@ void add_class_node(const ClassNode& node, const DeviceNodes& nodes, HardwareDev
         number = node.device;
 }
 
-/// Adds each class node to its device. Devices that are missing on the PCI bus are created.
+/// Adds each class node to its device. Devices that were not found on the PCI bus are created.
 void add_class_nodes(const Sysfs& sysfs,
                      const std::vector<ClassNode>& class_members,
                      const DeviceNodes& nodes,
@@ -277,12 +278,13 @@ bool is_same_slot(const std::optional<PciAddress>& left, const std::optional<Pci
            left->device == right->device;
 }
 
-/// Merges the further functions of a card into the card's main function, which gets their nodes
-/// (`part_of` in data/knowledge/drivers.json). If only such a function was passed to a guest,
-/// nothing is merged: in this guest the function is the card.
+/// Merges the additional functions of a card into the card's main function, which gets their nodes
+/// (`part_of` in data/knowledge/drivers.json). If only an additional function was passed to a
+/// guest, nothing is merged, because in this guest the function is the card.
 void absorb_further_functions(std::vector<HardwareDevice>& devices) {
     const auto card_of = [&devices](const HardwareDevice& device) {
-        // The driver's row in drivers.json names the main function's driver in `part_of`.
+        // The entry in drivers.json for the driver of an additional function names the driver of
+        // the main function in `part_of`.
         const auto* row =
             device.driver ? knowledge::Drivers::current().find(*device.driver) : nullptr;
         return std::ranges::find_if(devices, [&](const HardwareDevice& other) {
@@ -300,7 +302,8 @@ void absorb_further_functions(std::vector<HardwareDevice>& devices) {
                   [&](const HardwareDevice& device) { return absorbed.contains(device.id); });
 }
 
-/// True for virtual functions reserved for vGPUs: NVIDIA's driver binds them but creates no nodes.
+/// True for virtual functions that are reserved for vGPUs, to which NVIDIA's driver is bound
+/// without creating nodes.
 bool is_kept_for_guests(const HardwareDevice& device) {
     return device.driver == "nvidia" && device.nodes.empty();
 }
@@ -309,7 +312,7 @@ bool has_open_node(const HardwareDevice& device) {
     return std::ranges::any_of(device.nodes, [](const DeviceNode& node) { return !node.reason; });
 }
 
-/// The partition of the card that the virtual function represents.
+/// The partition of a card that a virtual function represents.
 HardwarePartition partition_from(const HardwareDevice& function) {
     HardwarePartition partition{
         .name = "vf-" + text_of(*function.pci),
@@ -323,10 +326,10 @@ HardwarePartition partition_from(const HardwareDevice& function) {
     return partition;
 }
 
-/// Turns virtual functions into partitions of their card, even if a driver of this machine is bound
-/// to them, because virtual functions are not additional GPUs. A function stays a GPU if the card
-/// cannot be used: in a guest, which does not see the card, and in a container that has only the
-/// nodes of the function.
+/// Turns virtual functions into partitions of their card, even if a driver on this machine is bound
+/// to them, because virtual functions are not additional GPUs. A virtual function stays a GPU if
+/// its card cannot be used: in a guest, which does not see the card, and in a container that has
+/// only the nodes of the virtual function.
 void absorb_virtual_functions(std::vector<HardwareDevice>& devices) {
     std::set<std::string> absorbed;
     for (const auto& device : devices) {
@@ -371,7 +374,8 @@ Machine scan_machine(const FileSystem& files, const NodeSource& source, Host hos
         machine.host.setup = kernel_setup(files, machine.host.kernel);
     const Sysfs sysfs{files, machine.notes};
     const DeviceNodes nodes{source};
-    // Find the devices: PCI first, then class nodes without a PCI function, then platform devices.
+    // Find the devices: first the PCI functions, then the devices of class nodes without a PCI
+    // function, then the platform devices.
     const auto members = class_nodes(sysfs);
     auto& devices = machine.devices;
     devices = pci_functions(sysfs, parents_of(members));
@@ -387,8 +391,8 @@ Machine scan_machine(const FileSystem& files, const NodeSource& source, Host hos
         add_driver_files(sysfs, nodes, device);
         read_sensors(files, device);
     }
-    // Merge the entries that belong to one card. join_kfd() needs the serials and memory read
-    // above.
+    // Merge the entries that belong to the same card. join_kfd() needs the serials and memory that
+    // were read above.
     join_kfd(kfd_nodes(sysfs), devices);
     absorb_further_functions(devices);
     absorb_virtual_functions(devices);

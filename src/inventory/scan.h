@@ -11,7 +11,7 @@
 
 namespace gpuprobe::inline inventory {
 
-/// The device nodes of a machine. Only the attributes of nodes are read; a node is never opened.
+/// The device nodes of a machine. Only the attributes of nodes are read; nodes are never opened.
 class NodeSource {
 public:
     virtual ~NodeSource() = default;
@@ -49,22 +49,22 @@ private:
 };
 
 /// Finds every display, 3D, co-processor and accelerator function and every DRM and accel device,
-/// from sysfs only. Opens no node, does not read the PCI configuration space, and wakes no device.
-/// If a file cannot be read, the result contains a note; there is no error. `host` is copied to the
-/// result.
+/// using only sysfs. Does not open a node, does not read the PCI configuration space, and does not
+/// wake a device. If a file cannot be read, the result contains a note instead of an error. `host`
+/// is copied to the result.
 Machine scan_machine(const FileSystem& files, const NodeSource& nodes, Host host);
 
-/// The PCI functions from scan_machine() and the versions of their drivers. The function takes a
-/// third of the time of scan_machine(), and its result is sufficient to decide which vendor drivers
-/// to probe. `host` is copied to the result.
+/// The PCI functions that scan_machine() would find, and the versions of their drivers. This
+/// function takes a third of the time that scan_machine() takes, and its result is sufficient to
+/// decide which vendor drivers to probe. `host` is copied to the result.
 Machine scan_functions(const FileSystem& files, Host host);
 
-/// The kernel and the architecture of the running machine, from uname. This is the part of
-/// detect_host() that reads no file.
+/// The kernel and the architecture of the running machine, from uname(). This function is the part
+/// of detect_host() that reads no file.
 Host running_kernel();
 
-/// The host from procfs, sysfs, uname and cpuid. Call this function only for the running machine,
-/// because a capture contains the recorded host.
+/// Describes the host from procfs, sysfs, uname and cpuid. Call this function only for the running
+/// machine, because a capture contains the recorded host.
 Host detect_host(const FileSystem& files);
 
 /// The host's memory, from /proc/meminfo.

@@ -14,7 +14,7 @@ namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr Bytes kMaxFile = kib(64);
-constexpr Bytes kMaxModuleList = mib(4);  // a distribution's list takes half a mebibyte
+constexpr Bytes kMaxModuleList = mib(4);  // the list of a distribution takes half a mebibyte
 constexpr std::size_t kMaxText = 256;
 constexpr std::size_t kMaxReleaseWords = 64;
 constexpr std::size_t kMaxFiles = 128;
@@ -34,14 +34,15 @@ using knowledge::SetupWords;
 using Words = std::vector<std::string>;
 
 /// Words in the names of NVIDIA's modules on distributions that can install several driver versions
-/// at once: Debian's nvidia-current, nvidia-current-open-uvm, nvidia-tesla-535,
+/// at once, such as Debian's nvidia-current, nvidia-current-open-uvm, nvidia-tesla-535,
 /// nvidia-legacy-390xx-drm, and Ubuntu's nvidia_390 before 18.04. Source:
 /// devleonardoamaral/debian-nvidia-installer, usr/lib/debian-nvidia-installer/nvidia.sh;
 /// Bumblebee-Project/Bumblebee#239.
 constexpr std::array<std::string_view, 3> kFlavours = {"current", "tesla", "legacy"};
 constexpr std::array<std::string_view, 4> kNvidiaParts = {"_drm", "_modeset", "_peermem", "_uvm"};
 
-/// The kernel's name for such a module of a distribution: "nvidia_drm" for "nvidia_current_drm".
+/// The kernel's name for a distribution's NVIDIA module, such as "nvidia_drm" for
+/// "nvidia_current_drm".
 std::string without_flavour(std::string name) {
     constexpr std::string_view kLead = "nvidia_";
     if (!name.starts_with(kLead))
@@ -58,7 +59,8 @@ std::string without_flavour(std::string name) {
     return "nvidia";
 }
 
-/// A module's name with underscores: the kernel treats "-" and "_" as equal (kernel/params.c).
+/// A module's name with underscores, because the kernel treats "-" and "_" as equal
+/// (kernel/params.c).
 std::string module_name(std::string_view text) {
     std::string name{text};
     std::ranges::replace(name, '-', '_');
@@ -69,8 +71,8 @@ Words sorted(const std::set<std::string>& names) {
     return {names.begin(), names.end()};
 }
 
-/// The words on the kernel's command line about GPUs, PCI and the IOMMU. All other words are
-/// dropped.
+/// The words on the kernel's command line that concern GPUs, PCI and the IOMMU. All other words on
+/// the command line are dropped.
 Words parameters_in(std::string_view command_line) {
     Words kept;
     for (const auto word : words(trimmed(command_line)))
@@ -97,7 +99,7 @@ std::optional<bool> secure_boot(const FileSystem& files) {
     return content->back() == 1;
 }
 
-/// The selected word of a line such as "none [integrity] confidentiality".
+/// The word in brackets in a line such as "none [integrity] confidentiality".
 std::optional<std::string> lockdown(const FileSystem& files) {
     const auto line = files.line("/sys/kernel/security/lockdown").value_or("");
     for (const auto word : words(line))
@@ -111,14 +113,14 @@ std::optional<std::uint64_t> tainted(const FileSystem& files) {
     return line ? parse_number<std::uint64_t>(*line) : std::nullopt;
 }
 
-/// Adds the module if it is a graphics or accelerator module.
+/// Adds the module if it belongs to a graphics or accelerator driver.
 void add_module(std::string_view text, std::set<std::string>& names) {
     if (auto name = module_name(text); SetupWords::current().has_module(name))
         names.insert(std::move(name));
 }
 
-/// Adds the modules that a modprobe.d file keeps from loading: "blacklist nouveau", "install
-/// nouveau /bin/false", "alias nouveau off".
+/// Adds the modules that a modprobe.d file keeps from loading with a line such as "blacklist
+/// nouveau", "install nouveau /bin/false" or "alias nouveau off".
 void add_blacklisted(std::string_view text, std::set<std::string>& names) {
     for (const auto line : split(text, '\n')) {
         const auto columns = words(line);
@@ -132,7 +134,7 @@ void add_blacklisted(std::string_view text, std::set<std::string>& names) {
     }
 }
 
-/// Adds the modules that the command line keeps from loading:
+/// Adds the modules that the kernel's command line keeps from loading, as in
 /// "modprobe.blacklist=nouveau,nvidiafb". modprobe, the kernel and dracut each have such a
 /// parameter; initcall_blacklist does not contain modules.
 void add_blacklisted(const Words& parameters, std::set<std::string>& names) {
@@ -145,13 +147,13 @@ void add_blacklisted(const Words& parameters, std::set<std::string>& names) {
     }
 }
 
-/// The folders of modprobe's configuration. Source: modprobe.d(5).
+/// The folders in which modprobe searches for its configuration. Source: modprobe.d(5).
 constexpr std::array kModprobeFolders{"/etc/modprobe.d", "/run/modprobe.d",
                                       "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d",
                                       "/lib/modprobe.d"};
 
-/// The modules that are kept from loading; nullopt if no folder can be read and the command
-/// line keeps no module from loading.
+/// The modules that are kept from loading; nullopt if no folder can be read and the command line
+/// does not keep a module from loading.
 std::optional<Words> blacklist(const FileSystem& files, const std::optional<Words>& parameters) {
     std::set<std::string> names;
     if (parameters)
@@ -180,7 +182,7 @@ std::optional<std::set<std::string>> modules_in(const FileSystem& files) {
     return std::set<std::string>{names->begin(), names->end()};
 }
 
-/// The graphics modules among the loaded and built-in modules.
+/// The loaded and built-in modules that are graphics modules.
 std::optional<Words> loaded(const std::optional<std::set<std::string>>& modules) {
     if (!modules)
         return std::nullopt;
@@ -190,8 +192,8 @@ std::optional<Words> loaded(const std::optional<std::set<std::string>>& modules)
     return found;
 }
 
-/// Adds the modules of a list. A line of modules.dep is "kernel/drivers/gpu/drm/xe/xe.ko.xz: …"; a
-/// line of modules.builtin is only the path.
+/// Adds the graphics modules in a list. A line of modules.dep is
+/// "kernel/drivers/gpu/drm/xe/xe.ko.xz: …"; a line of modules.builtin is only the path.
 void add_installed(std::string_view list, std::set<std::string>& names) {
     for (const auto line : split(list, '\n')) {
         const auto path = line.substr(0, line.find(':'));
@@ -213,7 +215,7 @@ std::optional<Words> installed(const FileSystem& files, const std::string& kerne
     return is_known ? std::optional{sorted(names)} : std::nullopt;
 }
 
-/// The module parameters in use, "nvidia.NVreg_EnableGpuFirmware=18".
+/// The module parameters in use, such as "nvidia.NVreg_EnableGpuFirmware=18".
 Words options(const FileSystem& files, const std::optional<std::set<std::string>>& modules) {
     Words found;
     const auto& known = SetupWords::current();
@@ -226,7 +228,8 @@ Words options(const FileSystem& files, const std::optional<std::set<std::string>
         if (const auto value = files.line(path); value && !value->empty())
             found.push_back(scrubbed(parameter + "=" + *value, kMaxText));
     }
-    // /sys/module lacks NVIDIA's parameters, which are in one file, without the prefix "NVreg_".
+    // /sys/module does not contain NVIDIA's parameters, which are in one file, without the prefix
+    // "NVreg_".
     const auto params = files.read(kNvidiaParameters, kMaxFile);
     for (const auto line : split(params ? std::string_view{*params} : std::string_view{}, '\n')) {
         const auto colon = line.find(':');
@@ -246,7 +249,7 @@ std::optional<bool> uses_iommu(const FileSystem& files) {
     return units ? std::optional{!units->empty()} : std::nullopt;
 }
 
-/// The lines whose part before `sign` is one of `keys`.
+/// The lines whose part before `sign` equals one of `keys`.
 template <class Keys>
 std::string lines_with(const Keys& keys, char sign, std::string_view text) {
     std::string kept;
@@ -256,7 +259,7 @@ std::string lines_with(const Keys& keys, char sign, std::string_view text) {
     return kept;
 }
 
-/// The string without the quotation marks that os-release allows.
+/// The string without the quotation marks that are allowed in os-release.
 std::string unquoted(std::string_view text) {
     text = trimmed(text);
     const bool is_quoted = text.size() >= 2 && (text.front() == '"' || text.front() == '\'') &&
@@ -268,8 +271,8 @@ bool is_release_key(std::string_view key) {
     return std::ranges::find(kReleaseKeys, key) != kReleaseKeys.end();
 }
 
-/// Adds a codename. A distribution and its parent may have the same codename, which is then added
-/// only once.
+/// Adds a codename. A distribution and its parent may have the same codename, which is added only
+/// once.
 void add_codename(const std::string& name, Words& codenames) {
     if (std::ranges::find(codenames, name) == codenames.end())
         codenames.push_back(name);
@@ -278,7 +281,7 @@ void add_codename(const std::string& name, Words& codenames) {
 }  // namespace
 
 std::optional<OsRelease> os_release_of(const FileSystem& files) {
-    // Synology's DSM has no os-release.
+    // Synology's DSM does not have the file os-release.
     if (files.exists("/etc.defaults/VERSION"))
         return OsRelease{.id = "synology-dsm"};
     auto text = files.read("/etc/os-release", kMaxFile);
@@ -330,7 +333,7 @@ std::optional<std::string> setup_part(std::string_view path, std::string_view co
                              [path](std::string_view folder) { return path.starts_with(folder); }))
         return std::nullopt;
     std::set<std::string> names;
-    // Keep only the parsed values, written in a form that parses to the same values.
+    // Keep only the parsed modules, written as lines from which the same modules are parsed.
     add_blacklisted(content, names);
     std::string kept;
     for (const auto& name : names)
@@ -339,7 +342,8 @@ std::optional<std::string> setup_part(std::string_view path, std::string_view co
 }
 
 std::optional<std::string> python_of(const FileSystem& files) {
-    // Fedora and RHEL have a link to /etc/alternatives, which has a link to python3.9.
+    // On Fedora and RHEL, python3 is a link to /etc/alternatives, where another link leads to
+    // python3.9.
     constexpr int kMaxPythonLinks = 4;
     constexpr std::string_view kLead = "python";
     std::string path = "/usr/bin/python3";

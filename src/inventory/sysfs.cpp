@@ -11,7 +11,8 @@
 namespace gpuprobe::inline inventory {
 namespace {
 
-/// The first line, up to the first NUL: some attributes are padded with NULs (amdgpu's unique_id).
+/// The first line, up to the first NUL, because some attributes are padded with NULs (amdgpu's
+/// unique_id).
 std::string_view first_line(std::string_view text) {
     text = text.substr(0, text.find('\n'));
     return trimmed(text.substr(0, text.find('\0')));
@@ -63,7 +64,7 @@ std::vector<std::string> Sysfs::names(const std::string& folder) const {
 std::optional<std::string> Sysfs::link_name(const std::string& path) const {
     const auto target = files_.link_target(path);
     if (!target)
-        return std::nullopt;  // no note, because some captures have a plain folder here
+        return std::nullopt;  // no note, because in some captures this is a plain folder
     auto name = scrubbed(base_name(*target));
     return name.empty() ? std::nullopt : std::optional{std::move(name)};
 }
@@ -104,8 +105,8 @@ std::optional<std::string> hex_digits(std::string_view text, std::size_t digits)
     if (!number)
         return std::nullopt;
     std::string hex;
-    // Pad with zeros up to `digits`. Digits are never cut off: a number that needs more digits is
-    // rejected.
+    // Pad with zeros up to `digits`. A number that needs more digits is rejected instead of being
+    // cut off.
     for (auto rest = *number; rest != 0 || hex.size() < digits; rest >>= 4)
         hex.insert(hex.begin(), "0123456789abcdef"[rest & 0xf]);
     return hex.size() == digits ? std::optional{std::move(hex)} : std::nullopt;
@@ -122,8 +123,8 @@ namespace {
 
 constexpr std::string_view kPattern = "pci:v########d########sv########sd########bc##sc##i##";
 
-/// The digits of the field that starts at `at`; nullopt unless the whole string matches kPattern.
-/// From a field of eight digits, only four are used, because PCI ids have 16 bits.
+/// The digits of the field that begins at `at`; nullopt unless the whole string matches kPattern.
+/// Only four digits of a field of eight digits are used, because PCI ids have 16 bits.
 std::optional<std::string> field(std::string_view modalias, std::size_t at, std::size_t digits) {
     if (modalias.size() != kPattern.size())
         return std::nullopt;
@@ -133,7 +134,8 @@ std::optional<std::string> field(std::string_view modalias, std::size_t at, std:
     return hex_digits(modalias.substr(at, digits), digits == 8 ? 4 : digits);
 }
 
-/// The part before (`which` = 0) or after (1) the colon of "1002:15BF".
+/// The part before the colon (`which` = 0) or after the colon (`which` = 1) in a string such as
+/// "1002:15BF".
 std::optional<std::string> half(const std::optional<std::string>& pair, std::size_t which) {
     if (!pair)
         return std::nullopt;
@@ -146,22 +148,22 @@ std::optional<std::string> from_file(const DeviceFolder& folder, std::string_vie
     return text ? hex_digits(*text, 4) : std::nullopt;
 }
 
-/// Sets `into` if it has no value yet.
+/// Sets `into` if `into` has no value yet.
 void keep(std::optional<std::string>& into, std::optional<std::string> other) {
     if (!into)
         into = std::move(other);
 }
 
 /// The ids of a function. Each id comes from the file `vendor`, `device`, `subsystem_vendor` or
-/// `subsystem_device`; else from PCI_ID or PCI_SUBSYS_ID in the uevent; else from the modalias. A
-/// subsystem vendor of 0000 is treated as missing, because 0000 means that the function has no
-/// subsystem ids (PCI Local Bus specification 3.0, section 6.2.4).
+/// `subsystem_device`, otherwise from PCI_ID or PCI_SUBSYS_ID in the uevent, otherwise from the
+/// modalias. A subsystem vendor of 0000 is treated as missing, because 0000 means that the function
+/// has no subsystem ids (PCI Local Bus specification 3.0, section 6.2.4).
 PciIds pci_ids_of(const DeviceFolder& folder) {
     PciIds ids{.vendor = from_file(folder, "vendor"),
                .device = from_file(folder, "device"),
                .subsystem_vendor = from_file(folder, "subsystem_vendor"),
                .subsystem_device = from_file(folder, "subsystem_device")};
-    // Take missing ids from the uevent, then from the modalias.
+    // Take the ids that are still missing from the uevent, then from the modalias.
     const auto alias = ids_from_modalias(folder.modalias().value_or(""));
     const auto id = folder.uevent("PCI_ID");
     const auto subsystem = folder.uevent("PCI_SUBSYS_ID");
@@ -187,8 +189,8 @@ constexpr std::uint64_t kPrefetchable = 0x2000;
 constexpr std::uint64_t kMemory64 = 0x100000;
 constexpr std::uint64_t kWanted = kMemory | kPrefetchable | kMemory64;
 
-/// The size of the BAR in a line "start end flags"; nullopt unless the BAR is a prefetchable 64-bit
-/// BAR.
+/// The size of the BAR that a line "start end flags" describes; nullopt unless the BAR is a
+/// prefetchable 64-bit BAR.
 std::optional<Bytes> aperture(std::string_view line) {
     const auto columns = words(line);
     if (columns.size() != 3)
@@ -206,7 +208,7 @@ std::optional<Bytes> aperture(std::string_view line) {
 }  // namespace
 
 PciIds ids_from_modalias(std::string_view modalias) {
-    // The positions of the '#' runs in kPattern.
+    // The numbers are the positions and lengths of the runs of '#' in kPattern.
     return PciIds{.vendor = field(modalias, 5, 8),
                   .device = field(modalias, 14, 8),
                   .subsystem_vendor = field(modalias, 24, 8),
@@ -243,8 +245,8 @@ std::vector<std::string> compatible_of(const Sysfs& sysfs, const DeviceFolder& f
     if (const auto list = sysfs.content(folder.path() + "/of_node/compatible"))
         for (const auto name : split(*list, '\0'))
             add(trimmed(name));
-    // If that file is missing, use OF_COMPATIBLE_0, _1, … from the uevent. The loop stops at the
-    // first missing number, and does nothing if the file contained names.
+    // If the file `compatible` is missing, use OF_COMPATIBLE_0, _1, … from the uevent. The loop
+    // stops at the first missing number, and does nothing if the file `compatible` contained names.
     for (std::size_t i = 0; names.size() == i && i < kMaxCompatible; ++i)
         if (const auto name = folder.uevent("OF_COMPATIBLE_" + std::to_string(i)))
             add(*name);
@@ -262,7 +264,8 @@ std::optional<bool> flag_from(const std::optional<std::string>& text) {
 std::optional<int> numa_node_of(const DeviceFolder& folder) {
     const auto text = folder.text("numa_node");
     const auto node = text ? parse_number<int>(*text) : std::nullopt;
-    return node && *node >= 0 ? node : std::nullopt;  // -1: the firmware does not specify a node
+    // The firmware names no node if the value is -1.
+    return node && *node >= 0 ? node : std::nullopt;
 }
 
 /// The number of lanes; nullopt for 0 and 255, which mean that the width is unknown
@@ -273,8 +276,8 @@ std::optional<std::uint32_t> lanes(const std::optional<std::string>& text) {
     return count && *count > 0 && *count <= kMost ? count : std::nullopt;
 }
 
-/// The device's type of IOMMU domain, in lower case: "dma", "dma-fq" or "identity". nullopt for the
-/// other types in iommu_group_show_type() of drivers/iommu/iommu.c, which don't occur while a
+/// The device's type of IOMMU domain ("dma", "dma-fq" or "identity"), in lower case; nullopt for
+/// the other types in iommu_group_show_type() of drivers/iommu/iommu.c, which don't occur while a
 /// driver of this machine uses the device. Source:
 /// Documentation/ABI/testing/sysfs-kernel-iommu_groups, "type".
 std::optional<std::string> iommu_of(const DeviceFolder& folder) {
@@ -283,14 +286,14 @@ std::optional<std::string> iommu_of(const DeviceFolder& folder) {
     return std::ranges::find(kTypes, type) == kTypes.end() ? std::nullopt : std::optional{type};
 }
 
-/// "pci:0000:01:00.0", or the subsystem and the folder's name: "platform:gpu".
+/// An id such as "pci:0000:01:00.0", or the subsystem and the folder's name, as in "platform:gpu".
 std::string id_of(const DeviceFolder& folder) {
     if (const auto address = folder.pci_address())
         return "pci:" + text_of(*address);
     return folder.subsystem().value_or("other") + ":" + scrubbed(folder.name(), 128);
 }
 
-/// Adds the facts that only PCI devices have.
+/// Adds the facts that exist only for PCI devices.
 void fill_pci(const Sysfs& sysfs, const DeviceFolder& folder, HardwareDevice& device) {
     device.pci = folder.pci_address();
     if (const auto full = folder.pci_class())
@@ -305,7 +308,8 @@ void fill_pci(const Sysfs& sysfs, const DeviceFolder& folder, HardwareDevice& de
     device.boot_vga = flag_from(folder.text("boot_vga"));
     if (const auto resource = sysfs.content(folder.path() + "/resource"))
         device.largest_bar = largest_aperture(*resource);
-    // Reading the link's width would wake a suspended device.
+    // Read the link's width only if the device is active, because reading it would wake a suspended
+    // device.
     if (folder.text("power/runtime_status") == "active") {
         device.link_width = lanes(folder.text("current_link_width"));
         device.max_link_width = lanes(folder.text("max_link_width"));
@@ -338,8 +342,8 @@ std::optional<std::string> DeviceFolder::uevent(std::string_view key) const {
 }
 
 std::optional<std::string> DeviceFolder::subsystem() const {
-    // The link is missing in many captures: use the keys, the name or the path of the device
-    // instead.
+    // In many captures, the link to the subsystem is missing, so use the keys, the name or the path
+    // of the device instead.
     if (auto linked = sysfs_.link_name(path_ + "/subsystem"))
         return linked;
     if (pci_address() || uevent("PCI_ID"))
@@ -365,7 +369,7 @@ std::optional<std::string> DeviceFolder::modalias() const {
 std::optional<PciAddress> DeviceFolder::pci_address() const {
     if (auto address = parse_text(name(), std::type_identity<PciAddress>{}))
         return address;
-    // In a capture, the folder may have a name other than the address.
+    // In a capture, the device's folder may have a name that is not the address.
     const auto slot = uevent("PCI_SLOT_NAME");
     return slot ? parse_text(*slot, std::type_identity<PciAddress>{}) : std::nullopt;
 }
