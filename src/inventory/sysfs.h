@@ -16,7 +16,7 @@ namespace gpuprobe::inline inventory {
 
 constexpr Bytes kMaxAttribute = kib(64);
 constexpr Bytes kMaxPlausibleMemory =
-    gib(16384);  ///< larger sizes that a driver reports are treated as wrong
+    gib(16384);  ///< larger sizes that a driver reports are considered wrong
 constexpr std::size_t kMaxNotes = 64;
 
 /// The KEY=value lines of a uevent file.
@@ -31,18 +31,18 @@ public:
     Sysfs(const FileSystem& files, std::vector<std::string>& notes)
         : files_{files}, notes_{notes} {}
 
-    /// The first line of the file, trimmed; nullopt if the line is empty.
+    /// The first line of the file, without surrounding white space; nullopt if the line is empty.
     [[nodiscard]] std::optional<std::string> text(const std::string& path) const;
     /// The content of the file, at most kMaxAttribute bytes, not scrubbed.
     [[nodiscard]] std::optional<std::string> content(const std::string& path) const;
-    /// The first line of the file as a non-negative decimal number; nullopt for any other content.
+    /// The first line of the file as a non-negative decimal number; nullopt if the line is not such
+    /// a number.
     [[nodiscard]] std::optional<std::uint64_t> number(const std::string& path) const;
-    /// The names in a folder, sorted.
+    /// The sorted names in a folder.
     [[nodiscard]] std::vector<std::string> names(const std::string& folder) const;
-    /// The last component of a symbolic link's target, for example of a `driver` or `subsystem`
-    /// link.
+    /// The last component of the target of a symbolic link, such as `driver` or `subsystem`.
     [[nodiscard]] std::optional<std::string> link_name(const std::string& path) const;
-    /// The path with every symbolic link resolved; nullopt if the path does not exist.
+    /// The path in which every symbolic link has been resolved; nullopt if the path does not exist.
     [[nodiscard]] std::optional<std::string> resolved(const std::string& path) const;
     [[nodiscard]] bool exists(const std::string& path) const { return files_.exists(path); }
     /// The KEY=value lines of the file; empty if the file cannot be read. Other lines are skipped.
@@ -59,15 +59,15 @@ private:
 
 /// The part of a path after its last slash.
 std::string_view base_name(std::string_view path);
-/// The part of a path before its last slash; "/" if there is no folder above.
+/// The part of a path before its last slash; "/" if the path is directly in the root folder.
 std::string_view folder_of(std::string_view path);
 /// Up to eight bytes of a binary attribute as a little-endian number.
 std::uint64_t little_endian(std::string_view bytes);
-/// Converts "0x10DE" or "10DE" to `digits` lower-case hexadecimal digits; nullopt if the string is
-/// not hexadecimal or needs more digits.
+/// Converts a string such as "0x10DE" or "10DE" to `digits` lower-case hexadecimal digits; nullopt
+/// if the string is not hexadecimal or needs more digits.
 std::optional<std::string> hex_digits(std::string_view text, std::size_t digits);
 
-/// The PCI ids of a function, each four lower-case hexadecimal digits.
+/// The PCI ids of a function, each as four lower-case hexadecimal digits.
 struct PciIds {
     std::optional<std::string> vendor = {};
     std::optional<std::string> device = {};
@@ -82,21 +82,21 @@ PciIds ids_from_modalias(std::string_view modalias);
 /// The class, subclass and programming interface in a modalias, as six hexadecimal digits.
 std::optional<std::string> class_from_modalias(std::string_view modalias);
 
-/// The size of the largest prefetchable 64-bit memory BAR in a `resource` file: the window through
-/// which the CPU accesses VRAM. The BAR's index differs between boards, so an index would not
-/// identify the BAR.
+/// The size of the largest prefetchable 64-bit memory BAR in a `resource` file, which is the window
+/// through which the CPU accesses VRAM. The BAR with VRAM has different indices on different
+/// boards, so an index would not identify the BAR.
 ///
-/// Only the first six lines are BARs of the function; ROM, SR-IOV and bridge windows follow.
-/// Source: drivers/pci/pci-sysfs.c, resource_show(); include/linux/ioport.h for the flags.
+/// Only the first six lines are BARs of the function; the windows of the ROM, of SR-IOV and of
+/// bridges follow. Source: drivers/pci/pci-sysfs.c, resource_show(); include/linux/ioport.h for the
+/// flags.
 std::optional<Bytes> largest_aperture(std::string_view resource);
 
 /// The folder of one device below /sys/devices. If the file for a fact is missing, the fact is
-/// taken from the device's uevent or modalias, because captures often contain only a few of the
-/// files.
+/// taken from the device's uevent or modalias, because captures often lack most of the files.
 ///
-/// Reads only values that the kernel has cached: never `config`, the link's speed, or sensors,
-/// which would wake the device (drivers/pci/pci-sysfs.c, pci_read_config). The link's width is read
-/// only while the device is awake.
+/// Reads only values that the kernel has cached. The following are never read, because reading
+/// would wake the device: `config`, the link's speed, and sensors (drivers/pci/pci-sysfs.c,
+/// pci_read_config). The link's width is read only while the device is awake.
 class DeviceFolder {
 public:
     /// `path` must be resolved. `sysfs` is borrowed and must outlive this object.
@@ -104,25 +104,25 @@ public:
 
     [[nodiscard]] const std::string& path() const { return path_; }
     /// The last component of the path. In some captures, the device is a plain folder called
-    /// "device"; in this case, the name of the class member is returned: "card0" for
+    /// "device"; in this case, the result is the name of the class member, such as "card0" for
     /// /sys/class/drm/card0/device.
     [[nodiscard]] std::string_view name() const;
-    /// The first line of a file in the folder, trimmed.
+    /// The first line of a file in the device's folder, without surrounding white space.
     [[nodiscard]] std::optional<std::string> text(std::string_view attribute) const;
     /// The value of a key in the device's uevent; nullopt if the value is missing or empty.
     [[nodiscard]] std::optional<std::string> uevent(std::string_view key) const;
-    /// False if a capture does not contain the uevent. In this case, a missing driver proves
+    /// False if a capture does not contain the uevent. Without the uevent, a missing driver proves
     /// nothing.
     [[nodiscard]] bool has_uevent() const { return !uevent_.empty(); }
 
-    /// The subsystem of the device: "pci", "platform", "virtio" …; derived from other files if the
-    /// `subsystem` link is missing.
+    /// The subsystem of the device, such as "pci", "platform" or "virtio"; derived from other files
+    /// if the `subsystem` link is missing.
     [[nodiscard]] std::optional<std::string> subsystem() const;
     /// The name of the bound driver; nullopt if the device has no driver.
     [[nodiscard]] std::optional<std::string> driver() const;
     [[nodiscard]] std::optional<std::string> modalias() const;
     [[nodiscard]] std::optional<PciAddress> pci_address() const;
-    /// The PCI class in six hexadecimal digits: class, subclass, programming interface.
+    /// The PCI class as six hexadecimal digits: class, subclass and programming interface.
     [[nodiscard]] std::optional<std::string> pci_class() const;
 
 private:
@@ -131,11 +131,11 @@ private:
     KeyValues uevent_ = {};
 };
 
-/// The `compatible` strings from the device tree, at most 16, the most specific string first. The
-/// file separates the strings with NULs (Devicetree specification 0.4, section 2.3.1).
+/// The `compatible` strings from the device tree, at most 16, beginning with the most specific
+/// string. NULs separate the strings in the file (Devicetree specification 0.4, section 2.3.1).
 std::vector<std::string> compatible_of(const Sysfs& sysfs, const DeviceFolder& folder);
 
-/// The device in a folder, with all facts from the files in this folder.
+/// The device in a folder, with all facts from the files in the same folder.
 HardwareDevice device_from(const Sysfs& sysfs, const DeviceFolder& folder);
 
 }  // namespace gpuprobe::inline inventory

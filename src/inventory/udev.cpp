@@ -18,9 +18,9 @@
 namespace gpuprobe::inline inventory {
 namespace {
 
-/// True for modules whose loading or unloading changes a device's driver, version or nodes. The
-/// kernel writes "_" instead of "-" in a module's name. Names that start with "nvidia" always
-/// match: nvidia_uvm has no device that would cause an event.
+/// True for modules that change a device's driver, version or nodes when they are loaded or
+/// unloaded. The kernel writes "_" instead of "-" in a module's name. Names that begin with
+/// "nvidia" always match, because nvidia_uvm has no device that would cause an event.
 bool is_gpu_module(std::string_view name) {
     using knowledge::Role;
     if (name.starts_with("nvidia"))
@@ -33,7 +33,7 @@ bool is_gpu_module(std::string_view name) {
     return driver && driver->role != Role::Display && driver->role != Role::Neither;
 }
 
-/// True if the table of chips lists the function; the argument is "1E60:2864".
+/// True if the table of chips lists the function; the argument has the form "1E60:2864".
 bool is_known_function(std::string_view vendor_and_device) {
     const auto colon = vendor_and_device.find(':');
     if (colon == std::string_view::npos)
@@ -43,9 +43,9 @@ bool is_known_function(std::string_view vendor_and_device) {
     return vendor && device && is_known_device(*vendor, *device);
 }
 
-/// The size of the receive buffer in bytes. A burst of events (at boot, or from a rack of GPUs)
-/// must fit. The kernel allows more than rmem_max only with CAP_NET_ADMIN. The buffer uses no
-/// memory until events arrive.
+/// The size of the receive buffer in bytes. The buffer must be large enough for a burst of events,
+/// at boot or from a rack of GPUs. Without CAP_NET_ADMIN, the kernel limits the size to rmem_max.
+/// The receive buffer uses no memory until events arrive.
 constexpr int kReceiveBuffer = 8 * 1024 * 1024;
 constexpr std::size_t kMaxEventsPerWake = 4096;
 
@@ -77,15 +77,15 @@ Result<UdevMonitor> udev_listener(udev& context) {
     for (const auto* subsystem : {"drm", "accel", "pci", "kfd", "module", "video4linux"})
         if (udev_monitor_filter_add_match_subsystem_devtype(monitor.get(), subsystem, nullptr) < 0)
             return Error{ErrorCode::Internal, "udev monitor: filter"};
-    // Setting the size may fail: without the permission to exceed rmem_max, a burst may overflow
-    // the buffer. An overflow is handled as a change.
+    // Setting the size may fail: without the permission to exceed rmem_max, a burst of events may
+    // overflow the buffer. An overflow of the buffer is handled like a change of hardware.
     (void)udev_monitor_set_receive_buffer_size(monitor.get(), kReceiveBuffer);
     if (const int problem = udev_monitor_enable_receiving(monitor.get()); problem < 0)
         return errno_error("udev monitor", -problem);
     return monitor;
 }
 
-/// Listens with libudev and with NodeWatch. If one of the two does not work, the other is enough.
+/// Listens with libudev and with NodeWatch. If one of them does not work, the other is sufficient.
 class Monitor final : public HardwareMonitor {
 public:
     Monitor(Callback changed) : changed_{std::move(changed)} {}
@@ -125,8 +125,8 @@ Status Monitor::start(EventLoop& loop) {
     return Done{};
 }
 
-/// Handles every pending event before anything else in the loop runs, so that a burst causes one
-/// wake-up and no bus call is answered between two of its events.
+/// Handles all pending events before anything else in the loop runs, so that a burst causes only
+/// one wake-up, and no bus call is answered between two events of the burst.
 void Monitor::drain() {
     bool has_changed = false;
     for (std::size_t i = 0; i < kMaxEventsPerWake; ++i) {
@@ -139,7 +139,7 @@ void Monitor::drain() {
         else if (errno != EINTR)
             break;
     }
-    const auto changed = changed_;  // a copy, because the callback may destroy this object
+    const auto changed = changed_;  // copied, because the callback may destroy this object
     if (has_changed)
         changed();
 }
@@ -152,7 +152,7 @@ bool concerns_gpus(const KernelEvent& event) {
                (event.device_type.empty() || event.device_type == "drm_minor");
     if (event.subsystem == "accel" || event.subsystem == "kfd")
         return true;
-    // Cameras come and go on USB or are made by programs, but codecs are parts of the SoC.
+    // Cameras are plugged into USB or created by programs, but codecs are parts of the SoC.
     if (event.subsystem == "video4linux")
         return event.sysfs_path.find("/usb") == std::string::npos &&
                event.sysfs_path.find("/devices/virtual/") == std::string::npos;
@@ -160,8 +160,8 @@ bool concerns_gpus(const KernelEvent& event) {
         return is_gpu_module(base_name(event.sysfs_path));
     if (event.subsystem != "pci")
         return false;
-    // If the class is missing, assume that the device is a GPU, because some kernels leave the
-    // class out of "remove" events.
+    // If the event contains no class, assume that the device is a GPU, because some kernels leave
+    // the class out of "remove" events.
     return event.pci_class.empty() ||
            is_candidate_class(hex_digits(event.pci_class, 6).value_or("")) ||
            is_known_function(event.pci_id);
@@ -185,8 +185,8 @@ std::string property_text(const char* maybe) {
     return maybe ? scrubbed(maybe, kMaxProperty) : "";
 }
 
-/// The value of the property `own`, or else of the property `listed`; nullopt if both are missing
-/// or empty.
+/// The value of the property `own`; if that is missing or empty, the value of the property
+/// `listed`; nullopt if both are missing or empty.
 std::optional<std::string> first_of(udev_device& device, const char* own, const char* listed) {
     for (const auto* key : {own, listed})
         if (auto value = property_text(udev_device_get_property_value(&device, key));
@@ -195,7 +195,7 @@ std::optional<std::string> first_of(udev_device& device, const char* own, const 
     return std::nullopt;
 }
 
-/// The render node for a DRM device; nullopt for cards and connectors.
+/// The render node that the DRM device represents; nullopt for cards and connectors.
 std::optional<RenderNode> node_of(udev_device& device) {
     const auto path = property_text(udev_device_get_devnode(&device));
     auto* parent = udev_device_get_parent(&device);

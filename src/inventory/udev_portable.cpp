@@ -2,7 +2,7 @@
 #include "inventory/node_watch.h"
 #include "inventory/udev.h"
 
-// The monitor for builds without libudev, which detects devices only by their nodes.
+// The monitor for builds without libudev, which detects devices only by watching their nodes.
 
 namespace gpuprobe::inline inventory {
 namespace {
@@ -23,8 +23,8 @@ Result<std::unique_ptr<HardwareMonitor>> HardwareMonitor::create(EventLoop& loop
     return std::unique_ptr<HardwareMonitor>{std::make_unique<Monitor>(std::move(nodes))};
 }
 
-/// Always empty, because the portable build has no libudev. The only caller is the service, which
-/// the portable build does not contain.
+/// The list is always empty, because the portable build has no libudev. The only caller is the
+/// service, which is not part of the portable build.
 std::vector<RenderNode> render_nodes() {
     return {};
 }

@@ -18,12 +18,12 @@ constexpr Bytes kMaxEnvironment = mib(1);
 constexpr Bytes kMaxCgroup = kib(64);
 constexpr std::size_t kMaxContainerName = 32;
 
-/// A part of a cgroup path and the container manager that uses it.
+/// A string that a cgroup path may contain, and the container manager that uses this string.
 struct Hint {
     std::string_view piece;
     const char* name;
 };
-/// Folder names that managers give to cgroups.
+/// Folder names that container managers give to cgroups.
 constexpr std::array<Hint, 7> kCgroupHints{{
     {"kubepods", "kubernetes"},
     {"/docker", "docker"},
@@ -60,7 +60,7 @@ std::optional<std::string> from_environment(const FileSystem& files) {
     return std::nullopt;
 }
 
-/// The container manager with a marker file in the root folder or /run.
+/// The container manager whose marker file exists in the root folder or in /run.
 std::optional<std::string> from_marker(const FileSystem& files) {
     if (files.exists("/run/.containerenv"))
         return "podman";
@@ -81,7 +81,8 @@ std::optional<std::string> from_cgroup(const FileSystem& files) {
     return std::nullopt;
 }
 
-/// The name in systemd's container interface, or in the environment of process 1.
+/// The container manager's name in systemd's container interface or in the environment of process
+/// 1.
 std::optional<std::string> declared(const FileSystem& files) {
     for (const auto* path : {"/run/host/container-manager", "/run/systemd/container"})
         if (const auto line = files.line(path))
@@ -90,14 +91,15 @@ std::optional<std::string> declared(const FileSystem& files) {
     return from_environment(files);
 }
 
-/// The beginning of a signature or DMI string, and the name of the hypervisor.
+/// The string with which a hypervisor's signature or DMI string begins, and the name of the
+/// hypervisor.
 struct Signature {
     std::string_view text;
     const char* name;
 };
 
-/// Signatures in CPUID leaf 0x40000000. Sources: Documentation/virt/kvm/x86/cpuid.rst, Hyper-V TLFS
-/// section 2, and each vendor's manual.
+/// Signatures of hypervisors in CPUID leaf 0x40000000. Sources:
+/// Documentation/virt/kvm/x86/cpuid.rst, Hyper-V TLFS section 2, and each vendor's manual.
 constexpr std::array<Signature, 13> kCpuidSignatures{{
     {"KVMKVMKVM", "kvm"},
     {"Linux KVM Hv", "kvm"},
@@ -114,8 +116,8 @@ constexpr std::array<Signature, 13> kCpuidSignatures{{
     {"Apple VZ", "apple"},
 }};
 
-/// Beginnings of DMI strings. The first kSpecificCount have precedence over the CPUID signature,
-/// which is less specific for these products.
+/// Strings with which DMI strings of virtual machines begin. The first kSpecificCount strings take
+/// precedence over the CPUID signature, which is less specific for these products.
 constexpr std::array<Signature, 17> kDmiPrefixes{{
     {"Amazon EC2", "amazon"},
     {"Google Compute Engine", "google"},
@@ -137,7 +139,7 @@ constexpr std::array<Signature, 17> kDmiPrefixes{{
 }};
 constexpr std::size_t kSpecificCount = 7;
 
-/// The first row whose string is a prefix of `text`.
+/// The index of the first row whose string is a prefix of `text`.
 template <std::size_t count>
 std::optional<std::size_t> row_for(const std::array<Signature, count>& rows,
                                    std::string_view text) {
@@ -153,7 +155,7 @@ bool is_metal_instance(const std::optional<std::string>& product) {
     return product && product->find(".metal") != std::string::npos;
 }
 
-/// The row of kDmiPrefixes for the first DMI string that matches.
+/// The index of the row in kDmiPrefixes for the first DMI string that matches.
 std::optional<std::size_t> dmi_row(const FileSystem& files,
                                    const std::optional<std::string>& product) {
     if (const auto row = product ? row_for(kDmiPrefixes, *product) : std::nullopt)
@@ -165,7 +167,8 @@ std::optional<std::size_t> dmi_row(const FileSystem& files,
     return std::nullopt;
 }
 
-/// The hypervisor in the device tree, which Arm and POWER have; "vm-other" if unknown.
+/// The hypervisor that the device tree of an Arm or POWER machine names; "vm-other" if the name is
+/// unknown.
 std::optional<std::string> from_device_tree(const FileSystem& files) {
     const auto compatible = files.line("/proc/device-tree/hypervisor/compatible");
     if (!compatible)
@@ -177,8 +180,8 @@ std::optional<std::string> from_device_tree(const FileSystem& files) {
     return compatible->find("vmware") != std::string::npos ? "vmware" : "vm-other";
 }
 
-/// The evidence in the text of /proc/cpuinfo. Returns Nothing on processors without an x86 "flags"
-/// line.
+/// The evidence for a hypervisor in the text of /proc/cpuinfo. Returns Nothing on processors
+/// without an x86 "flags" line.
 enum class CpuEvidence { Hypervisor, BareMetal, Nothing, UserModeLinux };
 
 CpuEvidence cpu_evidence(std::string_view cpuinfo) {
@@ -214,8 +217,8 @@ std::optional<std::string> container_part(std::string_view path, std::string_vie
         return std::nullopt;
     for (const auto& hint : kCgroupHints)
         if (content.find(hint.piece) != std::string_view::npos)
-            // Return an invented line that from_cgroup() recognizes, because the original path may
-            // contain names of users and services.
+            // Return an artificial line that from_cgroup() recognizes, because the original path
+            // may contain names of users and services.
             return "0::/" +
                    std::string{hint.piece.starts_with('/') ? hint.piece.substr(1) : hint.piece} +
                    "\n";
@@ -224,7 +227,8 @@ std::optional<std::string> container_part(std::string_view path, std::string_vie
 
 std::optional<std::string> container_of(const FileSystem& files) {
     const auto name = declared(files);
-    // The name "oci" is generic. A marker file or the cgroup may be more specific.
+    // The name "oci" is generic, so look for a more specific name. A marker file or the cgroup may
+    // contain a more specific name than "oci".
     if (name && *name != "oci")
         return name;
     if (auto marked = from_marker(files))
@@ -243,11 +247,11 @@ std::optional<std::string> virtualization_of(const FileSystem& files,
     if (is_xen_dom0(files))
         return std::nullopt;
     const auto type = files.line("/sys/hypervisor/type");
-    // In a Xen guest, the processor's flag may be missing.
+    // In a Xen guest, the processor's "hypervisor" flag may be missing.
     const auto product = files.line("/sys/class/dmi/id/product_name");
     if ((cpu == CpuEvidence::BareMetal && type != "xen") || is_metal_instance(product))
         return std::nullopt;
-    // The order is from the most specific to the least specific evidence.
+    // The most specific evidence is checked first.
     const auto dmi = dmi_row(files, product);
     if (dmi && *dmi < kSpecificCount)
         return kDmiPrefixes[*dmi].name;
