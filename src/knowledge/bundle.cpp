@@ -10,14 +10,14 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-constexpr std::size_t kMaxComment = 1024;   // COMMENTMAXLEN, the limit in signify
+constexpr std::size_t kMaxComment = 1024;   // the limit in signify (COMMENTMAXLEN)
 constexpr std::size_t kMaxSignature = 256;  // a signature needs 100 characters
 
 Error malformed(std::string_view place, std::string_view problem) {
     return {ErrorCode::Malformed, "bundle: " + scrubbed(place, 80) + ": " + std::string{problem}};
 }
 
-/// Removes and returns the first line of `text`. Errors: Malformed if the line is longer than
+/// Removes and returns the first line of `text`. Errors: Malformed if the first line is longer than
 /// `limit`.
 Result<std::string_view> line_of(std::string_view& text, std::size_t limit, std::string_view what) {
     const auto end = text.substr(0, limit).find('\n');
@@ -60,19 +60,19 @@ Status check_head(const BundleHead& head) {
         const auto& name = head.documents[i].name;
         if (!is_document_name(name))
             return malformed(name, "not the name of a data file");
-        // Strictly ascending names also rule out duplicates.
+        // Because names must be in strictly ascending order, there are no duplicates.
         if (i > 0 && name <= head.documents[i - 1].name)
             return malformed(name, "not unique, or not sorted by name");
     }
     return Done{};
 }
 
-/// Checks that this version of the program can read the data file's schema. A data file with a
-/// different schema is meant for another version of the program.
+/// Checks that this version of the program can read the data file's schema. If the schema is
+/// different, the data file is meant for another version of the program.
 Status check_schema(const std::string& name, std::string_view json) {
     auto known = compiled_in_text(name);
-    // A new cause or application has no built-in counterpart, so it must have the schema of the
-    // other causes or applications.
+    // For a new cause or application, there is no built-in data file, so the new file must have the
+    // same schema as the other causes or applications.
     if (known.empty())
         known = compiled_in_text(name.starts_with("causes/") ? "causes/access"
                                                              : "applications/default");
@@ -104,7 +104,8 @@ Result<Bundle> bundle_from(std::string_view message,
     Bundle bundle{.head = std::move(*head)};
     bundle.set.version =
         *parse_text(std::string_view{bundle.head.version}, std::type_identity<Version>{});
-    // The data files follow without separators, so split the message by the sizes of the files.
+    // The data files follow each other without separators, so split the message by the sizes of the
+    // files.
     for (const auto& entry : bundle.head.documents) {
         if (entry.bytes > rest.size())
             return malformed(entry.name, "cut short");
@@ -118,10 +119,10 @@ Result<Bundle> bundle_from(std::string_view message,
                                                                 .path = std::string{path},
                                                                 .text = text});
     }
-    // Unlisted bytes at the end would not be covered by any hash.
+    // Bytes at the end that the head does not list would not be covered by any hash.
     if (!rest.empty())
         return malformed("documents", "has more data than its header says");
-    // The version is in the head and in the data file "release"; both must agree.
+    // The version is in the head and in the data file "release", and both versions must be equal.
     const auto* release = bundle.set.documents.contains(kRelease)
                               ? &bundle.set.documents.find(kRelease)->second
                               : nullptr;

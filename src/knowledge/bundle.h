@@ -14,9 +14,9 @@
 #include "knowledge/library.h"
 
 /// A bundle: a single signed file with all data files of the knowledge base. The file begins with
-/// the two lines of a signature that `signify -S -e` writes (signify(1)). One line of JSON follows,
-/// which lists the contents, and then the data files one after another. A bundle cannot choose the
-/// paths to which its files are written.
+/// the two lines of a signature that `signify -S -e` writes (signify(1)). The next line is JSON
+/// that lists the contents; then the data files follow one after another. A bundle cannot determine
+/// the paths to which its files are written.
 
 namespace gpuprobe::knowledge {
 
@@ -25,7 +25,7 @@ constexpr Bytes kMaxBundle = mib(16);
 constexpr Bytes kMaxBundleHead = kib(256);
 constexpr std::size_t kMaxBundleDocuments = 1024;
 
-/// The words at the beginning of each file that signify writes.
+/// The text at the beginning of each file that signify writes.
 constexpr std::string_view kUntrustedComment = "untrusted comment: ";
 
 struct BundleEntry {
@@ -55,11 +55,11 @@ struct SignedText {
 };
 Result<SignedText> signed_text_in(std::string_view file);
 
-/// Reads a message whose signature has already been checked. Each data file must have the size and
-/// the hash given in the head, the schema that this program reads, and a valid name.
+/// Reads a message whose signature has already been checked. Each data file must have a valid name,
+/// the size and the hash that the head contains, and the schema that this program reads.
 ///
 /// `message` is a part of `text`, which the returned set keeps alive. Errors: TooLarge if a limit
-/// is exceeded; Malformed, with the member or data file at fault.
+/// is exceeded; Malformed, with a message that names the member or data file at fault.
 Result<Bundle> bundle_from(std::string_view message,
                            const std::shared_ptr<const std::string>& text,
                            std::string_view path);
@@ -67,8 +67,9 @@ Result<Bundle> bundle_from(std::string_view message,
 // Signatures of bundles: Ed25519 (RFC 8032) in the file format of signify(1), implemented by
 // nettle. Only programs that install bundles link this code.
 
-/// A key that may sign bundles. `signify-openbsd -G` writes the key's file: a comment and a line of
-/// base64. If the comment contains "expires YYYY-MM-DD", the key is valid until then.
+/// A key that may sign bundles. `signify-openbsd -G` writes the key's file, which consists of a
+/// comment and a line of base64. If the comment contains "expires YYYY-MM-DD", the key is valid
+/// until that day.
 struct PublicKey {
     std::string name = {};  ///< name of the key's file
     std::array<std::uint8_t, 8> number = {};
@@ -78,8 +79,8 @@ struct PublicKey {
 /// Reads a key file. Errors: Malformed.
 Result<PublicKey> public_key_from(std::string_view text, std::string_view name);
 
-/// The key that made the signature. Errors: NotAuthorized if none of the keys made the signature,
-/// or if the key has expired at `now`; Malformed if `signature` is not a signature.
+/// The key with which the signature was made. Errors: NotAuthorized if none of the keys made the
+/// signature, or if the key has expired at `now`; Malformed if `signature` is not a signature.
 Result<const PublicKey*> signer_of(const SignedText& text,
                                    std::span<const PublicKey> keys,
                                    WallTime now);

@@ -12,7 +12,7 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-/// Removes `word` from the start of `text`. Returns false if `text` does not start with `word`.
+/// Removes `word` from the beginning of `text`. Returns false if `text` does not start with `word`.
 bool take(std::string_view& text, std::string_view word) {
     const bool is_there = text.starts_with(word);
     if (is_there)
@@ -32,8 +32,8 @@ std::optional<std::string_view> take_string(std::string_view& text) {
     return content;
 }
 
-/// Whether `text` has only printable ASCII characters and newlines, and no backslashes. If so, each
-/// quotation mark in `text` begins or ends a JSON string.
+/// Whether `text` has only printable ASCII characters and newlines, and no backslashes. In this
+/// case, each quotation mark in `text` begins or ends a JSON string.
 bool is_plain(std::string_view text) {
     return std::ranges::all_of(
         text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~' && c != '\\'); });
@@ -82,13 +82,13 @@ Line next_line(std::string_view& text) {
 
 namespace {
 
-/// Whether the line consists only of `text`.
+/// Whether the line consists of `text` and nothing else.
 bool is_just(const Line& line, std::string_view text) {
     return line.text == text && !line.has_comma;
 }
 
 /// Removes and returns the lines of a table at the start of `text`. The closing bracket is also
-/// removed. `has_comma`: whether a comma follows the bracket.
+/// removed. `has_comma` returns whether a comma follows the bracket.
 std::string_view take_rows(std::string_view& text, bool& has_comma) {
     // The result is a view from the first row to the line before the closing bracket.
     const auto* start = text.data();
@@ -110,7 +110,7 @@ std::optional<DocumentLines> DocumentLines::of(std::string_view json) {
     auto line = next_line(json);
     for (; line.text != "}"; line = next_line(json)) {
         const auto key = take_string(line.text);
-        // Each member must follow a comma, and names must be unique.
+        // Each member except the first must follow a comma, and names must be unique.
         if (!key || !take(line.text, ": ") || !has_comma || document.members_.find(*key) ||
             document.tables_.find(*key))
             return std::nullopt;
@@ -133,7 +133,7 @@ std::optional<DocumentLines> DocumentLines::of(std::string_view json) {
 namespace {
 
 constexpr std::string_view kChipsSchema = "gpuprobe.chips/1";
-/// The value of `ids` in a row that covers all other devices of its class.
+/// The value of `ids` in a row that covers all devices of a class that have no row.
 constexpr std::string_view kAllOthers = "*";
 
 struct ChipsDocument {
@@ -151,7 +151,7 @@ struct IdRange {
     std::uint16_t last = 0;
 };
 
-/// Parses "73a0" or "73a0-73a5".
+/// Parses a PCI id or a range of ids, such as "73a0" or "73a0-73a5".
 std::optional<IdRange> range_from(std::string_view text) {
     const auto dash = text.find('-');
     const auto first = parse_hex<std::uint16_t>(text.substr(0, dash));
@@ -162,8 +162,8 @@ std::optional<IdRange> range_from(std::string_view text) {
     return IdRange{.first = *first, .last = *last};
 }
 
-/// Finds the row whose member `key` is `word` by binary search; returns nullptr if there is no such
-/// row.
+/// Uses binary search to find the row whose member `key` is `word`; returns nullptr if there is no
+/// such row.
 const Chip* found(const std::vector<Chip>& sorted,
                   std::optional<std::string> Chip::*key,
                   std::string_view word) {
@@ -172,8 +172,8 @@ const Chip* found(const std::vector<Chip>& sorted,
     return row != sorted.end() && *(*row.*key) == word ? &*row : nullptr;
 }
 
-/// Sorts rows by the member `key`. Errors: Malformed if a row lacks this member or if two rows have
-/// the same value.
+/// Sorts rows by the member `key`. Errors: Malformed if a row lacks the member `key` or if two rows
+/// have the same value.
 Status sort_by(std::optional<std::string> Chip::*key, const char* table, std::vector<Chip>& rows) {
     for (const auto& row : rows)
         if (!(row.*key))
@@ -212,7 +212,7 @@ namespace {
 
 RECORD_MEMBERS(ChipsDocument, schema, version, vendors, chips, compatibles, drivers, video)
 
-/// Reads the table in its usual layout, one row per line; nullopt for any other layout.
+/// Reads the table if it has the usual layout, with one row per line; nullopt for any other layout.
 std::optional<ChipsDocument> lines_of(std::string_view json) {
     const auto lines = DocumentLines::of(json);
     if (!lines)
@@ -247,7 +247,7 @@ const Chips& Chips::current() {
 }
 
 Result<Chips> Chips::from(std::string_view json) {
-    // The reader of lines is five times as fast, and handles the file in the layout in which it is
+    // The line reader is five times as fast, and can read the file in the layout in which it is
     // installed. The JSON reader handles all other layouts and reports errors.
     auto lines = json.size() <= kMaxDocument.count ? lines_of(json) : std::nullopt;
     auto document =
@@ -263,7 +263,7 @@ Result<Chips> Chips::from(std::string_view json) {
     return chips;
 }
 
-// Builds the indices and rejects tables in which a look-up would have two results.
+// Builds the indices and rejects tables in which a look-up could have two results.
 Status Chips::index() {
     // Vendors: a PCI vendor id may belong to only one vendor.
     for (std::size_t row = 0; row < vendors_.size(); ++row)
@@ -292,11 +292,12 @@ Status Chips::index_row(std::uint32_t row) {
     const auto bad = [&](const char* member) {
         return Error{ErrorCode::Malformed, "chips[" + std::to_string(row) + "]." + member};
     };
-    // Each row in this table must contain a PCI vendor.
+    // Each row in the table of PCI devices must contain a PCI vendor.
     const auto vendor = parse_hex<std::uint16_t>(chip.vendor_id.value_or(""));
     if (!vendor)
         return bad("vendor_id");
-    // A row for all other devices of a class is in a separate index, by vendor and class.
+    // A row for all other devices of a class is in a separate index, in which the keys are vendor
+    // and class.
     if (chip.ids == kAllOthers) {
         const auto key = std::pair{*vendor, chip.pci_class.value_or("")};
         return key.second.size() == 4 && classes_.emplace(key, row).second ? Status{Done{}}
@@ -332,7 +333,8 @@ const Chip* Chips::find(std::string_view vendor,
     if (!vendor_id)
         return nullptr;
     if (device_id) {
-        // The candidate is the last range that starts at or before the device id.
+        // The only range that may contain the device id is the last range that begins at or before
+        // this id.
         const auto after = std::ranges::upper_bound(ranges_, std::pair{*vendor_id, *device_id}, {},
                                                     [](const Range& range) {
                                                         return std::pair{range.vendor, range.first};
@@ -343,7 +345,7 @@ const Chip* Chips::find(std::string_view vendor,
                 return &chips_[range.row];
         }
     }
-    // The class code has six digits; rows contain only class and subclass.
+    // The class code has six digits, but rows contain only class and subclass.
     return find_class(*vendor_id, pci_class.substr(0, 4));
 }
 
@@ -353,7 +355,7 @@ const Chip* Chips::find_class(std::uint16_t vendor, std::string_view pci_class) 
 }
 
 const Chip* Chips::find_compatible(std::span<const std::string> compatible) const {
-    // The device tree lists the most specific string first.
+    // The device tree lists the most specific compatible string first.
     for (const auto& word : compatible)
         if (const auto* chip = found(compatibles_, &Chip::compatible, word))
             return chip;

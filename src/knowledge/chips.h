@@ -21,16 +21,16 @@
 ///
 /// Each program reads about a thousand such rows when it starts. This reader takes only a fifth of
 /// the time that the JSON parser takes. The reader rejects any other layout without an error
-/// message; the caller then uses the JSON parser, which reports errors.
+/// message; the caller then uses the JSON parser, which reports the errors.
 namespace gpuprobe::knowledge {
 
-/// The members of a row or document, all of them strings without escapes.
+/// The members of a row or document, which are all strings without escapes.
 class LineMembers {
 public:
     /// Parses `{"key": "value", …}`. nullopt for any other string.
     static std::optional<LineMembers> of_row(std::string_view line);
 
-    /// The value of a member, or nullptr if the name is unknown.
+    /// The value of a member; nullptr if there is no member with the name `key`.
     [[nodiscard]] const std::string_view* find(std::string_view key) const;
     /// Adds a member. Returns false if the name exists already or if there are too many members.
     [[nodiscard]] bool add(std::string_view key, std::string_view value);
@@ -45,14 +45,15 @@ private:
     std::size_t count_ = 0;
 };
 
-/// A whole document: its string members, and the lines of its tables.
+/// A whole document, with its string members and the lines of its tables.
 class DocumentLines {
 public:
-    /// nullopt if `json` does not have the expected layout. The result refers to `json`.
+    /// The result is nullopt if `json` does not have the expected layout. The result contains views
+    /// of `json`.
     static std::optional<DocumentLines> of(std::string_view json);
 
     [[nodiscard]] const LineMembers& members() const { return members_; }
-    /// The lines between the brackets of a table, or nullptr if the name is unknown.
+    /// The lines between the brackets of a table; nullptr if there is no table with the name `key`.
     [[nodiscard]] const std::string_view* table(std::string_view key) const {
         return tables_.find(key);
     }
@@ -70,7 +71,7 @@ struct Line {
 /// Removes and returns the first line of `text`.
 Line next_line(std::string_view& text);
 
-/// A visitor of records (base/record.h) that reads members from a row.
+/// A visitor of records (base/record.h) that reads the members of a record from a row.
 class LineReader {
 public:
     explicit LineReader(const LineMembers& members) : members_{members} {}
@@ -134,7 +135,7 @@ enum class Role {
     Gpu,
     Accelerator,
     Display,     ///< a device that drives displays and cannot be used for compute
-    Neither,     ///< a second display head, a power unit, a test device
+    Neither,     ///< for example, a second display head, a power unit or a test device
     Passthrough  ///< a driver that reserves the device for a virtual machine
 };
 constexpr auto names_of(Role) {
@@ -162,7 +163,7 @@ constexpr auto names_of(Part) {
 
 enum class ChipMemory {
     Dedicated,
-    Shared,  ///< host memory; a part may be reserved for the GPU
+    Shared,  ///< host memory, of which a part may be reserved for the GPU
     Unified  ///< one memory for processor and GPU, without a reserved part
 };
 constexpr auto names_of(ChipMemory) {
@@ -173,8 +174,8 @@ constexpr auto names_of(ChipMemory) {
 
 /// A vendor of GPUs or accelerators.
 struct Vendor {
-    std::string vendor = {};      ///< the vendor's id: "nvidia"
-    std::string name = {};        ///< display name: "NVIDIA"
+    std::string vendor = {};      ///< the vendor's id, such as "nvidia"
+    std::string name = {};        ///< display name, such as "NVIDIA"
     std::string vendor_ids = {};  ///< PCI vendor ids, four hexadecimal digits, separated by spaces
     std::string makes = {};       ///< roles of the vendor's devices, separated by spaces
 
@@ -185,21 +186,21 @@ struct Vendor {
 /// kernel driver. Unknown facts are empty.
 struct Chip {
     std::optional<std::string> vendor_id = {};  ///< PCI vendor id
-    /// "73a0-73a5 73bf"; "*" for all other ids of the class
+    /// PCI device ids such as "73a0-73a5 73bf"; "*" for all other ids of the class.
     std::optional<std::string> ids = {};
-    std::optional<std::string> pci_class = {};   ///< class and subclass: "0302"
+    std::optional<std::string> pci_class = {};   ///< class and subclass, such as "0302"
     std::optional<std::string> compatible = {};  ///< compatible string in the device tree
     std::optional<Part> part = {};  ///< null if the row describes a whole GPU or accelerator
     std::optional<std::string> driver = {};  ///< kernel driver
     std::optional<std::string> vendor = {};
-    std::optional<std::string> chip = {};  ///< name of the chip: "navi21"
+    std::optional<std::string> chip = {};  ///< name of the chip, such as "navi21"
     std::optional<std::string> name = {};  ///< display name, for devices that pci.ids does not list
     std::optional<Role> role = {};
-    std::optional<std::string> kind = {};  ///< kind of accelerator: "npu", "training" …
+    std::optional<std::string> kind = {};  ///< kind of accelerator, such as "npu" or "training"
     std::optional<Form> form = {};
     std::optional<ChipMemory> memory = {};
-    /// Compute capability "8.6", gfx target "gfx1030" or Intel IP version "12.55.8", depending on
-    /// the vendor.
+    /// Compute capability ("8.6"), gfx target ("gfx1030") or Intel IP version ("12.55.8"),
+    /// depending on the vendor.
     std::optional<std::string> architecture = {};
 
     /// True if the row lists the device's id, false if the row covers all other devices of a class.
@@ -211,20 +212,21 @@ struct Chip {
     bool operator==(const Chip&) const = default;
 };
 
-/// Chips that lack video engines which other chips of the vendor have.
+/// Chips without a video engine that other chips of the vendor have.
 struct ChipVideo {
     std::string vendor = {};
     std::string chips = {};  ///< names of chips, separated by spaces
     std::string lacks = {};  ///< "decode", "encode" or "decode encode"
 };
 
-/// The table of chips. Look-ups use binary search and take much less than a microsecond.
+/// The table of chips. Look-ups use binary search and take much less than one microsecond.
 class Chips {
 public:
-    /// The table of the knowledge base in use. The reference is valid until another knowledge base
-    /// is put into use.
+    /// The table from the knowledge base in use. The reference is valid until another knowledge
+    /// base is put into use.
     static const Chips& current();
-    /// Reads chips.json. Errors: Malformed, TooLarge, with the row and member at fault.
+    /// Reads chips.json. Errors: Malformed or TooLarge; the message names the row and member at
+    /// fault.
     static Result<Chips> from(std::string_view json);
 
     /// The version of the table: "2026.11.22".
@@ -234,16 +236,17 @@ public:
     /// neither GPUs nor accelerators.
     [[nodiscard]] const Vendor* vendor_of_id(std::string_view vendor_id) const;
     [[nodiscard]] const Vendor* vendor(std::string_view word) const;
-    /// The row for a device id or, if there is none, for the device's class; nullptr if both are
-    /// missing. All arguments are hexadecimal digits, at least four of them in `pci_class`.
+    /// The row for a device id; if there is none, the row for the device's class; nullptr if both
+    /// rows are missing. All arguments are hexadecimal digits, at least four of them in
+    /// `pci_class`.
     [[nodiscard]] const Chip* find(std::string_view vendor,
                                    std::string_view device,
                                    std::string_view pci_class) const;
-    /// The row for the first of the device's compatible strings that is in the table.
+    /// The row for the first of the device's compatible strings that the table contains.
     [[nodiscard]] const Chip* find_compatible(std::span<const std::string> compatible) const;
     [[nodiscard]] const Chip* find_driver(std::string_view driver) const;
-    /// The directions in which a chip of the vendor has no video engine, "decode encode"; empty if
-    /// none is known. `vendor` is the vendor's id.
+    /// The directions for which the chip lacks a video engine, such as "decode encode"; empty if no
+    /// missing engine is known. `vendor` is the vendor's id.
     [[nodiscard]] std::string_view video_lacks_of(std::string_view vendor,
                                                   std::string_view chip) const;
 
@@ -272,22 +275,24 @@ private:
 
 // AMD's marketing names: data/knowledge/amd_names.json.
 
-/// The name of one revision of a PCI device. AMD sells one device id under several names.
+/// The name of one revision of a PCI device. AMD sells devices with the same device id under
+/// several names.
 struct AmdName {
     std::string device = {};    ///< PCI device id, four hexadecimal digits
     std::string revision = {};  ///< PCI revision, two hexadecimal digits
-    std::string name = {};      ///< marketing name: "AMD Radeon RX 7900 XTX"
+    std::string name = {};      ///< marketing name, such as "AMD Radeon RX 7900 XTX"
 };
 
 class AmdNames {
 public:
-    /// The table of the knowledge base in use. The reference is valid until another knowledge base
-    /// is put into use.
+    /// The table from the knowledge base in use. The reference is valid until another knowledge
+    /// base is put into use.
     static const AmdNames& current();
-    /// Reads amd_names.json. Errors: TooLarge; Malformed, also if a revision has two names.
+    /// Reads amd_names.json. Errors: TooLarge; Malformed, also if there are two names for one
+    /// revision.
     static Result<AmdNames> from(std::string_view json);
 
-    /// The name of this revision of the device; nullopt if the name is unknown. Both arguments are
+    /// The name of one revision of a device; nullopt if the name is unknown. Both arguments are
     /// lower-case hexadecimal digits.
     [[nodiscard]] std::optional<std::string> find(std::string_view device,
                                                   std::string_view revision) const;

@@ -22,7 +22,7 @@ struct DriversDocument {
     std::vector<DriverSupport> support = {};
 };
 
-/// Whether the row is about the driver. A row name that ends with "*" is a prefix.
+/// Whether the row applies to the driver. If a row's name ends with "*", the name is a prefix.
 bool is_about(const DriverFiles& row, std::string_view driver) {
     const std::string_view name = row.driver;
     return name.ends_with('*') ? driver.starts_with(name.substr(0, name.size() - 1))
@@ -96,11 +96,11 @@ const DriverSupport* Drivers::support(std::string_view driver,
         });
         if (has_chip && !by_chip)
             by_chip = &row;
-        // The rows are in ascending order, so the last row that fits is the closest.
+        // The rows are in ascending order, so the last row that fits is the closest row.
         if (capability && row.since && leading_version(*row.since) <= capability)
             by_capability = &row;
     }
-    // Prefer the compute capability, which a driver reported or which belongs to the chip.
+    // Prefer the compute capability, which was reported by a driver or belongs to the chip.
     return by_capability ? by_capability : by_chip;
 }
 
@@ -133,7 +133,7 @@ const SetupWords& SetupWords::current() {
 Result<SetupWords> SetupWords::from(std::string_view json) {
     auto document = TRY(document_from<SetupDocument>(json, kSetupSchema));
     TRY(check(document));
-    // has_module() uses binary search.
+    // The list must be sorted, because has_module() uses binary search.
     std::ranges::sort(document.modules);
     return SetupWords{std::move(document)};
 }
@@ -146,7 +146,7 @@ namespace {
 
 constexpr std::string_view kContexts = "contexts";
 constexpr std::string_view kContextsSchema = "gpuprobe.contexts/1";
-/// Larger values are implausible: no driver's context is this large.
+/// Larger values are implausible, because no driver's context is this large.
 constexpr std::uint64_t kMaxContextMib = 8192;
 
 struct ContextsDocument {

@@ -24,17 +24,16 @@ struct DriverFiles {
     /// The file that contains the device's PCI address, for classes whose devices have no parent.
     std::optional<std::string> address = {};
     /// Paths of device nodes, separated by spaces. "{member}" is replaced by the device's name in
-    /// its class; any other word in braces is replaced by the content of the file with that name. A
-    /// path without a placeholder belongs to the whole driver, which has only one device in this
-    /// case.
+    /// its class; any other word in braces is replaced by the content of the file with this name. A
+    /// path without a placeholder belongs to the whole driver, which then has only one device.
     std::optional<std::string> nodes = {};
     std::optional<std::string> name = {};
     std::optional<std::string> firmware = {};
     std::optional<std::string> memory = {};
     std::optional<std::uint64_t> memory_unit = {};  ///< unit of `memory` in bytes; 1 if missing
     std::optional<std::string> state = {};
-    std::optional<std::string> ready = {};  ///< the content of `state` when the device is usable
-    /// The file with the power limit. If this member is missing, the limit is read from hwmon.
+    std::optional<std::string> ready = {};  ///< the content of `state` if the device is usable
+    /// The file with the power limit. If no file is given, the power limit is read from hwmon.
     std::optional<std::string> power_limit = {};
     /// unit of the power limit in microwatts; 1 if missing
     std::optional<std::uint64_t> power_unit = {};
@@ -42,16 +41,17 @@ struct DriverFiles {
     std::optional<std::string> temperature = {};
     /// type of the thermal zone that reports the temperature
     std::optional<std::string> thermal_zone = {};
-    /// For an additional function of a card: the driver of the function that represents the card.
+    /// In the row for an additional function of a card, the driver of the function that represents
+    /// the card.
     std::optional<std::string> part_of = {};
 };
 
-/// The branches of a vendor's driver that support a family of chips. A branch is the first part of
-/// the driver's version.
+/// The branches of a vendor's driver that support a family of chips. A driver branch is the first
+/// part of the driver's version.
 struct DriverSupport {
-    std::string driver = {};  ///< the vendor's driver: "nvidia", or "l4t" for NVIDIA's Jetson Linux
+    std::string driver = {};  ///< the vendor's driver; "l4t" is NVIDIA's Jetson Linux
     std::string chips = {};   ///< patterns of names in chips.json, separated by spaces
-    /// The lowest compute capability of the family, for GPUs whose chip is unknown.
+    /// The lowest compute capability of the family, which is used for GPUs whose chip is unknown.
     std::optional<std::string> since = {};
     /// the first branch that supports the chips; missing if it is older than all branches in use
     std::optional<std::string> first = {};
@@ -70,9 +70,9 @@ public:
     static Result<Drivers> from(std::string_view json);
     /// The row for a driver; nullptr if drivers.json has no row for the driver.
     [[nodiscard]] const DriverFiles* find(std::string_view driver) const;
-    /// The branches of a vendor's driver that support GPUs with this compute capability or, if no
-    /// row fits, GPUs with this chip; nullptr if the branches are unknown. `chip` and
-    /// `compute_capability` may be empty.
+    /// The branches of a vendor's driver that support GPUs with a compute capability or, if no row
+    /// fits, GPUs with a chip; nullptr if the branches are unknown. `chip` and `compute_capability`
+    /// may be empty.
     [[nodiscard]] const DriverSupport* support(std::string_view driver,
                                                const std::string& chip,
                                                std::string_view compute_capability) const;
@@ -83,21 +83,21 @@ private:
 };
 
 // The parts of the kernel's configuration that a report includes: data/knowledge/setup.json. All
-// other parts are left out, because they may be private.
+// other parts of the configuration are left out, because they may be private.
 
 struct SetupWords {
     /// Modules of graphics drivers and accelerators, and modules that reserve a device for guests.
-    /// Sorted, with "_" instead of "-".
+    /// The names are sorted and contain "_" instead of "-".
     std::vector<std::string> modules = {};
     std::vector<std::string> command_line = {};  ///< prefixes of words on the kernel's command line
-    std::vector<std::string> parameters = {};    ///< module parameters: "amdgpu.gttsize"
+    std::vector<std::string> parameters = {};    ///< module parameters, such as "amdgpu.gttsize"
     /// Names in /proc/driver/nvidia/params, which lists NVIDIA's parameters without the prefix
     /// "NVreg_".
     std::vector<std::string> nvidia_parameters = {};
 
     /// The table of the knowledge base in use; valid until another knowledge base is put into use.
     static const SetupWords& current();
-    /// Reads setup.json. Errors: Malformed, TooLarge, with the member at fault.
+    /// Reads setup.json. Errors: Malformed or TooLarge; the message names the member at fault.
     static Result<SetupWords> from(std::string_view json);
     [[nodiscard]] bool has_module(std::string_view name) const;
 };
@@ -105,16 +105,17 @@ struct SetupWords {
 // GPU memory that a process uses before it allocates its first buffer:
 // data/knowledge/contexts.json.
 
-/// The source of the sizes in a backend's row.
+/// The source of the sizes in the row of a backend.
 struct ContextSource {
-    std::optional<std::string> machine = {};  ///< machine of the measurement; null if not measured
+    /// Machine on which the sizes were measured; null if not measured.
+    std::optional<std::string> machine = {};
     std::optional<std::string> driver = {};
     std::string how = {};
     bool operator==(const ContextSource&) const = default;
 };
 RECORD_MEMBERS(ContextSource, machine, driver, how)
 
-/// Memory per process and GPU for one backend, in MiB.
+/// The memory that one backend needs for each process and GPU, in MiB.
 struct ContextSize {
     std::string backend = {};
     /// the driver's context, as the probe stage "measure" measures it
@@ -132,13 +133,13 @@ class Contexts {
 public:
     /// The table of the knowledge base in use. The reference is valid until another knowledge base
     /// is put into use. If the data file has no row for a backend, the table contains the built-in
-    /// row.
+    /// row for this backend.
     static const Contexts& current();
-    /// Reads contexts.json. Does not check whether the backends exist; the caller must do this.
+    /// Reads contexts.json. Does not check whether the backends exist, so the caller must do this.
     /// Errors: Malformed, TooLarge, with the row and member at fault.
     static Result<Contexts> from(std::string_view json);
-    /// The row of the backend with that name; nullptr if nothing is known about the backend. In
-    /// this case, count no memory.
+    /// The row of the backend with the given name; nullptr if nothing is known about the backend.
+    /// If nothing is known about a backend, count no memory.
     [[nodiscard]] const ContextSize* find(std::string_view backend) const;
     [[nodiscard]] const std::vector<ContextSize>& rows() const { return rows_; }
 

@@ -15,7 +15,7 @@ constexpr std::string_view kCauses = "causes";
 constexpr Bytes kMaxHead = kib(8);
 constexpr std::size_t kMaxName = 64;
 
-/// A folder of data files, and the function that returns the built-in data files of this folder.
+/// A folder of data files, and the function that returns the built-in data files of that folder.
 struct Folder {
     std::string_view name;
     std::span<const BuiltinDocument> (*documents)();
@@ -29,7 +29,7 @@ std::string name_in(std::string_view folder, std::string_view name) {
     return folder.empty() ? std::string{name} : std::string{folder} + "/" + std::string{name};
 }
 
-/// Whether a file name is free of slashes and special characters, is not hidden, and is not too
+/// Whether a file name contains no slashes or special characters, is not hidden, and is not too
 /// long.
 bool is_plain_name(std::string_view name) {
     constexpr std::string_view kMarks = "._-";
@@ -40,14 +40,14 @@ bool is_plain_name(std::string_view name) {
            });
 }
 
-/// The members before the first object or list, as a JSON object. Reading only these members avoids
-/// parsing large files completely to get their version.
+/// The members of a JSON object before its first object or list, as a JSON object. Reading only
+/// these members makes it unnecessary to parse large files completely to get their version.
 std::string head_text(std::string_view json) {
     std::size_t comma = 0;
     bool is_inside = false;
     const auto start = json.find('{');
-    // A small scanner that knows strings and escapes. `comma` is the end of the last complete
-    // member.
+    // This is a small scanner that knows only strings and escapes. `comma` is the end of the last
+    // complete member.
     for (auto at = start; at < std::min<std::size_t>(json.size(), kMaxHead.count); ++at) {
         const char c = json[at];
         if (is_inside && c == '\\')
@@ -73,7 +73,7 @@ void describe(Visitor& visit, DocumentHead& head) {
     visit("issued", head.issued);
     visit("expires", head.expires);
     visit("checked", head.checked);
-    std::optional<std::string> serial;  // the version of the rules, which answers include
+    std::optional<std::string> serial;  // the version of the rules, which is a part of all answers
     visit("serial", serial);
     if (!head.version)
         head.version = serial;
@@ -118,8 +118,8 @@ bool is_document_name(std::string_view name) {
            is_plain_name(name.substr(slash + 1));
 }
 
-// A linear search is fast enough: there are about a hundred files, and this function runs once per
-// file and start.
+// A linear search is fast enough, because there are about a hundred files, and this function runs
+// only once per file and start.
 std::string_view compiled_in_text(std::string_view name) {
     const auto slash = name.find('/');
     const bool has_folder = slash != std::string_view::npos;
@@ -139,8 +139,8 @@ std::shared_ptr<const Library>& library_in_use() {
     return library;
 }
 
-/// The functions that were registered with on_forget(). There are about ten functions, and each is
-/// registered once.
+/// The functions that have been registered with on_forget(). There are about ten functions, and
+/// each is registered once.
 std::vector<void (*)()>& forgetting() {
     static std::vector<void (*)()> all;
     return all;
@@ -219,12 +219,12 @@ std::map<std::string, const StoredDocument*> Library::below(std::string_view fol
     return found;
 }
 
-// Reads the heads of all files. Reading takes time, so expired() caches the result.
+// Reads the beginning of all files. Reading takes time, so expired() caches the result.
 std::vector<Library::Ageing> Library::ageing() const {
     std::vector<Ageing> found;
     for (const auto& [name, document] : documents_) {
-        // Skip data files of applications: recommendations themselves report that such a file has
-        // expired.
+        // Skip data files of applications, because recommendations themselves report that such a
+        // file has expired.
         if (name.starts_with(kApplications))
             continue;
         const auto head = head_of(document.json).value_or({});
