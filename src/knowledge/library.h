@@ -33,13 +33,13 @@ std::span<const BuiltinDocument> builtin_knowledge();
 std::span<const BuiltinDocument> builtin_causes();
 /// Rules and variants of well-known applications: data/knowledge/applications.
 std::span<const BuiltinDocument> builtin_applications();
-/// Facts about toolkits, drivers and architectures, each with its sources: data/rules.
+/// Facts about toolkits, drivers and architectures, each with its sources, from data/rules.
 std::span<const BuiltinDocument> builtin_rules();
 
 constexpr Bytes kMaxDocument = kib(512);
 
-/// Reads a data file as a record that has the member `schema`. Errors: TooLarge; Malformed, also if
-/// the file has another schema.
+/// Reads a data file as a record that has the member `schema`. Errors: TooLarge, and Malformed,
+/// also if the file has another schema.
 template <class Document>
 Result<Document> document_from(std::string_view json, std::string_view schema) {
     const auto value = TRY(parse_json(json, kMaxDocument));
@@ -49,10 +49,12 @@ Result<Document> document_from(std::string_view json, std::string_view schema) {
     return document;
 }
 
-// The data files in use (the knowledge base), and the origin of each: docs/data-files.md.
+// The data files in use, which form the knowledge base, and the origin of each file:
+// docs/data-files.md.
 
-/// The origin of a data file. The first three origins provide sets of data files; the newest set is
-/// used. A data file from the administrator replaces any other data file with the same name.
+/// The origin of a data file. The first three origins provide sets of data files, of which the
+/// newest set is used. A data file from the administrator replaces any other data file with the
+/// same name.
 enum class Origin { BuiltIn, Package, Bundle, Administrator };
 constexpr auto names_of(Origin) {
     return std::to_array<EnumName<Origin>>({{Origin::BuiltIn, "built-in"},
@@ -62,7 +64,7 @@ constexpr auto names_of(Origin) {
 }
 
 /// The members at the beginning of a data file, before its first object or list. `expires` and
-/// `issued` are a day ("2026-11-22") or an instant ("2026-11-22T00:00:00Z").
+/// `issued` are days ("2026-11-22") or instants ("2026-11-22T00:00:00Z").
 struct DocumentHead {
     std::string schema = {};
     std::optional<std::string> version = {};
@@ -70,11 +72,12 @@ struct DocumentHead {
     std::optional<std::string> expires = {};
     std::optional<std::string> checked = {};  ///< the day on which the sources were last checked
 };
-/// Reads the head of a data file. Errors: Malformed if the head is not JSON or has no `schema`.
+/// Reads the members at the beginning of a data file. Errors: Malformed if these members are not
+/// JSON or if `schema` is missing.
 Result<DocumentHead> head_of(std::string_view json);
 
 /// Parses a day or an instant in the form of DocumentHead::expires. A day means the first instant
-/// of the day in UTC. nullopt for any other string.
+/// of the day in UTC; nullopt for any other string.
 std::optional<WallTime> instant_of(std::string_view text);
 
 /// One data file of the knowledge base.
@@ -86,14 +89,14 @@ struct StoredDocument {
     std::shared_ptr<const std::string> text = {};
 };
 
-/// A complete set of data files from one origin, by name: "chips", "causes/access",
+/// A complete set of data files from one origin, by name, such as "chips", "causes/access" or
 /// "applications/torch".
 struct DocumentSet {
     Version version = {};
     std::map<std::string, StoredDocument, std::less<>> documents = {};
 };
 
-/// A data file that is in use and past its expiry date.
+/// A data file that is in use although it is past its expiry date.
 struct ExpiredDocument {
     std::string name = {};
     std::string path = {};  ///< path of the file; empty if built in
@@ -101,35 +104,35 @@ struct ExpiredDocument {
     std::string expired = {};
 };
 
-/// The data file that describes a whole set. The version of this data file is the version of the
-/// set.
+/// The data file that describes a whole set. The version of the data file "release" is the version
+/// of the set.
 constexpr std::string_view kRelease = "release";
 constexpr std::string_view kReleaseSchema = "gpuprobe.knowledge/1";
 
-/// True if a data file may have this name. Valid names are the names of built-in files, and any
-/// name in "applications/" or "causes/" that cannot lead out of the folder.
+/// True if the name is allowed for a data file. Allowed names are the names of built-in files, and
+/// any name in "applications/" or "causes/" that cannot lead out of the folder.
 bool is_document_name(std::string_view name);
 
 /// The knowledge base. Not thread-safe.
 class Library {
 public:
-    /// The knowledge base in use: the built-in knowledge base until use() is called.
+    /// The knowledge base in use, which is the built-in knowledge base until use() is called.
     static const std::shared_ptr<const Library>& current();
     /// Replaces the knowledge base in use. Invalidates all references to rows of tables.
     static void use(std::shared_ptr<const Library> library);
 
-    /// The built-in knowledge base. Always returns the same object.
+    /// The built-in knowledge base. Always returns a reference to the same object.
     static const std::shared_ptr<const Library>& compiled_in();
     Library();
-    /// Replaces data files with the data files of a newer set; files that the set lacks are kept.
-    /// Returns false and does nothing if the set is not newer.
+    /// Replaces data files with the data files of a newer set; files that are missing in the newer
+    /// set are kept. Returns false and does nothing if the set is not newer.
     bool add(const DocumentSet& set);
     /// Adds or replaces one data file. Errors: Malformed if the name is invalid.
     Status add(std::string_view name, StoredDocument document);
 
-    /// The data file with that name, or nullptr.
+    /// The data file with the given name; nullptr if there is no such file.
     [[nodiscard]] const StoredDocument* find(std::string_view name) const;
-    /// The data files in a folder, by name without the folder.
+    /// The data files in a folder; the keys are the names without the folder.
     [[nodiscard]] std::map<std::string, const StoredDocument*> below(std::string_view folder) const;
     [[nodiscard]] const std::map<std::string, StoredDocument, std::less<>>& all() const {
         return documents_;
@@ -155,7 +158,7 @@ private:
     mutable std::optional<std::vector<Ageing>> ageing_ = {};  ///< computed on first use
 };
 
-/// The JSON of a built-in data file; empty if the name is unknown.
+/// The JSON of a built-in data file; empty if there is no built-in file with this name.
 std::string_view compiled_in_text(std::string_view name);
 
 /// Frees all tables that were computed from data files. A table is computed again when it is
@@ -185,7 +188,7 @@ const auto& made_of_documents(Make make) {
     return made.emplace(make(*of));
 }
 
-/// Reads a data file into a table with `Table::from`. Falls back to the built-in file if the data
+/// Reads a data file into a table by calling `Table::from`. Falls back to the built-in file if the
 /// file in use is malformed.
 template <class Table>
 Table table_of(const Library& library, std::string_view name) {
@@ -196,8 +199,8 @@ Table table_of(const Library& library, std::string_view name) {
     return std::move(read).value_or({});
 }
 
-/// The table of one data file in use. The table is kept when another knowledge base is put into
-/// use, if both knowledge bases refer to the same JSON in memory.
+/// The table from one of the data files in use. If another knowledge base is put into use, the
+/// table is kept if both knowledge bases refer to the same JSON in memory.
 template <class Table>
 const Table& table_in_use(std::string_view name) {
     struct Kept {

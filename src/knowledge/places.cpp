@@ -14,7 +14,8 @@ namespace gpuprobe::knowledge {
 namespace {
 
 constexpr std::string_view kPlacesSchema = "gpuprobe.distributions/1";
-// Limit for chains of `like`. The limit ends the search if a faulty file has a cycle.
+// The maximum length of a chain of `like` references. The maximum length ends the search if a
+// faulty file contains a cycle.
 constexpr int kMaxKinship = 8;
 
 struct PlacesDocument {
@@ -24,7 +25,8 @@ struct PlacesDocument {
     std::vector<Engine> engines = {};
 };
 
-/// Whether `version` is `wanted` or one of its minor versions: both "12" and "12.4" match "12".
+/// Whether `version` is `wanted` or one of its minor versions; for example, both "12" and "12.4"
+/// match "12".
 bool is_version(std::string_view wanted, std::string_view version) {
     return version == wanted ||
            (version.starts_with(wanted) && version.substr(wanted.size()).starts_with('.'));
@@ -40,14 +42,15 @@ bool fits(const Distribution& row,
            (!row.variant || *row.variant == variant);
 }
 
-/// The number of a release, such as 24.04, for comparisons.
+/// The number of a release, such as 24.04, which can be compared with other numbers.
 double number_of(std::string_view version) {
     const auto parsed = leading_version(version);
     return parsed ? parsed->parts[0] + parsed->parts[1] / 100.0 : 0;
 }
 
-/// The distance between the row's release and the machine's release: 0 if they are equal, or if the
-/// row is about all releases. A release without a number is nearest to the newest release.
+/// The distance between the row's release and the machine's release; 0 if they are equal, or if the
+/// row applies to all releases. A release without a number is assumed to be nearest to the newest
+/// release.
 double distance_to(const Distribution& row, const PlaceQuery& query) {
     const auto& release = row.version ? row.version : row.release;
     if (!release || is_version(*release, query.version) ||
@@ -59,7 +62,8 @@ double distance_to(const Distribution& row, const PlaceQuery& query) {
     return wanted > 0 ? std::max(std::abs(distance), 0.001) : 1000 - number_of(*release);
 }
 
-/// Whether `row` fits the machine better than `other`. Variants are compared first, then releases.
+/// Whether `row` describes the machine better than `other`. Variants are compared first, then
+/// releases.
 bool is_closer(const Distribution& row, const Distribution& other, const PlaceQuery& query) {
     if (row.variant.has_value() != other.variant.has_value())
         return row.variant.has_value();
@@ -67,8 +71,8 @@ bool is_closer(const Distribution& row, const Distribution& other, const PlaceQu
     return distance < 0 || (distance == 0 && row.version && !other.version);
 }
 
-/// The rank of a row. A row for a variant ranks above a row for a version, which ranks above a row
-/// for the whole distribution.
+/// The rank of a row. A row for a variant precedes a row for a version, which precedes a row for
+/// the whole distribution.
 int precision(const Distribution& row) {
     return (row.version ? 1 : 0) + (row.variant ? 2 : 0);
 }
@@ -78,7 +82,7 @@ int precision(const Distribution& row) {
 template <class Visitor>
 void describe(Visitor& visit, PackageRole& role) {
     visit("says", role.name);
-    // Optional in the data file; false if missing.
+    // This member is optional in the data file, and false if it is missing.
     std::optional<bool> is_for_host;
     visit("on_host", is_for_host);
     role.is_for_host = is_for_host.value_or(false);
@@ -116,7 +120,7 @@ const Places& Places::current() {
     return table_in_use<Places>("distributions");
 }
 
-// References between rows are not checked: a wrong `like` only ends a search early.
+// References between rows are not checked, because a wrong `like` only ends a search early.
 Result<Places> Places::from(std::string_view json) {
     auto document = TRY(document_from<PlacesDocument>(json, kPlacesSchema));
     Places places;
@@ -198,7 +202,7 @@ std::vector<std::string> Places::entries_of_releases(
 const Engine* Places::engine(std::string_view kind, std::string_view kernel) const {
     const Engine* best = nullptr;
     for (const auto& row : engines_)
-        // A row for a certain kernel takes precedence over a general row.
+        // A row for a certain kernel release takes precedence over a general row.
         if (row.container.value_or(row.id) == kind && kernel.ends_with(row.kernel.value_or("")) &&
             (!best || row.kernel))
             best = &row;
@@ -214,14 +218,14 @@ const std::string* Places::entry_of(const Distribution& row,
                                     std::map<std::string, std::string> Distribution::*what,
                                     const std::string& key,
                                     std::string_view version) const {
-    // Try the row, then the row named by its `like`, and so on. The version is considered only if
-    // both distributions use the same version numbers.
+    // Try the row, then the row that its `like` names, and so on. The version is taken into account
+    // only if both distributions use the same version numbers.
     const auto* place = &row;
     for (int i = 0; place && i < kMaxKinship; ++i) {
         const auto found = (place->*what).find(key);
         if (found != (place->*what).end())
             return &found->second;
-        // "mesa-vulkan.amd" falls back to "mesa-vulkan".
+        // If there is no entry for "mesa-vulkan.amd", use the entry for "mesa-vulkan".
         const auto general = (place->*what).find(key.substr(0, key.find('.')));
         if (general != (place->*what).end())
             return &general->second;

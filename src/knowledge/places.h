@@ -9,20 +9,20 @@
 
 #include "base/result.h"
 
-/// Package names of each distribution, and how to give a container access to a GPU:
+/// Package names for each distribution, and how to give a container access to a GPU:
 /// data/knowledge/distributions.json.
 namespace gpuprobe::knowledge {
 
 /// A piece of software that is provided by a package of a distribution.
 struct PackageRole {
-    std::string name = {};  ///< name for users: "the Vulkan loader"
+    std::string name = {};  ///< name for users, such as "the Vulkan loader"
     /// whether the software belongs to the kernel and is never installed in a container
     bool is_for_host = false;
-    /// The only processor architecture for which the software exists, as in `uname -m`; missing:
-    /// all architectures.
+    /// The only processor architecture for which the software exists, as `uname -m` prints it; if
+    /// missing, the software exists for all architectures.
     std::optional<std::string> machine = {};
-    /// For packages of a kernel driver (knowledge/drivers.h): the driver, its branch or "newest",
-    /// and the flavour of its kernel module; missing: the distribution's default.
+    /// For packages of a kernel driver (knowledge/drivers.h), the driver, its branch or "newest",
+    /// and the flavor of its kernel module; if missing, the distribution's default.
     std::optional<std::string> driver = {};
     std::optional<std::string> branch = {};
     std::optional<std::string> flavour = {};
@@ -30,30 +30,31 @@ struct PackageRole {
 
 /// A row for a distribution, or for one version or variant of a distribution.
 struct Distribution {
-    std::string id = {};    ///< ID of os-release(5), or a name for other rows to refer to in `like`
+    std::string id = {};    ///< ID of os-release(5), or a name to which other rows refer in `like`
     std::string name = {};  ///< display name
-    /// VERSION_ID or its first part; missing: any version
+    /// VERSION_ID or its first part; if missing, any version
     std::optional<std::string> version = {};
-    std::optional<std::string> variant = {};  ///< VARIANT_ID; missing: any variant
-    /// For a row without `version` whose packages differ between releases: the VERSION_ID of the
+    std::optional<std::string> variant = {};  ///< VARIANT_ID; if missing, any variant
+    /// In a row without `version` whose packages differ between releases, the VERSION_ID of the
     /// release to which the package names belong.
     std::optional<std::string> release = {};
-    std::optional<std::string> codename = {};  ///< codename of `version` or `release`: "noble"
-    /// For an appliance that has the os-release of another distribution: a pattern for its kernel
-    /// release.
+    /// Codename of `version` or `release`, such as "noble".
+    std::optional<std::string> codename = {};
+    /// In the row of an appliance that has the os-release of another distribution, a pattern for
+    /// its kernel release.
     std::optional<std::string> kernel = {};
     /// the row in which to continue the search if this row lacks an entry
     std::optional<std::string> like = {};
-    /// True if this distribution has the same VERSION_IDs as the distribution named by `like`, so
-    /// that the other distribution's row for a version applies.
+    /// True if this distribution and the distribution that `like` names have the same VERSION_IDs,
+    /// so that the other distribution's row for a version applies.
     std::optional<bool> has_same_versions = {};
-    /// Commands by purpose: "install", "purge", "owner", "initramfs", "kernel-add",
-    /// "kernel-remove". "{}" is replaced by the package or other object.
+    /// Commands by purpose, which is "install", "purge", "owner", "initramfs", "kernel-add" or
+    /// "kernel-remove". In a command, "{}" is replaced by the package or another object.
     std::map<std::string, std::string> commands = {};
     /// package names by role; "" if the distribution has no such package
     std::map<std::string, std::string> packages = {};
-    std::map<std::string, std::string> notes = {};  ///< more advice, by role
-    /// Replacements for "{machine}" in package names, by `uname -m`.
+    std::map<std::string, std::string> notes = {};  ///< additional advice, by role
+    /// The replacements for "{machine}" in package names; the keys are the output of `uname -m`.
     std::map<std::string, std::string> machines = {};
     /// Advice for systems on which packages cannot be installed at run time.
     std::optional<std::string> image = {};
@@ -63,18 +64,19 @@ struct Distribution {
 struct Engine {
     std::string id = {};
     std::string name = {};
-    /// the kind of container that the row is about; missing: same as the id
+    /// the kind of container that the row is about; if missing, the same as the id
     std::optional<std::string> container = {};
-    /// suffix of the kernel release; missing: any kernel
+    /// suffix of the kernel release; if missing, any kernel
     std::optional<std::string> kernel = {};
-    /// commands by purpose: "nvidia", "node", "group", "mig" …
+    /// commands by purpose, such as "nvidia", "node", "group" or "mig"
     std::map<std::string, std::string> commands = {};
 };
 
 /// The row for a machine.
 struct PlaceMatch {
     const Distribution* row = nullptr;  ///< the row, borrowed from Places; null if no row fits
-    /// True if the row is for the nearest known release because the machine's release is unknown.
+    /// True if the row describes the nearest known release because the machine's release is
+    /// unknown.
     bool is_other_release = false;
 };
 
@@ -94,34 +96,36 @@ public:
     /// Reads distributions.json. Errors: Malformed, TooLarge, with the row and member at fault.
     static Result<Places> from(std::string_view json);
 
-    /// The most specific row for a distribution, or nullptr.
+    /// The most specific row for a distribution; nullptr if there is no row.
     [[nodiscard]] const Distribution* find(std::string_view id,
                                            std::string_view version,
                                            std::string_view variant) const;
-    /// The row for an appliance with that kernel release, or nullptr.
+    /// The row for an appliance with the given kernel release; nullptr if there is no such row.
     [[nodiscard]] const Distribution* appliance(std::string_view kernel) const;
-    /// The row for a release of a distribution, found by the version or, if that fails, by a
-    /// codename.
+    /// The row for a release of a distribution, found by the version or, if no row has the version,
+    /// by a codename.
     [[nodiscard]] PlaceMatch find(const PlaceQuery& query) const;
-    /// The row for a distribution that is not in the table. Searches the distributions from which
-    /// the distribution derives, closest first, for the row of the same release or, if there is
-    /// none, for the row of the nearest release.
+    /// The row for a distribution that is not in the table. Searches the distributions on which the
+    /// distribution is based, beginning with the closest, for the row of the same release or, if
+    /// there is none, for the row of the nearest release.
     [[nodiscard]] PlaceMatch find_kin(PlaceQuery query, const std::vector<std::string>& kin) const;
-    /// True if the table has rows for single releases of the row's distribution.
+    /// True if the table has rows for single releases of the distribution that the row describes.
     [[nodiscard]] bool has_releases(const Distribution& row) const;
-    /// The entries for `key` in the map `what`, from all releases of the row's distribution,
-    /// without duplicates. The entry of the given row comes first. An empty string means that a
-    /// release has no such entry.
+    /// The entries for `key` in the map `what` from all releases of the distribution that the row
+    /// describes, without duplicates. The entry from the given row comes first. An empty string
+    /// means that one of the releases has no such entry.
     [[nodiscard]] std::vector<std::string> entries_of_releases(
         const Distribution& row,
         std::map<std::string, std::string> Distribution::*what,
         const std::string& key) const;
-    /// The row for a kind of container or sandbox under a kernel release, or nullptr.
+    /// The row for a kind of container or sandbox under a kernel release; nullptr if there is no
+    /// such row.
     [[nodiscard]] const Engine* engine(std::string_view kind, std::string_view kernel) const;
     [[nodiscard]] const PackageRole* role(std::string_view id) const;
     /// The entry for `key` in the map `what`, from this row or from the rows to which `like` leads;
-    /// nullptr if there is none. A key "mesa-vulkan.amd" falls back to "mesa-vulkan". `version` is
-    /// the VERSION_ID of the machine.
+    /// nullptr if these rows have no such entry. If there is no entry for a key such as
+    /// "mesa-vulkan.amd", the entry for "mesa-vulkan" is used. `version` is the VERSION_ID of the
+    /// machine.
     [[nodiscard]] const std::string* entry_of(
         const Distribution& row,
         std::map<std::string, std::string> Distribution::*what,

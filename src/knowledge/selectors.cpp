@@ -11,8 +11,8 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-/// Variables that choose between GPUs and do not make a program load anything else. Sources: see
-/// data/knowledge/selectors.json and the data files in data/knowledge/applications.
+/// Variables that choose between GPUs, and that do not cause a program to load anything else.
+/// Sources: see data/knowledge/selectors.json and the data files in data/knowledge/applications.
 constexpr auto kSelecting = std::to_array<std::string_view>({
     "ASAHI_VISIBLE_DEVICES",
     "ASCEND_RT_VISIBLE_DEVICES",
@@ -52,7 +52,7 @@ constexpr auto kSelecting = std::to_array<std::string_view>({
     "__VK_LAYER_NV_optimus",
 });
 
-/// A variable that makes a loader open a file, and the facts of which the value may consist.
+/// A variable that makes a loader open a file, and the facts that the value may contain.
 struct LoadingVariable {
     std::string_view name;
     std::string_view facts;  ///< separated by spaces; defined in policy/gpu_selection.h
@@ -66,7 +66,7 @@ constexpr auto kLoading = std::to_array<LoadingVariable>({
     {"__GLX_VENDOR_LIBRARY_NAME", "glx_offload"},
 });
 
-/// A path that does not exist, so that the loader finds no driver.
+/// The path of a file that does not exist, so that the loader finds no driver.
 constexpr std::string_view kNowhere = "/nonexistent";
 
 /// Prefixes of the variables of libraries and runtimes on which several applications are based.
@@ -74,7 +74,7 @@ constexpr auto kSharedPrefixes =
     std::to_array<std::string_view>({"CUPY_", "GGML_", "JAX_", "LLAMA_", "OLLAMA_", "ORT_",
                                      "PYTORCH_", "TF_", "TORCH_", "VLLM_", "WGPU_", "WHISPER_"});
 
-/// Words that may follow an application's prefix in a variable name. None of the words is about
+/// Words that may follow an application's prefix in a variable name. None of these words concerns
 /// files, folders, libraries, addresses, commands or options.
 constexpr std::string_view kGpuWords =
     " ACCELERATOR ADAPTER BACKEND BACKENDS BATCH CAPABILITY COUNT CPU CUDA DEVICE DEVICES DISABLE "
@@ -82,8 +82,8 @@ constexpr std::string_view kGpuWords =
     "MEMORY META METAL NAME NO OPENCL OPENGL ORDER ORDINAL PLATFORM PLATFORMS POWER PREF PREFER "
     "ROCM SELECT SELECTOR SIZE SPLIT SYCL TYPE USE UUID VENDOR VISIBLE VK VULKAN WEBGPU WGPU ";
 
-/// The variable prefix of an application: "STABLE_DIFFUSION_CPP_" for "stable-diffusion.cpp". Empty
-/// if no variable name can start with such a prefix.
+/// The prefix of an application's variables, such as "STABLE_DIFFUSION_CPP_" for
+/// "stable-diffusion.cpp". The prefix is empty if a variable's name cannot begin with it.
 std::string prefix_of(std::string_view application) {
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     std::string prefix;
@@ -97,7 +97,7 @@ std::string prefix_of(std::string_view application) {
 }
 
 /// Whether a word is about GPUs. A number at the end of the word is ignored ("GPU0"), and a number
-/// is accepted as a word ("GPU_0").
+/// by itself is accepted as a word ("GPU_0").
 bool is_gpu_word(std::string_view word) {
     const auto letters = word.substr(0, word.find_last_not_of("0123456789") + 1);
     return letters.empty()
@@ -133,12 +133,12 @@ std::optional<std::string> variable_problem(std::string_view name, std::string_v
            "GPU";
 }
 
-// The values are restricted only for variables that load files.
+// Values are restricted only for variables that make a program load files.
 std::optional<std::string> value_problem(std::string_view name, std::string_view text) {
     const auto* row = loading(name);
     if (!row || text == kNowhere)
         return std::nullopt;
-    // The whole value must be one placeholder, so that a data file cannot add a path to it.
+    // The whole value must be one placeholder, so that a data file cannot add a path to the value.
     const auto facts = words(row->facts);
     const bool is_found_here = std::ranges::any_of(
         facts, [text](std::string_view fact) { return text == "{" + std::string{fact} + "}"; });
@@ -153,7 +153,7 @@ std::optional<std::string> value_problem(std::string_view name, std::string_view
 namespace {
 
 constexpr std::string_view kSelectorsSchema = "gpuprobe.selectors/1";
-constexpr std::string_view kGgml = "ggml";  // ggml has its own names for devices of other APIs
+constexpr std::string_view kGgml = "ggml";  // ggml names devices of other APIs in its own way
 
 struct SelectorsDocument {
     std::string schema = {};
@@ -165,7 +165,7 @@ Error malformed(const std::string& where, const std::string& what) {
     return Error{ErrorCode::Malformed, "selectors: " + where + ": " + what};
 }
 
-/// All variables that the readers for an API read. An empty `api` means all APIs.
+/// All variables that are read by the readers for an API. An empty `api` means all APIs.
 std::set<std::string> read_below(const std::vector<Reader>& readers, std::string_view api) {
     std::set<std::string> names;
     for (const auto& reader : readers)
@@ -174,7 +174,7 @@ std::set<std::string> read_below(const std::vector<Reader>& readers, std::string
     return names;
 }
 
-/// Checks for each variable that a reader reads it and that its value is allowed.
+/// Checks for each variable that at least one reader reads it, and that its value is allowed.
 Status check(const std::string& where,
              const Variables& variables,
              const std::set<std::string>& known) {
@@ -187,7 +187,7 @@ Status check(const std::string& where,
     return Done{};
 }
 
-/// Checks that a data file may name the reader's variables (variable_problem()).
+/// Checks that the names of the reader's variables are allowed in a data file (variable_problem()).
 Status check_names(const Reader& reader) {
     auto names = reader.reads;
     for (const auto& [name, form] : reader.lists)
@@ -201,7 +201,7 @@ Status check_names(const Reader& reader) {
 Status check(const SelectorsDocument& document) {
     std::set<std::string> names;
     for (const auto& reader : document.readers) {
-        // find() needs unique names.
+        // Names must be unique, because find() returns only one reader.
         if (!names.insert(reader.name).second)
             return malformed(reader.name, "named twice");
         TRY(check_names(reader));
@@ -211,7 +211,7 @@ Status check(const SelectorsDocument& document) {
     }
     // A variable that no library reads would have no effect; reject it as a typo.
     for (const auto& row : document.use) {
-        // ggml's names may be combined with variables of any API.
+        // Device names in ggml's notation may be combined with variables of any API.
         const auto known = read_below(document.readers, row.api == kGgml ? "" : row.api);
         TRY(check("use: " + row.api, row.variables, known));
         TRY(check("use: " + row.api, row.environment, known));
