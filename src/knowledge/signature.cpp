@@ -11,19 +11,19 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-// Layout of keys and signatures: algorithm, key number, key or signature. Source: signify.c, struct
-// sig and struct pubkey.
+// Keys and signatures consist of the algorithm, the key number, and the key or signature. Source:
+// signify.c, struct sig and struct pubkey.
 constexpr std::string_view kAlgorithm = "Ed";
 constexpr std::size_t kNumberSize = 8;
 constexpr std::string_view kExpires = "expires ";
 
 static_assert(ED25519_KEY_SIZE == 32 && ED25519_SIGNATURE_SIZE == 64);
 
-/// Decodes base64. nullopt if the result does not have the expected size and algorithm.
+/// Decodes base64; nullopt if the result does not have the expected size and algorithm.
 template <std::size_t Size>
 std::optional<std::array<std::uint8_t, Size>> decoded(std::string_view base64) {
-    // The buffer is a little larger than the result, because the decoder may also write a partial
-    // group.
+    // The buffer is a few bytes larger than the result, because the decoder may also write an
+    // incomplete group.
     std::array<std::uint8_t, Size + 8> bytes = {};
     if (base64.size() != BASE64_ENCODE_RAW_LENGTH(Size))
         return std::nullopt;
@@ -55,7 +55,7 @@ Result<PublicKey> public_key_from(std::string_view text, std::string_view name) 
     const auto* number = bytes->data() + kAlgorithm.size();
     std::ranges::copy_n(number, kNumberSize, key.number.begin());
     std::ranges::copy_n(number + kNumberSize, ED25519_KEY_SIZE, key.bytes.begin());
-    // The expiry date is our own convention: signify ignores the comment.
+    // The expiry date is our own convention; signify ignores the comment that contains it.
     const auto at = lines[0].find(kExpires);
     if (at == std::string_view::npos)
         return key;
@@ -73,12 +73,12 @@ Result<const PublicKey*> signer_of(const SignedText& text,
     if (!bytes)
         return Error{ErrorCode::Malformed, "bundle: signature: not an Ed25519 signature"};
     const std::span number{bytes->data() + kAlgorithm.size(), kNumberSize};
-    // An expired key matters only if no valid key made the signature. There is a separate error
-    // message for this case.
+    // An expired key matters only if the signature was not made with a valid key. If only an
+    // expired key fits, there is a separate error message.
     const auto* expired = static_cast<const PublicKey*>(nullptr);
     for (const auto& key : keys) {
-        // The key number is only a hint that avoids unnecessary calculations. Only the signature
-        // decides.
+        // The key number is only a hint, which makes some calculations unnecessary. Only the
+        // signature decides whether a key is the signer's key.
         if (!std::ranges::equal(key.number, number) ||
             !ed25519_sha512_verify(key.bytes.data(), text.message.size(),
                                    reinterpret_cast<const std::uint8_t*>(text.message.data()),
