@@ -13,7 +13,8 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// The free blocks by offset, and the end of the used memory. All memory after this end is free.
+/// Keeps the free blocks by offset, and the end of the used memory. All memory after the end of the
+/// used memory is free.
 class Blocks {
 public:
     explicit Blocks(std::uint64_t alignment) : alignment_{alignment} {}
@@ -22,14 +23,14 @@ public:
         return sum(bytes, alignment_ - 1) / alignment_ * alignment_;
     }
 
-    /// Takes the smallest block that is large enough. Among blocks of equal size, takes the last
-    /// block, as ggml does.
+    /// Takes the smallest free block that is large enough. If several blocks have this size, takes
+    /// the last block, as ggml does.
     std::uint64_t take(std::uint64_t bytes) {
         auto best = free_.end();
         for (auto block = free_.begin(); block != free_.end(); ++block)
             if (block->second >= bytes && (best == free_.end() || block->second <= best->second))
                 best = block;
-        // No free block is large enough: extend the used memory.
+        // If no free block is large enough, extend the used memory.
         if (best == free_.end()) {
             const auto offset = end_;
             end_ = sum(end_, bytes);
@@ -43,7 +44,7 @@ public:
         return offset;
     }
 
-    /// Frees a block and merges it with its free neighbors.
+    /// Frees a block and merges it with adjacent free blocks.
     void give(std::uint64_t offset, std::uint64_t bytes) {
         auto next = free_.lower_bound(offset);
         if (next != free_.begin()) {
@@ -58,7 +59,8 @@ public:
             bytes += next->second;
             free_.erase(next);
         }
-        // A free block at the end is dropped, because the used memory then ends before this block.
+        // A free block at the end is removed from the list, because the used memory then ends
+        // before this block.
         if (offset + bytes == end_)
             end_ = offset;
         else
@@ -112,10 +114,11 @@ Bytes GraphMemory::largest() const {
 }
 
 Bytes GraphMemory::peak(std::uint64_t alignment) const {
-    constexpr auto kMaxTensor = 1ULL << 44U;  // no memory is that large; keeps sums far below 2^64
+    // Larger than any memory, and keeps sums far below 2^64.
+    constexpr auto kMaxTensor = 1ULL << 44U;
     if (std::ranges::any_of(steps_, [](const Step& step) { return step.bytes > kMaxTensor; }))
         return Bytes{kTooMany};
-    // Replay the steps of the allocator: first allocate all inputs, then each result in order.
+    // Replay the steps of the allocator: first allocate all inputs, then all results in order.
     Blocks blocks{alignment};
     std::vector<std::optional<std::uint64_t>> place(steps_.size());
     auto readers = readers_;
@@ -124,14 +127,14 @@ Bytes GraphMemory::peak(std::uint64_t alignment) const {
     for (Tensor i = 0; i < steps_.size(); ++i) {
         const auto& step = steps_[i];
         const auto* source = sources_.data() + step.first_source;
-        // Reuse the memory of a source that has no other reader.
+        // Reuse the memory of a source that only this operation reads.
         for (std::size_t k = 0; step.may_reuse && !place[i] && k < step.sources; ++k)
             if (place[source[k]] && readers[source[k]] == 1 &&
                 steps_[source[k]].bytes == step.bytes)
                 std::swap(place[i], place[source[k]]);
         if (!place[i] && step.has_result)
             place[i] = blocks.take(blocks.rounded(step.bytes));
-        // Free the sources whose last reader has run.
+        // Free the sources that no later operation reads.
         for (std::size_t k = 0; k < step.sources; ++k) {
             const auto read = source[k];
             if (--readers[read] == 0 && place[read]) {
@@ -145,8 +148,8 @@ Bytes GraphMemory::peak(std::uint64_t alignment) const {
 
 namespace {
 
-/// The alignment that CUDA uses. Vulkan uses 16 to 256, and the CPU 32 (get_alignment of the buffer
-/// types).
+/// The alignment that CUDA uses, in bytes. Vulkan aligns to 16 to 256 bytes, and the CPU to 32
+/// bytes (get_alignment of the buffer types).
 constexpr std::uint64_t kAlignment = 128;
 
 }  // namespace
@@ -178,9 +181,9 @@ Bytes ComputeGraph::bytes(const Part& part) {
     return memory_.peak(kAlignment);
 }
 
-/// Creates the inputs for the stream and for the caches of this part of the model. Inputs that are
-/// copied for a pipeline are kept until the end (ggml_backend_sched_split_graph marks them as
-/// outputs).
+/// Creates the inputs for the stream and for the caches in this part of the model. Inputs that are
+/// copied for a pipeline are kept until the end of the computation (ggml_backend_sched_split_graph
+/// marks them as outputs).
 void ComputeGraph::prepare(const Part& part) {
     copies_ = part.copies;
     // The CPU also reserves memory for input embeddings, which a caller may pass instead of tokens.
@@ -193,11 +196,11 @@ void ComputeGraph::prepare(const Part& part) {
     const auto end = std::min(part.last, used_layers());
     const auto layers = std::span{model_.layers}.first(end).subspan(std::min(part.first, end));
     // The previous device computes the norm of the first layer, because this norm does not need the
-    // layer's weights. The stream is then also an input.
+    // layer's weights. In this case, the stream is also an input.
     if (is_later && !layers.empty() && layers.front().work.has_first_norm)
         normed_ = stream_;
-    // Layers with full attention and layers with a window have separate inputs. The inputs are
-    // created in the order in which the graph reaches the first layer of each kind.
+    // Layers with full attention and layers with windowed attention have separate inputs. The
+    // inputs are created in the order in which the graph reaches the first layer of each kind.
     const auto attends = [](const LayerShape& layer) { return layer.key_heads > 0; };
     const auto first = std::ranges::find_if(layers, attends);
     const auto reads_state = [](const LayerShape& layer) { return tail_of(layer) > 0; };
@@ -252,8 +255,8 @@ void ComputeGraph::embed(std::optional<Tensor> tokens) {
         stream_ = norm(stream_);
 }
 
-/// The additional embeddings of all layers (Gemma 3n). The first device computes these embeddings;
-/// each other device gets the parts for its layers as inputs.
+/// The additional embeddings of all layers (Gemma 3n). The first device computes the additional
+/// embeddings; all other devices get the parts for their layers as inputs.
 void ComputeGraph::prepare_extra(const Part& part, std::optional<Tensor> tokens) {
     if (part.first > 0) {
         const auto one = model_.extra_width / std::max<std::size_t>(model_.layers.size(), 1);
@@ -265,8 +268,8 @@ void ComputeGraph::prepare_extra(const Part& part, std::optional<Tensor> tokens)
     looked_up_ = tokens ? memory_.result(all, {memory_.result(all, {*tokens})}) : input(all);
 }
 
-/// Adds the layer's part of the additional embeddings to the stream. The first layer computes the
-/// projection of the embedding to all these parts.
+/// Adds the part of the additional embeddings that belongs to the layer to the stream. The first
+/// layer computes the projection of the embedding to the additional embeddings of all layers.
 Tensor ComputeGraph::with_extra(Tensor sum) {
     const auto one = model_.extra_width / std::max<std::size_t>(model_.layers.size(), 1);
     const auto gate = memory_.result(floats(one), {sum});
@@ -282,7 +285,7 @@ Tensor ComputeGraph::with_extra(Tensor sum) {
     return memory_.in_place(floats(width()), {sum, memory_.result(floats(width()), sources)});
 }
 
-// In a pipeline, each input exists several times, and no copy is freed.
+// In a pipeline, several copies of each input exist, and no copy is freed.
 Tensor ComputeGraph::input(std::uint64_t bytes) {
     for (std::uint64_t i = 1; i < copies_; ++i)
         (void)memory_.input(bytes);
@@ -303,8 +306,9 @@ std::uint64_t rotation_side(const GgmlType& type, std::uint64_t length) {
 
 }  // namespace
 
-/// Creates the matrix for the keys of layers of the same kind as this layer. For keys, llama.cpp
-/// uses the largest matrix whose side is a power of two and divides the length of a head.
+/// Creates the matrix by which keys are rotated, for all layers of the same kind as this layer. For
+/// keys, llama.cpp uses the largest matrix whose side is a power of two and divides the length of a
+/// head.
 void ComputeGraph::prepare_keys(const LayerShape& one) {
     auto& matrix = matrices_.at(one.is_windowed ? 1 : 0).keys;
     auto side = rotation_side(run_.keys, one.key_length);
@@ -324,7 +328,7 @@ void ComputeGraph::prepare_cache(const LayerShape& one) {
         const auto values = std::max<std::uint64_t>(model_.widest_values, 1);
         rows_.at(one.is_windowed ? 1 : 0) = {
             input(product(tokens_, kIndexBytes)),
-            // Without flash attention, values are stored transposed, so each number has its own
+            // Without flash attention, values are stored transposed, so each number has a separate
             // index.
             input(product(run_.flash_attention ? 1 : values, tokens_, kIndexBytes))};
     }
@@ -349,7 +353,7 @@ Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
     const auto row = floats(width());
     const auto& layer = model_.layers[index];
     const auto& work = layer.work;
-    // The last layer continues only with the tokens whose logits are requested.
+    // In the last layer, the computation continues only with the tokens whose logits are requested.
     takes_stream_ = is_last && architecture_.rows_taken == RowsTaken::InLastLayer;
     if (work.is_parallel && !work.is_network)
         return joined(layer);
@@ -389,8 +393,8 @@ Tensor ComputeGraph::mixed_sum(const LayerShape& layer) {
     return added(stream_rows(), mix, StreamFirst::InAttention);
 }
 
-/// A parallel layer: attention and network read the same input or the same stream, and both results
-/// are added.
+/// A parallel layer, in which attention and network read the same input or the same stream, and
+/// both results are added.
 Tensor ComputeGraph::joined(const LayerShape& layer) {
     const auto row = floats(width());
     const bool takes_rows = takes_stream_;
@@ -414,7 +418,7 @@ Tensor ComputeGraph::joined(const LayerShape& layer) {
 Tensor ComputeGraph::mixed(const LayerShape& layer, Tensor normed) {
     if (layer.work.is_network)
         return feed_forward(layer, normed);
-    // Linear attention (Deci) is only a product.
+    // Linear attention (Deci) consists only of a product.
     if (layer.work.recurrence == Recurrence::None && layer.key_heads == 0)
         return memory_.result(floats(width()), {normed});
     if (has_both(layer))
@@ -456,7 +460,8 @@ Tensor ComputeGraph::dense(std::uint64_t inner, const LayerWork& work, Tensor no
     if (work.form == ForwardForm::Fused)
         return memory_.result(floats(width()),
                               {memory_.result(size, {memory_.result(product(2, size), {normed})})});
-    // The activation and the product of gate and up are one operation, whose result needs memory.
+    // The activation and the product of gate and up are a single operation, whose result needs
+    // memory.
     const auto up = memory_.result(size, {normed});
     if (work.form == ForwardForm::Plain)
         return memory_.result(floats(width()), {up});
@@ -490,7 +495,7 @@ Tensor ComputeGraph::experts(const LayerWork& work, Tensor normed) {
     if (work.experts_used < 2)
         return memory_.result(row, {weighted});
     auto total = memory_.result(row, {weighted, weighted});
-    constexpr std::uint64_t kAlike = 4;  // further additions of the same size need no more memory
+    constexpr std::uint64_t kAlike = 4;  // more additions of the same size need no more memory
     for (std::uint64_t i = 2; i < std::min(work.experts_used, kAlike); ++i)
         total = memory_.in_place(row, {total, weighted});
     return total;

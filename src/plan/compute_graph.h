@@ -20,10 +20,11 @@ namespace gpuprobe::inline plan {
 /// ggml's graph allocator needs for these tensors.
 ///
 /// The allocator's rules: Inputs come first. A result is placed in the smallest free block that is
-/// large enough or, if there is none, at the end. A result replaces a source if the operation can
-/// work in place, if no other operation reads the source, and if the sizes are equal. A tensor is
-/// freed after its last reader has run. Source: ggml/src/ggml-alloc.c of llama.cpp at 0450e2f9
-/// (ggml_gallocr_alloc_graph_impl, ggml_dyn_tallocr_alloc, ggml_op_can_inplace).
+/// large enough or, if there is none, at the end. A result takes the place of a source if the
+/// operation can work in place, if no other operation reads the source, and if the sizes are equal.
+/// A tensor is freed when all operations that read it have run. Source: ggml/src/ggml-alloc.c of
+/// llama.cpp at 0450e2f9 (ggml_gallocr_alloc_graph_impl, ggml_dyn_tallocr_alloc,
+/// ggml_op_can_inplace).
 class GraphMemory {
 public:
     using Tensor = std::size_t;
@@ -59,8 +60,8 @@ private:
     std::vector<Tensor> inputs_ = {};
 };
 
-/// The layers that one device computes, from `first` up to but not including `last`. The device may
-/// also compute the output.
+/// The layers that one device computes, from `first` to the layer before `last`. The device may
+/// compute the output in addition to its layers.
 struct Part {
     std::size_t first = 0;
     std::size_t last = 0;
@@ -70,25 +71,26 @@ struct Part {
     std::uint64_t copies = 1;
     bool operator==(const Part&) const = default;
 };
-/// The part that consists of all layers and the output.
+/// The part of a model that consists of all layers and the output.
 Part whole(const Model& model);
 
-/// Size of the compute buffer of a device for its part of the model: the memory for the graph of a
-/// full batch with logits for each token. llama.cpp reserves this buffer when a context is created.
+/// Size of the compute buffer of a device for its part of the model, which is the memory for the
+/// graph of a full batch with logits for each token. llama.cpp reserves this buffer when a context
+/// is created.
 ///
 /// Source of the graphs: src/llama-graph.cpp and src/models of llama.cpp v0.5.0, compared with the
-/// graphs that the runtime prints (GGML_SCHED_DEBUG=2). For an architecture that is not known by
-/// name, the tensors of the layers determine the computation.
+/// graphs that the runtime prints (GGML_SCHED_DEBUG=2). If the name of an architecture is not
+/// known, the tensors of the layers determine the computation.
 Bytes compute_of(const Model& model, const RunShape& run, const Part& part);
 
-/// The largest tensor on a device that computes this part: a weight, the keys or values of a layer,
-/// or a result of the graph. llama.cpp divides weights, cache and compute buffer into several
-/// buffers if the backend limits the size of a buffer, but a tensor is always in one buffer.
-/// Sources: ggml/src/ggml-alloc.c of llama.cpp at 0450e2f9
-/// (ggml_backend_alloc_ctx_tensors_from_buft, ggml_dyn_tallocr_new_chunk); src/llama-kv-cache.cpp.
+/// The largest tensor on a device that computes a part: a weight, the keys or values of a layer, or
+/// a result of the graph. llama.cpp divides weights, cache and compute buffer into several buffers
+/// if the backend limits the size of a buffer, but a tensor is always in one buffer. Sources:
+/// ggml/src/ggml-alloc.c of llama.cpp at 0450e2f9 (ggml_backend_alloc_ctx_tensors_from_buft,
+/// ggml_dyn_tallocr_new_chunk); src/llama-kv-cache.cpp.
 Bytes largest_of(const Model& model, const RunShape& run, const Part& part);
 
-// The following declarations are only for the files of the compute graph: compute_graph.cpp and
+// Only the files of the compute graph use the following declarations: compute_graph.cpp and
 // layer_graph.cpp.
 
 using Tensor = GraphMemory::Tensor;
@@ -113,9 +115,9 @@ struct Matrices {
     std::optional<Tensor> values = {};
 };
 
-/// The compute graph of one part of a model. Operations that work in place on a tensor without
-/// other readers (biases, scales, rotations, per-head norms, activations) need no memory and are
-/// left out.
+/// The compute graph of one part of a model. Operations that work in place on a tensor that no
+/// other operation reads (biases, scales, rotations, per-head norms, activations) need no memory
+/// and are left out.
 class ComputeGraph {
 public:
     ComputeGraph(const Model& model, const RunShape& run)
@@ -124,13 +126,13 @@ public:
           architecture_{architecture_named(model.architecture)},
           tokens_{tokens_of(run)} {}
 
-    /// Builds the graph and returns the memory that it needs.
+    /// Builds the graph and returns the size of the memory that it needs.
     Bytes bytes(const Part& part);
-    /// The largest tensor of the built graph.
+    /// The size of the largest tensor in the graph.
     [[nodiscard]] Bytes largest() const { return memory_.largest(); }
 
 private:
-    /// Size of a tensor with a row of `numbers` floats per token.
+    /// Size of a tensor that has a row of `numbers` floats for each token.
     [[nodiscard]] std::uint64_t floats(std::uint64_t numbers) const {
         return product(numbers, tokens_, kFloatBytes);
     }
@@ -142,19 +144,19 @@ private:
     [[nodiscard]] std::uint64_t cells(const LayerShape& layer) const {
         return model_.attends_batch ? tokens_ : cells_of(layer.is_windowed, model_, run_);
     }
-    /// Number of layers, without the layers for next-token prediction, which come last.
+    /// Number of layers, not counting the layers for next-token prediction, which come last.
     [[nodiscard]] std::size_t used_layers() const {
         const auto unused = std::ranges::find(model_.layers, true, &LayerShape::is_unused);
         return static_cast<std::size_t>(unused - model_.layers.begin());
     }
 
-    /// Whether the output of attention is projected late: only after the other part of the layer,
-    /// a feed-forward network or a recurrence, has read the same input.
+    /// Whether the output of attention is projected late, after the other part of the layer, a
+    /// feed-forward network or a recurrence, has read the same input.
     [[nodiscard]] bool projects_late(const LayerShape& layer) const {
         return has_both(layer) || (layer.work.is_parallel &&
                                    architecture_.parallel_sum != ParallelSum::AttentionFirst);
     }
-    /// Whether the layer has attention in parallel with Mamba-2.
+    /// Whether the layer computes attention in parallel with Mamba-2.
     [[nodiscard]] static bool has_both(const LayerShape& layer) {
         return layer.work.recurrence == Recurrence::Mamba2 && layer.key_heads > 0;
     }
@@ -163,7 +165,7 @@ private:
                architecture_.stream_first == StreamFirst::InBoth;
     }
 
-    /// RMS norms work in place, layer norms do not.
+    /// RMS norms work in place, but layer norms do not.
     Tensor norm(Tensor tensor) {
         return model_.has_layer_norm ? memory_.result(floats(width()), {tensor})
                                      : memory_.in_place(floats(width()), {tensor});
@@ -185,7 +187,7 @@ private:
             kept_.push_back(tensor);
         return rows(true, tensor);
     }
-    /// In the last layer, extracts rows from the stream, but only once.
+    /// Extracts rows from the stream once, in the last layer.
     Tensor stream_rows() {
         stream_ = rows(std::exchange(takes_stream_, false), stream_);
         return stream_;
@@ -204,7 +206,7 @@ private:
     Tensor projected(const LayerShape& layer, Tensor result, std::optional<Tensor> gate);
     Tensor latent(const LayerShape& layer, Tensor normed);
     Tensor expanded(const LayerShape& layer, Tensor normed);
-    /// `read`: the tensors that an indexer reads.
+    /// `read` contains the tensors that an indexer reads.
     Tensor attended(const LayerShape& layer,
                     Tensor queries,
                     std::uint64_t values,
@@ -224,7 +226,7 @@ private:
     void settle(const LayerShape& layer);
     void read_next_state();
     void read_state(const LayerShape& layer);
-    /// The tensor and the state that was read for a recurrent layer.
+    /// Returns the tensor and, for a recurrent layer, the state that was read.
     [[nodiscard]] Sources with_state(Tensor tensor) {
         Sources sources{tensor};
         if (const auto state = std::exchange(state_, std::nullopt))
@@ -255,27 +257,28 @@ private:
     std::array<Tensor, 2> masks_ = {};
     /// The rows of the cache to which keys and values are written, in the same order as the masks.
     std::array<std::array<Tensor, 2>, 2> rows_ = {};
-    std::array<Matrices, 2> matrices_ = {};  ///< in the same order as the masks
-    Tensor decays_ = 0;   ///< weights by distance, for lightning attention; 0 if not created yet
-    Tensor buckets_ = 0;  ///< buckets of distances, for a position bias
+    std::array<Matrices, 2> matrices_ = {};  ///< rotation matrices, in the same order as the masks
+    Tensor decays_ = 0;   ///< weights by distance, for lightning attention; 0 until created
+    Tensor buckets_ = 0;  ///< distances in buckets, for a position bias
     Tensor encoded_ = 0;  ///< output of the encoder
     Tensor encoded_mask_ = 0;
     std::uint64_t copies_ = 1;  ///< number of copies of each input
     /// normalized input of the first layer, if another device computes it
     std::optional<Tensor> normed_ = {};
-    Tensor input_ = 0;                        ///< input of the first layer, and of deep layers
-    std::size_t index_ = 0;                   ///< number of the layer that is computed
-    std::size_t last_ = 0;                    ///< number after the last layer of this part
+    Tensor input_ = 0;                        ///< input of the first layer and of the deep layers
+    std::size_t index_ = 0;                   ///< index of the layer that is being computed
+    std::size_t last_ = 0;                    ///< index after the last layer of this part
     Tensor streams_ = 0;                      ///< the streams whose states are read
     std::optional<Tensor> state_ = {};        ///< see with_state()
-    std::optional<Tensor> unprojected_ = {};  ///< result of attention, if it is projected later
-    Tensor stream_ = 0;                       ///< the residual stream; the next layer adds to it
-    bool takes_stream_ = false;  ///< whether rows must still be extracted from the stream
+    std::optional<Tensor> unprojected_ = {};  ///< result of attention that is projected later
+    Tensor stream_ = 0;                       ///< the residual stream, to which the next layer adds
+    bool takes_stream_ = false;  ///< whether rows still have to be extracted from the stream
     /// additional embeddings of all layers (Gemma 3n), before and after the projection of the
     /// embedding is added
     std::optional<Tensor> looked_up_ = {};
     std::optional<Tensor> extra_ = {};
-    std::optional<Tensor> float_mask_ = {};   ///< mask in f32, for indexers that select per head
+    /// Mask in f32, for indexers with a selection per head.
+    std::optional<Tensor> float_mask_ = {};
     std::optional<Tensor> first_value_ = {};  ///< value of the first RWKV layer
     std::vector<Tensor> kept_ = {};           ///< tensors that are never freed
 };

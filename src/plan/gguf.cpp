@@ -18,7 +18,7 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// Columns: id, name, numbers per block, bytes per block.
+/// The columns are: id, name, numbers per block, bytes per block.
 constexpr std::array<GgmlType, 35> kTypes = {{
     {0, "f32", 1, 4},         {1, "f16", 1, 2},         {2, "q4_0", 32, 18},
     {3, "q4_1", 32, 20},      {6, "q5_0", 32, 22},      {7, "q5_1", 32, 24},
@@ -64,8 +64,8 @@ Bytes row_bytes(const GgmlType& type, std::uint64_t numbers) {
 
 namespace {
 
-/// A little-endian reader. If too few bytes are left, each function returns nullopt and reads
-/// nothing.
+/// A little-endian reader. If too few bytes are left, each function of the reader returns nullopt
+/// and reads nothing.
 class ByteCursor {
 public:
     explicit ByteCursor(std::string_view bytes) : bytes_{bytes} {}
@@ -73,7 +73,7 @@ public:
     [[nodiscard]] std::uint64_t position() const { return position_; }
     [[nodiscard]] std::uint64_t left() const { return bytes_.size() - position_; }
 
-    /// Reads an integer byte by byte, which works on hosts of either byte order.
+    /// Reads an integer byte by byte, which works on little-endian and big-endian hosts.
     template <std::unsigned_integral T>
     std::optional<T> take() {
         const auto raw = take_bytes(sizeof(T));
@@ -104,7 +104,7 @@ constexpr std::uint32_t kOldestVersion = 2;
 constexpr std::uint32_t kNewestVersion = 3;
 constexpr std::uint32_t kDefaultAlignment = 32;
 
-/// Value types of the format.
+/// Value types of the GGUF format.
 enum Type : std::uint32_t {
     kUint8 = 0,
     kInt8 = 1,
@@ -120,11 +120,11 @@ enum Type : std::uint32_t {
     kInt64 = 11,
     kFloat64 = 12,
 };
-/// The size of a value of this type; 0 if the size is not fixed.
+/// The size of a value of a given type; 0 if the size is not fixed.
 constexpr std::array<std::uint8_t, 13> kWidths = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
-/// Reads a header in one pass through a window. Reaching the end of the window is an error only if
-/// the file ends there too.
+/// Reads a header in one pass through a window, which contains the beginning of the file. Reaching
+/// the end of the window is an error only if the window contains the whole file.
 class Reader {
 public:
     Reader(std::string_view window, Bytes file_size)
@@ -133,8 +133,8 @@ public:
     Result<std::optional<Gguf>> read();
 
 private:
-    // Each of these functions returns success, or the reason to stop. `needs_more_` is set if the
-    // reason is the end of the window.
+    // Each of the following functions returns success, or the reason to stop. `needs_more_` is set
+    // if a function stopped because it reached the end of the window.
     Status header();
     Status values();
     Status value(const std::string& key);
@@ -169,7 +169,7 @@ private:
     bool needs_more_ = false;
     std::uint64_t tensor_count_ = 0;
     std::uint64_t key_count_ = 0;
-    /// The keys that were read so far; later, the names of the tensors.
+    /// The keys that have been read until now; later, the names of the tensors.
     std::set<std::string> seen_ = {};
     std::vector<Place> places_ = {};
     Gguf gguf_ = {};
@@ -221,7 +221,7 @@ Status Reader::header() {
     if (*magic != kMagic)
         return Error{ErrorCode::Malformed, "byte 0: not a GGUF file"};
     const auto version = TRY(take<std::uint32_t>());
-    // A small version number read in the wrong byte order has only zeros in its low half.
+    // A small version number that is read in the wrong byte order has only zeros in its low half.
     const bool is_swapped = version != 0 && (version & 0xffffU) == 0;
     if (is_swapped)
         return malformed("big-endian GGUF files are unsupported");
@@ -238,7 +238,7 @@ Status Reader::header() {
 /// Reads an integer or a boolean. Other 8-byte types are also read as integers.
 Result<std::int64_t> Reader::take_integer(std::uint32_t type) {
     switch (type) {
-        // Signed types are read as unsigned bytes and then reinterpreted.
+        // Signed types are read as unsigned types and then converted.
         case kUint8:
             return static_cast<std::int64_t>(TRY(take<std::uint8_t>()));
         case kInt8:
@@ -267,7 +267,7 @@ bool is_integer(std::uint32_t type) {
     return type < kWidths.size() && kWidths.at(type) != 0 && type != kFloat32 && type != kFloat64;
 }
 
-// Each string has its own length, so a list of strings cannot be skipped in one step.
+// Strings have different lengths, so a list of strings cannot be skipped in one step.
 Status Reader::skip_texts(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i)
         (void)TRY(take_text(kMaxGgufHeader.count, "a text"));
@@ -284,8 +284,8 @@ Status Reader::list(const std::string& key) {
         return malformed(key + " contains values of the unknown type " + std::to_string(type));
     if (type == kString)
         return skip_texts(count);
-    // Skip lists of floats and long lists. The product saturates, so a huge count only leads to the
-    // end of the file.
+    // Skip lists of floats, and lists that are too long. The product cannot overflow, because it
+    // saturates: a huge count only leads to the end of the file.
     if (!is_integer(type) || count > kMaxGgufListItems) {
         if (!cursor_.take_bytes(product(count, kWidths.at(type))))
             return at_the_end();
@@ -298,8 +298,8 @@ Status Reader::list(const std::string& key) {
     return Done{};
 }
 
-// A value consists of its type and its content. Values that are not needed must also be skipped
-// correctly.
+// A value consists of its type and its content. Even values that are not needed must be read
+// correctly, to find their end.
 Status Reader::value(const std::string& key) {
     const auto type = TRY(take<std::uint32_t>());
     if (type == kArray)
@@ -322,7 +322,7 @@ Status Reader::value(const std::string& key) {
 Status Reader::values() {
     for (std::uint64_t i = 0; i < key_count_; ++i) {
         const auto raw = TRY(take_text(kMaxGgufKeyBytes, "a key"));
-        // Keys appear in messages: accept only keys that scrubbing leaves unchanged.
+        // Messages contain keys, so accept only keys that scrubbing leaves unchanged.
         const auto key = scrubbed(raw, kMaxGgufKeyBytes);
         if (key.empty() || key != raw)
             return malformed("a key is not text");
@@ -337,7 +337,7 @@ Status Reader::tensor() {
     const auto name = scrubbed(TRY(take_text(kMaxGgufNameBytes, "a tensor's name")));
     if (!seen_.insert(name).second)
         return malformed("the tensor " + name + " appears twice");
-    // The entry of a tensor consists of name, number of dimensions, shape, type, and offset.
+    // The entry of a tensor consists of its name, number of dimensions, shape, type and offset.
     const auto dimensions = TRY(take<std::uint32_t>());
     if (dimensions == 0 || dimensions > kMaxGgufDimensions)
         return malformed(name + " has " + std::to_string(dimensions) + " dimensions");
@@ -355,8 +355,7 @@ Status Reader::tensor() {
 }
 
 Status Reader::tensors() {
-    // From here on, seen_ contains the names of tensors. The name of a tensor may be equal to a
-    // key.
+    // From now on, seen_ contains the names of tensors. A tensor may have the same name as a key.
     gguf_.keys = std::exchange(seen_, {});
     for (std::uint64_t i = 0; i < tensor_count_; ++i)
         TRY(tensor());
@@ -387,7 +386,8 @@ Status Reader::tensors_within_file() {
                              ", but the file ends at byte " + std::to_string(file_size_.count));
         total = sum(total, place.size.count);
     }
-    // Each tensor is inside the file, but the sum of all tensors is larger than the file.
+    // If each tensor is inside the file, but the sum of all tensors is larger than the file,
+    // tensors overlap.
     if (sum(start, total) > file_size_.count && !places_.empty())
         return malformed("the tensors overlap");
     return Done{};
@@ -402,7 +402,7 @@ Result<std::optional<Gguf>> Reader::read() {
     }();
     if (done)
         return std::optional{std::move(gguf_)};
-    // A window that is too short is not an error: the caller can pass a longer window.
+    // A window that is too short is not an error, because the caller can pass a longer window.
     if (needs_more_)
         return std::optional<Gguf>{};
     return done.error();
@@ -446,7 +446,8 @@ Result<GgufTensor> tensor_of(std::string name,
     if (shape.front() % type->block != 0)
         return Error{ErrorCode::Malformed,
                      name + " has rows that end within a block of " + std::string{type->name}};
-    // The product saturates, so an absurd shape gives a size that is larger than any memory.
+    // The product cannot overflow, because it saturates: an absurd shape gives a size that is
+    // larger than any memory.
     std::uint64_t rows = 1;
     for (std::size_t i = 1; i < shape.size(); ++i)
         rows = product(rows, shape[i]);
@@ -467,7 +468,7 @@ constexpr std::string_view kSuffix = ".gguf";
 constexpr std::string_view kOf = "-of-";
 constexpr std::size_t kDigits = 5;
 
-/// The number with leading zeros, as in file names of parts.
+/// The number with leading zeros, as in the file names of parts.
 std::string digits(std::uint32_t number) {
     const auto text = std::to_string(number);
     return std::string(kDigits - std::min(kDigits, text.size()), '0') + text;
@@ -477,8 +478,8 @@ Error mismatch(std::string text) {
     return {ErrorCode::Malformed, std::move(text)};
 }
 
-/// Checks the two numbers in the metadata of each part: the number of the part, and how many parts
-/// there are.
+/// Checks the two numbers in the metadata of each part: the number of the part, and the number of
+/// parts.
 Status check_numbers(const std::vector<Gguf>& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
         // In the metadata, parts are counted from 0.
@@ -494,7 +495,7 @@ Status check_numbers(const std::vector<Gguf>& parts) {
 }  // namespace
 
 std::optional<GgufPart> gguf_part(std::string_view file_name) {
-    // The ending has a fixed length: "-00002-of-00005.gguf".
+    // The end of the file name has a fixed length, as in "-00002-of-00005.gguf".
     const auto tail = 1 + kDigits + kOf.size() + kDigits + kSuffix.size();
     if (file_name.size() <= tail || !file_name.ends_with(kSuffix))
         return std::nullopt;
@@ -517,7 +518,7 @@ Result<Gguf> joined(std::vector<Gguf> parts) {
     if (parts.empty())
         return mismatch("the model has no parts");
     TRY(check_numbers(parts));
-    // The first part has the metadata of the whole model.
+    // The metadata of the first part applies to the whole model.
     auto whole = std::move(parts.front());
     std::set<std::string> names;
     for (const auto& tensor : whole.tensors)
