@@ -3,21 +3,22 @@
 
 namespace gpuprobe::inline plan {
 
-/// Rotates queries, keys or values by a matrix, if their cache is rotated.
+/// Rotates queries, keys or values by a matrix if their cache contains rotated values.
 Tensor ComputeGraph::rotated(std::optional<Tensor> matrix, std::uint64_t numbers, Tensor tensor) {
     return matrix ? memory_.result(floats(numbers), {*matrix, tensor}) : tensor;
 }
 
-/// Rotates by position (RoPE). Heads are views of a product, and the first operation on a view does
-/// not work in place.
+/// Rotates the tensor by position (RoPE). Heads are views of a product, and the first operation on
+/// a view needs a new tensor.
 Tensor ComputeGraph::turned(const LayerWork& work, std::uint64_t numbers, Tensor tensor) {
     return work.has_positions ? memory_.result(floats(numbers), {tensor, positions_}) : tensor;
 }
 
-/// Called after an operation that the graph computes at once. The operations that follow are
-/// computed only when a later operation needs them. In the last layer, an addition to the stream
-/// follows: if the stream is its first operand, the rows of the stream are extracted first. In
-/// other layers, a recurrent layer may follow: its state is read first.
+/// Call this function after an operation that is added to the graph at once. The operations that
+/// follow are added only when a later operation needs them. In the last layer, an addition to the
+/// stream follows; if the stream is the first operand of this addition, the rows of the stream are
+/// extracted first. In other layers, a recurrent layer may follow; in this case, the state of the
+/// recurrent layer is read first.
 void ComputeGraph::settle(const LayerShape& layer) {
     if (adds_to_stream())
         (void)stream_rows();
@@ -28,7 +29,7 @@ void ComputeGraph::settle(const LayerShape& layer) {
 }
 
 /// Reads the state of the next layer if that layer is recurrent. Layers that are only dense
-/// networks do not count.
+/// networks are skipped.
 void ComputeGraph::read_next_state() {
     for (auto i = index_ + 1; i < last_; ++i) {
         const auto& next = model_.layers[i];
@@ -40,7 +41,7 @@ void ComputeGraph::read_next_state() {
     }
 }
 
-/// How many numbers per stream a convolution needs from the tokens before the batch.
+/// How many numbers from earlier tokens a convolution needs for each stream.
 std::uint64_t ComputeGraph::tail_of(const LayerShape& layer) {
     const auto& work = layer.work;
     switch (work.recurrence) {
@@ -59,13 +60,13 @@ std::uint64_t ComputeGraph::tail_of(const LayerShape& layer) {
     return 0;
 }
 
-/// Reads the tokens before the batch that a convolution needs.
+/// Reads the earlier tokens that a convolution needs.
 void ComputeGraph::read_state(const LayerShape& layer) {
     if (const auto tail = tail_of(layer))
         state_ = memory_.result(product(tail, kFloatBytes, run_.streams), {streams_});
 }
 
-/// Writes keys to the rows of the cache that the inputs specify.
+/// Writes keys to the rows of the cache that are given by the inputs.
 void ComputeGraph::store(const LayerShape& layer, Tensor key) {
     memory_.read({key, rows_.at(layer.is_windowed ? 1 : 0)[0]});
 }
@@ -89,13 +90,14 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     const auto keys = product(layer.key_heads, layer.key_length);
     const auto values = product(layer.key_heads, layer.value_length);
     const auto& matrices = matrices_.at(layer.is_windowed ? 1 : 0);
-    // Queries, keys and values may be views of one product; the rotation copies queries and keys.
-    // Otherwise, the first product contains the queries and, possibly, their gate.
+    // Queries, keys and values may be views of one product; in this case, the rotation copies
+    // queries and keys. Otherwise, the first product contains the queries, possibly together with
+    // their gate.
     const auto first =
         memory_.result(floats(work.is_fused ? sum(queries, sum(keys, values))
                                             : product(queries, work.has_gate ? 2 : 1)),
                        {normed});
-    // A view is copied before a matrix rotates it.
+    // Before a matrix rotates a view, the view is copied.
     const auto own = [&](std::optional<Tensor> matrix, std::uint64_t numbers, Tensor tensor) {
         if (matrix && work.is_fused && tensor == first)
             tensor = memory_.result(floats(numbers), {tensor});
@@ -140,7 +142,7 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     return projects_late(layer) ? result : projected(layer, result, gate);
 }
 
-/// The output of attention after its gate, if any, and its projection.
+/// The output of attention after its gate (if there is one) and its projection.
 Tensor ComputeGraph::projected(const LayerShape& layer, Tensor result, std::optional<Tensor> gate) {
     const auto out = product(layer.work.heads, layer.value_length);
     result = rotated(matrices_.at(layer.is_windowed ? 1 : 0).values, out, result);
@@ -149,7 +151,7 @@ Tensor ComputeGraph::projected(const LayerShape& layer, Tensor result, std::opti
     return memory_.result(floats(width()), {result});
 }
 
-/// Extra memory for a quantized cache that flash attention converts to f16. Source:
+/// Additional memory for a quantized cache, which flash attention converts to f16. Source:
 /// ggml_cuda_flash_attn_ext_get_alloc_size in ggml/src/ggml-cuda/fattn.cu of llama.cpp at 00a2d609.
 std::uint64_t ComputeGraph::widened(const LayerShape& layer, std::uint64_t cells) const {
     if (!run_.widens_cache)
@@ -162,8 +164,8 @@ std::uint64_t ComputeGraph::widened(const LayerShape& layer, std::uint64_t cells
         run_.streams, kHalfBytes);
 }
 
-/// The mask for the tokens that an indexer selects. The indexer computes a score for every cached
-/// token.
+/// The mask for the tokens that an indexer has selected. The indexer computes a score for each
+/// token in the cache.
 Tensor ComputeGraph::chosen(const LayerShape& layer,
                             const Sources& read,
                             std::uint64_t cells,
@@ -174,24 +176,25 @@ Tensor ComputeGraph::chosen(const LayerShape& layer,
     const auto turned = memory_.result(query, {memory_.result(query, read)});
     const auto score = memory_.result(product(cells, tokens_, kFloatBytes), {turned, mask});
     const auto order = memory_.result(choice, {memory_.result(choice, {score})});
-    // The result is an empty mask, and the sum of this mask and the original mask. The memory of
-    // the score is too small for both.
+    // The results are an empty mask, and the sum of the empty mask and the original mask. The
+    // memory of the scores is too small for the two masks.
     return memory_.result(product(2, size), {order, mask, score});
 }
 
-/// The mask for an indexer that selects blocks of tokens, separately for each of its heads.
+/// The mask for an indexer that selects blocks of tokens, with a separate selection for each of its
+/// heads.
 Tensor ComputeGraph::chosen_by_head(const LayerShape& layer, std::uint64_t cells, Tensor mask) {
     const auto one = product(cells, tokens_, kFloatBytes);
     const auto all = product(layer.work.index_heads, one);
     const auto turned = memory_.result(all, {memory_.result(all, {})});
-    // The layers share one copy of the mask in f32.
+    // All layers use the same copy of the mask in f32.
     if (!float_mask_)
         float_mask_ = memory_.result(one, {mask});
     return memory_.result(all / 2, {memory_.in_place(all, {turned, *float_mask_})});
 }
 
-/// Attention that reads the cache. Without flash attention, the graph contains the scores of each
-/// head for each token.
+/// Attention that reads the cache. Without flash attention, the graph contains the scores of all
+/// heads for all tokens.
 Tensor ComputeGraph::attended(const LayerShape& layer,
                               Tensor queries,
                               std::uint64_t values,
@@ -226,7 +229,8 @@ Tensor ComputeGraph::attended(const LayerShape& layer,
     return layer.value_length == 0 ? sums : memory_.result(floats(values), {sums});
 }
 
-/// Adds a bias to the scores. The bias depends on the distance of the tokens and on the head.
+/// Adds a bias to the scores. The position bias depends on the distance between the tokens and on
+/// the head.
 Tensor ComputeGraph::biased(std::uint64_t size, Tensor scores) {
     const auto bias = memory_.result(size, {memory_.result(size, {buckets_})});
     return memory_.in_place(size, {scores, bias});
@@ -272,7 +276,7 @@ Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
     const auto low =
         work.query_rank > 0 ? memory_.result(floats(work.query_rank), {normed}) : normed;
     const auto query = memory_.result(floats(product(work.heads, work.query_length)), {low});
-    // The query has a part for the latent row and a part that is rotated by position.
+    // The query consists of a part for the latent row and a part that is rotated by position.
     const auto absorbed = memory_.result(floats(product(work.heads, work.latent_rank)), {query});
     const auto part = memory_.result(floats(product(work.heads, turned)), {query});
     const auto queries =
@@ -280,7 +284,8 @@ Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
     const auto both = memory_.result(floats(layer.key_length), {normed});
     const auto compressed = memory_.result(floats(work.latent_rank), {both});
     const auto position = memory_.result(floats(turned), {both});
-    // One row per token is written to the cache: the latent part and the rotated part.
+    // For each token, one row is written to the cache, which consists of the latent part and the
+    // rotated part.
     store(layer, memory_.result(floats(layer.key_length), {compressed, position}));
     const auto sums =
         attended(layer, queries, product(work.heads, work.latent_rank), {normed, low});
@@ -290,7 +295,7 @@ Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
     return memory_.result(floats(width()), {values});
 }
 
-/// Latent attention with a cache that contains keys and values of all heads.
+/// Latent attention with a cache that contains the keys and values of all heads.
 Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto heads = layer.key_heads;
@@ -313,13 +318,13 @@ Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
     return memory_.result(floats(width()), {sums});
 }
 
-// Recurrent layers. Each function follows the operations of one graph in src/models of llama.cpp;
-// the files there explain the mathematics. A convolution also reads input from before the batch:
-// the variable `tail` is this earlier input, and `joined` is the earlier input together with the
-// batch.
+// Recurrent layers. Each function below follows the operations of one graph in src/models of
+// llama.cpp; the files in that folder explain the mathematics. A convolution also reads input from
+// before the batch; the variable `tail` is this earlier input, and `joined` is the earlier input
+// together with the batch.
 
-/// The result of a scan: the output and the new state, which does not contain the tokens for the
-/// convolution.
+/// The result of a scan consists of the output and the new state, which does not contain the tokens
+/// for the convolution.
 Tensor ComputeGraph::scanned(const LayerShape& layer, Sources sources) {
     const auto& work = layer.work;
     sources.push_back(streams_);
@@ -328,7 +333,8 @@ Tensor ComputeGraph::scanned(const LayerShape& layer, Sources sources) {
                           sources);
 }
 
-/// Attention in parallel with Mamba-2. Attention and Mamba-2 each normalize the stream.
+/// Attention that is computed in parallel with Mamba-2. Attention and Mamba-2 normalize the stream
+/// separately.
 Tensor ComputeGraph::both(const LayerShape& layer, Tensor normed) {
     unprojected_ = attention(layer, normed);
     const auto recurrent = mamba2(layer, norm(stream_));
@@ -336,7 +342,7 @@ Tensor ComputeGraph::both(const LayerShape& layer, Tensor normed) {
                             {*std::exchange(unprojected_, std::nullopt), recurrent});
 }
 
-// Mamba: projection, convolution, selection of the step, scan, and a gate.
+// Mamba consists of a projection, a convolution, the selection of the step, a scan, and a gate.
 Tensor ComputeGraph::mamba(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto inner = floats(work.inner_size);
@@ -374,12 +380,12 @@ Tensor ComputeGraph::mamba2(const LayerShape& layer, Tensor normed) {
     const auto gate = memory_.result(inner, {all});
     const auto skipped = memory_.result(inner, {convolved});
     const auto summed = memory_.in_place(inner, {skipped, result});
-    // The norm of groups copies the gated result.
+    // The group norm copies the gated result.
     const auto grouped = memory_.result(inner, {memory_.result(inner, {gate, summed})});
     return memory_.result(floats(width()), {grouped});
 }
 
-// LFM2: a gated convolution over a few tokens.
+// LFM2 is a gated convolution over a few tokens.
 Tensor ComputeGraph::short_convolution(const LayerShape& layer, Tensor normed) {
     const auto row = floats(width());
     const auto three = memory_.result(product(3, row), {normed});
@@ -391,7 +397,7 @@ Tensor ComputeGraph::short_convolution(const LayerShape& layer, Tensor normed) {
     return memory_.result(row, {memory_.in_place(row, {convolved, three})});
 }
 
-// MiniMax-01: linear attention. `before` is the contribution of the state, and `within` is the
+// MiniMax-01: linear attention. `before` is what the state contributes, and `within` is the
 // attention inside the batch, weighted by distance.
 Tensor ComputeGraph::lightning(const LayerShape& layer, Tensor normed) {
     const auto inner = floats(layer.work.inner_size);
@@ -411,8 +417,8 @@ Tensor ComputeGraph::lightning(const LayerShape& layer, Tensor normed) {
     return memory_.result(floats(width()), {memory_.in_place(inner, {turned, gate})});
 }
 
-// Gated delta net: convolution, queries and keys for each head, then one fused operation that
-// returns the output and the new state.
+// A gated delta net consists of a convolution, queries and keys for each head, and one fused
+// operation that returns the output and the new state.
 Tensor ComputeGraph::delta_net(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto inner = floats(work.inner_size);
@@ -433,7 +439,7 @@ Tensor ComputeGraph::delta_net(const LayerShape& layer, Tensor normed) {
     return memory_.result(floats(width()), {memory_.in_place(inner, {scaled, gate})});
 }
 
-// RWKV: mixes each token with the previous token in six ways. All other results are computed from
+// RWKV mixes each token with the previous token in six ways. All other results are computed from
 // these six mixtures.
 Tensor ComputeGraph::rwkv(const LayerShape& layer, Tensor normed) {
     constexpr std::uint64_t kMixes = 6;
@@ -448,7 +454,7 @@ Tensor ComputeGraph::rwkv(const LayerShape& layer, Tensor normed) {
     const auto rate = memory_.result(row, {mixes});
     const auto value = memory_.result(row, {mixes});
     if (!first_value_)
-        first_value_ = value;  // later layers mix their values with the first value
+        first_value_ = value;  // later layers mix their values with the values of the first
     memory_.read({*first_value_});
     const auto scaled = memory_.result(row, {key});
     const auto unit = memory_.result(row, {scaled});

@@ -111,7 +111,7 @@ bool Keys::has(std::string_view key) const {
 }
 
 std::optional<std::uint64_t> Keys::number(std::string_view key) const {
-    // If a value exists but is not a number, the file is faulty; the value does not count as
+    // If a value exists but is not a number, the file is faulty, and the value is not treated as
     // missing.
     const auto number = gguf_.number(name_of(key));
     if (!number && has(key))
@@ -149,18 +149,18 @@ void Keys::complain(std::string_view key, std::string_view problem) const {
 
 namespace {
 
-/// Limit for experts used per token; no model uses that many. The results of the experts are added
-/// one by one, so a huge number would take a long time.
+/// Maximum number of experts per token, which no model exceeds. The results of the experts are
+/// added one by one, so a huge number of experts would take a long time.
 constexpr std::uint64_t kMaxExpertsUsed = 1024;
 
-/// The tensors of one layer, by the part of their names after "blk.N.".
+/// The tensors of one layer; the keys are the parts of their names after "blk.N.".
 using Tensors = std::map<std::string_view, const GgufTensor*>;
 
 constexpr std::string_view kEncoder = "enc.";
 constexpr std::string_view kDecoder = "dec.";
 constexpr std::string_view kBlock = "blk.";
 
-/// The name after "blk.": "4.attn_q.weight" for "blk.4.attn_q.weight" and also for
+/// The name after "blk.": Returns "4.attn_q.weight" for "blk.4.attn_q.weight" and also for
 /// "dec.blk.4.attn_q.weight" (T5).
 std::optional<std::string_view> name_in_block(std::string_view tensor) {
     if (tensor.starts_with(kEncoder) || tensor.starts_with(kDecoder))
@@ -170,7 +170,7 @@ std::optional<std::string_view> name_in_block(std::string_view tensor) {
     return tensor.substr(kBlock.size());
 }
 
-/// Sorts tensors by layer. In models with an encoder and a decoder only the decoder's tensors are
+/// Sorts tensors by layer. If a model has an encoder and a decoder, only the decoder's tensors are
 /// used.
 std::vector<Tensors> tensors_by_layer(const Gguf& gguf, std::size_t layers) {
     const bool has_decoder = std::ranges::any_of(
@@ -186,7 +186,7 @@ std::vector<Tensors> tensors_by_layer(const Gguf& gguf, std::size_t layers) {
     return sorted;
 }
 
-/// The row length of a tensor; 0 if the tensor is missing.
+/// The length of a tensor's rows; 0 if the tensor is missing.
 std::uint64_t width_of(const Tensors& tensors, std::string_view name) {
     const auto found = tensors.find(name);
     return found == tensors.end() ? 0 : std::min(found->second->width, kMaxWidth);
@@ -207,11 +207,11 @@ void describe_attention(const Keys& keys,
     work.heads = keys.of_layer("attention.head_count", layer, 0);
     work.is_fused = tensors.contains("attn_qkv.weight") && shape.key_heads > 0;
     const auto queries = work.heads * shape.key_length;
-    // A gate makes the query matrix twice as high.
+    // If the queries have a gate, the query matrix is twice as high.
     work.has_gate = queries > 0 && rows_of(tensors, "attn_q.weight") == 2 * queries;
     work.latent_rank = keys.width("attention.kv_lora_rank");
     work.query_rank = keys.width("attention.q_lora_rank");
-    // If the header lists tensors, they show whether queries are really compressed.
+    // If the header lists tensors, they show whether queries are in fact compressed.
     if (!tensors.empty())
         work.query_rank = width_of(tensors, "attn_q_b.weight");
     work.query_length = keys.width("attention.key_length_mla", keys.width("attention.key_length"));
@@ -220,8 +220,8 @@ void describe_attention(const Keys& keys,
     work.rope_length = keys.width("rope.dimension_count");
 }
 
-/// Sets the sizes of the indexer, if the layer has one. For layers that compress tokens, model.cpp
-/// has already set these sizes.
+/// Sets the sizes of the indexer if the layer has an indexer. For layers that compress tokens,
+/// model.cpp has already set the sizes of the indexer.
 void describe_indexer(const Keys& keys,
                       const Tensors& tensors,
                       const Architecture& architecture,
@@ -243,13 +243,13 @@ void describe_forward(const Keys& keys,
                       std::size_t layer,
                       LayerWork& work) {
     const auto inner = keys.of_layer("feed_forward_length", layer, 0);
-    if (tensors.size() < 2) {  // a header without the layer's tensors: rely on the keys
+    if (tensors.size() < 2) {  // if the header lacks the layer's tensors, rely on the keys
         work.inner = inner;
         return;
     }
     work.inner = width_of(tensors, "ffn_down.weight");
     if (!tensors.contains("ffn_gate.weight") && work.inner > 0)
-        // Without a gate tensor, the gate is either part of the up tensor or missing.
+        // If there is no gate tensor, the gate is either part of the up tensor or missing.
         work.form = rows_of(tensors, "ffn_up.weight") == 2 * work.inner ? ForwardForm::Fused
                                                                         : ForwardForm::Plain;
     work.expert_inner = width_of(tensors, "ffn_down_exps.weight");
@@ -262,13 +262,14 @@ void describe_forward(const Keys& keys,
     work.has_fused_experts = tensors.contains("ffn_gate_up_exps.weight");
 }
 
-/// Whether the layer is a delta net. Models have different names for the tensors of a delta net.
+/// Whether the layer is a delta net. The tensors of a delta net have different names in different
+/// models.
 bool is_delta_net(const Tensors& tensors) {
     return tensors.contains("ssm_ba.weight") || tensors.contains("ssm_beta_alpha.weight") ||
            tensors.contains("ssm_beta.weight") || tensors.contains("ssm_alpha.weight");
 }
 
-/// Distinguishes the kinds of recurrent layers by keys that only one kind has.
+/// Distinguishes the kinds of recurrent layers by keys that exist only for one kind.
 Recurrence recurrence_of(const Keys& keys,
                          const Tensors& tensors,
                          const Architecture& architecture) {
@@ -295,7 +296,7 @@ void describe_recurrence(const Keys& keys,
     work.inner_size = keys.width("ssm.inner_size");
     work.state_size = keys.width("ssm.state_size");
     work.groups = keys.width("ssm.group_count");
-    // Kimi's delta attention has its own keys.
+    // Kimi's delta attention has separate metadata keys.
     if (const auto length = keys.width("kda.head_dim")) {
         work.inner_size = product(work.heads, length);
         work.state_size = length;
@@ -307,14 +308,14 @@ void describe_recurrence(const Keys& keys,
         work.inner_size = product(work.heads, keys.width("attention.key_length"));
     work.time_step_rank = keys.width("ssm.time_step_rank");
     const auto kernel = keys.width("ssm.conv_kernel", keys.width("shortconv.l_cache"));
-    // A convolution over k tokens reads k - 1 tokens from before the batch.
+    // A convolution over k tokens reads k - 1 tokens that precede the batch.
     work.kernel = kernel > 0 ? kernel - 1 : 0;
     if (work.recurrence == Recurrence::Rwkv)
         work.form = ForwardForm::Plain;
 }
 
 /// Whether the layer rotates queries and keys by position. If heads have a norm, the norm copies
-/// them even if the layer does not rotate.
+/// queries and keys even if the layer does not rotate them.
 bool is_rotated(const Keys& keys,
                 const Tensors& tensors,
                 const Architecture& architecture,
@@ -348,13 +349,13 @@ void describe_norms(const Keys& keys, const Tensors& tensors, LayerWork& work) {
                         (work.inner > 0 || work.experts > 0));
 }
 
-constexpr std::uint64_t kBytesOfState = 4;  ///< the state is kept in f32
+constexpr std::uint64_t kBytesOfState = 4;  ///< the state is stored in f32
 
 std::uint64_t without_one(std::uint64_t number) {
     return number > 0 ? number - 1 : 0;
 }
 
-/// How many numbers the state of one layer has for one stream.
+/// The number of values in the state of one layer for one stream.
 std::uint64_t state_numbers(const Keys& keys, const Architecture& architecture) {
     const auto width = keys.width("embedding_length");
     if (const auto head = keys.width("wkv.head_size"))  // RWKV
@@ -375,11 +376,11 @@ std::uint64_t state_numbers(const Keys& keys, const Architecture& architecture) 
     return sum(product(kernel, sum(inner, groups)), product(state, inner));
 }
 
-/// The pattern of windows of an architecture.
+/// The rule that determines which layers of an architecture have a window.
 struct Period {
     std::string_view architecture = {};
-    std::uint64_t layers = 0;  ///< every n-th layer sees the whole context; 0: no layer
-    /// The layer that sees the whole context is the first of each period, not the last.
+    std::uint64_t layers = 0;  ///< every n-th layer sees the whole context; 0 means no layer
+    /// In each period, the layer that sees the whole context is the first layer, not the last.
     bool is_dense_first = false;
     std::uint64_t window = 0;      ///< the window's size if the file does not specify one
     std::uint64_t only_model = 0;  ///< only models with this many layers have windows
@@ -402,8 +403,8 @@ constexpr auto kPeriods = std::to_array<Period>(
      {.architecture = "plamo3", .layers = 8},
      {.architecture = "smallthinker", .layers = 4, .is_dense_first = true}});
 
-/// The window of Llama 4, in tokens, if the file does not specify a window. Source:
-/// src/models/llama4.cpp.
+/// The size of Llama 4's window in tokens, which is used if the file does not specify a window.
+/// Source: src/models/llama4.cpp.
 constexpr std::uint64_t kChunk = 8192;
 
 const Period* known_period(std::string_view architecture) {
@@ -452,8 +453,8 @@ bool is_recurrent(const Keys& keys,
                   std::uint64_t heads) {
     if (keys.width("wkv.head_size") > 0)
         return true;
-    // The most specific source is used: an explicit list, or else the rule for the architecture, or
-    // else an interval.
+    // The most specific source is used: an explicit list, otherwise the rule for the architecture,
+    // otherwise an interval.
     if (keys.has("attention.recurrent_layers"))
         return keys.of_layer("attention.recurrent_layers", layer, 0) != 0;
     if (architecture.has_lone_networks)
