@@ -13,18 +13,18 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// Number of tokens in the output of an encoder, if the file does not specify the number.
+/// Number of tokens in the output of an encoder; used if the file does not specify the number.
 constexpr std::uint64_t kUsualEncoding = 512;
 
-/// Whether a tensor is a look-up table, which stays on the CPU. Source: llama.cpp treats
-/// LLM_TENSOR_TOKEN_EMBD and similar tensors as input tensors, which it never offloads.
+/// Whether a tensor is a look-up table, which stays on the CPU. Source: llama.cpp never offloads
+/// input tensors, such as LLM_TENSOR_TOKEN_EMBD.
 bool is_embedding(std::string_view tensor) {
     return tensor.starts_with("token_embd") || tensor.starts_with("per_layer_token_embd") ||
            tensor.starts_with("token_types") || tensor.starts_with("position_embd");
 }
 
-/// Adds up the weights, separately for each place to which they are loaded. Errors: Malformed for a
-/// layer number that is too high.
+/// Adds up the weights, separately for each place into which weights are loaded. Errors: Malformed
+/// if the number of a layer is too high.
 Status weigh(const Gguf& gguf, Model& model) {
     Bytes token_embedding;
     bool has_output = false;
@@ -61,25 +61,25 @@ Status weigh(const Gguf& gguf, Model& model) {
         has("token_embd_norm.weight") && (has("output_norm.weight") || !model.has_logits);
     model.has_position_rows = has("position_embd.weight");
     if (!has_output && architecture_named(model.architecture)
-                           // tied embedding: the matrix is used both for the input and for the
-                           // output, and both the host and the GPU have a copy
+                           // if the embedding is tied, the matrix is used both for the input and
+                           // for the output, and both the host and the GPU have a copy
                            .ties_output)
         model.output = sum(model.output, token_embedding);
     return Done{};
 }
 
-/// Whether the cache has one compressed row per token (latent attention). If so, values are read
-/// from that row.
+/// Whether the cache has one compressed row for each token (latent attention). In latent attention,
+/// values are read from the compressed row.
 bool has_latent_cache(const Keys& keys) {
     return keys.width("attention.kv_lora_rank") > 0 &&
            (keys.has("attention.key_length_mla") ||
             keys.of_layer("attention.head_count_kv", 0, 0) == 1);
 }
 
-/// The cache of a layer that compresses tokens (DeepSeek V4): one row of keys; the values are a
-/// view of the keys. The tokens that have not been compressed yet are kept in f32, in two copies.
-/// With a compression of 4, adjacent groups overlap. Source: llama_kv_cache_dsv4 of llama.cpp
-/// v0.5.0.
+/// The cache of a layer that compresses tokens (DeepSeek V4) has one row of keys; the values are a
+/// view of the keys. The tokens that have not been compressed yet are stored in f32, in two copies.
+/// If the compression is 4, adjacent groups of tokens overlap. Source: llama_kv_cache_dsv4 of
+/// llama.cpp v0.5.0.
 void shape_compressed(const Keys& keys, std::size_t index, LayerShape& layer) {
     constexpr std::uint64_t kOverlapping = 4;
     constexpr std::uint64_t kFloats = 2 * 4;
@@ -120,8 +120,8 @@ void shape_attention(
 }
 
 /// The number of layers, not counting layers for next-token prediction, and how many of these
-/// layers, counted from the first, have their own cache. The remaining layers may read the caches
-/// of other layers.
+/// layers, counted from the first layer, have their own cache. The other layers may read the caches
+/// of layers that have their own cache.
 struct LayerKinds {
     std::size_t used = 0;
     std::size_t with_cache = 0;
@@ -141,7 +141,8 @@ void shape_layers(const Keys& keys, Model& model) {
     const auto kinds = kinds_of(keys, model.layers.size());
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
         const auto queries = keys.of_layer("attention.head_count", i, 0);
-        // Without grouped-query attention there are as many key heads as query heads.
+        // Without grouped-query attention, the number of key heads is equal to the number of query
+        // heads.
         const auto heads = keys.of_layer("attention.head_count_kv", i, queries);
         auto& layer = model.layers[i];
         layer.is_unused = i >= kinds.used;
@@ -178,8 +179,8 @@ Result<std::uint64_t> layers_of(const Keys& keys) {
     return *layers;
 }
 
-/// Checks that essential sizes are present. A missing size must not count as 0, because a model
-/// with 0 heads would appear to need no cache.
+/// Checks that essential sizes exist. A missing size must not count as 0, because a model with 0
+/// heads would appear to need no cache.
 Status check_widths(const Keys& keys, const Model& model) {
     constexpr std::string_view kWidth = "embedding_length";
     constexpr std::string_view kHeads = "attention.head_count";
@@ -224,7 +225,7 @@ Result<Model> model_of(const Gguf& gguf) {
     shape_layers(keys, model);
     TRY(weigh(gguf, model));
     describe_work(gguf, keys, model);
-    // A header without tensors may still give the size of the vocabulary.
+    // A header without tensors may still contain the size of the vocabulary.
     if (const auto words = keys.number("vocab_size"); words && !model.vocabulary)
         model.vocabulary = std::min(*words, kMaxWidth);
     TRY(keys.check());
@@ -234,8 +235,8 @@ Result<Model> model_of(const Gguf& gguf) {
 namespace {
 
 /// The size of the image with which llama.cpp warms up a projector: the number of tokens along one
-/// side after patches were merged, and how many patches along one side were merged into a token.
-/// Projectors without a row have one fixed image size.
+/// side after patches were merged, and the number of patches along one side that were merged into a
+/// token. Projectors that are not in this table have one fixed image size.
 struct WarmUp {
     std::string_view projector;
     std::uint64_t side;
@@ -286,15 +287,15 @@ Result<Projector> projector_of(const Gguf& gguf) {
     const auto inner = product(patches, keys.width("feed_forward_length"), kFloatBytes);
     const auto mask = product(patches, patches, kFloatBytes);
     const auto scores = product(mask, keys.width("attention.head_count"));
-    // Windowed attention needs a mask, and the features of some layers are kept for the projector
+    // Windowed attention needs a mask, and the features of some layers are stored for the projector
     // (Qwen3-VL).
     const bool is_windowed = keys.width("n_wa_pattern") > 0;
     const auto* deep = keys.list("is_deepstack_layers");
     const auto kept = deep ? std::ranges::count_if(*deep, [](auto flag) { return flag != 0; }) : 0;
     TRY(keys.check());
-    // Memory use is highest in the network (stream, its norm, the result and the inner tensor), or
-    // in an attention that keeps all scores at the same time (stream, queries, keys, values twice
-    // and the result).
+    // Memory use is highest either in the network (stream, its norm, the result and the inner
+    // tensor), or in an attention that stores all scores at the same time (stream, queries, keys,
+    // values twice and the result).
     const auto compute = [&](std::uint64_t rows, std::uint64_t largest, std::uint64_t masks) {
         return Bytes{sum(sum(product(rows + static_cast<std::uint64_t>(kept), row), largest),
                          is_windowed ? masks : 0)};
@@ -317,8 +318,8 @@ Error malformed(std::string_view where, std::string_view reason) {
             "model: " + scrubbed(where, kMaxGgufNameBytes) + ": " + std::string{reason}};
 }
 
-/// An integer or boolean. nullopt for other types: as in a file, only the keys of such values are
-/// kept.
+/// An integer or boolean; nullopt for other types, because only the keys of such values are kept,
+/// as in a file.
 std::optional<std::int64_t> integer_of(const Value& value) {
     if (const auto flag = value.as_bool())
         return *flag ? 1 : 0;
@@ -338,7 +339,7 @@ std::optional<GgufValue> list_of(const Value::Array& items) {
     return GgufValue{std::move(numbers)};
 }
 
-/// The value in the form in which the reader of files would keep it, with the same limits.
+/// The value in the form in which the reader of files would store it, with the same limits.
 std::optional<GgufValue> kept(const Value& value) {
     if (const auto* text = value.as_string())
         return text->size() > kMaxGgufTextBytes ? std::nullopt : std::optional<GgufValue>{*text};
@@ -349,7 +350,7 @@ std::optional<GgufValue> kept(const Value& value) {
     return std::nullopt;
 }
 
-// The limits are the same as for a file.
+// The limits are the same as for the header of a file.
 Status read_metadata(const Value& metadata, Gguf& gguf) {
     const auto* members = metadata.as_object();
     if (!members)
@@ -367,7 +368,7 @@ Status read_metadata(const Value& metadata, Gguf& gguf) {
     return Done{};
 }
 
-/// One item of `tensors`, with the fields that a file lists.
+/// One item of the list `tensors`, with the fields that a file contains.
 struct TensorRecord {
     std::string name = {};
     std::string type = {};
@@ -387,7 +388,7 @@ Status read_tensors(const Value& tensors, Gguf& gguf) {
         if (!record)
             return malformed("tensors[" + std::to_string(gguf.tensors.size()) + "]",
                              record.error().text);
-        // Names appear in messages: accept only names that scrubbing leaves unchanged.
+        // Messages contain names, so accept only names that scrubbing leaves unchanged.
         auto name = scrubbed(record->name, kMaxGgufNameBytes);
         if (name != record->name || !seen.insert(name).second)
             return malformed(name, "a tensor name is not text, too long, or not unique");
@@ -419,15 +420,15 @@ Result<Model> model_from_document(std::string_view json) {
     Gguf gguf;
     TRY(read_metadata(root->at("metadata"), gguf));
     TRY(read_tensors(root->at("tensors"), gguf));
-    // From here on, the values from the document are treated like the header of a file.
+    // From now on, the values from the document are treated like the header of a file.
     auto model = model_of(gguf);
     if (!model)
         return std::move(model).error().in("model");
     return model;
 }
 
-// Copy only keys of the model's own architecture and a few general keys: other metadata may be long
-// or private.
+// Copy only keys of the model's architecture and a few general keys, because other metadata may be
+// long or private.
 Value model_document_of(const Gguf& gguf) {
     const auto own = gguf.text("general.architecture").value_or("") + ".";
     Value metadata{Value::Object{}};
@@ -435,8 +436,8 @@ Value model_document_of(const Gguf& gguf) {
         if (!key.starts_with(own) && std::ranges::find(kGeneral, key) == kGeneral.end())
             continue;
         const auto found = gguf.values.find(key);
-        // If the value of a key was skipped, the key is written with null, because the presence of
-        // the key matters.
+        // If the value of a key was skipped, the key is written with the value null, because the
+        // existence of the key matters.
         metadata[key] = found == gguf.values.end() ? Value{} : value_of(found->second);
     }
     Value::Array tensors;

@@ -18,7 +18,8 @@ namespace gpuprobe::inline plan {
 
 constexpr std::uint64_t kMaxLayers = kMaxGgufListItems;
 
-/// The computation of a recurrent layer. `None` means that the layer has attention.
+/// The computation of a recurrent layer. `None` means that the layer has attention instead of a
+/// recurrence.
 enum class Recurrence { None, Mamba, Mamba2, ShortConvolution, DeltaNet, Rwkv, Lightning };
 
 /// How a file stores the two inner matrices of a feed-forward network.
@@ -34,7 +35,7 @@ struct LayerWork {
     bool is_fused = false;           ///< queries, keys and values come from one matrix product
     bool has_gate = false;           ///< queries come with a gate of the same size
     bool has_positions = true;       ///< queries and keys are rotated by position (RoPE)
-    bool has_position_bias = false;  ///< a position bias is added to attention scores
+    bool has_position_bias = false;  ///< a position bias is added to the scores of attention
     bool crosses = false;            ///< a second attention reads the output of an encoder (T5)
     bool has_first_norm = true;
     bool has_second_norm = true;
@@ -43,7 +44,7 @@ struct LayerWork {
     bool is_network = false;   ///< only a feed-forward network, without attention or state
     bool is_parallel = false;  ///< attention and feed-forward network read the same input
 
-    /// heads of the indexer, which selects the tokens that attention reads
+    /// number of heads of the indexer, which selects the tokens that attention reads
     std::uint64_t index_heads = 0;
     std::uint64_t index_choice = 0;  ///< number of tokens that the indexer selects
 
@@ -73,7 +74,8 @@ struct LayerWork {
     bool operator==(const LayerWork&) const = default;
 };
 
-/// The memory that one layer needs: weights, numbers per token of context, and state of fixed size.
+/// The memory that one layer needs: weights, numbers per token of the context, and a state of fixed
+/// size.
 struct LayerShape {
     Bytes weights = {};
     Bytes largest = {};            ///< size of the layer's largest tensor
@@ -81,20 +83,20 @@ struct LayerShape {
     std::uint64_t key_length = 0;  ///< length of a key per head
     /// length of a value; 0 if values are a view of the keys (MLA)
     std::uint64_t value_length = 0;
-    /// Numbers per token in the separate cache of an indexer; 0 without an indexer.
+    /// Numbers per token in the separate cache of an indexer; 0 if there is no indexer.
     std::uint64_t index_length = 0;
     bool has_index_values = false;  ///< the indexer caches as many values as keys
-    /// This many tokens are compressed into one row of keys, next to a cache of the most recent
-    /// tokens (DeepSeek V4); 0: no compression.
+    /// The number of tokens that are compressed into one row of keys, in addition to a cache of the
+    /// most recent tokens (DeepSeek V4); 0 means no compression.
     std::uint64_t compression = 0;
-    /// whether the layer has an entry in the cache, possibly of width 0 (Deci)
+    /// whether the layer has an entry in the cache, which may have the width 0 (Deci)
     bool is_cached = false;
     bool is_windowed = false;
     bool is_recurrent = false;
-    /// The layer predicts tokens after the next token. The runtime loads such layers as a separate
-    /// model.
+    /// Whether the layer predicts tokens after the next token. The runtime loads layers that
+    /// predict such tokens as a separate model.
     bool is_unused = false;
-    Bytes state = {};  ///< state per stream, which does not grow with the context
+    Bytes state = {};  ///< size of the state per stream, independent of the context
     LayerWork work = {};
     bool operator==(const LayerShape&) const = default;
 };
@@ -109,12 +111,12 @@ struct Model {
     std::uint64_t embedding_length = 0;  ///< length of the embedding of a token
     std::optional<std::uint64_t> vocabulary = {};
     std::optional<std::uint64_t> trained_context = {};
-    /// length of a token's values in the layer with the longest values
+    /// maximum length of a token's values in all layers
     std::uint64_t widest_values = 0;
     std::uint64_t window = 0;    ///< number of tokens that a windowed layer sees
-    bool attends_batch = false;  ///< each token attends only to its batch; there is no cache
+    bool attends_batch = false;  ///< attention sees only the batch, and there is no cache
     bool has_logits = true;
-    /// tokens in the encoder's output, for layers with cross-attention
+    /// number of tokens in the encoder's output, for layers with cross-attention
     std::uint64_t encoded = 0;
     bool has_embedding_norm = false;  ///< the CPU computes a norm directly after the embedding
     bool has_position_rows = false;   ///< rows of a position matrix are added to the embedding
@@ -125,7 +127,7 @@ struct Model {
     std::vector<Reason> notes = {};
 };
 
-/// The model that a header describes.
+/// The model that a GGUF header describes.
 ///
 /// Errors: InvalidRequest if the file is not a language model but, for example, a projector, an
 /// adapter or a vocabulary; Malformed if a value has the wrong type, is out of range, or
