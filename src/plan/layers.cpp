@@ -160,7 +160,7 @@ constexpr std::string_view kEncoder = "enc.";
 constexpr std::string_view kDecoder = "dec.";
 constexpr std::string_view kBlock = "blk.";
 
-/// The name after "blk.": Returns "4.attn_q.weight" for "blk.4.attn_q.weight" and also for
+/// The name after "blk.", such as "4.attn_q.weight" for "blk.4.attn_q.weight" and also for
 /// "dec.blk.4.attn_q.weight" (T5).
 std::optional<std::string_view> name_in_block(std::string_view tensor) {
     if (tensor.starts_with(kEncoder) || tensor.starts_with(kDecoder))

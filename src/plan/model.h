@@ -135,14 +135,14 @@ struct Model {
 /// src/models (their meaning) of llama.cpp, as of August 2026.
 Result<Model> model_of(const Gguf& gguf);
 
-/// A multimodal projector: a separate file next to the model, with an encoder for images.
+/// A multimodal projector, which is a separate file next to the model, with an encoder for images.
 struct Projector {
     Bytes weights = {};
     Bytes compute = {};  ///< compute buffer for the image size for which llama.cpp reserves memory
-    Bytes compute_without_flash = {};  ///< compute buffer without flash attention
+    Bytes compute_without_flash = {};  ///< size of the compute buffer without flash attention
 };
 
-/// The projector that a header describes. `compute` is computed for image encoders; it is 0 for an
+/// The projector that a GGUF header describes. `compute` is known for image encoders, and 0 for an
 /// audio encoder.
 ///
 /// Errors: InvalidRequest if the file is not a projector; Malformed if a value has the wrong type.
@@ -155,11 +155,11 @@ Result<Projector> projector_of(const Gguf& gguf);
 constexpr Bytes kMaxModelDocument = mib(1);
 
 /// Reads a document. Errors: TooLarge if the document exceeds kMaxModelDocument; Malformed, with
-/// the path, if the JSON is not a gpuprobe.model/1 document or exceeds a limit in plan/gguf.h;
-/// otherwise as model_of().
+/// the path, if the JSON is not a gpuprobe.model/1 document or exceeds a limit in plan/gguf.h; also
+/// the errors of model_of().
 Result<Model> model_from_document(std::string_view json);
 
-/// Writes the document: exactly the parts of a header that model_of() reads.
+/// Writes the document, which contains exactly the parts of a header that model_of() reads.
 Value model_document_of(const Gguf& gguf);
 
 }  // namespace gpuprobe::inline plan

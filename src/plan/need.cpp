@@ -18,13 +18,13 @@ std::uint64_t tokens_of(const RunShape& run) {
 
 namespace {
 
-/// Rounds up to a multiple of llama.cpp's step for contexts.
+/// Rounds up to a multiple of the step in which llama.cpp increases contexts.
 std::uint64_t rounded_cells(std::uint64_t tokens) {
     constexpr std::uint64_t kStep = 256;
     return sum(tokens, kStep - 1) / kStep * kStep;
 }
 
-/// The cache of an indexer: one row for each token, or for each compressed group of tokens.
+/// The cache of an indexer, with one row for each token or for each compressed group of tokens.
 Bytes index_of(const LayerShape& layer, const RunShape& run) {
     const auto keys = row_bytes(run.keys, layer.index_length);
     const auto values = row_bytes(run.values, layer.has_index_values ? layer.index_length : 0);
@@ -39,7 +39,7 @@ std::uint64_t cells_of(bool is_windowed, const Model& model, const RunShape& run
     const auto all = rounded_cells(run.context);
     if (!is_windowed || run.keeps_whole_windows)
         return all;
-    // The layer keeps its window plus one batch, as described in the header.
+    // As described in the header, a windowed layer keeps the rows of its window plus one batch.
     return std::min(all, rounded_cells(sum(model.window, run.batch)));
 }
 
@@ -93,7 +93,7 @@ Bytes cache_of(const Model& model, const RunShape& run) {
 }
 
 Need need_of(const Model& model, const RunShape& run, bool is_host) {
-    // The estimate is for one device that computes everything.
+    // The estimate assumes that one device computes everything.
     auto part = whole(model);
     part.is_host = is_host;
     Need need{.output = model.output,
@@ -114,11 +114,13 @@ constexpr auto kBackends = std::to_array<BackendTraits>(
      {.backend = "sycl", .lists_by_units = true},
      {.backend = "vulkan", .pipeline_copies = 4, .reorders = true}});
 
-/// Whether CUDA's kernels support the shape. Either keys and values have the same length, which
-/// must be in the list, or their two lengths are one of the pairs for latent attention.
+/// Whether CUDA's kernels for flash attention support the shape of a layer. Either keys and values
+/// have the same length, which must be in the list, or their lengths are one of the pairs for
+/// latent attention.
 bool knows_heads(const LayerShape& layer) {
     constexpr std::array<std::uint64_t, 8> kLengths = {40, 64, 72, 80, 96, 112, 128, 256};
-    // Query heads per key head. Some kernels exist only for certain ratios.
+    // Query heads per key head. Some kernels support only certain ratios of query heads to key
+    // heads.
     const auto ratio = layer.work.heads / std::max<std::uint64_t>(layer.key_heads, 1);
     const auto values = layer.value_length == 0 ? layer.work.latent_rank : layer.value_length;
     switch (layer.key_length) {
@@ -157,7 +159,7 @@ const BackendTraits& backend_traits(std::string_view backend) {
 Bytes context_memory(const Gpu& gpu, std::string_view backend) {
     const auto* known = knowledge::Contexts::current().find(backend);
     const auto view = gpu.backends.find(std::string{backend});
-    // A measurement on this machine is more reliable than the table.
+    // A measurement on this machine is more reliable than the table of contexts.
     const auto measured = view != gpu.backends.end() && view->second.measurement
                               ? view->second.measurement->context
                               : std::nullopt;
@@ -203,14 +205,15 @@ bool is_quantized(const GgmlType& type) {
     return type.block > 1;
 }
 
-/// Whether the cache stores only keys; the values are then a view of the keys.
+/// Whether the cache stores only keys, of which the values are a view.
 bool has_keys_alone(const Model& model) {
     return std::ranges::any_of(model.layers, [](const LayerShape& layer) {
         return layer.key_heads > 0 && layer.value_length == 0;
     });
 }
 
-/// Checks that each head is a whole number of blocks: flash attention reads the cache head by head.
+/// Checks that each head is a whole number of blocks, because flash attention reads the cache head
+/// by head.
 Status check_heads(const Model& model, const GgmlType& type, Length length, std::string_view what) {
     for (const auto& layer : model.layers)
         if (layer.key_heads > 0 && layer.*length % type.block != 0)
@@ -240,7 +243,7 @@ Status check_cache_types(const Model& model, const RunShape& run, FlashAttention
         return refused(
             "this model reads values from its keys, so keys and values need the same type: " +
             std::string{run.keys.name} + " or " + std::string{run.values.name});
-    // The checks below are about flash attention.
+    // The following checks are about flash attention.
     if (wish == FlashAttention::Off || !has_flash)
         return Done{};
     TRY(check_heads(model, run.keys, &LayerShape::key_length, "keys"));

@@ -10,11 +10,11 @@ namespace gpuprobe::inline plan {
 namespace {
 
 constexpr std::uint64_t kContextStep = 256;
-/// The limit of the context if the trained context is unknown. No current model is trained for a
-/// longer context.
+/// The maximum context if the context for which a model was trained is unknown. No current model
+/// was trained for a longer context.
 constexpr std::uint64_t kLongestContext = 1ULL << 24U;
 
-/// The size plus a tenth, rounded up.
+/// The size increased by a tenth, rounded up.
 Bytes with_spare(Bytes size) {
     return sum(size, Bytes{size.count / 10 + (size.count % 10 == 0 ? 0 : 1)});
 }
@@ -23,13 +23,15 @@ Bytes counted(Bytes size, bool spare) {
     return spare ? with_spare(size) : size;
 }
 
-/// The largest size that fits into the slot's budget; with `spare`, the size plus a tenth must fit.
+/// The largest size that fits into the slot's budget; if `spare` is true, the size plus a tenth
+/// must fit.
 Bytes component_of(const Slot& slot, bool spare) {
     return spare ? Bytes{product(slot.budget.count / 11, 10) + slot.budget.count % 11 * 10 / 11}
                  : slot.budget;
 }
 
-/// Places a number of bytes without a model. Only the total capacity of the slots matters.
+/// Places a number of bytes that does not belong to a model. Only the sum of the slots' capacities
+/// matters.
 Placement pour(const Load& load, const std::vector<Slot>& slots, bool spare) {
     Placement placement{.used = std::vector<Bytes>(slots.size()),
                         .pieces = std::vector<std::uint64_t>(slots.size())};
@@ -42,7 +44,7 @@ Placement pour(const Load& load, const std::vector<Slot>& slots, bool spare) {
     return placement;
 }
 
-/// The upper end of each slot's range, as a fraction of all pieces.
+/// The end of each slot's range of pieces, as a fraction of all pieces.
 std::vector<float> borders_of(const std::vector<Slot>& slots) {
     std::vector<float> borders;
     float total = 0;
@@ -54,7 +56,7 @@ std::vector<float> borders_of(const std::vector<Slot>& slots) {
     return borders;
 }
 
-/// Weights, cache and compute buffer of one device.
+/// The size of the weights, cache and compute buffer of one device.
 Bytes part_bytes(const Load& load, const Part& part) {
     if (part.first == part.last && !part.has_output)
         return {};
@@ -71,9 +73,9 @@ Bytes row_of(const Load& load) {
     return Bytes{product(load.model->embedding_length, tokens_of(load.run), sizeof(float))};
 }
 
-/// Size of the matrix that is copied for layers on the host: for long batches, the first GPU
-/// computes such layers, and the matrices are copied to this GPU one at a time. Source: op_offload
-/// in ggml/src/ggml-backend.cpp.
+/// Size of the matrix that is copied for layers on the host, because for long batches, the first
+/// GPU computes such layers, and the matrices are copied to this GPU one at a time. Source:
+/// op_offload in ggml/src/ggml-backend.cpp.
 Bytes copied_matrix(const Load& load, std::uint64_t offloaded) {
     constexpr std::uint64_t kLongBatch = 32;
     Bytes largest;
@@ -84,8 +86,8 @@ Bytes copied_matrix(const Load& load, std::uint64_t offloaded) {
     return tokens_of(load.run) >= kLongBatch && offloaded > 0 ? largest : Bytes{};
 }
 
-/// Whether each slot's budget is large enough for its part, and no tensor is larger than a buffer
-/// may be. A tensor's size is not an estimate, so it needs no spare memory.
+/// Whether each slot's budget is large enough for the slot's part, and no tensor exceeds the
+/// maximum size of a buffer. A tensor's size is not an estimate, so it needs no spare memory.
 bool holds(const Placement& placement, const std::vector<Slot>& slots, bool spare) {
     for (std::size_t i = 0; i < slots.size(); ++i)
         if (counted(placement.used[i], spare) > slots[i].budget ||
@@ -100,21 +102,22 @@ std::uint64_t Load::pieces() const {
     return model ? model->layers.size() + 1 : 1;
 }
 
-// The comparison of floats must give the same result as in llama.cpp, so the function uses the same
-// expressions.
+// The comparison of floats must give the same result as in llama.cpp, so this function uses the
+// same expressions.
 Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::uint64_t offloaded) {
     Placement placement{.used = std::vector<Bytes>(slots.size()),
                         .pieces = std::vector<std::uint64_t>(slots.size()),
                         .largest = std::vector<Bytes>(slots.size())};
     const auto borders = borders_of(slots);
-    // Assign each piece to the slot in whose range its position falls.
+    // Assign each piece to the slot whose range contains the position of the piece.
     const auto start = load.pieces() - offloaded;
     for (std::uint64_t piece = start; piece < load.pieces(); ++piece) {
         const auto at = static_cast<float>(piece - start) / static_cast<float>(offloaded);
         const auto slot = std::ranges::upper_bound(borders, at) - borders.begin();
         ++placement.pieces[std::min(static_cast<std::size_t>(slot), slots.size() - 1)];
     }
-    // Then add up the memory. llama.cpp uses a pipeline only if everything is offloaded.
+    // Then add up the memory of each slot. llama.cpp uses a pipeline only if everything is
+    // offloaded.
     const bool is_pipeline = slots.size() > 1 && start == 0;
     auto next = start;
     for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -141,7 +144,7 @@ Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::ui
 Placement place(const Load& load, const std::vector<Slot>& slots, bool spare) {
     if (!load.model)
         return pour(load, slots, spare);
-    // Often all pieces fit. Otherwise find the largest number of pieces by bisection.
+    // Often all pieces fit. Otherwise, find the largest number of pieces by bisection.
     auto best = split_layers(load, slots, load.pieces());
     if (holds(best, slots, spare))
         return best;
@@ -184,7 +187,7 @@ Fit fit_of(const Load& load, const std::vector<Slot>& slots) {
 }
 
 std::vector<Slot> best_split(const Load& load, const std::vector<Slot>& slots) {
-    // Keep the default split if it works, because the user then needs no option.
+    // Keep the default split if everything fits, because the user then needs no option.
     if (fit_of(load, slots) == Fit::Fits)
         return slots;
     auto by_component = slots;
@@ -206,7 +209,8 @@ std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& 
     const auto longest =
         std::min(load.model->trained_context.value_or(kLongestContext), kLongestContext);
     std::uint64_t good = 0;
-    // Bisection over multiples of 256: a context of `good` fits, a context of `bad` does not.
+    // Bisection over multiples of 256: a context of `good` tokens fits, but a context of `bad`
+    // tokens does not.
     std::uint64_t bad = longest / kContextStep + 1;
     while (bad - good > 1) {
         const auto middle = good + (bad - good) / 2;

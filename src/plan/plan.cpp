@@ -21,13 +21,13 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// The GPU as the API reports it; nullptr if the API gives the GPU no position.
+/// The view of a GPU that an API reports; nullptr if the API gives the GPU no position.
 const ApiView* view_of(const Gpu& gpu, std::string_view api) {
     const auto found = gpu.apis.find(std::string{api});
     return found != gpu.apis.end() && found->second.index ? &found->second : nullptr;
 }
 
-/// Whether a single driver lists all of the GPUs.
+/// Whether a single driver lists all the GPUs.
 bool are_of_one_list(const std::vector<const Gpu*>& gpus, std::string_view api) {
     const auto* first = gpus.empty() ? nullptr : view_of(*gpus.front(), api);
     return first && std::ranges::all_of(gpus, [&](const Gpu* gpu) {
@@ -36,12 +36,12 @@ bool are_of_one_list(const std::vector<const Gpu*>& gpus, std::string_view api) 
            });
 }
 
-/// Number of execution units. Only Level Zero reports this number.
+/// Number of a GPU's execution units. Only Level Zero reports the number of execution units.
 std::uint64_t units_of(const Gpu* gpu, std::string_view api) {
     return fact(view_of(*gpu, api)->device, facts::kExecutionUnits).value_or(0);
 }
 
-/// Sorts GPUs into the order in which llama.cpp lists them if it is restricted to these GPUs.
+/// Sorts GPUs into the order in which llama.cpp lists them when it may use only these GPUs.
 /// llama.cpp uses the order of positions in the API's driver; only the SYCL backend has its own
 /// order. If the order is unknown, the GPUs are not reordered. The caller keeps ownership of the
 /// GPUs.
@@ -71,7 +71,7 @@ std::vector<const Gpu*> in_runtime_order(std::string_view backend, std::vector<c
 struct Candidate {
     const Gpu* gpu = nullptr;
     Budget budget = {};
-    std::string_view backend = {};  ///< used in the plan for only this GPU
+    std::string_view backend = {};  ///< the backend in the plan for only this GPU
     Slot slot = {};
 };
 
@@ -88,8 +88,8 @@ std::string_view backend_on(const PlanRequest& request, const Gpu& gpu) {
     return accepted ? std::string_view{accepted->front()} : backend_for(gpu);
 }
 
-/// Whether the GPU can be part of a set that uses that backend. An application uses each GPU only
-/// through the preferred backend for this GPU, so that no GPU is used twice.
+/// Whether the GPU can be part of a set of GPUs that uses the backend `backend`. An application
+/// uses each GPU only through the preferred backend for this GPU, so that no GPU is used twice.
 bool can_use(const PlanRequest& request, const Gpu& gpu, std::string_view backend) {
     if (const auto* accepted = backends_of(request, gpu))
         return accepted->front() == backend;
@@ -97,15 +97,15 @@ bool can_use(const PlanRequest& request, const Gpu& gpu, std::string_view backen
     return found != gpu.backends.end() && found->second.usable.value_or(false);
 }
 
-/// Whether every known backend was reported as unusable.
+/// Whether every known backend of the GPU was reported as unusable.
 bool computes_nothing(const Gpu& gpu) {
     return !gpu.backends.empty() && std::ranges::all_of(gpu.backends, [](const auto& entry) {
         return entry.second.usable.has_value() && !*entry.second.usable;
     });
 }
 
-/// The reason why no backend works on the GPU: names the backend that needs the fewest changes to
-/// work, and the reasons against that backend.
+/// The reason why no backend works on the GPU; it names the backend that needs the fewest changes
+/// to work, and the reasons against that backend.
 Reason no_usable_backend(const Gpu& gpu) {
     const auto closest = std::ranges::max_element(
         gpu.backends, {}, [](const auto& entry) { return closest_miss_of(entry.second.reasons); });
@@ -126,7 +126,7 @@ RunShape run_on(const PlanRequest& request, std::string_view backend) {
     return run;
 }
 
-/// The memory for the driver's context on the GPU.
+/// The size of the memory for the driver's context on the GPU.
 Bytes overhead_of(const PlanRequest& request, const Gpu& gpu, std::string_view backend) {
     return request.model ? request.context_overhead.value_or(context_memory(gpu, backend))
                          : Bytes{};
@@ -172,7 +172,7 @@ std::vector<Candidate> candidates_of(const PlanRequest& request, const Report& r
     return candidates;
 }
 
-/// The load for a backend: the model with the backend's traits, or only a number of bytes.
+/// The load for a backend, which is the model with the backend's traits, or only a number of bytes.
 Load load_of(const PlanRequest& request, std::string_view backend) {
     if (!request.model)
         return {.bytes = request.need.value_or(Bytes{})};
@@ -210,7 +210,7 @@ void explain(const Candidate& candidate, GpuPlan& plan) {
                     {{"have", to_value(candidate.slot.budget)}, {"need", to_value(plan.need)}}));
 }
 
-/// The backends that a program may use on the GPU, as far as the request defines them.
+/// The backends that a program may use on the GPU, if the request defines them.
 std::vector<std::string> possible_backends(const PlanRequest& request, const Gpu& gpu) {
     if (const auto* accepted = backends_of(request, gpu))
         return {accepted->front()};
@@ -221,8 +221,8 @@ std::vector<std::string> possible_backends(const PlanRequest& request, const Gpu
     return usable;
 }
 
-/// Adds the known faults that concern memory. Each fault is added once: a plan without an
-/// application covers several backends, which can have the same fault.
+/// Adds the known faults of drivers that concern memory. Each fault is added only once, because a
+/// plan without an application covers several backends, which can have the same fault.
 void add_known_faults(const PlanRequest& request,
                       const Candidate& candidate,
                       KnownBad& known_bad,
@@ -236,8 +236,9 @@ void add_known_faults(const PlanRequest& request,
         }
 }
 
-/// Adds a reason with the limit for a single buffer, if a tensor of the model exceeds the limit.
-/// Without a model, it is unknown how a program divides the memory, so the limit is only a remark.
+/// Adds a reason with the maximum size of a buffer, if a tensor of the model exceeds this size.
+/// If there is no model, it is unknown how a program divides the memory, so the maximum size is
+/// only a remark.
 void add_buffer_limit(const Load& load, const Candidate& candidate, GpuPlan& plan) {
     const auto& limit = candidate.slot.buffer_limit;
     const auto need = load.model ? largest_of(load, candidate.slot) : plan.need;
@@ -308,8 +309,8 @@ Candidates members_of(const PlanRequest& request,
     return members;
 }
 
-/// Limits the budget of a partition. Partitions may share the memory of their board, and together
-/// cannot use more than this memory.
+/// Limits the budget of a partition of a GPU. Partitions may share the memory of their board, and
+/// together cannot use more than this memory.
 Slot within_board(Slot slot,
                   const Candidates& members,
                   const Candidate& member,
@@ -339,7 +340,7 @@ SetPlan set_of(const PlanRequest& request,
         slots.push_back(within_board(slot, members, *member, whole));
         is_known = is_known && member->budget.bytes;
     }
-    // An explicit split replaces the weights; GPUs without a number get nothing.
+    // An explicit split replaces the weights; GPUs without a number in the split get nothing.
     for (std::size_t i = 0; i < slots.size() && !request.tensor_split.empty(); ++i)
         slots[i].weight = i < request.tensor_split.size() ? request.tensor_split[i] : 0;
     if (request.model && request.tensor_split.empty())
@@ -347,7 +348,7 @@ SetPlan set_of(const PlanRequest& request,
     set.flash_attention = load.run.flash_attention;
     set.fit = fit_of(load, slots);
     if (set.fit == Fit::No && !is_known)
-        set.fit = Fit::Unknown;  // the GPU of unknown size might have enough memory
+        set.fit = Fit::Unknown;  // a GPU of unknown size might have enough memory
     set.layers = layers_of(load, slots);
     set.max_context = context_of(load, slots);
     const auto placement = place(load, slots, set.fit == Fit::Fits);
@@ -366,7 +367,7 @@ std::vector<SetPlan> sets_of(const PlanRequest& request,
         std::ranges::sort(right);
         return left == right;
     };
-    // One set per backend, unless an earlier backend uses the same GPUs.
+    // Each backend has one set, unless an earlier backend uses the same GPUs.
     for (const auto& api : kApis) {
         const auto members = api.splits_models ? members_of(request, candidates, api.backend)
                                                : std::vector<const Candidate*>{};
@@ -381,8 +382,8 @@ std::vector<SetPlan> sets_of(const PlanRequest& request,
     return sets;
 }
 
-/// If the CPU computes everything, a tied matrix exists only once. Counting the matrix twice makes
-/// the estimate too high.
+/// If the CPU computes everything, a tied matrix exists only once. If the matrix were counted
+/// twice, the estimate would be too high.
 HostPlan host_plan_of(const PlanRequest& request, const HostMemory& memory) {
     HostPlan plan{.available = memory.available, .need = request.need.value_or(Bytes{})};
     if (request.model) {
@@ -410,7 +411,7 @@ Budget budget_of(const GpuMemory& memory, const HostMemory& host, Bytes margin) 
         budget.available = bytes;
         budget.source = source;
     };
-    // Use the first reading that is known.
+    // Use the first size that is known.
     take(memory.free, BudgetSource::Free);
     take(memory_for_use(memory).value,
          memory.allocatable ? BudgetSource::Allocatable : BudgetSource::Physical);
@@ -429,7 +430,7 @@ bool Plan::is_possible() const {
 
 Plan planned(const PlanRequest& request, const Report& report) {
     Plan result;
-    // In this view, partitions of a divided GPU appear as GPUs.
+    // In this view of the report, partitions of a divided GPU appear as GPUs.
     const ComputeView view{report};
     const auto candidates = candidates_of(request, view.report());
     KnownBad known_bad{view.report()};
@@ -441,7 +442,8 @@ Plan planned(const PlanRequest& request, const Report& report) {
     result.together = sets_of(request, candidates, report);
     result.host = host_plan_of(request, report.host.memory);
     if (request.model) {
-        // The needs by purpose are shown for the backend of the first GPU, or else for the CPU.
+        // The needs by purpose are shown for the backend of the first GPU; without a GPU, for the
+        // CPU.
         const auto backend = candidates.empty() ? std::string_view{} : candidates.front().backend;
         const auto run = run_on(request, backend);
         result.need = need_of(*request.model, run, candidates.empty());
