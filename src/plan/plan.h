@@ -17,10 +17,10 @@
 #include "report/report.h"
 
 /// Computes whether a model fits on one GPU and on several GPUs, and how much of the model fits.
-/// Pure: the result depends only on the arguments.
+/// These functions are pure: the result depends only on the arguments.
 namespace gpuprobe::inline plan {
 
-/// The reading on which a budget is based.
+/// The kind of reading on which a budget is based.
 enum class BudgetSource { Free, Allocatable, Physical };
 constexpr std::array<EnumName<BudgetSource>, 3> names_of(BudgetSource) {
     return {{{BudgetSource::Free, "free"},
@@ -28,7 +28,7 @@ constexpr std::array<EnumName<BudgetSource>, 3> names_of(BudgetSource) {
              {BudgetSource::Physical, "physical"}}};
 }
 
-/// Memory of one GPU that a program may use.
+/// The memory of one GPU that a program may use.
 struct Budget {
     /// memory before the margin is subtracted; null if unknown
     std::optional<Bytes> available = {};
@@ -53,7 +53,7 @@ enum class Fit {
     Fits,   ///< the load fits even if each size is a tenth larger than estimated
     Tight,  ///< the load fits, but the estimate's error may exceed the remaining memory
     No,
-    Unknown,  ///< the GPU's memory is not known
+    Unknown,  ///< the size of the GPU's memory is not known
 };
 constexpr std::array<EnumName<Fit>, 4> names_of(Fit) {
     return {
@@ -74,16 +74,16 @@ struct PlanRequest {
     std::optional<Bytes> context_overhead = {};
     Bytes margin = kDefaultMargin;
     std::vector<std::string> gpus = {};  ///< ids of the GPUs; if empty, all GPUs that can compute
-    /// The caller resolves the name of the application: the caller restricts `gpus` to the GPUs
-    /// that select() accepts for the application, and sets `backends` (calls/documents.h).
+    /// The caller resolves the name of the application by restricting `gpus` to the GPUs that
+    /// select() accepts for the application, and by setting `backends` (calls/documents.h).
     std::optional<std::string> application = {};
-    /// gpuprobe's names for the backends to use, best first, by GPU id. On GPUs that are not
-    /// listed, any working backend is used.
+    /// gpuprobe's names for the backends that should be used, best first; the keys are ids of GPUs.
+    /// On a GPU that is not a key, any working backend is used.
     std::map<std::string, std::vector<std::string>> backends = {};
 };
 
-/// Number of offloaded layers, counted as in llama.cpp's option --n-gpu-layers: from the last
-/// layer, including the output.
+/// Number of offloaded layers, counted as in llama.cpp's option --n-gpu-layers, which counts from
+/// the last layer and includes the output.
 struct LayerCount {
     std::uint64_t offloaded = 0;
     std::uint64_t total = 0;
@@ -101,11 +101,11 @@ struct GpuPlan {
     Bytes need = {};                     ///< memory needed to run everything on this GPU
     Bytes overhead = {};                 ///< the driver's context, included in `need`
     bool flash_attention = false;
-    /// layers that fit on this GPU; null without a model or a budget
+    /// number of layers that fit on this GPU; null without a model or a budget
     std::optional<LayerCount> layers = {};
-    /// largest context at which everything `fits`; null if there is no such context
+    /// largest context with which everything `fits`; null if there is no such context
     std::optional<std::uint64_t> max_context = {};
-    std::vector<Reason> reasons = {};  ///< reasons why `fit` is not better or not certain
+    std::vector<Reason> reasons = {};  ///< reasons why `fit` is not better, or not certain
     bool operator==(const GpuPlan&) const = default;
 };
 RECORD_MEMBERS(GpuPlan,
@@ -121,7 +121,7 @@ RECORD_MEMBERS(GpuPlan,
                max_context,
                reasons)
 
-/// The share of one GPU in a split.
+/// The part that one GPU gets in a split.
 struct Share {
     std::string gpu = {};
     Bytes need = {};  ///< memory needed on this GPU, including the driver's context
@@ -155,8 +155,8 @@ RECORD_MEMBERS(HostPlan, fit, available, need)
 
 /// The answer to a plan request.
 struct Plan {
-    std::optional<Need> need = {};     ///< the model's memory by purpose; null without a model
-    bool has_flash_attention = false;  ///< whether `need` assumes flash attention
+    std::optional<Need> need = {};     ///< the model's memory by purpose; null if there is no model
+    bool has_flash_attention = false;  ///< whether `need` was computed with flash attention
     std::vector<GpuPlan> gpus = {};    ///< one plan for each GPU, in the order of the report
     /// one plan for each backend that can use at least two GPUs
     std::vector<SetPlan> together = {};
@@ -169,25 +169,26 @@ struct Plan {
 };
 RECORD_MEMBERS(Plan, need, ("flash_attention", has_flash_attention), gpus, together, host, notes)
 
-/// Answers a request. GPUs that can only display are left out. Integrated GPUs are left out of sets
-/// that contain a discrete GPU. Both kinds of GPUs are included if the request names them.
+/// Answers a request. GPUs that can only drive displays are left out. Integrated GPUs are left out
+/// of sets of GPUs that contain a discrete GPU. If the request names GPUs of these kinds, they are
+/// not left out.
 Plan planned(const PlanRequest& request, const Report& report);
 
-/// A GPU, reduced to the facts that placement needs.
+/// A GPU, described by the facts that placement needs.
 struct Slot {
     Bytes budget = {};
-    /// Memory for the driver's context. This memory counts only if the slot gets at least one
-    /// piece.
+    /// Memory for the driver's context. The driver's context counts only if the slot gets at least
+    /// one piece.
     Bytes overhead = {};
     /// share of the layers, relative to the weights of the other slots; if all weights are 0, all
-    /// slots get the same share
+    /// slots get equal shares
     float weight = 0;
     /// The size of the largest buffer that the driver supports; nullopt if no limit is known.
     std::optional<Bytes> buffer_limit = {};
 };
 
-/// The load to place: a model and its run settings, or a number of bytes that may be split
-/// anywhere.
+/// The load that is placed: a model and the settings with which it is run, or a number of bytes
+/// that may be split anywhere.
 struct Load {
     const Model* model = nullptr;
     RunShape run = {};
@@ -195,7 +196,7 @@ struct Load {
     bool is_reordered = false;  ///< BackendTraits::reorders
     Bytes bytes = {};           ///< number of bytes, if there is no model
 
-    /// Number of pieces: the layers and the output.
+    /// Number of pieces, which are the layers and the output.
     [[nodiscard]] std::uint64_t pieces() const;
 };
 
@@ -203,7 +204,7 @@ struct Load {
 struct Placement {
     std::vector<Bytes> used = {};
     std::vector<std::uint64_t> pieces = {};
-    /// The largest tensor in each slot that has a limit for buffers; 0 in the other slots.
+    /// The largest tensor in each slot that has a maximum buffer size; 0 in the other slots.
     std::vector<Bytes> largest = {};
     bool is_complete = false;
 };
@@ -213,16 +214,16 @@ struct Placement {
 /// Source: llama_model_base::load_tensors in src/llama-model.cpp of llama.cpp v0.5.0.
 Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::uint64_t offloaded);
 
-/// Places as many pieces as the slots can hold. With `spare`, each size is increased by a tenth.
-/// Without a model, the bytes fill one slot after another.
+/// Places as many pieces as the slots can hold. If `spare` is true, each size is increased by a
+/// tenth. If there is no model, the bytes fill one slot after another.
 Placement place(const Load& load, const std::vector<Slot>& slots, bool spare);
 
-/// Returns the slots with the weights for which the most layers fit. The result has the given
-/// weights or, if more layers fit that way, weights in proportion to the memory that each slot has
-/// left after its compute buffer. A user would pass the latter weights with --tensor-split.
+/// Returns the slots, with the weights with which the most layers fit. The weights are the given
+/// weights or, if more layers fit, weights in proportion to the memory that each slot has left
+/// after its compute buffer. Users can pass weights of the latter kind with --tensor-split.
 std::vector<Slot> best_split(const Load& load, const std::vector<Slot>& slots);
 
-/// The largest tensor of the complete load, if the slot has a limit for buffers; otherwise 0.
+/// The largest tensor of the complete load; 0 if the slot has no maximum buffer size.
 Bytes largest_of(const Load& load, const Slot& slot);
 
 /// The memory that the complete load needs in one slot.
@@ -231,20 +232,20 @@ Bytes whole_of(const Load& load, const Slot& slot);
 /// Whether the complete load fits into the slots.
 Fit fit_of(const Load& load, const std::vector<Slot>& slots);
 
-/// The largest context, in steps of 256, at which everything fits even if each size is a tenth
-/// larger than estimated. The result is at most the context for which the model was trained, if
-/// that context is known. nullopt if not even a context of 256 tokens fits.
+/// The largest context, in steps of 256 tokens, with which everything fits even if each size is a
+/// tenth larger than estimated. If the context for which the model was trained is known, the result
+/// is at most that context. nullopt if not even a context of 256 tokens fits.
 std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& slots);
 
 /// The keys of a plan request, in the order of the help text (docs/plan.md, "The request").
 std::span<const RequestKey> plan_keys();
 
-/// Reads a request, except for its model, from named values. `gpus` contains the selectors as they
-/// were given.
+/// Reads a request, except for its model, from named values. `gpus` contains the selectors in the
+/// form in which they were given.
 ///
-/// Errors: InvalidRequest, with the key at fault. The function also refuses keys about a model
-/// together with need-mib, and quantized values in the cache with flash attention off, because
-/// llama.cpp refuses this combination.
+/// Errors: InvalidRequest, with a message that names the key at fault. The function also refuses
+/// keys about a model together with need-mib, and quantized values in the cache together with flash
+/// attention off, because llama.cpp refuses the latter.
 Result<PlanRequest> plan_request_from(const Value& object);
 
 }  // namespace gpuprobe::inline plan

@@ -12,11 +12,11 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// Limits that keep sums of sizes far from overflow.
+/// Limits that ensure that sums of sizes cannot overflow.
 constexpr std::uint64_t kMaxMib = 1ULL << 32U;
 constexpr std::size_t kMaxGpus = 128;
 
-/// Reads a number within limits. In a string, "32k" means 32 · 1024.
+/// Reads a number that must be within limits. In a string, a number such as "32k" means 32 · 1024.
 ReadProblem read_number(const Value& value,
                         std::uint64_t least,
                         std::uint64_t most,
@@ -24,7 +24,7 @@ ReadProblem read_number(const Value& value,
     auto number = value.as_unsigned();
     const auto* text = value.as_string();
     if (text) {
-        // A suffix "k" is common for contexts: "32k".
+        // Contexts are often written with the suffix "k", as in "32k".
         const bool is_thousands = text->ends_with('k') || text->ends_with('K');
         const std::uint64_t unit = is_thousands ? 1024 : 1;
         number = parse_number<std::uint64_t>(
@@ -54,7 +54,7 @@ ReadProblem read_mib(const Value& value, Bytes& out) {
     return problem;
 }
 
-/// Reads a list of strings, or one string of items that are separated by commas.
+/// Reads a list of strings, or one string that contains items separated by commas.
 ReadProblem read_words(const Value& value, std::vector<std::string>& out) {
     if (const auto* text = value.as_string()) {
         for (const auto piece : split(*text, ','))
@@ -66,13 +66,14 @@ ReadProblem read_words(const Value& value, std::vector<std::string>& out) {
 
 ReadProblem read_gpus(const Value& value, PlanRequest& request) {
     auto problem = read_words(value, request.gpus);
-    // Refuse an empty list: it would mean all GPUs, which the caller probably does not intend.
+    // Refuse an empty list, because it would mean all GPUs, which the caller probably does not
+    // intend.
     if (problem.empty() && std::ranges::all_of(request.gpus, &std::string::empty))
         return "expected at least one GPU; omit the key to allow any GPU";
     return problem;
 }
 
-/// Reads one type for keys and values, or one type for each.
+/// Reads one type for keys and values, or two separate types.
 ReadProblem read_cache_types(const Value& value, PlanRequest& request) {
     std::vector<std::string> types;
     if (auto problem = read_words(value, types); !problem.empty())
@@ -105,7 +106,7 @@ ReadProblem read_tensor_split(const Value& value, PlanRequest& request) {
     if (parts.size() > kMaxGpus)
         return "more than 128 parts";
     for (const auto& part : parts) {
-        // std::from_chars() for floating-point numbers is missing in libc++ 19.
+        // libc++ 19 has no std::from_chars() for floating-point numbers.
         std::istringstream text{part};
         // Use the classic locale, because another locale could change the decimal point.
         text.imbue(std::locale::classic());
@@ -206,7 +207,7 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
      [](const Value& v, PlanRequest& r) { return read_mib(v, 0, r.context_overhead); }},
 };
 
-/// Whether a key makes sense only for a model.
+/// Whether a key has a meaning only for a model.
 bool is_about_a_model(const Value::Member& member) {
     return member.key != "need-mib" && member.key != "gpus" && member.key != "application" &&
            member.key != "margin-mib";
@@ -226,8 +227,8 @@ Result<PlanRequest> plan_request_from(const Value& object) {
         return Error{
             ErrorCode::InvalidRequest,
             "request: need-mib can be combined only with gpus, application and margin-mib"};
-    // As in llama.cpp, the micro-batch is the number of tokens computed at once, limited by the
-    // batch.
+    // As in llama.cpp, the micro-batch is the number of tokens that are computed at once, and is at
+    // most the batch.
     if (request.micro_batch)
         request.run.batch = object.find("batch") ? std::min(request.run.batch, *request.micro_batch)
                                                  : *request.micro_batch;

@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 
-/// Sums and products of sizes that come from a file. The functions saturate instead of wrapping:
+/// Sums and products of sizes that come from a file. The functions saturate instead of wrapping, so
 /// the result of an overflow is the largest number, which exceeds any memory.
 namespace gpuprobe::inline plan {
 
@@ -30,7 +30,7 @@ constexpr Bytes sum(Bytes left, Bytes right) {
     return Bytes{sum(left.count, right.count)};
 }
 
-/// The difference, or zero if `right` is larger.
+/// The difference of two sizes; zero if `right` is larger.
 constexpr Bytes difference(Bytes left, Bytes right) {
     return Bytes{left < right ? 0 : left.count - right.count};
 }
