@@ -11,7 +11,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// The findings about the accelerator that keep programs from using it.
+/// The findings about the accelerator that prevent programs from using the accelerator.
 std::vector<Reason> obstacles_of(const Accelerator& accelerator) {
     std::vector<Reason> reasons;
     for (const auto& finding : accelerator.findings)
@@ -32,12 +32,12 @@ std::optional<bool> has_library(const Host& host, std::string_view stems) {
     });
 }
 
-/// The name of the first library, as it is written in reasons.
+/// The name of the first library of the backend, in the form that reasons contain.
 std::string library_name(const AcceleratorBackend& backend) {
     return std::string{words(backend.libraries).front()} + ".so";
 }
 
-/// The accelerator, represented as a GPU without backends.
+/// The accelerator in the form of a GPU without backends.
 Gpu gpu_of(const Accelerator& accelerator) {
     Gpu gpu{.id = accelerator.id,
             .vendor = accelerator.vendor,
@@ -52,7 +52,8 @@ Gpu gpu_of(const Accelerator& accelerator) {
     return gpu;
 }
 
-/// The verdict on the backend for the accelerator, from the kernel's data and the host's libraries.
+/// The verdict on a backend for an accelerator, based on the kernel's data and the host's
+/// libraries.
 BackendView view_of(const AcceleratorBackend& backend,
                     const Accelerator& accelerator,
                     const Host& host,
@@ -81,7 +82,7 @@ BackendView view_of(const AcceleratorBackend& backend,
     return {.usable = true};
 }
 
-/// The table rows for the backends in the profile that use accelerators.
+/// The rows of the table for those backends in the profile that use accelerators.
 std::vector<const AcceleratorBackend*> rows_of(const Profile& profile) {
     std::vector<const AcceleratorBackend*> rows;
     for (const auto& backend : profile.backends)
@@ -90,7 +91,7 @@ std::vector<const AcceleratorBackend*> rows_of(const Profile& profile) {
     return rows;
 }
 
-/// Adds the verdict on the backend to each GPU.
+/// Adds the verdict on a backend to each GPU.
 void add_to_gpus(const AcceleratorBackend& backend, std::vector<Gpu>& gpus) {
     for (auto& gpu : gpus)
         if (auto verdict = gpu_verdict(backend, gpu))

@@ -27,10 +27,10 @@ Error malformed(std::string_view place, std::string_view problem) {
     return {ErrorCode::Malformed, std::string{place} + ": " + std::string{problem}};
 }
 
-/// Members of the root that a part must not repeat.
+/// Members of the root of a data file that a part must not repeat.
 constexpr std::string_view kSharedMembers[] = {"schema", "name", "description", "source"};
 
-/// Copies a part of a data file and adds the `shared` members, which come from the root.
+/// Copies a part of a data file and adds the members in `shared`, which come from the root.
 ReadProblem read_whole(const Value& root,
                        std::string_view part,
                        std::initializer_list<std::string_view> shared,
@@ -47,8 +47,8 @@ ReadProblem read_whole(const Value& root,
     return {};
 }
 
-/// Converts a problem in a complete part to a problem in the root, which contains the shared
-/// members.
+/// Converts a problem in a complete part to a problem in the root of the file, which contains the
+/// shared members.
 ReadProblem in_root(ReadProblem problem, std::string_view part) {
     const auto first = std::string_view{problem.path}.substr(0, problem.path.find_first_of(".["));
     return std::ranges::find(kSharedMembers, first) != std::end(kSharedMembers) || problem.empty()
@@ -56,8 +56,8 @@ ReadProblem in_root(ReadProblem problem, std::string_view part) {
                : std::move(problem).in(part);
 }
 
-/// The lowest requirements among a manifest's variants. A minimum in the selection can refer to
-/// these requirements by the word "manifest" instead of repeating them.
+/// The lowest requirements among the variants in a manifest. A minimum in the selection can contain
+/// the word "manifest" instead of repeating these requirements.
 class LeastNeeds {
 public:
     explicit LeastNeeds(const Manifest& manifest) {
@@ -68,8 +68,8 @@ public:
                         add(term);
     }
 
-    /// Replaces the word "manifest" in a predicate: "driver>=manifest or unknown" gets the driver
-    /// version. nullopt if no variant has such a requirement.
+    /// Replaces the word "manifest" in a predicate, so that "driver>=manifest or unknown" gets the
+    /// driver version; nullopt if no variant has such a requirement.
     [[nodiscard]] std::optional<std::string> in(std::string predicate) const {
         std::string gfx;
         for (const auto& [size, target] : gfx_)
@@ -89,7 +89,7 @@ public:
     }
 
 private:
-    /// Takes the lowest requirements of a term into account.
+    /// Updates the lowest requirements with the requirements of one term.
     void add(const Term& term) {
         const auto& rules = Rules::current();
         if (const auto* targets = std::get_if<std::vector<GfxTarget>>(&term.need))
@@ -113,13 +113,14 @@ private:
             least = other;
     }
 
-    /// The gfx targets of all variants with the lengths of their names; a shorter name is older.
+    /// The gfx targets of all variants, with the lengths of their names, because a shorter name is
+    /// older.
     std::set<std::pair<std::size_t, std::string>> gfx_ = {};
     std::optional<ComputeCapability> capability_ = {};
     std::optional<Version> driver_ = {};
 };
 
-/// Replaces the word "manifest" in the minimums of the selection.
+/// Replaces the word "manifest" in the minimums of a selection.
 ReadProblem fill_floors(Value& selection, const Manifest& manifest) {
     auto* floors = selection.find("floors");
     auto* backends = floors ? floors->as_object() : nullptr;
@@ -145,8 +146,8 @@ ReadProblem fill_floors(Value& selection, const Manifest& manifest) {
     return {};
 }
 
-/// Reads a data file with a selection and a manifest. The manifest is read first because minimums
-/// in the selection can refer to it.
+/// Reads a data file that contains a selection and a manifest. The manifest is read first, because
+/// minimums in the selection can refer to the manifest.
 ReadProblem read_parts(const Value& root, Application& out, UnknownWords unknown) {
     const std::vector<std::string> members{"schema",    "name",         "description", "source",
                                            "selection", "selection_of", "manifest"};
@@ -243,7 +244,7 @@ Error unknown_name(std::string_view what,
 
 namespace {
 
-/// Stores the path of the data file that contains the application.
+/// Stores the path of the data file from which the application was read.
 void put_path(std::string_view path, Application& application) {
     if (application.selection)
         application.selection->path = path;
@@ -256,8 +257,8 @@ void put_path(std::string_view path, Application& application) {
 ApplicationSet ApplicationSet::with_builtins() {
     ApplicationSet set;
     set.library_ = knowledge::Library::current();
-    // Each file is named after its application; tests/unit/policy/application_set_test.cpp checks
-    // that.
+    // Each file is named after its application, which tests/unit/policy/application_set_test.cpp
+    // checks.
     for (const auto& [name, document] : set.library_->below("applications")) {
         set.entries_[name].unread = document->json;
         set.entries_[name].path = document->path;
@@ -275,7 +276,7 @@ Status ApplicationSet::add(std::string_view json, std::string_view origin) {
     put_path(origin, *application);
     auto& entry = entries_[application->name];
     for (auto& [name, other] : entries_)
-        other.summary.reset();  // it may list the backends of this application
+        other.summary.reset();  // the new file may contain the backends of this application
     if (application->selection || application->selection_of) {
         entry.application.selection = std::move(application->selection);
         entry.application.selection_of = std::move(application->selection_of);
@@ -288,7 +289,7 @@ Status ApplicationSet::add(std::string_view json, std::string_view origin) {
     return Done{};
 }
 
-/// Determines which parts an unparsed file has, without reading these parts.
+/// Determines which parts an unparsed file contains, without parsing these parts.
 void ApplicationSet::see_parts(Entry& entry) {
     if (entry.has_been_seen)
         return;
@@ -298,12 +299,13 @@ void ApplicationSet::see_parts(Entry& entry) {
     entry.has_manifest = entry.has_manifest || root.find(kManifestPart);
 }
 
-/// Parses the application's file and returns the whole application. Added parts take precedence.
+/// Parses the application's file and returns the whole application. Parts that were added take
+/// precedence over parts in the file.
 Application ApplicationSet::whole(std::string_view name, const Entry& entry) {
     auto application = entry.application;
     if (entry.unread.empty())
         return application;
-    // Tests check that each file is valid and has the name of its application.
+    // Tests check that each file is valid and that its name is the name of its application.
     auto read = parse_application(entry.unread);
     if (read)
         put_path(entry.path, *read);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxShown = 64;
 
-/// The value of a term as a fact of the row's type. If the term is about a set of words, the value
+/// The value of a term, as a fact of the type `type`. If a term contains a set of words, the value
 /// is the whole set.
 AnyFact fact_of(const Term& term, std::string_view text, FactForm type) {
     switch (type) {
@@ -30,8 +30,8 @@ AnyFact fact_of(const Term& term, std::string_view text, FactForm type) {
     return Fact<std::string>::known(std::get<std::vector<std::string>>(term.need).front());
 }
 
-/// The facts that follow from assumptions: a glibc version implies the C library, and a platform
-/// implies an operating system and a processor.
+/// The facts that follow from assumptions; for example, a glibc version implies the C library, and
+/// a platform implies an operating system and a processor.
 void add_implied(std::map<std::string, std::string>& assumed) {
     if (assumed.contains("glibc"))
         assumed.emplace("libc", "glibc");
@@ -54,7 +54,7 @@ Error contradiction(const std::string& assumption, std::string_view whose, const
                                            (have.empty() ? "none" : scrubbed(have, kMaxShown))};
 }
 
-/// Checks whether the assumption contradicts a known fact about the host.
+/// Checks whether an assumption contradicts a known fact about the host.
 Status check_host(const std::string& assumption, const Term& term, const Report& report) {
     const Facts host{{.report = report}};
     const auto& fact = host.at(term.fact);
@@ -65,8 +65,8 @@ Status check_host(const std::string& assumption, const Term& term, const Report&
     return Done{};
 }
 
-/// Checks whether the assumption contradicts a known fact about a GPU. GPUs from other vendors may
-/// lack the fact, but at least one GPU must be able to have it.
+/// Checks whether an assumption contradicts a known fact about a GPU. GPUs from other vendors may
+/// lack the assumed fact, but at least one GPU must be able to have it.
 Status check_gpus(const std::string& assumption, const Term& term, const Report& report) {
     bool is_possible = false;
     for (const auto& gpu : report.gpus) {

@@ -12,8 +12,8 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// The compute API after which a family is named. The family's name is the word for the API or for
-/// the API's backend.
+/// The compute API after which a family is named. The name of a family is the word for an API or
+/// for the API's backend.
 std::optional<Api> api_called(std::string_view family) {
     for (const auto* api : computing_apis())
         if (family == api->word || family == api->backend)
@@ -21,7 +21,7 @@ std::optional<Api> api_called(std::string_view family) {
     return std::nullopt;
 }
 
-/// The result of the last verification of the backend; null if the backend was not verified.
+/// The result of the last verification of a backend; null if the backend was not verified.
 Value result_on(const Gpu& gpu, Api api) {
     const auto view = gpu.backends.find(std::string{info_of(api).backend});
     if (view == gpu.backends.end() || !view->second.verification)
@@ -29,8 +29,8 @@ Value result_on(const Gpu& gpu, Api api) {
     return to_value(view->second.verification->result);
 }
 
-/// The reason `not-verified` for a backend, with the result of the last verification. Backend and
-/// result may be null.
+/// The reason `not-verified` for a backend, with the result of the last verification. The backend
+/// and the result may be null.
 Reason not_verified(const Facts& gpu, Value backend, Value result) {
     return because("not-verified", {{"where", gpu.gpu()->id},
                                     {"predicate", "require-verified"},
@@ -43,7 +43,7 @@ Reason not_verified(const Facts& gpu, Value backend, Value result) {
 std::vector<Api> apis_used(const Variant& variant, const Conjunction& alternative) {
     std::vector<Api> apis;
     for (const auto& term : alternative)
-        // Keep the order of the terms, without duplicates.
+        // Keep the order of the terms, and add each API only once.
         if (const auto api = api_of(term); api && std::ranges::find(apis, *api) == apis.end())
             apis.push_back(*api);
     if (const auto api = api_called(variant.family); apis.empty() && api)
@@ -56,7 +56,7 @@ std::vector<Reason> closed_nodes(const Variant& variant,
                                  const Facts& gpu) {
     const auto apis = apis_used(variant, alternative);
     const auto works = [&gpu](Api api) { return gpu.usable(api) == true; };
-    // One working API proves that the nodes are accessible.
+    // If at least one API works, the nodes are accessible.
     if (std::ranges::any_of(apis, works))
         return {};
     const auto backend = apis.empty() ? std::string_view{} : info_of(apis.front()).backend;
@@ -78,11 +78,11 @@ std::vector<Reason> unverified(const Variant& variant,
                                const Facts& gpu) {
     std::vector<Reason> reasons;
     const auto apis = apis_used(variant, alternative);
-    // Without a known API nothing can be verified.
+    // If no API is known, nothing can be verified.
     if (apis.empty())
         reasons.push_back(not_verified(gpu, {}, {}));
     for (const auto api : apis)
-        // An unusable backend has its own reasons. A backend with an unknown state may still be
+        // An unusable backend has reasons already. A backend whose state is unknown may still be
         // verified.
         if (!gpu.verified(api) && gpu.usable(api) != false)
             reasons.push_back(
@@ -92,14 +92,15 @@ std::vector<Reason> unverified(const Variant& variant,
 
 namespace {
 
-/// Maximum length of a word about a build in bytes.
+/// Maximum length of a word about a build, in bytes.
 constexpr std::size_t kMaxBuildWord = 256;
 
 bool is_soname(std::string_view word) {
     return word.find(".so") != std::string_view::npos;
 }
 
-/// "sm_90a" gives "9.0a", "compute_75@9.1" gives "7.5@9.1". The last digit is the minor version.
+/// Converts "sm_90a" to "9.0a", and "compute_75@9.1" to "7.5@9.1". The last digit of the number is
+/// the minor version.
 std::optional<KernelTarget> cuda_target(std::string_view digits) {
     const auto end = std::min(digits.find_first_not_of("0123456789"), digits.size());
     if (end < 2)
@@ -109,7 +110,7 @@ std::optional<KernelTarget> cuda_target(std::string_view digits) {
     return parse_text(std::string_view{text}, std::type_identity<KernelTarget>{});
 }
 
-/// The meaning of one word about kernels.
+/// The meaning of one word in the list of a build's kernels.
 struct KernelWord {
     std::optional<Api> api = {};  ///< nullopt for an invalid word
     std::optional<KernelTarget> cubin = {};
@@ -117,7 +118,7 @@ struct KernelWord {
     std::optional<GfxTarget> gfx = {};
 };
 
-/// Parses a word about kernels. An invalid target has no API.
+/// Parses one word of the list of a build's kernels. An invalid target does not belong to an API.
 KernelWord kernel_word(std::string_view word) {
     constexpr std::string_view kCubin = "sm_";
     constexpr std::string_view kPtx = "compute_";
@@ -135,7 +136,7 @@ KernelWord kernel_word(std::string_view word) {
     return kernel;
 }
 
-/// One part of a build with its parsed words.
+/// One part of a build, with its words in parsed form.
 class Part {
 public:
     Part(std::string name, const Rules& rules) : name_{std::move(name)}, rules_{rules} {}
@@ -165,18 +166,19 @@ public:
             sass_.push_back(*kernel.cubin);
         if (kernel.ptx) {
             ptx_.push_back(*kernel.ptx);
-            // PTX needs a driver of the CUDA major version that introduced its ISA version.
+            // PTX needs a driver of the major version of CUDA that introduced the ISA version of
+            // the PTX.
             if (const auto made =
                     kernel.ptx->isa ? rules_.cuda_of_ptx(*kernel.ptx->isa) : std::nullopt)
                 raise_toolkit(Version{{made->major()}});
         }
         if (kernel.gfx)
             gfx_.push_back(*kernel.gfx);
-        // Generic SPIR-V is compiled for any AMD GPU.
+        // Generic SPIR-V can be compiled for any AMD GPU.
         takes_any_gfx_ = takes_any_gfx_ || word == "amdgcnspirv";
     }
 
-    /// The APIs that the part uses; empty if no word names one.
+    /// The APIs that the part uses; empty if no word names an API.
     [[nodiscard]] const std::set<Api>& apis() const { return apis_; }
     /// Whether the part has kernels for the API.
     [[nodiscard]] bool has_kernels(Api api) const {
@@ -184,10 +186,10 @@ public:
                                 : api == Api::Hip && (!gfx_.empty() || takes_any_gfx_);
     }
 
-    /// The needs of the part for an API, or for the CPU if `api` is nullopt.
+    /// What the part needs for an API; if `api` is nullopt, what it needs for the CPU.
     [[nodiscard]] BuildNeeds needs(std::optional<Api> api) const {
         BuildNeeds needs{.build = name_};
-        // Without an API, only predicates about the host apply.
+        // If there is no API, only predicates about the host apply.
         std::ranges::copy_if(terms_, std::back_inserter(needs.terms),
                              [api](const Term& term) { return api || is_about_host(term); });
         for (const auto& [owner, soname] : libraries_)
@@ -210,10 +212,11 @@ public:
     }
 
 private:
-    /// The driver must support the newest toolkit that the libraries imply.
+    /// Increases the version of the toolkit: the driver must support the newest toolkit that the
+    /// libraries imply.
     void raise_toolkit(const Version& toolkit) { toolkit_ = std::max(toolkit_, toolkit); }
 
-    /// Records the API of a library, and the toolkit that its version implies.
+    /// Records the API of a library, and the toolkit that the version of the library implies.
     void add_library(const std::optional<LibraryInfo>& info, std::string_view soname) {
         if (!info || !info->api)
             return;
@@ -224,7 +227,7 @@ private:
                 raise_toolkit(Version{{release->major()}});
     }
 
-    /// Adds the terms for CUDA's driver and kernels.
+    /// Adds the terms about CUDA's driver and kernels.
     void add_cuda(Conjunction& terms) const {
         if (toolkit_.major() > 0)
             terms.push_back({.fact = FactId::Driver,
@@ -248,11 +251,11 @@ private:
     std::vector<KernelTarget> ptx_ = {};
     std::vector<GfxTarget> gfx_ = {};
     bool takes_any_gfx_ = false;
-    /// The newest CUDA toolkit implied by a library or PTX, by major version.
+    /// The newest CUDA toolkit that a library or PTX implies, as a major version.
     Version toolkit_ = {};
 };
 
-/// Splits the description into parts.
+/// Splits the description of a build into parts.
 std::vector<Part> parts_of(const DescribedBuild& build,
                            const std::vector<std::string>& bundles,
                            const Rules& rules) {
@@ -268,7 +271,7 @@ std::vector<Part> parts_of(const DescribedBuild& build,
     for (const auto& name : names) {
         auto& part = parts.emplace_back(name.empty() ? "the build" : name, rules);
         each(build.needs, name, [&](const auto& word) {
-            // A needed library that the application bundles counts as bundled.
+            // If the application bundles a needed library, the library counts as bundled.
             if (is_bundled(bundles, std::string_view{word}))
                 part.add_bundled(word);
             else
@@ -280,7 +283,8 @@ std::vector<Part> parts_of(const DescribedBuild& build,
     return parts;
 }
 
-/// Adds an alternative for each backend that uses the API; for the CPU if there is no API.
+/// Adds an alternative for each backend that uses the API; if there is no API, an alternative for
+/// the CPU.
 void add(const std::optional<Api>& api, const BuildNeeds& needs, InstalledNeeds& out) {
     if (!api)
         out[std::string{kCpu}].push_back(needs);
@@ -289,7 +293,7 @@ void add(const std::optional<Api>& api, const BuildNeeds& needs, InstalledNeeds&
             out[std::string{backend.name}].push_back(needs);
 }
 
-/// The compute APIs that an alternative of a variant uses; all APIs if unknown.
+/// The compute APIs that an alternative of a variant uses; if they are unknown, all APIs.
 std::vector<Api> apis_of(const Variant& variant, const Conjunction& alternative) {
     auto apis = apis_used(variant, alternative);
     if (apis.empty())
@@ -308,8 +312,8 @@ void add_variant(const Variant& variant, InstalledNeeds& out) {
     for (const auto& alternative : variant.needs.devices)
         for (const auto api : apis_of(variant, alternative)) {
             auto on_device = needs;
-            // The usability of the API is tested for every candidate, so it is not one of the needs
-            // here.
+            // Whether the API is usable is tested for every candidate, so the needs here do not
+            // contain that term.
             std::ranges::copy_if(alternative, std::back_inserter(on_device.terms),
                                  [](const Term& term) { return term.fact != FactId::Usable; });
             add(api, on_device, out);
@@ -336,7 +340,7 @@ bool is_bundled(const std::vector<std::string>& words, std::string_view soname) 
 bool is_bundled(const std::vector<std::string>& words, Api api) {
     const auto& info = info_of(api);
     const auto loader = gpuprobe::words(info.libraries);
-    // Mesa needs both its drivers and a loader; other APIs only need their libraries.
+    // For Mesa, both the drivers and a loader must be bundled; for other APIs, only the libraries.
     return std::ranges::find(words, info.backend) != words.end() && !loader.empty() &&
            (!info.bundled_drivers.empty() || is_bundled(words, loader.front()));
 }
@@ -350,7 +354,7 @@ std::optional<std::string> need_problem(std::string_view word) {
     if (!is_soname(word)) {
         if (auto problem = predicate_problem(word))
             return problem;
-        // A need must be a single term.
+        // A need must consist of a single term.
         const auto parsed = parse_predicate(word);
         return parsed && parsed->alternatives.size() == 1 && !parsed->takes_doubt
                    ? std::nullopt
@@ -372,15 +376,15 @@ InstalledNeeds needs_of(const DescribedBuild& build,
     const auto parts = parts_of(build, bundles, rules);
     InstalledNeeds needs;
     for (const auto& part : parts) {
-        // A part that names no API concerns the whole program.
+        // A part that does not name an API concerns the whole program.
         if (part.apis().empty()) {
             add(std::nullopt, part.needs(std::nullopt), needs);
             for (const auto* api : computing_apis())
                 add(api->id, part.needs(api->id), needs);
         }
         for (const auto api : part.apis()) {
-            // If one part has kernels, a part without kernels is only a helper library for that
-            // part.
+            // If another part has kernels, a part without kernels is only a helper library for the
+            // other part.
             const bool is_helper =
                 !part.has_kernels(api) && std::ranges::any_of(parts, [api](const Part& other) {
                     return other.has_kernels(api);
