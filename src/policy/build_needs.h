@@ -14,41 +14,42 @@
 namespace gpuprobe::inline policy {
 
 /// The APIs that the variant uses to compute if this alternative applies: the APIs in the
-/// alternative's predicates or, if there are none, the API after which the variant's family is
-/// named ("cuda", "rocm"). Empty if neither the predicates nor the family name an API.
+/// alternative's predicates; if there are none, the API after which the variant's family is named
+/// ("cuda", "rocm"). The result is empty if neither the predicates nor the family name an API.
 std::vector<Api> apis_used(const Variant& variant, const Conjunction& alternative);
 
-/// A reason `no-permission` for each inaccessible device node that the variant needs on the GPU
-/// under this alternative; empty if one of the variant's APIs works without access to these nodes.
+/// A reason `no-permission` for each inaccessible device node that the variant needs on the GPU if
+/// the alternative applies; empty if one of the variant's APIs works without access to these nodes.
 std::vector<Reason> closed_nodes(const Variant& variant,
                                  const Conjunction& alternative,
                                  const Facts& gpu);
 
-/// Whether the list is not empty and every API in the list has computed a checked result on the
-/// GPU.
+/// Whether the list is not empty, and every API in the list has computed a result on the GPU that
+/// was checked.
 bool is_verified(const std::vector<Api>& apis, const Facts& gpu);
 
 /// A reason `not-verified` {where, predicate, backend, result} for each unverified backend that the
-/// variant uses on the GPU under this alternative. Unusable backends are skipped, because they
-/// already have reasons.
+/// variant uses on the GPU if the alternative applies. Unusable backends are skipped, because there
+/// are already reasons for them.
 std::vector<Reason> unverified(const Variant& variant,
                                const Conjunction& alternative,
                                const Facts& gpu);
 
-// The installed build: requirements of its backends on this machine (docs/applications.md).
+// The requirements of the installed build's backends on this machine (docs/applications.md).
 
 constexpr std::size_t kMaxPartWords = 256;
 constexpr std::size_t kMaxParts = 64;
 
-/// Maps the name of a part of a build to words about this part. A build that is not split has a
-/// single part with the name "".
+/// The keys are the names of the parts of a build, and the values are words about each part. A
+/// build that is not divided into parts has a single part with the name "".
 using PartWords = std::map<std::string, std::vector<std::string>>;
 
 /// The description of a build in a request.
 struct DescribedBuild {
-    PartWords needs = {};    ///< needed sonames, and predicates
+    PartWords needs = {};    ///< sonames of needed libraries, and predicates
     PartWords bundles = {};  ///< bundled sonames
-    /// Kernels: "sm_86", "compute_90@9.1", "gfx1100", "spirv", or the name of an API.
+    /// The build's kernels, such as "sm_86", "compute_90@9.1", "gfx1100" or "spirv", or the name of
+    /// an API.
     PartWords kernels = {};
     bool operator==(const DescribedBuild&) const = default;
 };
@@ -58,34 +59,34 @@ struct DescribedBuild {
 std::optional<std::string> need_problem(std::string_view word);
 std::optional<std::string> kernels_problem(std::string_view word);
 
-/// Whether the word is valid in Profile::bundles: a backend, or a library of a GPU API without
-/// ".so".
+/// Whether the word is valid in Profile::bundles, because it is a backend, or a library of a GPU
+/// API without ".so".
 bool can_be_bundled(std::string_view word);
-/// Whether one of these words means that the build bundles the library. A build cannot bundle
-/// libraries of a driver.
+/// Whether one of the words in `words` means that the build bundles the library. Libraries of a
+/// driver cannot be bundled with a build.
 bool is_bundled(const std::vector<std::string>& words, std::string_view soname);
-/// Whether one of these words means that the build bundles everything that the API needs above the
-/// kernel. For Vulkan, this is Mesa.
+/// Whether one of the words in `words` means that the build bundles everything that the API needs
+/// above the kernel. For Vulkan, this is Mesa.
 bool is_bundled(const std::vector<std::string>& words, Api api);
-/// The kernel drivers that bundled libraries work with, separated by spaces.
+/// The kernel drivers with which bundled libraries work, separated by spaces.
 std::string_view kernel_drivers_for(Api api);
 
-/// One of the alternative ways in which a build can use a backend.
+/// One of the ways in which a build can use a backend.
 struct BuildNeeds {
     std::string build = {};                  ///< name of the part or variant
-    Conjunction terms = {};                  ///< terms that must all hold
-    std::vector<std::string> unlisted = {};  ///< libraries that reports do not include
+    Conjunction terms = {};                  ///< terms, all of which must hold
+    std::vector<std::string> unlisted = {};  ///< libraries that reports do not contain
 };
-/// Alternatives by gpuprobe's backend names, including "cpu".
+/// The alternatives for each backend; the keys are gpuprobe's backend names, including "cpu".
 using InstalledNeeds = std::map<std::string, std::vector<BuildNeeds>, std::less<>>;
 
-/// The needs of a described build. `build` must contain only valid words; `bundles` is the
-/// profile's list.
+/// What a described build needs. `build` must contain only valid words, and `bundles` is the list
+/// of bundled libraries in the profile.
 InstalledNeeds needs_of(const DescribedBuild& build,
                         const std::vector<std::string>& bundles,
                         const Rules& rules);
 /// The needs of variants. Errors: InvalidRequest for a name that is not the name of a variant for
-/// that host.
+/// the host.
 Result<InstalledNeeds> needs_of(const std::vector<std::string>& variants,
                                 const Manifest& manifest,
                                 const Facts& host);

@@ -14,8 +14,8 @@ namespace {
 
 using knowledge::ListForm;
 
-/// The input for the checks below: a GPU as an API reports it, the caller's variables, and
-/// gpuprobe's answer.
+/// The input for the checks below, which consists of a GPU as an API reports it, the caller's
+/// variables, and gpuprobe's answer.
 struct CallerScene {
     const Gpu& gpu;
     const ApiView& view;
@@ -24,7 +24,7 @@ struct CallerScene {
     const Variables& answer;
     std::string_view api = {};
 
-    /// The iterator that means "the variable is not set".
+    /// The iterator whose meaning is that the variable is not set.
     [[nodiscard]] Variables::const_iterator none() const { return callers.end(); }
     /// Whether the caller has set the variable to a non-empty value.
     [[nodiscard]] bool has(const std::string& name) const {
@@ -33,7 +33,7 @@ struct CallerScene {
     }
 };
 
-/// The non-empty items of a list, trimmed.
+/// The items of a list that are not empty, without surrounding white space.
 std::vector<std::string> items_of(std::string_view list, char separator) {
     std::vector<std::string> items;
     for (const auto piece : split(list, separator))
@@ -42,8 +42,8 @@ std::vector<std::string> items_of(std::string_view list, char separator) {
     return items;
 }
 
-/// Whether a list item selects the GPU, by index or by the start of its UUID. nullopt for an index
-/// if the GPU's own index is unknown.
+/// Whether an item of the list selects the GPU, by an index or by the start of its UUID; nullopt
+/// for an index if the GPU's own index is unknown.
 std::optional<bool> is_meant(const std::string& item,
                              const std::string& uuid,
                              std::optional<std::uint64_t> place) {
@@ -52,13 +52,13 @@ std::optional<bool> is_meant(const std::string& item,
     return !uuid.empty() && lower_case(uuid).starts_with(lower_case(item));
 }
 
-/// Whether a list of indices and UUIDs omits the GPU. The list ends at the first invalid item.
+/// Whether a list of indices and UUIDs leaves out the GPU. The list ends at the first invalid item.
 bool is_left_out(std::string_view list, const std::string& uuid, std::optional<std::uint64_t> at) {
     for (const auto& item : items_of(list, ',')) {
         const bool is_uuid = item.starts_with("GPU-") || item.starts_with("MIG-");
         if (!is_uuid && !parse_number<std::uint64_t>(item))
             return true;
-        // An unknown index or a MIG item may mean this GPU, so don't report the GPU as hidden.
+        // An unknown index or a MIG item may select this GPU, so don't report the GPU as hidden.
         if (is_meant(item, uuid, at).value_or(true) || item.starts_with("MIG-"))
             return false;
     }
@@ -69,13 +69,14 @@ std::optional<std::uint64_t> index_of(const ApiView& view) {
     return view.index ? std::optional<std::uint64_t>{*view.index} : std::nullopt;
 }
 
-/// The GPU's position among the API's GPUs in order of PCI address.
+/// The position of the GPU among the GPUs of the API, sorted by PCI address.
 std::optional<std::string> rank_of(const CallerScene& scene) {
     return selector_fact(std::string{scene.api} + "_pci_ranks",
                          {.report = scene.selection.report, .gpus = {&scene.gpu}});
 }
 
-/// The number of GPUs of this vendor in the API, and whether all have the same kind.
+/// The number of GPUs from this vendor that the API reports, and whether they all have the same
+/// kind.
 struct Ranked {
     std::uint64_t count = 0;
     bool is_of_one_kind = true;
@@ -92,7 +93,7 @@ Ranked ranked_in(const CallerScene& scene) {
     return ranked;
 }
 
-/// CUDA_VISIBLE_DEVICES: indices follow CUDA_DEVICE_ORDER.
+/// Decides for CUDA_VISIBLE_DEVICES, whose indices depend on CUDA_DEVICE_ORDER.
 bool by_cuda(const std::string& value, const CallerScene& scene) {
     auto place = index_of(scene.view);
     const auto order = scene.callers.find("CUDA_DEVICE_ORDER");
@@ -103,14 +104,14 @@ bool by_cuda(const std::string& value, const CallerScene& scene) {
     return is_left_out(value, scene.gpu.identity.nvidia_uuid.value_or(""), place);
 }
 
-/// The GPU's id as ROCm spells it, "GPU-" and 16 digits.
+/// The id of the GPU in ROCm's notation, which is "GPU-" and 16 digits.
 std::string hip_uuid(const Gpu& gpu) {
     const auto id = gpu.identity.hip_unique_id.value_or("");
     return id.empty() || id.starts_with("GPU-") ? id : "GPU-" + id;
 }
 
-/// HIP_VISIBLE_DEVICES: HIP numbers the devices that ROCr leaves visible, so indices are
-/// meaningless if ROCR_VISIBLE_DEVICES is set too.
+/// HIP_VISIBLE_DEVICES: HIP numbers the devices that ROCr leaves visible, so indices have no fixed
+/// meaning if ROCR_VISIBLE_DEVICES is also set.
 bool by_hip(const std::string& value, const CallerScene& scene) {
     if (value.empty())
         return false;
@@ -123,8 +124,8 @@ bool by_rocr(const std::string& value, const CallerScene& scene) {
     return is_left_out(value, hip_uuid(scene.gpu), index_of(scene.view));
 }
 
-/// ZE_AFFINITY_MASK. Without ZE_ENABLE_PCI_ID_DEVICE_ORDER the driver numbers discrete and
-/// integrated GPUs in its own order, so an index could mean either kind.
+/// ZE_AFFINITY_MASK. Without ZE_ENABLE_PCI_ID_DEVICE_ORDER, the driver numbers discrete and
+/// integrated GPUs in an order of its choice, so an index could mean either kind.
 bool by_rank(const std::string& value, const CallerScene& scene) {
     const auto rank = rank_of(scene);
     if (value.empty() || !rank)
@@ -134,7 +135,7 @@ bool by_rank(const std::string& value, const CallerScene& scene) {
     const bool is_in_pci_order =
         ranked.is_of_one_kind || (order != scene.none() && order->second == "1");
     return std::ranges::none_of(items_of(value, ','), [&](const std::string& item) {
-        // "0.1" selects a sub-device of device 0.
+        // An item such as "0.1" selects a sub-device of device 0.
         const auto place = item.substr(0, item.find('.'));
         const auto number = parse_number<std::uint64_t>(place);
         // If the order is unknown, any valid index may mean this GPU.
@@ -142,8 +143,8 @@ bool by_rank(const std::string& value, const CallerScene& scene) {
     });
 }
 
-/// ONEAPI_DEVICE_SELECTOR: "backend:devices;backend:devices"; a term with "!" only excludes
-/// devices.
+/// ONEAPI_DEVICE_SELECTOR: The value has the form "backend:devices;backend:devices"; a term with
+/// "!" only excludes devices.
 bool by_backend(const std::string& value, const CallerScene& scene) {
     const auto keeps = [&scene](const std::string& term) {
         const auto colon = term.find(':');
@@ -158,10 +159,9 @@ bool by_backend(const std::string& value, const CallerScene& scene) {
 
 constexpr const char* kForceDefault = "MESA_VK_DEVICE_SELECT_FORCE_DEFAULT_DEVICE";
 
-/// Whether Mesa's device-select layer shows only the device that `value` names, in an environment
-/// with these variables. If Mesa's version is unknown, a `!` at the end and kForceDefault are both
-/// assumed to work. Source: Mesa 09e4fd1d84b0 (22.2) and af27ecb08990 (23.3),
-/// device_select_layer.c.
+/// Whether Mesa's device-select layer shows only the device that `value` names, if these variables
+/// are set. If Mesa's version is unknown, both a `!` at the end and kForceDefault are assumed to
+/// work. Source: Mesa 09e4fd1d84b0 (22.2) and af27ecb08990 (23.3), device_select_layer.c.
 bool shows_only_named(const std::string& value,
                       const Variables& variables,
                       const CallerScene& scene) {
@@ -174,7 +174,7 @@ bool shows_only_named(const std::string& value,
            (is_forced && !value.empty() && (!mesa || *mesa >= Version{{22, 2}}));
 }
 
-/// Whether the answer leaves only the selected GPUs visible, which are then numbered from 0.
+/// Whether the answer hides all GPUs except the selected GPUs, which are then numbered from 0.
 bool leaves_only_selected(const CallerScene& scene) {
     const auto value_in_answer = [&scene](const char* name) {
         const auto found = scene.answer.find(name);
@@ -186,13 +186,14 @@ bool leaves_only_selected(const CallerScene& scene) {
            (!files.empty() && files == selector_fact("vulkan_own_manifest", scene.selection));
 }
 
-/// GGML_VK_VISIBLE_DEVICES: a list without numbers selects no GPU. Indices can't be resolved to
-/// GPUs here, but ggml aborts on an index beyond the devices that the answer leaves visible.
+/// Decides for GGML_VK_VISIBLE_DEVICES: a list without numbers selects no GPU. It is not known here
+/// which GPU an index means, but ggml aborts if an index is too high for the devices that the
+/// answer leaves visible.
 bool by_ggml(const std::string& value, const CallerScene& scene) {
     const auto items = items_of(value, ',');
     if (items.empty() || !parse_number<std::uint64_t>(items.front()))
         return true;
-    // The answer replaces the caller's list, or the number of visible devices is unknown.
+    // Either the answer replaces the caller's list, or the number of visible devices is unknown.
     if (scene.answer.contains("GGML_VK_VISIBLE_DEVICES") || !leaves_only_selected(scene))
         return false;
     return std::ranges::any_of(items, [&scene](const std::string& item) {
@@ -200,8 +201,8 @@ bool by_ggml(const std::string& value, const CallerScene& scene) {
     });
 }
 
-/// VK_DRIVER_FILES and OCL_ICD_VENDORS: whether the paths (manifests or their folders) omit the
-/// GPU's driver.
+/// Whether the paths in VK_DRIVER_FILES or OCL_ICD_VENDORS (manifests or their folders) leave out
+/// the GPU's driver.
 bool is_driver_left_out(const std::string& paths, const CallerScene& scene) {
     const auto& driver = scene.view.driver;
     const auto loader =
@@ -218,12 +219,13 @@ bool is_driver_left_out(const std::string& paths, const CallerScene& scene) {
     });
 }
 
-/// VK_ICD_FILENAMES: ignored by Vulkan loaders if VK_DRIVER_FILES is set.
+/// Decides for VK_ICD_FILENAMES, which Vulkan loaders ignore if VK_DRIVER_FILES is set.
 bool by_icd_filenames(const std::string& value, const CallerScene& scene) {
     return !scene.has("VK_DRIVER_FILES") && is_driver_left_out(value, scene);
 }
 
-/// Matches "*name*", "name*", "*name" or "name", ignoring case, like the Vulkan loader.
+/// Matches patterns such as "*name*", "name*", "*name" and "name" in the same way as the Vulkan
+/// loader, which ignores case.
 bool is_glob_match(std::string glob, std::string_view name) {
     const bool is_open_in_front = glob.starts_with('*');
     if (is_open_in_front)
@@ -231,7 +233,7 @@ bool is_glob_match(std::string glob, std::string_view name) {
     const bool is_open_behind = glob.ends_with('*');
     if (is_open_behind)
         glob.pop_back();
-    // A pattern "*name" is compared with the end of the name.
+    // For a pattern such as "*name", the end of the name is compared.
     const auto found = is_open_in_front && !is_open_behind && name.size() >= glob.size()
                            ? name.size() - glob.size()
                            : std::size_t{0};
@@ -241,7 +243,7 @@ bool is_glob_match(std::string glob, std::string_view name) {
     return is_open_behind ? rest.starts_with(glob) : rest == glob;
 }
 
-/// Whether a pattern matches the file name of the driver manifest that the GPU uses.
+/// Whether one of the patterns matches the name of the driver manifest that the GPU uses.
 bool is_among(const std::string& globs, const CallerScene& scene) {
     const auto path = lower_case(scene.view.driver.value_or(""));
     const auto name = path.substr(path.rfind('/') + 1);
@@ -250,22 +252,22 @@ bool is_among(const std::string& globs, const CallerScene& scene) {
     });
 }
 
-/// VK_LOADER_DRIVERS_DISABLE: hides the drivers that match.
+/// Decides for VK_LOADER_DRIVERS_DISABLE, which hides the drivers that match.
 bool by_loader_disable(const std::string& value, const CallerScene& scene) {
     return scene.view.driver && is_among(value, scene);
 }
 
-/// VK_LOADER_DRIVERS_SELECT: hides the drivers that don't match.
+/// Decides for VK_LOADER_DRIVERS_SELECT, which hides the drivers that don't match.
 bool by_loader_select(const std::string& value, const CallerScene& scene) {
     return scene.view.driver && !value.empty() && !is_among(value, scene);
 }
 
-/// The name of a device in Mesa's variables, without the "!".
+/// The name of a device in the values of Mesa's variables, without the "!".
 std::string mesa_name(const std::string& value) {
     return lower_case(value.ends_with('!') ? value.substr(0, value.size() - 1) : value);
 }
 
-/// MESA_VK_DEVICE_SELECT: "vendor:device" can show only that device.
+/// MESA_VK_DEVICE_SELECT: A name such as "vendor:device" can show only the named device.
 bool by_mesa(const std::string& value, const CallerScene& scene) {
     const auto& pci = scene.gpu.pci;
     if (!shows_only_named(value, scene.callers, scene) || !pci || !pci->vendor_id ||
@@ -274,7 +276,8 @@ bool by_mesa(const std::string& value, const CallerScene& scene) {
     return mesa_name(value) != lower_case(*pci->vendor_id + ":" + *pci->device_id);
 }
 
-/// DRI_PRIME: hides this GPU if the value selects another GPU that the API reports.
+/// Decides for DRI_PRIME, which hides this GPU if the value selects another GPU that the API
+/// reports.
 bool by_prime(const std::string& value, const CallerScene& scene) {
     if (!shows_only_named(value, scene.callers, scene))
         return false;
@@ -282,7 +285,7 @@ bool by_prime(const std::string& value, const CallerScene& scene) {
         const auto& pci = gpu.pci;
         if (!pci)
             return false;
-        // "pci-0000_03_00_0!" or "vendor:device!".
+        // The value has the form "pci-0000_03_00_0!" or "vendor:device!".
         auto tag = "pci-" + (pci->address ? text_of(*pci->address) : std::string{});
         std::ranges::replace(tag, ':', '_');
         std::ranges::replace(tag, '.', '_');
@@ -296,13 +299,14 @@ bool by_prime(const std::string& value, const CallerScene& scene) {
     return !is_named(scene.gpu) && std::ranges::any_of(scene.selection.report.gpus, is_there);
 }
 
-/// A number as strtoul reads it with base 0, "0x744c" or "29772"; nullopt for anything else.
+/// A number such as "0x744c" or "29772", as strtoul reads it with base 0; nullopt for anything
+/// else.
 std::optional<std::uint64_t> c_number(std::string_view text) {
     return text.starts_with("0x") ? parse_hex<std::uint64_t>(text.substr(2))
                                   : parse_number<std::uint64_t>(text);
 }
 
-/// VK_LOADER_DEVICE_ID_FILTER: shows only devices with these PCI device ids.
+/// Decides for VK_LOADER_DEVICE_ID_FILTER, which shows only devices with certain PCI device ids.
 bool by_device_ids(const std::string& value, const CallerScene& scene) {
     const auto items = items_of(lower_case(value), ',');
     const auto& pci = scene.gpu.pci;
@@ -312,16 +316,18 @@ bool by_device_ids(const std::string& value, const CallerScene& scene) {
                const auto ends = split(item, ':');
                const auto first = c_number(ends.front());
                const auto last = c_number(ends.back());
-               // A filter that gpuprobe cannot parse may show this GPU.
+               // If gpuprobe cannot parse a filter, the filter may show this GPU.
                return !first || !last || (*first <= *own && *own <= *last);
            });
 }
 
-/// A format of variables, and the function that decides whether a value in this format hides a GPU.
+/// A format of variables, and the function that determines whether a value in this format hides a
+/// GPU.
 struct Hiding {
     ListForm form = ListForm::CudaIds;
     bool (*hides)(const std::string& value, const CallerScene& scene) = nullptr;
-    std::string_view overruled_by = {};  ///< variables that, if set, disable this variable
+    /// Other variables that disable this variable if they are set.
+    std::string_view overruled_by = {};
 };
 constexpr std::array kHidings = std::to_array<Hiding>({
     {ListForm::CudaIds, by_cuda},
@@ -343,7 +349,7 @@ static_assert(std::ranges::all_of(kHidings, [](const Hiding& row) {
     return &row == &kHidings[static_cast<std::size_t>(row.form)];
 }));
 
-/// Whether the answer sets the variable or disables it.
+/// Whether the answer either sets the variable or disables it.
 bool is_replaced(const std::string& variable, const Hiding& row, const Variables& answer) {
     return answer.contains(variable) ||
            std::ranges::any_of(split(row.overruled_by, ' '), [&answer](std::string_view other) {
@@ -351,7 +357,8 @@ bool is_replaced(const std::string& variable, const Hiding& row, const Variables
            });
 }
 
-/// Whether the application reads the variable. VK_LOADER_… lists are read by any Vulkan loader.
+/// Whether the application reads the variable. All Vulkan loaders read the lists in the VK_LOADER_…
+/// variables.
 bool is_read(std::string_view variable, const Access& access) {
     return access.variables.contains(variable) ||
            (variable.starts_with("VK_LOADER_") && access.variables.contains("VK_DRIVER_FILES"));
@@ -421,8 +428,8 @@ std::vector<Reason> hidden_by(const Variables& callers,
         if (reader.api != api)
             continue;
         for (const auto& [variable, form] : reader.lists) {
-            // Report a variable only if the caller has set it, the application reads it, and it
-            // hides the GPU.
+            // Report a variable only if the caller has set it, if the application reads it, and if
+            // it hides the GPU.
             const auto set = callers.find(variable);
             const auto& row = kHidings[static_cast<std::size_t>(form)];
             if (set == callers.end() || !is_read(variable, access) ||

@@ -19,7 +19,7 @@ bool is_usable(const JudgedVariant& judged) {
     return is_usable(judged.verdict);
 }
 
-/// Whether the terms hold. An unknown fact meets a term that accepts unknown facts.
+/// Whether the terms hold. If a fact is unknown, a term holds only if it accepts unknown facts.
 bool are_met(const Conjunction& terms, const Facts& gpu) {
     return std::ranges::all_of(terms, [&gpu](const Term& term) {
         const auto truth = holds(term, gpu);
@@ -32,15 +32,15 @@ bool uses(const Variant& variant, const Conjunction& alternative, Api api) {
     return std::ranges::find(apis, api) != apis.end();
 }
 
-/// Whether an alternative of the variant uses the API.
+/// Whether an alternative of the variant's requirements uses the API.
 bool uses(const Variant& variant, Api api) {
     return std::ranges::any_of(variant.needs.devices, [&](const Conjunction& alternative) {
         return uses(variant, alternative, api);
     });
 }
 
-/// Holds the judged variants of a platform. Finds the variant for a candidate, or the reasons why
-/// no variant fits the candidate.
+/// Contains the judged variants for a platform. Finds the variant for a candidate, or the reasons
+/// why no variant fits the candidate.
 class VariantsOnGpus {
 public:
     VariantsOnGpus(const PublishedVariants& published,
@@ -54,14 +54,14 @@ public:
                            published.failed,
                            selection)} {}
 
-    /// The variant that recommend() chooses; null if it chooses no variant.
+    /// The variant that recommend() chooses; null if recommend() chooses no variant.
     [[nodiscard]] const Variant* best() const {
         if (!judged_.empty() && is_usable(judged_.front()))
             return judged_.front().variant;
         return default_variant(published_.platform, published_.request);
     }
 
-    /// The best variant of the family; null if the family has none.
+    /// The best variant of the family; null if the family has no variant.
     [[nodiscard]] const Variant* of_family(std::string_view family) const {
         const auto found = std::ranges::find_if(judged_, [family](const JudgedVariant& judged) {
             return judged.variant->family == family;
@@ -69,7 +69,7 @@ public:
         return found == judged_.end() ? nullptr : found->variant;
     }
 
-    /// The best usable variant that uses the API on the GPU; null if no variant does.
+    /// The best usable variant that uses the API on the GPU; null if there is no such variant.
     [[nodiscard]] const JudgedVariant* for_gpu(Api api, const Gpu& gpu) const {
         const auto found = std::ranges::find_if(judged_, [&](const JudgedVariant& judged) {
             return is_usable(judged) && covers(judged, api, gpu);
@@ -77,15 +77,15 @@ public:
         return found == judged_.end() ? nullptr : &*found;
     }
 
-    /// The recommended conditions of the variant that do not hold.
+    /// The conditions that are recommended for the variant, but do not hold.
     [[nodiscard]] std::vector<Reason> lacks(const Variant& variant) const {
         const auto found = std::ranges::find(judged_, &variant, &JudgedVariant::variant);
         return found == judged_.end() ? std::vector<Reason>{} : warnings_for(*found, context_);
     }
 
-    /// The variant for the CPU: the first usable variant that needs no GPU. If every usable variant
-    /// needs a GPU, this is the assumed variant, because programs that use GPUs also run on the
-    /// CPU.
+    /// The variant for the CPU, which is the first usable variant that needs no GPU. If every
+    /// usable variant needs a GPU, the assumed variant is returned, because programs that use GPUs
+    /// also run on the CPU.
     [[nodiscard]] const Variant& for_cpu(const Variant& assumed) const {
         const auto found = std::ranges::find_if(judged_, [](const JudgedVariant& judged) {
             return is_usable(judged) && judged.variant->needs.devices.empty();
@@ -93,7 +93,7 @@ public:
         return assumed.needs.devices.empty() || found == judged_.end() ? assumed : *found->variant;
     }
 
-    /// The variant, if it is usable and uses the API on the GPU; otherwise null.
+    /// The variant if it is usable and uses the API on the GPU; otherwise null.
     [[nodiscard]] const JudgedVariant* if_covers(const Variant& variant,
                                                  Api api,
                                                  const Gpu& gpu) const {
@@ -102,13 +102,13 @@ public:
                                                                                        : nullptr;
     }
 
-    /// Whether the variant runs on the GPU and every fact that it needs is known.
+    /// Whether the variant runs on the GPU, and every fact that the variant needs is known.
     [[nodiscard]] bool is_certain(const JudgedVariant& judged, const Gpu& gpu) const {
         const auto place = place_of(gpu);
         return place && judged.verdict == Verdict::Accepted && (judged.covered >> *place & 1U) != 0;
     }
 
-    /// The reasons of the variant that comes closest to using the API on the GPU; empty if no
+    /// The reasons against the variant that comes closest to using the API on the GPU; empty if no
     /// variant uses the API.
     [[nodiscard]] std::vector<Reason> nearest_miss(Api api, const Gpu& gpu) {
         std::optional<Route> nearest;
@@ -122,7 +122,7 @@ public:
         return nearest ? std::move(nearest->reasons) : std::vector<Reason>{};
     }
 
-    /// The reasons of the variant that comes closest to fitting the host and its best GPU.
+    /// The reasons against the variant that comes closest to fitting the host and its best GPU.
     [[nodiscard]] std::vector<Reason> nearest_miss() {
         const auto* best = default_gpu(context_.report, {});
         Route nearest;
@@ -151,7 +151,8 @@ private:
         const auto is_of_api = [&](const Conjunction& alternative) {
             return uses(*judged.variant, alternative, api);
         };
-        // A variant without alternatives for other APIs covers the GPU through this API.
+        // If no alternative of a variant is for another API, the variant covers the GPU through
+        // this API.
         if (std::ranges::all_of(alternatives, is_of_api))
             return true;
         return std::ranges::any_of(alternatives, [&](const Conjunction& alternative) {
@@ -159,7 +160,7 @@ private:
         });
     }
 
-    /// The obstacles of a variant on the GPU, each with the variant's name.
+    /// The obstacles for a variant on the GPU, each with the name of the variant.
     [[nodiscard]] Route route_on(const JudgedVariant& judged, const Gpu& gpu) {
         auto& reasons = reasons_[judged.variant];
         if (reasons.empty())
@@ -177,7 +178,8 @@ private:
     std::map<const Variant*, std::vector<Reason>> reasons_ = {};
 };
 
-/// Gives the candidate its variant, or the reasons why no variant uses its backend on its GPU.
+/// Adds a variant to the candidate, or the reasons why no variant uses the candidate's backend on
+/// its GPU.
 void keep_to_variants(const SelectQuestion& question,
                       const Variant& assumed,
                       VariantsOnGpus& variants,
@@ -200,8 +202,7 @@ void keep_to_variants(const SelectQuestion& question,
     if (reasons.empty())
         reasons.push_back(
             because("not-published", {{"backend", question.word_for(candidate.backend)}}));
-    // If no reason rules the variant out, it may still turn out to be usable when a missing fact
-    // becomes known.
+    // If no reason rules out the variant, it may become usable when a missing fact becomes known.
     if (has_end(reasons))
         candidate.verdict = Verdict::Rejected;
     else
@@ -211,8 +212,8 @@ void keep_to_variants(const SelectQuestion& question,
             add_obstacle(std::move(reason), candidate.reasons);
 }
 
-/// Gives a candidate on an accelerator the variant for its backend, or the reason why no variant is
-/// for this backend.
+/// Adds the variant for the backend to a candidate on an accelerator, or the reason why no variant
+/// is for this backend.
 void keep_to_family(const SelectQuestion& question,
                     const VariantsOnGpus& variants,
                     Judged& judged) {
@@ -224,7 +225,7 @@ void keep_to_family(const SelectQuestion& question,
             because("not-published", {{"backend", question.word_for(candidate.backend)}}));
 }
 
-/// The index of the candidate that would be chosen if variants did not matter; nullopt if that
+/// The index of the candidate that would be chosen if variants did not matter; nullopt if this
 /// candidate has no GPU, or if measurements decide.
 std::optional<std::size_t> preferred_without_variants(const SelectQuestion& question,
                                                       const SelectionView& selection,
@@ -240,10 +241,12 @@ std::optional<std::size_t> preferred_without_variants(const SelectQuestion& ques
     return static_cast<std::size_t>(found - all.begin());
 }
 
-/// The warning that the application prefers a backend that no published variant can use here.
+/// The warning that the application prefers a backend that no published variant can use on this
+/// machine.
 std::optional<Reason> better_if_built(const SelectQuestion& question, const Judged& preferred) {
     const auto& candidate = preferred.candidate;
-    // An unknown candidate may still become usable with a published variant.
+    // If it is unknown whether a candidate works, the candidate may still become usable with a
+    // published variant.
     if (candidate.verdict != Verdict::Rejected)
         return std::nullopt;
     return because("better-if-built", {{"backend", question.word_for(candidate.backend)},
