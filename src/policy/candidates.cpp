@@ -22,7 +22,7 @@ bool is_discrete(const Judged& judged) {
     return judged.gpu && (judged.gpu->kind == GpuKind::Discrete || was_lifted);
 }
 
-/// The GPUs in order: first the GPUs that the request names, in the order of the request, then all
+/// All GPUs in this order: the GPUs that the request names, in the order of the request, then all
 /// other GPUs, best first.
 std::vector<const Gpu*> gpus_in_order(const SelectQuestion& question, const Report& report) {
     auto gpus = in_order(report);
@@ -34,12 +34,12 @@ std::vector<const Gpu*> gpus_in_order(const SelectQuestion& question, const Repo
     return gpus;
 }
 
-/// The position of the word in the order; the size of the order if the word is missing.
+/// The position of the word in `order`; the size of `order` if the word is missing.
 std::size_t place_in(const std::vector<std::string>& order, const std::string& word) {
     return static_cast<std::size_t>(std::ranges::find(order, word) - order.begin());
 }
 
-/// Sorts by GPU, then by backend. Preferred backends stay in front.
+/// Sorts the candidates by GPU, then by backend. Preferred backends stay at the beginning.
 void put_gpus_first(const SelectQuestion& question,
                     const std::vector<const Gpu*>& gpus,
                     std::vector<Judged>& all) {
@@ -49,13 +49,13 @@ void put_gpus_first(const SelectQuestion& question,
     });
 }
 
-/// Whether the profile prefers `other` to `judged`, regardless of the order of backends and GPUs.
+/// Whether the profile prefers `other` to `judged`, apart from the order of backends and GPUs.
 bool comes_after(const Judged& judged, const Judged& other) {
     return judged.lacks && !other.lacks;
 }
 
-/// Moves candidates that lack something that the profile prefers behind the others. Backends that
-/// the request prefers stay in front.
+/// If a candidate lacks something that the profile prefers, moves the candidate behind all
+/// candidates that have it. Backends that the request prefers stay at the beginning.
 void put_preferred_first(const SelectQuestion& question, std::vector<Judged>& all) {
     std::ranges::stable_sort(all, {}, [&question](const Judged& judged) {
         return std::pair{place_in(question.preferred, judged.candidate.backend),
@@ -63,7 +63,7 @@ void put_preferred_first(const SelectQuestion& question, std::vector<Judged>& al
     });
 }
 
-/// For each candidate that is not rejected, adds the known-bad pairs that affect the candidate.
+/// Adds the known-bad pairs that affect a candidate to each candidate that is not rejected.
 void remark_known_bad(const Report& report, std::vector<Judged>& all) {
     KnownBad known_bad{report};
     for (auto& judged : all)
@@ -72,8 +72,8 @@ void remark_known_bad(const Report& report, std::vector<Judged>& all) {
                               std::back_inserter(judged.candidate.reasons));
 }
 
-/// Judges all candidates. The result is sorted by backend in order of preference and then by GPU,
-/// or by GPU first if the profile prefers that order. Candidates without a GPU come last.
+/// Judges all candidates. The result is sorted by backend, in order of preference, and then by GPU;
+/// if the profile prefers it, by GPU first. Candidates without a GPU are at the end.
 std::vector<Judged> judge_all(const SelectQuestion& question, const Report& report) {
     const auto gpus = gpus_in_order(question, report);
     std::vector<Judged> all;
@@ -93,7 +93,7 @@ std::vector<Judged> judge_all(const SelectQuestion& question, const Report& repo
     return all;
 }
 
-/// The candidates for a request that wants no GPU.
+/// The candidates for a request that does not want a GPU.
 std::vector<Judged> judge_without_looking(const SelectQuestion& question, const Report& report) {
     std::vector<Judged> all;
     for (const auto& backend : question.backends)
@@ -102,7 +102,7 @@ std::vector<Judged> judge_without_looking(const SelectQuestion& question, const 
     return all;
 }
 
-/// The application's names for the backends with an accepted candidate, in order.
+/// The application's names for the backends that have an accepted candidate, in order.
 std::vector<std::string> detected(const SelectQuestion& question, const std::vector<Judged>& all) {
     auto backends = question.backends;
     backends.emplace_back(kCpu);
@@ -115,9 +115,9 @@ std::vector<std::string> detected(const SelectQuestion& question, const std::vec
     return words;
 }
 
-/// Whether the request's word includes this backend. A CPU after other backends is the fallback for
-/// these backends, and counts only if one of them was built in. Otherwise a request for a GPU would
-/// silently get the CPU.
+/// Whether the backends that the request demands include this backend. If the CPU follows other
+/// backends, it is the fallback for these backends, and counts only if one of them was built in.
+/// Otherwise, a request for a GPU would get the CPU without a warning.
 bool is_meant(const SelectQuestion& question, const std::string& backend) {
     const auto& forced = *question.forced;
     if (std::ranges::find(forced, backend) == forced.end())
@@ -129,7 +129,7 @@ bool is_meant(const SelectQuestion& question, const std::string& backend) {
     });
 }
 
-/// Rejects candidates for backends that weren't requested.
+/// Rejects candidates for backends that were not requested.
 void keep_to_forced(const SelectQuestion& question, std::vector<Judged>& all) {
     if (!question.forced)
         return;
@@ -139,9 +139,9 @@ void keep_to_forced(const SelectQuestion& question, std::vector<Judged>& all) {
             judged.reject(because("not-requested", {{"requested", requested}}));
 }
 
-/// Rejects integrated GPUs if a discrete one was accepted, unless the profile prefers the
-/// integrated GPU. A GPU that counts as discrete for another backend isn't a different GPU, so it
-/// does not displace itself.
+/// Rejects integrated GPUs if a discrete GPU was accepted, unless the profile prefers the
+/// integrated GPU. A GPU that counts as discrete for another backend is the same GPU, so it does
+/// not displace itself.
 void prefer_discrete(const SelectQuestion& question, std::vector<Judged>& all) {
     if (question.integrated != IntegratedPolicy::Fallback)
         return;
@@ -168,7 +168,7 @@ void mark_less_preferred(std::vector<Judged>& all) {
         if (!has_better || !judged.lacks || !is_accepted(judged))
             continue;
         auto requirement = judged.lacks->text;
-        // The fact is known, so "or unknown" would only confuse.
+        // The fact is known, so the words "or unknown" would be confusing.
         if (judged.lacks->takes_doubt)
             requirement.erase(requirement.rfind(" or "));
         judged.candidate.reasons.push_back(
@@ -176,7 +176,7 @@ void mark_less_preferred(std::vector<Judged>& all) {
     }
 }
 
-/// Rejects candidates that crash or compute wrong results if another candidate was accepted.
+/// Rejects candidates that crash or compute wrong results if a different candidate was accepted.
 void avoid_unsound(const SelectQuestion& question, std::vector<Judged>& all) {
     const auto is_sound = [](const Judged& judged) {
         return is_accepted(judged) && !is_unsound(judged.candidate.reasons);
@@ -190,7 +190,7 @@ void avoid_unsound(const SelectQuestion& question, std::vector<Judged>& all) {
             judged.reject(because("unsound", {{"backend", other}}));
 }
 
-/// Rejects the CPU for strict requests, unless it was requested.
+/// Rejects the CPU for strict requests, unless the CPU was requested.
 void keep_cpu_out(const SelectQuestion& question, std::vector<Judged>& all) {
     const bool is_asked_for =
         question.asks_for(kCpu) || (question.only && *question.only == std::set{std::string{kCpu}});
@@ -199,34 +199,34 @@ void keep_cpu_out(const SelectQuestion& question, std::vector<Judged>& all) {
             judged.reject(because("strict"));
 }
 
-/// Adds a reason to candidates with unknown facts: they are not chosen.
+/// Adds a reason to candidates with unknown facts, because they are not chosen.
 void mark_unknown(std::vector<Judged>& all) {
     for (auto& judged : all)
         if (judged.candidate.verdict == Verdict::Unknown)
             judged.candidate.reasons.push_back(because("unknown-not-chosen"));
 }
 
-// Functions that order candidates by measurement (Judged::score; higher is better).
+// Functions that sort candidates by measurement (Judged::score; a higher score is better).
 
-/// Scores that differ by at most this fraction of the better score count as equal, because repeated
-/// measurements can differ by that much.
+/// Two scores count as equal if they differ by at most this fraction of the better score, because
+/// repeated measurements can differ by that much.
 constexpr double kSameSpeed = 0.05;
 
 bool is_cpu(const Judged& judged) {
     return judged.candidate.backend == kCpu;
 }
 
-/// Whether a candidate on a GPU was accepted and measured.
+/// Whether a candidate is on a GPU, was accepted, and was measured.
 bool competes(const Judged& judged) {
     return judged.gpu && may_be_chosen(judged) && judged.score;
 }
 
-/// Whether the scores count as equal or `score` is higher.
+/// Whether `score` is higher than `best`, or both count as equal.
 bool is_as_fast(double score, double best) {
     return score >= best * (1 - kSameSpeed);
 }
 
-/// The first of the fastest measured GPU candidates.
+/// The first of the measured GPU candidates that are fastest.
 const Judged* fastest_gpu(const std::vector<Judged>& all) {
     double best = 0;
     for (const auto& judged : all)
@@ -238,7 +238,7 @@ const Judged* fastest_gpu(const std::vector<Judged>& all) {
     return found == all.end() ? nullptr : &*found;
 }
 
-/// The CPU if it was accepted and measured.
+/// The candidate for the CPU, if it was accepted and measured.
 const Judged* measured_cpu(const std::vector<Judged>& all) {
     const auto found = std::ranges::find_if(all, [](const Judged& judged) {
         return is_cpu(judged) && is_accepted(judged) && judged.score;
@@ -246,7 +246,7 @@ const Judged* measured_cpu(const std::vector<Judged>& all) {
     return found == all.end() ? nullptr : &*found;
 }
 
-/// The first accepted candidate on a GPU for which no backend was measured.
+/// The first accepted candidate on a GPU on which no backend was measured.
 const Judged* first_on_an_unmeasured_gpu(const std::vector<Judged>& all) {
     std::set<const Gpu*> measured;
     for (const auto& judged : all)
@@ -258,8 +258,8 @@ const Judged* first_on_an_unmeasured_gpu(const std::vector<Judged>& all) {
     return found == all.end() ? nullptr : &*found;
 }
 
-/// Whether the candidate was measured as slower than the CPU. Applies only to candidates that were
-/// accepted or have no GPU, because users may wonder why these candidates were not chosen.
+/// Whether the candidate was measured as slower than the CPU. This applies only to candidates that
+/// were accepted or have no GPU, because users may wonder why these candidates were not chosen.
 bool is_slower(const Judged& judged, const Judged& cpu) {
     return !is_cpu(judged) && (is_accepted(judged) || !judged.gpu) && judged.score &&
            !is_as_fast(*judged.score, *cpu.score);
@@ -272,14 +272,14 @@ bool is_slower(const Judged& judged, const Judged& cpu) {
 /// 2. the first candidate on an unmeasured GPU, because the CPU may not be faster than that GPU;
 /// 3. the CPU if it was measured as faster.
 ///
-/// Null if no GPU candidate was measured; the documented order applies then.
+/// Null if no GPU candidate was measured; in this case, the documented order applies.
 const Judged* fastest_of(const std::vector<Judged>& all) {
     const auto* fastest = fastest_gpu(all);
     const auto* cpu = measured_cpu(all);
     if (!fastest || !cpu || !is_slower(*fastest, *cpu))
         return fastest;
-    // The CPU is faster than every measured GPU, but a GPU that was not measured may be faster than
-    // the CPU.
+    // The CPU is faster than every measured GPU, but a GPU that was not measured might be faster
+    // than the CPU.
     const auto* unmeasured = first_on_an_unmeasured_gpu(all);
     return unmeasured ? unmeasured : cpu;
 }
@@ -299,7 +299,7 @@ void mark_measured(std::vector<Judged>& all) {
 }
 
 /// Whether another backend that may be chosen on the same GPU takes precedence, because the request
-/// or the profile prefers that backend, or by the profile's order for the GPU's vendor.
+/// or the profile prefers that backend, or because of the profile's order for the GPU's vendor.
 bool is_outdone(const SelectQuestion& question,
                 const std::vector<Judged>& all,
                 const Judged& judged) {
@@ -314,7 +314,7 @@ bool is_outdone(const SelectQuestion& question,
     });
 }
 
-/// The choice; see Attempt::best().
+/// The chosen candidate; see Attempt::best().
 const Judged* best_of(const SelectQuestion& question, const std::vector<Judged>& all) {
     if (const auto* fastest = question.ranks_by_measurement ? fastest_of(all) : nullptr)
         return fastest;
@@ -324,10 +324,10 @@ const Judged* best_of(const SelectQuestion& question, const std::vector<Judged>&
     return nullptr;
 }
 
-/// The accepted and possible choices in groups: first the choice itself, then candidates that no
-/// other backend on their GPU outranks, then candidates that another backend outranks, then
-/// integrated GPUs that were rejected in favor of a discrete GPU. Within a group, the order of the
-/// candidates is kept.
+/// The accepted and possible choices in groups: first the choice itself, then candidates that are
+/// not outranked by another backend on their GPU, then candidates that another backend outranks,
+/// then integrated GPUs that were rejected in favor of a discrete GPU. Within a group, the order of
+/// the candidates is kept.
 std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const std::vector<Judged>& all) {
     const auto* best = best_of(question, all);
     const auto rank = [&](const Judged& judged) {
@@ -337,7 +337,7 @@ std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const std::ve
             return 3;
         return is_outdone(question, all, judged) ? 2 : 1;
     };
-    // No term of a variant can judge an accelerator, so only accelerators that are accepted count.
+    // A term of a variant cannot judge an accelerator, so only accepted accelerators count.
     const auto counts = [best](const Judged& judged) {
         if (judged.is_accelerator)
             return &judged == best || is_accepted(judged);
