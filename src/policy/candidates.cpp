@@ -358,14 +358,15 @@ std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const std::ve
     return order;
 }
 
-/// The candidates in the form in which variants are judged against them, before any comparison.
+/// The candidates in the form in which variants are compared with them, before the candidates are
+/// compared with each other.
 SelectionView view_of(const SelectQuestion& question, std::vector<Judged> all) {
     avoid_unsound(question, all);
     SelectionView view;
     for (const auto& judged : all) {
         const auto& [backend, gpu, verdict, reasons, environment, why, variant] = judged.candidate;
-        // Among candidates without a GPU, only the CPU matters, because no variant runs on software
-        // devices. Variants have no requirements about accelerators.
+        // Of the candidates without a GPU, only the CPU matters, because no variant runs on
+        // software devices. The requirements of variants do not concern accelerators.
         if ((!judged.gpu && backend != kCpu) || judged.is_accelerator)
             continue;
         if (verdict == Verdict::Rejected || judged.lacks_facts)
@@ -373,7 +374,7 @@ SelectionView view_of(const SelectQuestion& question, std::vector<Judged> all) {
         else if (verdict == Verdict::Unknown)
             view.unknown[backend].emplace(gpu.value_or(""), reasons);
     }
-    // The order of the GPUs does not reject any GPU.
+    // From here on, rejections affect only the order of the GPUs.
     prefer_discrete(question, all);
     if (question.ranks_by_measurement)
         mark_measured(all);
@@ -388,7 +389,7 @@ Attempt attempt(const SelectQuestion& question,
     Attempt made;
     made.all = is_switched_off(request) ? judge_without_looking(question, report)
                                         : judge_all(question, report);
-    // `detected` lists the usable backends, so collect it before the request restricts them.
+    // `detected` lists the usable backends, so it is collected before the request restricts them.
     made.detected = detected(question, made.all);
     keep_to_forced(question, made.all);
     keep_cpu_out(question, made.all);
@@ -417,7 +418,7 @@ Attempt attempt_or_give_up(SelectQuestion& question,
                              question.profile.unavailable_request == UnavailableRequest::Auto;
     if (made.best(question) || !may_give_up)
         return made;
-    // Try again without the requested backend.
+    // If nothing can be chosen, try again without the requested backend.
     const auto forced = std::exchange(question.forced, std::nullopt);
     made = attempt(question, request, report);
     made.was_given_up = true;

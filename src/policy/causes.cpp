@@ -15,9 +15,10 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-// Limit on the number of values that one path reaches.
+// The maximum number of values that one path can reach.
 constexpr std::size_t kMaxMet = 4096;
-constexpr std::size_t kMaxText = 1024;  // bytes of a condition; also limits how deep brackets nest
+// Limit for bytes of a condition, and thus for nested brackets.
+constexpr std::size_t kMaxText = 1024;
 
 Result<PathTerm> term_from(const TermText& text);
 
@@ -29,7 +30,8 @@ Result<PathStep> step_from(std::string_view text) {
         return step;
     if (!text.ends_with(']'))
         return Error{ErrorCode::InvalidRequest, scrubbed(text, 64) + ": a bracket is not closed"};
-    // The path in a filter starts at the filtered item, so a dot is put in front of the path.
+    // The path in a filter starts at the item that is filtered, so a dot is put in front of the
+    // path.
     const auto inside = "." + std::string{text.substr(open + 1, text.size() - open - 2)};
     step.filter.push_back(TRY(term_from(term_text(inside))));
     return step;
@@ -48,7 +50,7 @@ Result<Path> path_from(std::string_view text) {
     if (std::ranges::find(kRoots, path.root) == kRoots.end())
         return Error{ErrorCode::InvalidRequest,
                      scrubbed(text, 64) + ": no path begins with that name"};
-    // Split at dots, except for those inside a filter.
+    // Split at dots that are not inside a filter.
     for (text.remove_prefix(dot); text.size() > 1;) {
         text.remove_prefix(1);
         const auto end = find_outside_brackets(text, ".");
@@ -58,7 +60,7 @@ Result<Path> path_from(std::string_view text) {
     return path;
 }
 
-/// Parses a term over paths. A right-hand side that begins with `$` is another path.
+/// Parses a term over paths. If the right-hand side begins with `$`, it is another path.
 Result<PathTerm> term_from(const TermText& text) {
     PathTerm term;
     term.path = TRY(path_from(text.name));
@@ -73,7 +75,7 @@ Result<PathTerm> term_from(const TermText& text) {
     return term;
 }
 
-/// Parses a condition into clauses and alternatives.
+/// Parses a condition into clauses, and each clause into alternatives.
 Result<Condition> condition_from(std::string_view text) {
     Condition condition;
     for (const auto clause : split_at_word(text, " and ")) {
@@ -81,7 +83,7 @@ Result<Condition> condition_from(std::string_view text) {
         auto& into = condition.clauses.emplace_back();
         into.takes_doubt = alternatives.takes_doubt;
         for (const auto& one : alternatives.terms)
-            // A dot in the name distinguishes a path from a fact, except for video facts.
+            // A name with a dot is a path and not a fact, except for video facts.
             if (one.name.find('.') != std::string_view::npos && !find_fact(one.name))
                 into.alternatives.emplace_back(TRY(term_from(one)));
             else
@@ -92,21 +94,21 @@ Result<Condition> condition_from(std::string_view text) {
 
 Truth tested(const PathTerm& term, const std::vector<Evidence>& proof, const TermContext& context);
 
-/// Collects the values reached from `value` after the first `taken` steps of the path. `key` is the
-/// last name that a `*` matched.
+/// Collects the values that are reached from `value` by the steps of the path after the first
+/// `taken` steps. `key` is the last name to which a `*` in the path corresponds.
 void walk(const Value& value,
           std::span<const PathStep> steps,
           std::size_t taken,
           std::string_view key,
           const TermContext& context,
           std::vector<Evidence>& proof) {
-    // Lists are transparent: continue with every item.
+    // A list needs no step in the path, so continue with every item.
     if (const auto* items = value.as_array()) {
         for (const auto& item : *items)
             walk(item, steps, taken, key, context, proof);
         return;
     }
-    // The filter belongs to the step that led to this value.
+    // The filter belongs to the step of the path that led to this value.
     if (taken > 0 && !steps[taken - 1].filter.empty()) {
         const auto& filter = steps[taken - 1].filter.front();
         std::vector<Evidence> inside;
@@ -125,20 +127,21 @@ void walk(const Value& value,
         for (const auto& member : *members)
             walk(member.value, steps, taken + 1, member.key, context, proof);
     else if (members && name.starts_with('{'))
-        // "{api}": the name comes from the evidence.
+        // A name in braces, such as "{api}", is taken from the evidence.
         walk(value.at(word_of(context.evidence->at(name.substr(1, name.size() - 2)))), steps,
              taken + 1, key, context, proof);
     else if (members)
         walk(value.at(name), steps, taken + 1, key, context, proof);
 }
 
-/// Whether the value is an object, or a value that is neither empty, false nor 0.
+/// Whether the value is an object, or any other value except empty values, false and 0.
 bool is_something(const Evidence& proof) {
     const auto word = lower_case(word_of(*proof.value));
     return proof.value->is_object() || (!word.empty() && word != "false" && word != "0");
 }
 
-/// Equality means a case-insensitive glob match. Other relations compare versions.
+/// For equality, the pattern `want` is compared without regard to case. For all other relations,
+/// versions are compared.
 bool compares(const std::string& have, const std::string& want, Relation relation) {
     if (relation == Relation::Equals || relation == Relation::Differs)
         return fnmatch(want.c_str(), have.c_str(), FNM_NOESCAPE | FNM_CASEFOLD) == 0;
@@ -147,11 +150,13 @@ bool compares(const std::string& have, const std::string& want, Relation relatio
     return left && right && stands(*left <=> *right, relation);
 }
 
-/// Whether one of the reached values satisfies the term; unknown if there is nothing to compare.
+/// Whether at least one of the reached values satisfies the term; unknown if there is nothing to
+/// compare.
 Truth tested(const PathTerm& term, const std::vector<Evidence>& proof, const TermContext& context) {
     if (term.relation == Relation::Never)
         return truth_of(std::ranges::any_of(proof, is_something));
-    // The values to compare with: literal words, and the values that the other path reaches.
+    // The values with which the term compares: literal words, and the values that the other path
+    // reaches.
     auto words = term.words;
     for (const auto& path : term.other)
         for (const auto& other : met_by(path, context))
@@ -163,11 +168,11 @@ Truth tested(const PathTerm& term, const std::vector<Evidence>& proof, const Ter
             return compares(word_of(*have.value), want, term.relation);
         });
     });
-    // compares() only reports whether the words match, so negate the result for "!=".
+    // compares() reports only whether the words match, so negate the result for "!=".
     return truth_of(is_any != (term.relation == Relation::Differs));
 }
 
-/// Parses the string in `value` and stores the result in `out`.
+/// Parses the string in `value` with `parse` and stores the result in `out`.
 template <class T>
 ReadProblem put(const Value& value, Result<T> (*parse)(std::string_view), T& out) {
     const auto* text = value.as_string();
@@ -209,7 +214,7 @@ std::vector<Evidence> met_by(const Path& path, const TermContext& context) {
                        : is_device       ? context.device
                                          : &context.roots->at(path.root);
     std::vector<Evidence> proof;
-    // A literal is stored as a path that yields the literal.
+    // A literal is stored as a path that leads to the literal.
     if (!path.text.is_null())
         proof.push_back({.value = &path.text});
     else if (root)
@@ -226,7 +231,8 @@ Truth holds(const Condition& condition, const TermContext& context) {
     auto all = Truth::True;
     for (const auto& clause : condition.clauses) {
         auto any = Truth::False;
-        // A clause is a disjunction: skip the remaining alternatives after one that holds.
+        // A clause is a disjunction, so skip the remaining alternatives after an alternative that
+        // holds.
         for (const auto& term : clause.alternatives)
             any = any == Truth::True ? any : either(any, of_one(term));
         if (clause.takes_doubt && any == Truth::Unknown)
@@ -291,11 +297,11 @@ namespace {
 
 RECORD_MEMBERS(CausesDocument, schema, variables, programs, log, causes)
 
-/// The causes in the data files that `is_wanted` chooses.
+/// The causes in the data files for which `is_wanted` returns true.
 Causes causes_in(const knowledge::Library& library,
                  bool (*is_wanted)(const knowledge::StoredDocument& document)) {
     Causes causes;
-    // Use the compiled-in version of a data file that is malformed.
+    // If a data file is malformed, use the compiled-in version of the file.
     for (const auto& [name, document] : library.below("causes"))
         if (is_wanted(*document) && !causes.add(document->json))
             (void)causes.add(knowledge::compiled_in_text("causes/" + name));
@@ -324,7 +330,7 @@ const Causes& Causes::known_bad() {
 Status Causes::add(std::string_view json) {
     auto document = TRY(knowledge::document_from<CausesDocument>(json, kCausesSchema));
     for (auto& cause : document.causes) {
-        // Index the causes by the reason codes that their evidence is filtered by:
+        // Index the causes by the reason codes by which their evidence is filtered, as in
         // "reasons[code=…]".
         for (const auto& from : cause.from)
             for (const auto& step : from.steps)
@@ -347,7 +353,7 @@ std::vector<const Cause*> Causes::resting_on(const std::string& code) const {
     if (const auto indices = by_code_.find(code); indices != by_code_.end())
         for (const auto index : indices->second)
             found.push_back(&causes_[index]);
-    // Then add the causes that replace one of the causes found so far.
+    // Then add the causes that replace one of the causes that were found above.
     const auto resting = found.size();
     for (const auto& cause : causes_)
         for (std::size_t i = 0; i < resting; ++i)
