@@ -12,7 +12,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// Whether the reason rules the alternative out.
+/// Whether the reason rules out the alternative.
 bool ends(const Reason& reason) {
     const auto* row = find_reason(reason.code);
     return row && row->effect == ReasonEffect::Ends;
@@ -23,32 +23,32 @@ bool is_of_device(const Reason& reason) {
 }
 
 /// Whether the device has too little of a resource, which users cannot change. `backend-not-usable`
-/// is excluded, because its causes are listed separately.
+/// is excluded, because its causes are separate reasons.
 bool is_limit(const Reason& reason) {
     return ends(reason) && is_of_device(reason) && !reason.is("backend-not-usable");
 }
 
-/// Whether the reason rules the alternative out but users can change its cause.
+/// Whether the reason rules out the alternative, but users can change its cause.
 bool is_cause(const Reason& reason) {
     return ends(reason) && !is_of_device(reason);
 }
 
-/// Whether the reason code is about a minimum size or version.
+/// Whether the reason's code is about a minimum size or version.
 bool is_of_floor(const Reason& reason) {
     return std::ranges::any_of(fact_rows(), [&reason](const FactRow& row) {
         return row.too_low == reason.code && row.too_low != row.unfit;
     });
 }
 
-/// The required minimum in a reason. The member is `need` or `want`, depending on the code that
-/// created the reason.
+/// The minimum that a reason requires. The minimum is in the member `need` or `want`, depending on
+/// the code that created the reason.
 const Value& floor_of(const Reason& reason) {
     const auto& need = reason.detail.at("need");
     return need.is_null() ? reason.detail.at("want") : need;
 }
 
-/// Whether every value that reaches `floor` also reaches `other`; false if `floor` and `other` are
-/// not numbers or versions.
+/// Whether every value that is at least `floor` is also at least `other`; false if `floor` and
+/// `other` are not numbers or versions.
 bool is_as_high(const Value& floor, const Value& other) {
     const auto size = floor.as_unsigned();
     const auto other_size = other.as_unsigned();
@@ -63,14 +63,15 @@ bool is_as_high(const Value& floor, const Value& other) {
     return own && wanted && *own >= *wanted;
 }
 
-/// Whether two reasons have the same value for a member, or one of them lacks the member.
+/// Whether two reasons have the same value for a member, or at least one of them lacks the member.
 bool agree(const Reason& reason, const Reason& other, std::string_view key) {
     const auto& value = reason.detail.at(key);
     const auto& others = other.detail.at(key);
     return value.is_null() || others.is_null() || value == others;
 }
 
-/// Whether `reason` states a minimum for the same fact as `other` that is at least as high.
+/// Whether `reason` requires a minimum for the same fact as `other`, and this minimum is at least
+/// as high.
 bool outbids(const Reason& reason, const Reason& other) {
     return reason.code == other.code && is_of_floor(reason) && agree(reason, other, "where") &&
            agree(reason, other, "of") && agree(reason, other, "result") &&
@@ -87,7 +88,7 @@ bool is_outbid(const std::vector<Reason>& reasons, const std::vector<Reason>& ot
     });
 }
 
-/// The first reason why the candidate is not meant for such a GPU; nullopt if none.
+/// The first reason why the candidate is not meant for the GPU; nullopt if there is no such reason.
 std::optional<Reason> nature_in(const std::vector<Reason>& reasons) {
     const auto found = std::ranges::find_if(reasons, [](const Reason& reason) {
         return has_trait(reason.code, ReasonTraits::ByNature);
@@ -95,7 +96,7 @@ std::optional<Reason> nature_in(const std::vector<Reason>& reasons) {
     return found == reasons.end() ? std::nullopt : std::optional{*found};
 }
 
-/// Whether the GPU is a real GPU that can compute. On WSL, a physical GPU appears as a virtual
+/// Whether the GPU is a physical GPU that can compute. On WSL, a physical GPU appears as a virtual
 /// device until a driver has answered.
 bool may_be_missed(const Gpu& gpu) {
     return gpu.kind != GpuKind::DisplayOnly &&
@@ -109,8 +110,8 @@ ClosestMiss closest_miss_of(const std::vector<Reason>& reasons) {
         return ClosestMiss::ForOthers;
     if (has_reason_with(reasons, ReasonTraits::ByBuild))
         return ClosestMiss::OtherBuild;
-    // All causes must be changeable, because a driver update does not help if the device is also
-    // too small.
+    // Users must be able to change all causes, because a driver update does not help if the device
+    // is also too small.
     const bool can_change =
         std::ranges::any_of(reasons, is_cause) && std::ranges::none_of(reasons, is_limit);
     return can_change ? ClosestMiss::CanChange : ClosestMiss::NoCause;
@@ -125,7 +126,7 @@ bool wants_less(const std::vector<Reason>& reasons, const std::vector<Reason>& o
 }
 
 bool is_nearer(const Route& route, const Route& other) {
-    // Possibly usable alternatives come first, then alternatives with a closer miss.
+    // Alternatives that may be usable come first, then alternatives with a closer miss.
     const auto place = [](const Route& one) {
         return std::tuple{one.is_open, closest_miss_of(one.reasons)};
     };
@@ -133,7 +134,8 @@ bool is_nearer(const Route& route, const Route& other) {
     const auto others = place(other);
     if (own != others)
         return own > others;
-    // Fewer obstacles win, then lower minimums.
+    // Then alternatives with fewer obstacles come first, and finally alternatives with lower
+    // minimums.
     return route.reasons.size() != other.reasons.size()
                ? route.reasons.size() < other.reasons.size()
                : wants_less(route.reasons, other.reasons);
@@ -143,7 +145,7 @@ void add_obstacle(Reason reason, std::vector<Reason>& reasons) {
     for (auto& known : reasons) {
         if (outbids(known, reason))
             return;
-        // The new minimum includes the old one.
+        // If the new minimum is higher, it includes the old minimum.
         if (outbids(reason, known)) {
             known = std::move(reason);
             return;
@@ -152,7 +154,7 @@ void add_obstacle(Reason reason, std::vector<Reason>& reasons) {
     reasons.push_back(std::move(reason));
 }
 
-/// The entry of a GPU, created on first use.
+/// The entry of a GPU, which is created on first use.
 UnusedGpu::Entry& UnusedGpu::entry_of(const Gpu& gpu) {
     const auto found = std::ranges::find(entries_, &gpu, &Entry::gpu);
     return found == entries_.end() ? entries_.emplace_back(Entry{.gpu = &gpu}) : *found;
@@ -163,12 +165,13 @@ void UnusedGpu::add(const Gpu& gpu, std::string_view by, std::vector<Reason> rea
         return;
     auto& entry = entry_of(gpu);
     const auto closest_miss = closest_miss_of(reasons);
-    // Excluding a candidate for other GPUs does not mean that this GPU was excluded.
+    // If a candidate for other GPUs was excluded, this does not mean that this GPU was excluded.
     if (closest_miss != ClosestMiss::ForOthers && has_reason_with(reasons, ReasonTraits::Wished)) {
         entry.is_wished = true;
         return;
     }
-    // Candidates for other GPUs explain the unused GPU only if all of them have the same reason.
+    // Candidates for other GPUs explain why this GPU is unused only if all of them have the same
+    // reason.
     if (entry.closest_miss == ClosestMiss::ForOthers && closest_miss == ClosestMiss::ForOthers &&
         nature_in(entry.reasons) != nature_in(reasons))
         entry.reasons.clear();
@@ -191,7 +194,8 @@ std::optional<Reason> UnusedGpu::warning() const {
     if (!best)
         return std::nullopt;
     Value::Object detail{{"gpu", best->gpu->id}};
-    // A candidate for other GPUs does not explain why this GPU is unused, so don't name it.
+    // A candidate for other GPUs does not explain why this GPU is unused, so don't name the
+    // candidate.
     if (best->closest_miss != ClosestMiss::ForOthers)
         detail.push_back({"by", best->by});
     if (!best->reasons.empty())
