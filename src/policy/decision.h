@@ -16,26 +16,27 @@
 
 namespace gpuprobe::inline policy {
 
-/// One backend on one GPU (or without a GPU: cpu, and backends that no GPU supports) and its
-/// verdict.
+/// One backend on one GPU, or without a GPU (cpu, and backends that no GPU supports), and the
+/// verdict on this combination.
 struct Candidate {
     std::string backend = {};
     std::optional<std::string> gpu = {};
     Verdict verdict = Verdict::Unknown;
     std::vector<Reason> reasons = {};
-    /// For an accepted candidate: the variables that make the application use only this candidate.
+    /// If the candidate is accepted, the variables that make the application use only this
+    /// candidate.
     std::map<std::string, std::string> environment = {};
-    /// The reasons as one string for users, without repeated sentences (explain/reason_words.h).
+    /// The reasons in one string for users, without repeated sentences (explain/reason_words.h).
     std::optional<std::string> why = {};
-    /// The best published variant that uses the backend on the GPU, if the request does not
-    /// describe the build.
+    /// The best published variant that uses the backend on the GPU, unless the request describes
+    /// the build.
     std::optional<std::string> variant = {};
     bool operator==(const Candidate&) const = default;
 };
 RECORD_MEMBERS(Candidate, backend, gpu, verdict, reasons, environment, why, variant)
 
-/// The published variant that a decision assumes, because the request does not describe the build.
-/// RecommendVariant recommends the same variant.
+/// The published variant that a decision assumes because the request does not describe the build.
+/// RecommendVariant would recommend the same variant.
 struct AssumedVariant {
     std::string variant = {};
     std::optional<std::string> version = {};  ///< version of the application, from the manifest
@@ -44,21 +45,21 @@ struct AssumedVariant {
 RECORD_MEMBERS(AssumedVariant, variant, version)
 
 /// The answer to a Select request. `backend` is null if no candidate satisfies the request. The
-/// candidates contain the reasons, whether or not `backend` is null.
+/// candidates contain the reasons, even if `backend` is not null.
 struct Decision {
     std::string application = {};
     std::optional<std::string> backend = {};
     std::vector<std::string> gpus = {};
     std::map<std::string, std::string> environment = {};
     std::optional<AssumedVariant> assumes = {};
-    std::string summary = {};  ///< one line, "requested=auto detected=[vulkan,cpu] selected=vulkan"
-    /// Additional values that the application needs, by name: `answers` in the application's
-    /// profile.
+    std::string summary = {};  ///< such as "requested=auto detected=[vulkan,cpu] selected=vulkan"
+    /// Additional values that the application needs, by name (`answers` in the application's
+    /// profile).
     std::map<std::string, std::string> answers = {};
-    /// Messages from the application's profile that the application would print.
+    /// Messages that the application itself would print, from its profile.
     std::vector<std::string> messages = {};
     std::vector<Candidate> candidates = {};
-    /// Reasons why a program might fail to use the chosen GPU, and warnings about outdated data.
+    /// Reasons why a program may be unable to use the chosen GPU, and warnings about outdated data.
     std::vector<Reason> warnings = {};
     std::map<std::string, std::string> assumed = {};  ///< facts that the request assumes
     std::uint64_t generation = 0;
@@ -79,22 +80,22 @@ RECORD_MEMBERS(Decision,
                generation)
 RECORD_DECLARE_CONVERSIONS(Decision)
 
-/// A variant for the platform, and the verdict on this variant.
+/// A variant for the platform, with the verdict on the variant.
 struct VariantCandidate {
     std::string variant = {};
     std::string family = {};
     int tier = 0;
     int priority = 0;
     Verdict verdict = Verdict::Rejected;
-    std::vector<std::string> gpus = {};  ///< ids of the GPUs that the variant runs on
-    /// One reason for each predicate that is not true; see docs/reasons.md.
+    std::vector<std::string> gpus = {};  ///< ids of the GPUs on which the variant runs
+    /// A reason for each predicate that is not true; see docs/reasons.md.
     std::vector<Reason> reasons = {};
-    /// One reason for each recommended condition that does not hold.
+    /// A reason for each recommended condition that does not hold.
     std::vector<Reason> warnings = {};
-    std::optional<std::string> note = {};  ///< note on the variant in the manifest
+    std::optional<std::string> note = {};  ///< the manifest's note on the variant
     std::optional<std::string> why = {};   ///< the reasons as one string, as in Candidate::why
-    /// The version of the application that the variant installs, if this version differs from the
-    /// manifest's version.
+    /// The version of the application that the variant installs, if it differs from the manifest's
+    /// version.
     std::optional<std::string> version = {};
     bool operator==(const VariantCandidate&) const = default;
 };
@@ -124,7 +125,7 @@ constexpr std::array<EnumName<RecommendStatus>, 4> names_of(RecommendStatus) {
              {RecommendStatus::NoPlatform, "no-platform"}}};
 }
 
-/// The signature of an artifact. Every member may be missing.
+/// The signature of an artifact of a variant. Every member of the signature may be missing.
 struct ArtifactSignature {
     std::string type = {};  ///< kind of signature: "minisign", "sigstore-bundle" or "gpg"
     std::string url = {};
@@ -138,9 +139,9 @@ constexpr auto forms_of(std::type_identity<ArtifactSignature>) {
 }
 
 /// A file or package that must be installed together with an artifact. Either `urls` or `ref` is
-/// set.
+/// set, but not both.
 struct CompanionFile {
-    std::vector<std::string> urls = {};  ///< URLs with https or http
+    std::vector<std::string> urls = {};  ///< URLs that begin with https or http
     std::string sha256 = {};             ///< hash of the file, in hexadecimal
     std::uint64_t size = 0;              ///< size of the file, in bytes
     std::string ref = {};                ///< name of a package
@@ -153,12 +154,12 @@ constexpr auto forms_of(std::type_identity<CompanionFile>) {
                                       {.key = "ref", .is_optional = true}});
 }
 
-/// Known properties of a container image. Every member is optional.
+/// Known properties of a container image in a registry. Every member is optional.
 struct ArtifactImage {
-    /// Parts of a driver that the image bundles, with their versions: "compute-runtime",
-    /// "cuda-compat", "mesa", "rocm".
+    /// Parts of a driver that the image bundles, such as "compute-runtime", "cuda-compat", "mesa"
+    /// or "rocm", with their versions.
     std::map<std::string, std::optional<std::string>> bundles = {};
-    std::vector<std::string> conditions = {};  ///< alternatives of NVIDIA_REQUIRE_CUDA
+    std::vector<std::string> conditions = {};  ///< the alternatives in NVIDIA_REQUIRE_CUDA
 };
 RECORD_MEMBERS(ArtifactImage, bundles, ("requires", conditions))
 constexpr auto forms_of(std::type_identity<ArtifactImage>) {
@@ -166,18 +167,18 @@ constexpr auto forms_of(std::type_identity<ArtifactImage>) {
         {{.key = "bundles", .is_optional = true}, {.key = "requires", .is_optional = true}});
 }
 
-// After read_artifact() has checked an artifact in a manifest, answers contain the artifact
-// unchanged. This record describes the type of artifacts to clients.
+// read_artifact() checks each artifact in a manifest, and answers then contain the artifact
+// unchanged. This record describes to clients which members an artifact may have.
 
-/// The download of a variant, with the members that the manifest sets.
+/// What is downloaded for a variant, with the members that the manifest sets.
 struct Artifact {
     /// Kind of artifact: "file", "oci", "index", "wheel", "dir" or "package".
     std::string type = {};
-    std::vector<std::string> urls = {};  ///< URLs with https or http
+    std::vector<std::string> urls = {};  ///< URLs that begin with https or http
     std::string sha256 = {};             ///< hash of the file, in hexadecimal
     std::uint64_t size = 0;              ///< size of the file, in bytes
     std::string ref = {};                ///< reference of an OCI image
-    std::string digest = {};             ///< digest of an OCI image: "sha256:…"
+    std::string digest = {};             ///< digest of an OCI image, such as "sha256:…"
     std::string media_type = {};
     /// Names of the variants that are downloaded together with this variant.
     std::vector<std::string> companions = {};
@@ -218,22 +219,22 @@ constexpr auto forms_of(std::type_identity<Artifact>) {
 /// The answer to a Recommend request.
 struct Recommendation {
     std::string application = {};
-    /// The variant's version or, if it has none, the manifest's version.
+    /// The version of the variant; if the variant has no version, the manifest's version.
     std::optional<std::string> version = {};
     RecommendStatus status = RecommendStatus::None;
     std::optional<std::string> platform = {};
     std::optional<std::string> variant = {};
     std::optional<Verdict> verdict = {};  ///< verdict on the variant: accepted or uncertain
-    Value artifact = {};                  ///< the variant's Artifact in the manifest
+    Value artifact = {};                  ///< the variant's Artifact, from the manifest
     /// The variant's environment variables in the manifest.
     std::map<std::string, std::string> environment = {};
-    std::vector<std::string> gpus = {};      ///< ids of the GPUs that the variant runs on
-    std::vector<std::string> fallback = {};  ///< variants to try next, best first
+    std::vector<std::string> gpus = {};      ///< ids of the GPUs on which the variant runs
+    std::vector<std::string> fallback = {};  ///< variants that should be tried next, best first
     std::optional<std::string> project_default = {};
     std::optional<std::string> hint = {};  ///< the manifest's hint, if no variant fits
     std::vector<Reason> warnings = {};  ///< warnings about the variant and about the whole answer
     std::map<std::string, std::string> assumed = {};  ///< facts that the request assumes
-    /// The usable variants, best first, then all other variants.
+    /// All usable variants, best first, followed by all other variants.
     std::vector<VariantCandidate> candidates = {};
     std::string manifest_sha256 = {};
     std::string rules = {};  ///< serial number of the rules

@@ -21,21 +21,23 @@ constexpr std::size_t kMaxShownProblem = 512;
 
 // Places in a document ----------------------------------------------------------------------------
 
-/// The changes in the copy of a document, by which paths in the copy are translated into paths in
-/// the file.
+/// The changes that were made to a copy of a document; they are needed to translate paths in the
+/// copy into paths in the file.
 struct Changes {
-    /// The removed items of a list, by the path of the list. An item is given by its index in the
-    /// file.
+    /// The items that were removed from a list, by the path of the list. Each item is given by its
+    /// index in the file.
     std::map<std::string, std::set<std::size_t>> removed = {};
     /// The keys of a renamed member in the copy and in the file, by the path of the member.
     std::map<std::string, std::string> renamed = {};
-    std::set<std::string> gone = {};    ///< paths that were removed
-    std::set<std::string> shrunk = {};  ///< paths of objects and lists that lost a member or item
+    std::set<std::string> gone = {};  ///< paths that were removed
+    /// Paths of objects and lists from which something was removed.
+    std::set<std::string> shrunk = {};
 };
 
-/// The place that the path of a problem names. `path` and `parent_path` are paths in the file.
+/// The place in the document that the path of a problem names. `path` and `parent_path` are paths
+/// in the file.
 struct DocumentPlace {
-    Value* parent = nullptr;  ///< null if the path names nothing in the document
+    Value* parent = nullptr;  ///< null if the document has no such place
     std::string key = {};     ///< key of the member, if `parent` is an object
     std::size_t index = 0;    ///< index of the item in the copy, if `parent` is an array
     std::size_t index_in_file = 0;
@@ -43,7 +45,7 @@ struct DocumentPlace {
     std::string parent_path = {};     ///< "" for the root
     std::string parent_in_copy = {};  ///< the path of the parent in the copy
 
-    /// The value; null if the member is missing.
+    /// The value at the place; null if the member is missing.
     [[nodiscard]] Value* value() const {
         if (!parent)
             return nullptr;
@@ -52,8 +54,8 @@ struct DocumentPlace {
     }
 };
 
-/// The length of the path's first step if that step names the member; 0 otherwise. Readers write a
-/// key unchanged or in the form of path_part().
+/// The length of the first step of the path if this step names the member; otherwise 0. Readers
+/// write a key either unchanged or in the form of path_part().
 std::size_t step_length(std::string_view path, const std::string& key) {
     std::size_t length = 0;
     for (const auto& text : {key, path_part(key), scrubbed(key, kMaxShownWord)}) {
@@ -66,7 +68,7 @@ std::size_t step_length(std::string_view path, const std::string& key) {
     return length;
 }
 
-/// Removes the index at the beginning of a path, such as "[3]", and returns it.
+/// Removes the index at the beginning of a path, such as "[3]", and returns the index.
 std::optional<std::size_t> take_index(std::string_view& path) {
     const auto end = path.find(']');
     if (!path.starts_with('[') || end == std::string_view::npos)
@@ -77,8 +79,9 @@ std::optional<std::size_t> take_index(std::string_view& path) {
     return index;
 }
 
-/// Removes the step to a member from the path. The longest matching key counts, because keys may
-/// contain dots. Only the last step may be a key that no member has.
+/// Removes the step that leads to a member from the path. If several keys match, the longest key
+/// counts, because keys may contain dots. Only the last step of a path may be a key that does not
+/// exist.
 std::string take_key(const Value::Object& members, std::string_view& path) {
     std::size_t longest = 0;
     std::string key;
@@ -95,7 +98,7 @@ std::string take_key(const Value::Object& members, std::string_view& path) {
     return key;
 }
 
-/// The index in the file of an item of the copy.
+/// The index that an item of the copy has in the file.
 std::size_t index_in_file(const Changes& changes, const std::string& list, std::size_t index) {
     const auto found = changes.removed.find(list);
     if (found != changes.removed.end())
@@ -104,7 +107,7 @@ std::size_t index_in_file(const Changes& changes, const std::string& list, std::
     return index;
 }
 
-/// The path in the file of a member of the copy.
+/// The path that a member of the copy has in the file.
 std::string path_of(const Changes& changes, const std::string& object, const std::string& step) {
     const auto path = object + (object.empty() || step.starts_with('[') ? "" : ".") + step;
     const auto renamed = changes.renamed.find(path);
@@ -113,7 +116,7 @@ std::string path_of(const Changes& changes, const std::string& object, const std
                : object + (object.empty() ? "" : ".") + path_part(renamed->second);
 }
 
-/// Follows one step of the path. Returns false if the step does not name a member or an item.
+/// Follows one step of a path. Returns false if the step does not name a member or an item.
 bool take_step(std::string_view& rest, const Changes& changes, DocumentPlace& place) {
     if (rest.starts_with('.'))
         rest.remove_prefix(1);
@@ -136,7 +139,7 @@ bool take_step(std::string_view& rest, const Changes& changes, DocumentPlace& pl
     return true;
 }
 
-/// The place of a path in the copy.
+/// The place in the copy to which a path leads.
 DocumentPlace place_of(Value& root, const std::string& path, const Changes& changes) {
     std::string_view rest = path;
     DocumentPlace place{.parent = &root};
@@ -171,8 +174,8 @@ std::optional<Value> stand_in(std::string_view path) {
     return std::nullopt;
 }
 
-/// Removes the member or item or, if it is missing, the object that lacks it. Returns false if the
-/// whole document would have to be removed.
+/// Removes the member or item; if the member is missing, removes the object that lacks it. Returns
+/// false if the whole document would have to be removed.
 bool remove(Value& root, const DocumentPlace& place, Changes& changes) {
     if (!place.parent)
         return false;
@@ -193,12 +196,12 @@ bool remove(Value& root, const DocumentPlace& place, Changes& changes) {
 
 // Suggestions -------------------------------------------------------------------------------------
 
-/// Names that authors often use for members that have other names here.
+/// Names that authors often use for members that have other names in gpuprobe's data files.
 struct OtherName {
     std::string_view word;
     std::string_view meant;
 };
-// Sources: CUDA's and AMD's documentation, and container tools, which use these names.
+// Sources: CUDA's and AMD's documentation, and container tools, which use such names.
 constexpr OtherName kOtherNames[] = {
     {"docker", "oci"},
     {"container", "oci"},
@@ -240,11 +243,11 @@ constexpr OtherName kOtherNames[] = {
     {"require", "requires"},
 };
 
-/// A known word and the object that contains this word, if that is not the object with the mistake.
+/// A known word, and the object that contains this word if that is not the object with the mistake.
 struct Suggestion {
     std::string word = {};
     std::optional<std::string> place = {};
-    bool is_spelling = false;  ///< the word was only misspelled, so its value is probably right
+    bool is_spelling = false;  ///< the word was only misspelled, so the value is probably right
 };
 
 std::string lower_with_underscores(std::string_view word) {
@@ -253,7 +256,7 @@ std::string lower_with_underscores(std::string_view word) {
     return text;
 }
 
-/// Returns a member of another object in manifests if the member passes the test.
+/// Returns a member of another object in manifests if that member passes the test.
 template <class Test>
 std::optional<Suggestion> elsewhere(Test test) {
     for (const auto& [place, members] : manifest_members())
@@ -264,11 +267,12 @@ std::optional<Suggestion> elsewhere(Test test) {
 }
 
 /// The known word that the author probably meant: the correct spelling, the same word in another
-/// object, or gpuprobe's word for another project's word.
+/// object, or gpuprobe's word for a word from another project.
 std::optional<Suggestion> suggestion_for(const std::string& word,
                                          const ReadProblem& problem,
                                          bool is_member) {
-    // "CUDA" for "cuda" and "glibc-min" for "glibc_min" are closer than any other word.
+    // Words such as "CUDA" for "cuda" and "glibc-min" for "glibc_min" are closer than any other
+    // word.
     const auto plain = lower_with_underscores(word);
     for (const auto& known : problem.known)
         if (lower_with_underscores(known) == plain)
@@ -292,7 +296,7 @@ std::optional<Suggestion> suggestion_for(const std::string& word,
     return elsewhere([&](const auto& member) { return closest(word, {member}).has_value(); });
 }
 
-/// The unknown word of a problem; nullopt for a problem of another kind.
+/// The unknown word that a problem is about; nullopt for other kinds of problems.
 std::optional<std::string> word_of(const ReadProblem& problem, const DocumentPlace& place) {
     if (problem.known.empty())
         return std::nullopt;
@@ -305,14 +309,14 @@ std::optional<std::string> word_of(const ReadProblem& problem, const DocumentPla
 
 // The check ---------------------------------------------------------------------------------------
 
-/// Finds one problem after the other. The wrong part is corrected or removed in a copy of the
+/// Finds one problem after another. The part at fault is corrected or removed in a copy of the
 /// document, and the copy is read again with the reader that programs use.
 class Checker {
 public:
     explicit Checker(Value root) : root_{std::move(root)} {}
 
     DocumentCheck take() {
-        // Each step adds a finding or removes something that earlier findings explain.
+        // Each step adds a finding, or removes a part that earlier findings explain.
         for (std::size_t step = 0; step < 2 * kMaxDocumentFindings; ++step) {
             Application application;
             const auto problem = read_document(root_, application, UnknownWords::Refuse);
@@ -330,8 +334,8 @@ public:
     }
 
 private:
-    /// Reports the problem unless it follows from an earlier problem, and corrects the copy.
-    /// Returns false if the copy cannot be corrected.
+    /// Reports the problem, unless it is a consequence of an earlier problem, and corrects the
+    /// copy. Returns false if the copy cannot be corrected.
     bool handle(const ReadProblem& problem) {
         const auto place = place_of(root_, problem.path, changes_);
         const auto word = word_of(problem, place);
@@ -354,13 +358,13 @@ private:
         return true;
     }
 
-    /// Whether the problem is only a missing part that an earlier finding has reported.
+    /// Whether the problem exists only because a part was removed after an earlier finding.
     [[nodiscard]] bool follows(const DocumentPlace& place) const {
         return (!place.value() && changes_.gone.contains(place.path)) ||
                changes_.shrunk.contains(place.path);
     }
 
-    /// Gives a member its correct name, so that its content is checked, too.
+    /// Gives a member its correct name, so that the member's content is also checked.
     bool rename(const DocumentPlace& place, const std::string& key) {
         if (!place.parent || place.parent->find(key))
             return false;
@@ -437,7 +441,7 @@ std::string text_of(const DocumentFinding& finding) {
                "; a newer version of gpuprobe may support it: " + finding.word.value_or("");
     if (!finding.meant)
         return lead + finding.problem;
-    // The path of a list item does not contain the item's word.
+    // The path of an item of a list does not contain the item's word.
     const bool shows_word = finding.word && !finding.path.ends_with(*finding.word) &&
                             finding.problem.find(*finding.word) == std::string::npos;
     const auto word = shows_word ? " '" + *finding.word + "'" : "";
