@@ -14,8 +14,8 @@ namespace {
 
 constexpr char kAnswerMark = '=';  // "{=capability}"
 
-/// The rule with its facts filled in; nullopt if a fact is unknown, because a rule applies
-/// completely or not at all.
+/// The rule, in which all facts have been filled in; nullopt if a fact is unknown, because a rule
+/// is applied completely or not at all.
 template <class Lookup>
 std::optional<Variables> filled_by(const EnvironmentRule& rule, const Lookup& fact) {
     Variables variables;
@@ -34,8 +34,8 @@ bool sets_any_of(const Variables& environment, const EnvironmentRule& rule) {
         rule, [&](const auto& entry) { return environment.contains(entry.first); });
 }
 
-/// The variables from the profile's rules for the backend; each rule applies completely or not at
-/// all.
+/// The variables from the profile's rules for the backend; each rule is applied completely or not
+/// at all.
 Variables own_rules(const Profile& profile,
                     std::string_view backend,
                     const Selection& selection,
@@ -44,7 +44,7 @@ Variables own_rules(const Profile& profile,
     const auto rules = profile.environment.find(std::string{backend});
     if (rules == profile.environment.end())
         return environment;
-    // "=NAME" refers to an answer, any other name to a selector fact.
+    // A name of the form "=NAME" refers to an answer, and any other name refers to a selector fact.
     const auto fact = [&](std::string_view name) -> std::optional<std::string> {
         if (!name.starts_with(kAnswerMark))
             return selector_fact(name, selection);
@@ -59,13 +59,13 @@ Variables own_rules(const Profile& profile,
     return environment;
 }
 
-/// Whether the application reads every variable of the rule.
+/// Whether the application reads all variables of the rule.
 bool can_read(const std::set<std::string, std::less<>>& variables, const EnvironmentRule& rule) {
     return std::ranges::all_of(rule,
                                [&](const auto& entry) { return variables.contains(entry.first); });
 }
 
-/// The version of the machine's Vulkan loader; nullopt if unknown.
+/// The version of the machine's Vulkan loader; nullopt if the version is unknown.
 std::optional<Version> vulkan_loader_version(const Report& report) {
     const auto found = report.runtimes.find("vulkan");
     const bool is_known = found != report.runtimes.end() && found->second.version;
@@ -89,8 +89,8 @@ bool is_supported(const knowledge::UseRow& row, const Selection& selection) {
            });
 }
 
-/// Adds the best row that selects the GPUs through the API, for an application that reads these
-/// variables. Adds nothing if some of these variables are already set.
+/// Adds the best row that selects the GPUs through the API, for an application that reads
+/// `variables`. Adds nothing if some of the row's variables are already set.
 void use(std::string_view api,
          const std::set<std::string, std::less<>>& variables,
          const Selection& selection,
@@ -100,12 +100,13 @@ void use(std::string_view api,
         if (row.api != api || row.variables.empty() || !can_read(variables, row.variables) ||
             !can_read(variables, row.environment) || !is_supported(row, selection))
             continue;
-        // A rule of the profile has already selected the GPUs.
+        // If a variable is already set, a rule of the profile has selected the GPUs.
         if (sets_any_of(environment, row.variables))
             return;
         auto selects = filled(row.variables, selection);
         auto beside = filled(row.environment, selection);
-        // If a fact is unknown for this selection, or a variable is already set, try the next row.
+        // If a fact is unknown for this selection, or if a variable is already set, try the next
+        // row.
         if (!selects || !beside || sets_any_of(environment, *beside))
             continue;
         environment.merge(*selects);
@@ -115,7 +116,7 @@ void use(std::string_view api,
     }
 }
 
-/// Whether hiding every device in the reader's API would also hide the selected GPUs in `api`.
+/// Whether hiding all devices in the reader's API would also hide the selected GPUs in `api`.
 bool reaches_selection(const knowledge::Reader& reader,
                        std::string_view api,
                        const Selection& selection) {
@@ -125,8 +126,8 @@ bool reaches_selection(const knowledge::Reader& reader,
                                [own](const Gpu* gpu) { return gpu->vendor == own->vendor; });
 }
 
-/// Hides the devices of all other APIs that the application reads. If an API's variables would also
-/// hide the selected GPUs in `api`, they select these GPUs instead.
+/// Hides the devices in all other APIs that the application reads. If the variables of an API would
+/// also hide the selected GPUs in `api`, the variables select these GPUs instead.
 void hide_others(const Access& access,
                  std::string_view api,
                  const Selection& selection,
@@ -142,14 +143,14 @@ void hide_others(const Access& access,
     }
 }
 
-/// Adds a reader and the variables that it reads.
+/// Adds a reader, and the variables that it reads.
 void add_reader(const knowledge::Reader& reader, Access& access) {
     access.readers.push_back(&reader);
     access.variables.insert(reader.reads.begin(), reader.reads.end());
 }
 
-/// Whether the profile implies the reader because a backend uses its library. Readers named
-/// "ggml-…" also need a variable that the profile names or sets.
+/// Whether the profile implies the reader, because a backend uses the reader's library. Readers
+/// with names such as "ggml-…" also need a variable that the profile names or sets.
 bool is_implied(const knowledge::Reader& reader, const Profile& profile, const Access& access) {
     const bool has_api = std::ranges::any_of(profile.backends, [&](const std::string& backend) {
         return api_below(backend) == reader.api;
@@ -173,7 +174,7 @@ std::optional<Variables> filled(const EnvironmentRule& rule, const Selection& se
 Access access_of(const Profile& profile) {
     Access access;
     const auto& document = knowledge::Selectors::current();
-    // Forwarded variables count as read, because a container or child reads them.
+    // Variables that are passed on count as read, because a container or child process reads them.
     access.variables.insert(profile.forwards.begin(), profile.forwards.end());
     if (profile.reads) {
         for (const auto& word : *profile.reads)
@@ -187,7 +188,8 @@ Access access_of(const Profile& profile) {
         for (const auto& rule : rules)
             for (const auto& [variable, text] : rule)
                 access.variables.insert(variable);
-    // ggml's readers depend only on variables from the profile, not on other implied readers.
+    // ggml's readers depend only on variables from the profile, not on other readers that the
+    // profile implies.
     const auto named = access;
     for (const auto& reader : document.readers())
         if (is_implied(reader, profile, named))
@@ -222,7 +224,7 @@ bool is_shown(const Gpu& gpu, const std::string& api) {
     return view != gpu.apis.end() && view->second.device.is_object();
 }
 
-/// Whether the profile uses the API on GPUs of that vendor.
+/// Whether the profile uses the API on GPUs from the vendor.
 bool is_used_on(const Profile& profile, const std::string& api, const Gpu& gpu) {
     auto allowed = profile.vendors.find(gpu.vendor.value_or(std::string{kAnyVendor}));
     if (allowed == profile.vendors.end())
@@ -232,8 +234,8 @@ bool is_used_on(const Profile& profile, const std::string& api, const Gpu& gpu) 
         backends, [&api](const std::string& backend) { return api_below(backend) == api; });
 }
 
-/// The ids of the GPUs outside the selection that the application may open through the API. A GPU
-/// that was not probed through the API is included, because the API might list it.
+/// The ids of the GPUs outside the selection that the application can open through the API. A GPU
+/// that was not probed through the API is also in the list, because the API might list the GPU.
 std::set<std::string> others_in(const std::string& api,
                                 const Profile& profile,
                                 const Selection& selection) {
@@ -254,8 +256,8 @@ std::vector<Reason> not_hidden(const Profile& profile,
                                std::string_view backend,
                                const Selection& selection) {
     const auto access = access_of(profile);
-    // Nothing to report: an installer reads no library's variables, and the profile's own variables
-    // for the backend can switch other backends off.
+    // There is nothing to report: an installer does not read the variables of libraries, and the
+    // profile's own variables for the backend can disable other backends.
     if (access.readers.empty() || profile.environment.contains(std::string{backend}))
         return {};
     std::set<std::string> told{std::string{api_below(backend)}, ""};
@@ -278,8 +280,8 @@ std::vector<Reason> not_hidden(const Profile& profile,
 
 namespace {
 
-/// The selector of a row. nullopt if a fact is unknown, or if the row needs a single device name
-/// but several partitions are selected.
+/// The selector that a row describes; nullopt if a fact is unknown, or if the row needs a single
+/// device name but several partitions are selected.
 std::optional<GpuSelector> made(const knowledge::UseRow& row, const Selection& selection) {
     if (row.kind == SelectorKind::Part || (selection.gpus.size() != 1 && row.argument) ||
         !is_supported(row, selection))
@@ -296,7 +298,7 @@ std::optional<GpuSelector> made(const knowledge::UseRow& row, const Selection& s
                        .environment = std::move(*environment)};
 }
 
-/// All selectors of the selection.
+/// All selectors for the selection.
 std::vector<GpuSelector> selectors_of(const Selection& selection) {
     std::vector<GpuSelector> selectors;
     for (const auto& row : knowledge::Selectors::current().uses())
@@ -329,8 +331,8 @@ bool is_open(const Gpu& gpu, const std::string& api) {
     return !is_shown(gpu, api) && backend != gpu.backends.end() && !backend->second.usable;
 }
 
-/// Whether the API lists other GPUs of this machine but not this GPU. GPUs that the API might list
-/// count too, unless this GPU is one of them.
+/// Whether the API lists other GPUs of this machine, but not this GPU. GPUs that the API might list
+/// also count, unless this GPU is one of them.
 bool shows_only_others(const Report& report, const Gpu& gpu, const std::string& api) {
     const bool is_certain = !is_open(gpu, api);
     return !is_shown(gpu, api) && std::ranges::any_of(report.gpus, [&](const Gpu& other) {
@@ -339,7 +341,8 @@ bool shows_only_others(const Report& report, const Gpu& gpu, const std::string& 
     });
 }
 
-/// Whether the variables that hide one API's devices would also hide this GPU in a used API.
+/// Whether the variables that hide the devices of one API would also hide this GPU in an API that
+/// is used.
 bool hides_too_much(const knowledge::Reader& reader,
                     const Gpu& gpu,
                     const std::set<std::string_view>& used) {
@@ -350,8 +353,8 @@ bool hides_too_much(const knowledge::Reader& reader,
            });
 }
 
-/// Whether all programs that use the selector's API read one of its variables. In OpenCL, this is
-/// not the case for ggml's variables; for Vulkan, see seen_beside().
+/// Whether all programs that use the selector's API read at least one of its variables. In OpenCL,
+/// not all programs read ggml's variables; for Vulkan, see seen_beside().
 bool is_read_by_all(const GpuSelector& selector) {
     const auto* reader = knowledge::Selectors::current().find(selector.api);
     return selector.api == "vulkan" || !reader ||
@@ -360,7 +363,7 @@ bool is_read_by_all(const GpuSelector& selector) {
            });
 }
 
-/// Whether the variables hide every device from the reader.
+/// Whether the variables hide all devices from the reader.
 bool hides_all(const Variables& variables, const knowledge::Reader& reader) {
     return !reader.hide.empty() && std::ranges::all_of(reader.hide, [&](const auto& entry) {
         const auto found = variables.find(entry.first);
@@ -368,8 +371,8 @@ bool hides_all(const Variables& variables, const knowledge::Reader& reader) {
     });
 }
 
-/// Whether the variables, which select a GPU in the used APIs, hide the GPU `other` in `api`. A
-/// selection in a vendor's own API can also restrict other APIs to the selected GPU.
+/// Whether the variables, which select a GPU in the APIs that are used, hide the GPU `other` in
+/// `api`. A selection in the API of a vendor can also restrict other APIs to the selected GPU.
 bool is_hidden(const Gpu& other,
                std::string_view api,
                const std::set<std::string_view>& used,
@@ -387,7 +390,7 @@ bool is_hidden(const Gpu& other,
                });
 }
 
-/// Whether no variable has different values in the two sets.
+/// Whether no variable has different values in the two sets of variables.
 bool agree(const Variables& left, const Variables& right) {
     return std::ranges::all_of(left, [&right](const auto& entry) {
         const auto found = right.find(entry.first);
@@ -400,7 +403,7 @@ bool agree(const Variables& left, const Variables& right) {
 std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu) {
     const ComputeView view{report};
     Selection all{.report = view.report()};
-    // A partitioned GPU is represented by its partitions in the view.
+    // In the view, a partitioned GPU is represented by its partitions.
     for (const auto& one : view.report().gpus)
         if (goes_by(one, gpu.id))
             all.gpus.push_back(&one);
@@ -416,7 +419,7 @@ std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu) {
 }
 
 bool is_settable(std::string_view name, std::string_view value) {
-    // scrubbed() replaces unprintable characters, so an unchanged value is printable.
+    // scrubbed() replaces unprintable characters, so a value that it does not change is printable.
     return is_variable_name(name) && scrubbed(value, value.size()) == value;
 }
 
@@ -433,7 +436,7 @@ std::vector<const GpuSelector*> chosen_selectors(const std::vector<GpuSelector>&
         const auto needs = needs_of(selector);
         const bool is_first = std::ranges::none_of(
             chosen, [&selector](const auto* other) { return other->api == selector.api; });
-        // Skip selectors that set no variables, can't be set, or conflict with earlier ones.
+        // Skip selectors that set no variables, can't be set, or conflict with earlier selectors.
         if (!is_first || selector.partition || selector.variables.empty() || !can_be_set(needs) ||
             !agree(needs, set))
             continue;
@@ -451,7 +454,7 @@ std::map<std::string, std::string> environment_for(const Report& report, const G
         used.insert(selector->api);
         variables.merge(needs_of(*selector));
     }
-    // If this GPU cannot be selected, hiding the other GPUs is useless and even harmful.
+    // If this GPU cannot be selected, hiding the other GPUs would be useless and even harmful.
     if (variables.empty())
         return variables;
     for (const auto& reader : knowledge::Selectors::current().readers())
@@ -490,7 +493,7 @@ std::vector<VisibleGpus> not_hidden(const Report& report, const Gpu& gpu) {
             used.insert(selector->api);
     std::vector<VisibleGpus> visible;
     for (const auto& api : kApis) {
-        // Only an API that has a backend can be used to compute. NVDEC and NVENC work on a CUDA
+        // Only an API with a backend can be used to compute. Programs use NVDEC and NVENC on a CUDA
         // device.
         if (api.backend.empty() && (!api.reports_video || !api.vendor.empty()))
             continue;
