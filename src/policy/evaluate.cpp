@@ -14,19 +14,19 @@ namespace {
 
 static_assert(kMaxVariantGpus <= 64, "JudgedVariant::covered has a bit for each");
 
-/// The truth of a condition on each of up to 64 GPUs; bit n is about GPU n.
+/// The truth of a condition on each of up to 64 GPUs; bit n is the truth on GPU n.
 struct GpuMask {
     std::uint64_t yes = 0;    ///< GPUs on which the condition is true
-    std::uint64_t maybe = 0;  ///< GPUs on which the condition is true or may be true
+    std::uint64_t maybe = 0;  ///< GPUs on which the condition is or may be true
 
-    /// Combines the two conditions with "and".
+    /// Combines two conditions with "and".
     void narrow(const GpuMask& other) {
         yes &= other.yes;
         maybe &= other.maybe;
     }
 };
 
-/// Groups the GPUs that no term can distinguish, so that each term is evaluated once per group.
+/// Groups GPUs that no term can distinguish, so that each term is evaluated only once per group.
 class LikeGpus {
 public:
     explicit LikeGpus(const std::vector<Facts>& gpus) {
@@ -42,7 +42,7 @@ public:
 
     [[nodiscard]] std::uint64_t all() const { return all_; }
 
-    /// Evaluates the term on every GPU.
+    /// Evaluates a term on every GPU.
     [[nodiscard]] GpuMask ask(const Term& term) const {
         GpuMask mask;
         for (const auto& group : groups_) {
@@ -64,7 +64,8 @@ private:
     std::uint64_t all_ = 0;
 };
 
-/// Evaluates every term of a platform once. For terms about the host all bits are equal.
+/// Evaluates each term of a platform only once. If a term is about the host, all its bits are
+/// equal.
 std::vector<GpuMask> answers_to(const VariantIndex& index,
                                 const MachineFacts& machine,
                                 const LikeGpus& gpus) {
@@ -82,14 +83,14 @@ std::vector<GpuMask> answers_to(const VariantIndex& index,
     return answers;
 }
 
-/// The memory on the board, rounded to GiB; 0 if unknown.
+/// The memory on the board, rounded to GiB; 0 if the size is unknown.
 std::uint64_t whole_gib(const Facts& gpu) {
     const auto& memory = gpu.get<Bytes>(FactId::PhysicalMemory).value;
     return memory ? (memory->count + gib(1).count / 2) / gib(1).count : 0;
 }
 
-/// Whether any device node is inaccessible. If all nodes are accessible, the check for each variant
-/// is skipped.
+/// Whether at least one device node is inaccessible. If all nodes are accessible, the check of each
+/// variant is skipped.
 bool has_closed_nodes(const Report& report) {
     const auto is_shut = [](const DeviceNode& node) { return node.accessible == false; };
     return std::ranges::any_of(report.nodes, is_shut) ||
@@ -98,7 +99,7 @@ bool has_closed_nodes(const Report& report) {
            });
 }
 
-/// Whether the request permits the GPU or accelerator with that id.
+/// Whether the request permits the GPU or accelerator with the id `id`.
 bool is_permitted(const RecommendRequest& request, const std::string& id) {
     const auto has = [&id](const std::vector<std::string>& ids) {
         return std::ranges::find(ids, id) != ids.end();
@@ -115,7 +116,7 @@ std::uint64_t gpus_allowed(const RecommendRequest& request, const MachineFacts& 
     return allowed;
 }
 
-/// For each API, the GPUs that have reasons about the API's backend.
+/// For each API, the GPUs that have reasons against the API's backend.
 std::map<Api, std::uint64_t> gpus_in(const Refusals& refusals, const MachineFacts& machine) {
     std::map<Api, std::uint64_t> refused;
     for (const auto& [backend, gpus] : refusals)
@@ -126,8 +127,8 @@ std::map<Api, std::uint64_t> gpus_in(const Refusals& refusals, const MachineFact
     return refused;
 }
 
-/// For each API, the GPUs on which the application uses bundled libraries instead of the host's
-/// libraries.
+/// For each API, the GPUs on which the application uses bundled libraries instead of libraries of
+/// the host.
 std::map<Api, std::uint64_t> served_gpus(const std::vector<BackendOnGpu>& order,
                                          const MachineFacts& machine) {
     std::map<Api, std::uint64_t> served;
@@ -139,7 +140,7 @@ std::map<Api, std::uint64_t> served_gpus(const std::vector<BackendOnGpu>& order,
     return served;
 }
 
-/// For each API and GPU, the best position in the order of a selection.
+/// For each API and GPU, the best position in the order that a selection determines.
 using Places = std::map<Api, std::vector<std::size_t>>;
 constexpr auto kNoPlace = static_cast<std::size_t>(-1);
 
@@ -160,14 +161,15 @@ Places places_of(const std::vector<BackendOnGpu>& order, const MachineFacts& mac
     return places;
 }
 
-/// An accelerator in the order of a selection.
+/// An accelerator in the order that a selection determines.
 struct AcceleratorPlace {
     std::string_view backend = {};
     std::string_view id = {};
     std::size_t place = 0;
 };
 
-/// The accelerators in the order that the request permits. Test computations run only on GPUs.
+/// The accelerators in a selection's order that the request permits. Test computations run only on
+/// GPUs.
 std::vector<AcceleratorPlace> accelerators_in(const std::vector<BackendOnGpu>& order,
                                               const RecommendRequest& request,
                                               const Report& report) {
@@ -184,8 +186,8 @@ std::vector<AcceleratorPlace> accelerators_in(const std::vector<BackendOnGpu>& o
     return places;
 }
 
-/// Whether every alternative of the variant uses that backend. Variants without device requirements
-/// compute on the CPU.
+/// Whether all alternatives of the variant use the backend. Variants without requirements for
+/// devices compute on the CPU.
 bool computes_with(const Variant& variant, std::string_view backend) {
     if (variant.needs.devices.empty())
         return backend == kCpu;
@@ -195,7 +197,7 @@ bool computes_with(const Variant& variant, std::string_view backend) {
     });
 }
 
-/// Judges the variants of one platform on one machine.
+/// Judges the variants for one platform on one machine.
 class Evaluator {
 public:
     Evaluator(const VariantPlatform& platform,
@@ -217,7 +219,8 @@ public:
           places_{places_of(selection.order, machine)},
           accelerators_{accelerators_in(selection.order, request, machine.host.report())} {
         serve(served_gpus(selection.order, machine));
-        // From here on, `maybe` means: true, or unknown and the term accepts unknown facts.
+        // From here on, `maybe` means that the term is true, or that it is unknown and accepts
+        // unknown facts.
         for (std::size_t i = 0; i < answers_.size(); ++i)
             if (!platform.index.terms[i].accepts_unknown)
                 answers_[i].maybe = answers_[i].yes;
@@ -227,7 +230,7 @@ public:
         }
     }
 
-    /// The verdict and sort keys of the variant at an index.
+    /// The verdict on the variant at an index, and its sort keys.
     [[nodiscard]] JudgedVariant judge(std::size_t place) const {
         const auto& variant = platform_.variants[place];
         const auto& entry = platform_.index.entries[place];
@@ -245,12 +248,13 @@ public:
         if (!judged.accelerators.empty())
             devices = Truth::True;
         judged.verdict = verdict_of(both(host, devices));
-        // The variant would run on a GPU that the request excludes, so report that as the reason.
+        // If the variant would run on a GPU that the request excludes, report the exclusion as the
+        // reason.
         if (host != Truth::False && devices == Truth::False && is_ruled_out(entry, variant))
             judged.exclusion = Exclusion::NotRequested;
         if (!failed_.empty())
             take_back(variant.needs, judged);
-        // An exclusion overrides the verdict of the facts.
+        // An exclusion overrides the verdict that is based on facts.
         if (judged.exclusion != Exclusion::None)
             judged.verdict = Verdict::Rejected;
         judged.place = place_of(judged);
@@ -259,8 +263,8 @@ public:
     }
 
 private:
-    /// Assumes that APIs with bundled libraries are usable, and treats unknown terms about these
-    /// APIs as true. Known facts against the GPU still count.
+    /// Assumes that APIs with bundled libraries are usable, and treats unknown terms about such
+    /// APIs as true. Facts that are known to rule out the GPU still count.
     void serve(const std::map<Api, std::uint64_t>& served) {
         for (std::size_t i = 0; i < answers_.size(); ++i) {
             const auto& term = platform_.index.terms[i];
@@ -268,15 +272,15 @@ private:
             const auto found = api ? served.find(*api) : served.end();
             if (found == served.end())
                 continue;
-            // Usability depends on the host's libraries, so it is ignored even if the API is known
-            // to be unusable.
+            // Usability is ignored, even if it is known, because it depends on the host's
+            // libraries.
             const auto open = term.fact == FactId::Usable ? ~0ULL : answers_[i].maybe;
             answers_[i].yes |= found->second & open;
             answers_[i].maybe |= found->second & open;
         }
     }
 
-    /// The exclusion that applies on every GPU.
+    /// The exclusion that applies to all GPUs.
     Exclusion exclusion_of(const Variant& variant) const {
         const auto is_meant = [&variant](const auto& word) { return means(word, variant); };
         if (std::ranges::any_of(request_.exclude, is_meant))
@@ -291,7 +295,7 @@ private:
         return has_failed ? Exclusion::ReportedFailed : Exclusion::None;
     }
 
-    /// The GPUs on which the application reported a failure of the variant.
+    /// The GPUs on which the application reported that the variant failed.
     std::uint64_t failed_gpus(const Variant& variant) const {
         std::uint64_t gpus = 0;
         for (const auto& failed : failed_)
@@ -302,7 +306,7 @@ private:
     }
 
     /// Removes the GPUs on which the variant failed. The variant is excluded only if too few GPUs
-    /// are left or the variant needs all GPUs.
+    /// are left, or if the variant needs all GPUs.
     void take_back(const Requirements& needs, JudgedVariant& judged) const {
         const auto failed = judged.covered & failed_gpus(*judged.variant);
         judged.covered &= ~failed;
@@ -311,15 +315,16 @@ private:
             judged.exclusion = Exclusion::ReportedFailed;
     }
 
-    /// The index of the first word in `prefer` that matches; the list's size if none matches.
+    /// The index of the first word in `prefer` that matches; if no word matches, the size of the
+    /// list.
     std::size_t preference_of(const Variant& variant) const {
         const auto found = std::ranges::find_if(
             request_.prefer, [&variant](const auto& word) { return means(word, variant); });
         return static_cast<std::size_t>(found - request_.prefer.begin());
     }
 
-    /// The best position among the GPUs and accelerators on which the variant runs. If the variant
-    /// is not known to run on any GPU, the best position among the GPUs on which it may run.
+    /// The best position of the GPUs and accelerators on which the variant runs. If it is not known
+    /// whether the variant runs on any GPU, the best position of the GPUs on which it may run.
     [[nodiscard]] std::size_t place_of(const JudgedVariant& judged) const {
         const auto gpus = judged.covered != 0 ? judged.covered : judged.possible;
         auto first = kNoPlace;
@@ -335,7 +340,8 @@ private:
         return first;
     }
 
-    /// Combines `mask` with the results of `count` terms, starting at an index in the term list.
+    /// Combines `mask` with the results of `count` terms, beginning at an index in the list of
+    /// terms.
     [[nodiscard]] GpuMask all_of(std::size_t first, std::size_t count, GpuMask mask) const {
         for (std::size_t i = first; i < first + count; ++i)
             mask.narrow(answers_[platform_.index.words[i]]);
@@ -343,14 +349,14 @@ private:
     }
 
     [[nodiscard]] Truth host_holds(const VariantIndex::Entry& entry) const {
-        // For terms about the host, all bits are equal, so one bit is enough.
+        // For terms about the host, all bits are equal, so computing one bit is enough.
         const auto mask = all_of(entry.first, entry.host, {.yes = 1, .maybe = 1});
         if (mask.yes != 0)
             return Truth::True;
         return mask.maybe != 0 ? Truth::Unknown : Truth::False;
     }
 
-    /// The GPUs on which all APIs of the alternative were verified.
+    /// The GPUs on which all APIs of an alternative were verified.
     [[nodiscard]] std::uint64_t verified(const Variant& variant, std::size_t alternative) const {
         const auto apis = apis_used(variant, variant.needs.devices[alternative]);
         std::uint64_t gpus = 0;
@@ -360,7 +366,7 @@ private:
         return gpus;
     }
 
-    /// The GPUs whose device nodes aren't known to be inaccessible.
+    /// The GPUs whose device nodes are not known to be inaccessible.
     [[nodiscard]] std::uint64_t open(const Variant& variant, std::size_t alternative) const {
         std::uint64_t gpus = 0;
         for (std::size_t i = 0; i < machine_.gpus.size(); ++i)
@@ -369,7 +375,7 @@ private:
         return gpus;
     }
 
-    /// The GPUs in `by_api` for an API of the alternative.
+    /// The GPUs in `by_api` for one of the alternative's APIs.
     static std::uint64_t any_of(const std::map<Api, std::uint64_t>& by_api,
                                 const Variant& variant,
                                 std::size_t alternative) {
@@ -380,14 +386,14 @@ private:
         return gpus;
     }
 
-    /// Whether the alternative is met if it isn't known whether its API works.
+    /// Whether the alternative is met even if it is not known whether its API works.
     static bool accepts_unknown_api(const Conjunction& alternative) {
         return std::ranges::any_of(alternative, [](const Term& term) {
             return term.fact == FactId::Usable && term.accepts_unknown;
         });
     }
 
-    /// The GPUs on which the application does not refuse an API of the alternative.
+    /// The GPUs on which the application does not refuse an API that the alternative uses.
     [[nodiscard]] GpuMask permitted(const Variant& variant,
                                     std::size_t alternative,
                                     std::uint64_t gpus) const {
@@ -411,7 +417,7 @@ private:
                                   const Variant& variant,
                                   std::uint64_t allowed) const {
         GpuMask covered;
-        // The index stores each alternative as its number of terms followed by the terms.
+        // The index stores each alternative as the number of its terms, followed by the terms.
         std::size_t place = entry.first + entry.host;
         for (std::uint32_t i = 0; i < entry.alternatives; ++i) {
             const auto count = platform_.index.words[place];
@@ -423,20 +429,20 @@ private:
             covered.maybe |= mask.maybe;
             place += 1 + count;
         }
-        // The request's minimum memory applies to every alternative.
+        // The minimum memory in the request applies to every alternative.
         if (added_)
             covered.narrow(*added_);
         return covered;
     }
 
-    /// Whether the variant's requirements for devices hold. Stores the covered GPUs.
+    /// Whether the requirements of the variant for devices hold. Stores the covered GPUs.
     Truth devices_hold(const VariantIndex::Entry& entry, JudgedVariant& judged) const {
         if (entry.alternatives == 0)
             return Truth::True;
         const auto mask = covered(entry, *judged.variant, allowed_);
         judged.covered = mask.yes;
         judged.possible = mask.yes | mask.maybe;
-        // Variants that need all GPUs must cover every GPU that they are meant for.
+        // If a variant needs all GPUs, it must cover every GPU for which it is meant.
         const auto wanted = entry.needs_all ? gpus_meant(judged.variant->needs) : 0;
         const auto suffice = [&entry, wanted](std::uint64_t gpus) {
             return static_cast<std::uint32_t>(std::popcount(gpus)) >= entry.gpus_min &&
@@ -447,7 +453,7 @@ private:
         return suffice(mask.maybe) ? Truth::Unknown : Truth::False;
     }
 
-    /// The permitted GPUs whose vendor the variant supports or whose vendor is unknown.
+    /// The permitted GPUs from vendors that the variant supports, and from unknown vendors.
     std::uint64_t gpus_meant(const Requirements& needs) const {
         const auto vendors = vendors_of(needs);
         std::uint64_t meant = 0;
@@ -483,7 +489,7 @@ private:
     std::span<const FailedVariant> failed_;
     LikeGpus gpus_;
     std::vector<GpuMask> answers_;
-    std::optional<GpuMask> added_ = {};  ///< the request's requirement for every GPU
+    std::optional<GpuMask> added_ = {};  ///< what the request requires of every GPU
     bool has_closed_nodes_;
     std::uint64_t allowed_;  ///< GPUs that the request permits
     std::map<Api, std::uint64_t> refused_;
@@ -493,8 +499,8 @@ private:
     std::vector<AcceleratorPlace> accelerators_;
 };
 
-/// The order of evaluate(). Variants are stored in name order, so comparing their addresses
-/// compares their names.
+/// The order of evaluate(). Variants are stored in the order of their names, so comparing their
+/// addresses compares their names.
 bool comes_before(const JudgedVariant& left, const JudgedVariant& right) {
     const bool is_rejected = left.verdict == Verdict::Rejected;
     if (is_rejected != (right.verdict == Verdict::Rejected))
@@ -517,12 +523,13 @@ bool comes_before(const JudgedVariant& left, const JudgedVariant& right) {
     return left.variant < right.variant;
 }
 
-/// The vendors of one alternative, from its vendor term or another term's API; empty means any.
+/// The vendors that an alternative supports, from its vendor term or from the API of another term;
+/// if empty, any vendor.
 std::vector<std::string> vendors_of(const Conjunction& alternative) {
     for (const auto& term : alternative)
         if (term.fact == FactId::Vendor && term.relation == Relation::Is)
             return std::get<std::vector<std::string>>(term.need);
-    // Without a vendor term, a term about a single-vendor API implies the vendor.
+    // If there is no vendor term, a term about an API of a single vendor implies the vendor.
     for (const auto& term : alternative)
         if (const auto api = api_of(term); api && !info_of(*api).vendor.empty())
             return {std::string{info_of(*api).vendor}};

@@ -13,21 +13,23 @@ namespace gpuprobe::inline policy {
 
 struct MachineFacts;
 
-/// A reason that excludes a variant on any machine, because of the request or a reported failure.
+/// A reason that excludes a variant on any machine, because of the request or because of a reported
+/// failure.
 enum class Exclusion { None, Excluded, NotRequested, ReportedFailed };
 
-/// A variant's verdict and its sort keys.
+/// A variant's verdict, and the keys by which variants are sorted.
 struct JudgedVariant {
     const Variant* variant = nullptr;  // borrowed from the manifest
     Verdict verdict = Verdict::Rejected;
     Exclusion exclusion = Exclusion::None;
     std::uint64_t covered = 0;   ///< bit n is set if the variant runs on GPU n of the facts
     std::uint64_t possible = 0;  ///< set of GPUs on which the variant runs or may run
-    /// The ids of the accelerators for which the selection chooses the variant's family, best
-    /// first. Variants have no requirements about accelerators, so only the family counts.
+    /// The ids of the accelerators for which the selection chooses the family of the variant, best
+    /// first. Variants have no requirements for accelerators, so only the family matters.
     std::vector<std::string> accelerators = {};
     std::size_t preference = 0;  ///< index of the first matching word in `prefer`
-    /// Position, in the selection's order, of the first backend and GPU that the variant uses.
+    /// The position of the first backend and GPU that the variant uses in the order that the
+    /// selection determines.
     std::size_t place = 0;
     std::uint64_t gib = 0;  ///< total memory of the covered discrete GPUs, each rounded to GiB
     int discrete = 0;       ///< number of covered discrete GPUs
@@ -36,17 +38,17 @@ struct JudgedVariant {
     int priority = 0;       ///< the variant's priority
 };
 
-/// The GPUs on which the variant is used, as bits, as in `covered`. These are the GPUs on which the
-/// variant runs or, if there are none, the GPUs on which it may run.
+/// The GPUs on which the variant is used, as bits like those in `covered`. These are the GPUs on
+/// which the variant runs; if there are none, the GPUs on which it may run.
 inline std::uint64_t gpus_used(const JudgedVariant& judged) {
     return judged.verdict == Verdict::Uncertain && judged.covered == 0 ? judged.possible
                                                                        : judged.covered;
 }
 
-/// Whether a word in a request matches the variant.
+/// Whether a word in a request refers to the variant.
 bool means(std::string_view word, const Variant& variant);
 
-/// The term that a request adds to every variant that uses a GPU; nullopt if `need` has no value.
+/// The term that a request adds to each variant that uses a GPU; nullopt if `need` has no value.
 std::optional<Term> added_term(const RecommendRequest& request);
 
 /// Judges every variant. Usable variants come first, in order of preference, then rejected
