@@ -24,8 +24,8 @@ std::vector<Reason> closed_nodes(const Variant& variant,
                                  const Conjunction& alternative,
                                  const Facts& gpu);
 
-/// Whether the list is not empty, and every API in the list has computed a result on the GPU that
-/// was checked.
+/// Whether the list is not empty, and every API in the list has computed a verified result on the
+/// GPU.
 bool is_verified(const std::vector<Api>& apis, const Facts& gpu);
 
 /// A reason `not-verified` {where, predicate, backend, result} for each unverified backend that the

@@ -51,11 +51,11 @@ bool means(std::string_view word, const Variant& variant);
 /// The term that a request adds to each variant that uses a GPU; nullopt if `need` has no value.
 std::optional<Term> added_term(const RecommendRequest& request);
 
-/// Judges every variant. Usable variants come first, in order of preference, then rejected
-/// variants, sorted by name.
+/// Judges every variant. Usable variants come first, in order of preference, and are followed by
+/// rejected variants, sorted by name.
 ///
-/// Sort keys: preference; place in the selection's order; tier, highest first; accepted before
-/// uncertain; memory of the covered discrete GPUs, then their number, then the number of all
+/// The sort keys are: preference; place in the selection's order; tier, highest first; accepted
+/// before uncertain; memory of the covered discrete GPUs, then their number, then the number of all
 /// covered GPUs, most first; priority, highest first; name by bytes, which makes the order total.
 std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
                                     const RecommendRequest& request,
@@ -63,7 +63,7 @@ std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
                                     std::span<const FailedVariant> failed,
                                     const SelectionView& selection);
 
-/// The vendors whose GPUs the variant supports; empty if it supports any vendor.
+/// The vendors whose GPUs the variant supports; empty if the variant supports any vendor.
 std::vector<std::string> vendors_of(const Requirements& requirements);
 
 /// The inputs from which reasons and warnings about a variant are derived.
@@ -75,25 +75,27 @@ struct ExplanationContext {
     const SelectionView& selection;
 };
 
-/// The reasons for every predicate that is not true. If all alternatives fail, only the reasons of
-/// the closest miss are returned. For a usable variant, the reasons are about the GPUs that the
-/// variant is meant for but does not run on. Variants for other hosts get no reasons about GPUs.
+/// The reasons for all predicates that are not true. If all alternatives fail, only the reasons
+/// against the closest miss are returned. For a usable variant, the reasons are about the GPUs for
+/// which the variant is meant, but on which it does not run. There are no reasons about GPUs for
+/// variants that are for other hosts.
 ///
-/// Detail: `where` ("host", "manifest", "request" or a GPU id), `predicate`, `result`, `want`,
-/// `have`, `missing` for lists of words, and `alternative`, counted from 0, if there are several.
+/// The detail contains `where` ("host", "manifest", "request" or a GPU id), `predicate`, `result`,
+/// `want`, `have`, `missing` for lists of words, and `alternative`, counted from 0, if there are
+/// several.
 std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationContext& context);
 
-/// The reasons in the form of an answer. GPUs whose reasons differ only in the id of the GPU have
-/// them once: `where` is the first of these ids, and `also` lists the others. A GPU of another
-/// vendor has one `vendor-mismatch`.
+/// The reasons in the form that answers contain. If the reasons of several GPUs differ only in the
+/// id of the GPU, the result contains each reason once; `where` is the first of the ids, and `also`
+/// lists the others. A GPU from another vendor has only one reason, `vendor-mismatch`.
 std::vector<Reason> merged_for_alike_gpus(std::vector<Reason> reasons);
 
-/// Returns only the reasons about that GPU and the reasons about the host. The reasons may be
-/// merged ones.
+/// Returns only the reasons about the GPU and the reasons about the host. The given reasons may
+/// already be merged.
 std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reasons);
 
-/// One reason for each of the variant's recommended conditions that does not hold on the host or on
-/// the GPUs that the variant runs on.
+/// A reason for each of the variant's recommended conditions that does not hold on the host, or on
+/// the GPUs on which the variant runs.
 std::vector<Reason> warnings_for(const JudgedVariant& judged, const ExplanationContext& context);
 
 /// The reason why a term is false or unknown, with the same members of `detail` as in

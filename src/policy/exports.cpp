@@ -44,7 +44,7 @@ std::vector<const Gpu*> gpus_named(const Report& report, const std::vector<std::
     return gpus;
 }
 
-/// "86;89": capabilities in CMake's spelling.
+/// The compute capabilities in CMake's form, such as "86;89".
 std::string cuda_architectures(const std::vector<const Gpu*>& gpus) {
     std::set<std::string> all;
     for (const auto* gpu : gpus)
@@ -54,7 +54,7 @@ std::string cuda_architectures(const std::vector<const Gpu*>& gpus) {
     return joined(all, ";");
 }
 
-/// "gfx1100;gfx90a": AMD's targets in CMake's spelling.
+/// AMD's targets in CMake's form, such as "gfx1100;gfx90a".
 std::string gfx_targets(const std::vector<const Gpu*>& gpus) {
     std::set<std::string> all;
     for (const auto* gpu : gpus)
@@ -64,7 +64,7 @@ std::string gfx_targets(const std::vector<const Gpu*>& gpus) {
     return joined(all, ";");
 }
 
-/// ggml's settings; `on` is the value that enables an option.
+/// The settings with which ggml is built; `on` is the value that enables an option.
 Settings ggml_settings(const Report& report,
                        const std::string& backend,
                        const std::vector<std::string>& ids,
@@ -98,9 +98,9 @@ std::string_view without_slash(std::string_view url) {
     return url.ends_with('/') ? url.substr(0, url.size() - 1) : url;
 }
 
-/// Adds the artifact's package indexes. uv has keywords for PyTorch's indexes; with a keyword, uv
-/// takes only PyTorch's own packages from the index. uv refuses an unknown keyword, so an index
-/// without a supported keyword is added as a URL. PyPI is uv's default.
+/// Adds the artifact's package indexes. uv has keywords for PyTorch's indexes; if a keyword is
+/// used, uv takes only PyTorch's own packages from the index. uv refuses unknown keywords, so an
+/// index without a supported keyword is added as a URL. PyPI is uv's default.
 void add_indexes(const Value& artifact, const Rules& rules, Settings& variables) {
     constexpr std::string_view kTorch = "https://download.pytorch.org/whl/";
     constexpr std::string_view kPypi = "https://pypi.org/simple";
@@ -128,8 +128,8 @@ std::vector<std::string> requirements_of(const Value& artifact) {
     return requirements;
 }
 
-/// The name in a requirement, in the form in which names are compared: lower case, with one hyphen
-/// between the words. Source: PyPA, "Names and normalization".
+/// The package name in a requirement, in the form in which names are compared: lower case, with one
+/// hyphen between the words. Source: PyPA, "Names and normalization".
 std::string project_in(std::string_view requirement) {
     std::string name;
     for (const char letter :
@@ -143,18 +143,19 @@ std::string project_in(std::string_view requirement) {
     return name;
 }
 
-/// The gfx target without features, "gfx90a".
+/// The gfx target without its features, such as "gfx90a".
 std::optional<std::string> processor_of(const Facts& gpu) {
     const auto& target = gpu.get<std::string>(FactId::GfxTarget).value;
     return target ? std::optional{target->substr(0, target->find(':'))} : std::nullopt;
 }
 
-/// The newest CUDA version that the first GPU's driver supports.
+/// The newest CUDA version that the driver of the first GPU supports.
 std::optional<Version> cuda_of(const std::vector<const Facts*>& gpus) {
     return gpus.empty() ? std::nullopt : gpus.front()->version(FactId::Cuda).value;
 }
 
-/// {11, 0, 1} for "gfx1101"; the last two digits are hexadecimal. Source: LLVM, AMDGPUUsage.
+/// The numbers in a gfx target, such as {11, 0, 1} for "gfx1101"; the last two digits are
+/// hexadecimal. Source: LLVM, AMDGPUUsage.
 std::optional<std::array<unsigned, 3>> isa_of(std::string_view target) {
     constexpr std::string_view kLead = "gfx";
     if (!target.starts_with(kLead) || target.size() < kLead.size() + 3)
@@ -168,7 +169,7 @@ std::optional<std::array<unsigned, 3>> isa_of(std::string_view target) {
     return std::array{*major, *minor, *stepping};
 }
 
-/// The number of compute units that HIP or DRM reports.
+/// The number of a GPU's compute units that HIP or DRM reports.
 std::optional<std::uint64_t> compute_units_of(const Gpu& gpu) {
     for (const auto* api : {"hip", "drm"})
         if (const auto view = gpu.apis.find(api); view != gpu.apis.end())
@@ -177,13 +178,13 @@ std::optional<std::uint64_t> compute_units_of(const Gpu& gpu) {
     return std::nullopt;
 }
 
-/// Whether ROCm lists the GPU, or the kernel driver exposes it to ROCm.
+/// Whether ROCm lists the GPU, or the kernel driver exposes the GPU to ROCm.
 bool is_shown_to_rocm(const Gpu& gpu) {
     const auto hip = gpu.apis.find("hip");
     return gpu.identity.kfd_node || (hip != gpu.apis.end() && !hip->second.device.is_null());
 }
 
-/// Adds conda's variables for AMD. Only GPUs that ROCm can see determine the architecture.
+/// Adds conda's variables for AMD. Only GPUs that are visible to ROCm determine the architecture.
 void add_conda_amd(const Report& report, Settings& variables) {
     bool is_present = false;
     std::optional<std::pair<std::optional<std::uint64_t>, std::array<unsigned, 3>>> best;
@@ -192,7 +193,7 @@ void add_conda_amd(const Report& report, Settings& variables) {
             continue;
         is_present = true;
         const auto isa = isa_of(gpu.architecture.gfx_target.value_or(""));
-        // Pairs are compared by compute units first; the ISA only breaks ties.
+        // Pairs are compared by their compute units; the ISA matters only if the numbers are equal.
         if (isa && is_shown_to_rocm(gpu))
             best = std::max(best, std::optional{std::pair{compute_units_of(gpu), *isa}});
     }
@@ -238,22 +239,22 @@ void add_node(const std::string& path, std::vector<std::string>& arguments) {
         arguments.push_back(argument);
 }
 
-/// Adds a GPU under its CDI name. NVIDIA's toolkit has a name for each GPU of its regular driver;
-/// on WSL and Jetson, the toolkit has only one name for all GPUs.
+/// Adds a GPU under its name in CDI. NVIDIA's toolkit has a name for each GPU of the regular
+/// driver; on WSL and Jetson, it has only one name for all GPUs.
 void add_nvidia(const Gpu& gpu, std::vector<std::string>& arguments) {
     if (gpu.identity.nvidia_uuid && gpu.driver.name == "nvidia")
         return arguments.push_back("--device=nvidia.com/gpu=" + *gpu.identity.nvidia_uuid);
     add_node("nvidia.com/gpu=all", arguments);
 }
 
-/// Whether NVIDIA's toolkit has a CDI name for the GPU.
+/// Whether NVIDIA's toolkit has a CDI name for this GPU.
 bool is_named_by_nvidia(const Gpu& gpu) {
     const auto cuda = gpu.backends.find("cuda");
     const bool may_work = cuda != gpu.backends.end() && cuda->second.usable != false;
     return gpu.vendor == "nvidia" && (gpu.driver.name == "nvidia" || may_work);
 }
 
-/// Whether the GPU is in MIG mode without an instance, so that programs can't use it.
+/// Whether the GPU is in MIG mode but has no instance, so that programs can't use the GPU.
 bool lacks_instances(const Gpu& gpu) {
     return std::ranges::any_of(gpu.backends, [](const auto& entry) {
         return has_reason(entry.second.reasons, "mig-without-instance") ||
@@ -261,7 +262,7 @@ bool lacks_instances(const Gpu& gpu) {
     });
 }
 
-/// Adds the GPU's render nodes, and ROCm's node if it exists and the GPU uses it.
+/// Adds the render nodes of the GPU, and also ROCm's node if this node exists and the GPU uses it.
 void add_nodes(const Gpu& gpu, const Report& report, std::vector<std::string>& arguments) {
     constexpr const char* kKfd = "/dev/kfd";
     const bool has_kfd =
@@ -283,7 +284,7 @@ Settings conda_variables(const Report& report, const Rules& rules) {
     const auto& glibc = machine.host.version(FactId::Glibc).value;
     const auto& level = machine.host.version(FactId::CpuLevel).value;
     Settings variables{{"CONDA_OVERRIDE_CUDA", cuda ? major_minor(*cuda) : ""},
-                       // Use the lowest capability, so that a package runs on every GPU.
+                       // Use the lowest compute capability, so that a package runs on every GPU.
                        {"CONDA_OVERRIDE_CUDA_ARCH", found.empty() ? "" : text_of(*found.begin())}};
     add_conda_amd(report, variables);
     if (glibc)
@@ -323,7 +324,8 @@ bool fits_uv_variables(const Recommendation& answer) {
     const bool is_index = answer.artifact.at("type") == Value{"index"};
     if (std::ranges::any_of(requirements, has_extras))
         return false;
-    // Several requirements are packages that the application uses; users install them by name.
+    // If there are several requirements, they are packages that the application uses, and users
+    // install them by name.
     if (is_index && requirements.size() != 1)
         return true;
     const auto name = project_in(answer.application);
@@ -351,7 +353,7 @@ Settings wheel_variables(const Report& report, const Rules& rules) {
     if (const auto cuda = cuda_of(gpus))
         variables.emplace_back("NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION", major_minor(*cuda));
     if (!found.empty())
-        // Providers use the highest capability.
+        // The providers of wheel variants use the highest compute capability.
         variables.emplace_back("NV_VARIANT_PROVIDER_FORCE_SM_ARCH", text_of(*found.rbegin()));
     add_amd(machine, variables);
     add_intel(machine, variables);

@@ -9,7 +9,8 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// The reported view of the API's backend on a GPU; null without a GPU or view.
+/// What the report contains about the API's backend on a GPU; null if there is no GPU or no such
+/// backend.
 const BackendView* backend_of(const Gpu* gpu, Api api) {
     if (!gpu)
         return nullptr;
@@ -17,14 +18,15 @@ const BackendView* backend_of(const Gpu* gpu, Api api) {
     return found == gpu->backends.end() ? nullptr : &found->second;
 }
 
-/// shown(): a fact's value as words in lower case; empty if it has no value.
+/// The function shown() returns a fact's value as words in lower case; the result is empty if the
+/// fact has no value.
 std::vector<std::string> shown(const Fact<std::string>& fact) {
     return fact.value ? std::vector{*fact.value} : std::vector<std::string>{};
 }
 std::vector<std::string> shown(const Fact<Version>& fact) {
     if (!fact.value)
         return {};
-    // Keep the report's spelling, such as "550.54.14", instead of the parsed number.
+    // Keep the version as the report spells it, such as "550.54.14", instead of the parsed number.
     return {fact.text.empty() ? text_of(*fact.value) : lower_case(fact.text)};
 }
 std::vector<std::string> shown(const Fact<Bytes>& fact) {
@@ -44,7 +46,7 @@ WordSet::WordSet(std::vector<std::string> words) : yes{std::move(words)} {
     std::ranges::sort(yes);
 }
 
-// The lists are sorted, so both look-ups are binary searches.
+// The lists are sorted, so both look-ups can use binary search.
 Truth WordSet::holds(std::string_view word) const {
     if (std::ranges::binary_search(yes, word, std::less<>{}))
         return Truth::True;
@@ -57,7 +59,7 @@ const Rules& Facts::rules() const {
 }
 
 const AnyFact& Facts::at(FactId id) const {
-    // Reading a fact can search the report, so keep the result.
+    // Reading a fact may require a search in the report, so keep the result.
     auto& fact = known_[static_cast<std::size_t>(id)];
     if (!fact) {
         fact = row_of(id).read(*this);
@@ -88,11 +90,12 @@ bool is_probed(const AnyFact& fact) {
 }
 
 bool is_like(const Facts& left, const Facts& right) {
-    // Both subjects are GPUs of one machine without a backend, so only GPU facts can differ.
+    // Both subjects are GPUs of the same machine without a backend, so only facts about GPUs can
+    // differ.
     const auto agree = [&](const FactRow& row) {
         return row.scope != FactScope::Gpu || left.at(row.id) == right.at(row.id);
     };
-    // The table's row for usability cannot be read, so compare the usability of each API.
+    // Usability cannot be read with the table's row, so compare the usability of each API.
     const auto works_alike = [&](const ApiInfo* api) {
         return left.usable(api->id) == right.usable(api->id);
     };
@@ -103,7 +106,7 @@ bool is_like(const Facts& left, const Facts& right) {
 MachineFacts machine_facts(const Report& report, const Rules& rules) {
     MachineFacts machine{.host = Facts{{.report = report, .rules = &rules}}};
     for (const auto& gpu : report.gpus) {
-        // Display-only adapters can't run anything, so they don't count toward the limit.
+        // Display-only adapters can't run anything, so the limit does not include them.
         if (gpu.kind == GpuKind::DisplayOnly)
             continue;
         if (machine.gpus.size() == kMaxVariantGpus)

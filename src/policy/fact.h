@@ -18,11 +18,11 @@
 #include "report/report.h"
 
 /// The facts about a machine in one table. Terms in profiles, requests and manifests use this
-/// table, and so do text templates and exports. docs/applications.md lists the facts that a term
-/// may name.
+/// table, and text templates and exports use it, too. docs/applications.md lists the facts that a
+/// term may name.
 namespace gpuprobe::inline policy {
 
-/// The facts, in the order in which answers list reasons about them.
+/// The facts, in the order in which answers contain reasons about them.
 enum class FactId : std::uint8_t {
     // host
     Libc,
@@ -43,7 +43,7 @@ enum class FactId : std::uint8_t {
     Wsl,
     // GPU
     Alternatives,  ///< several alternative terms, which are about other facts
-    Usable,        ///< whether an API works; needs the name of the API: Facts::usable()
+    Usable,        ///< whether an API works; see Facts::usable(), which needs the API
     Vendor,
     Form,
     Driver,
@@ -69,9 +69,9 @@ enum class FactId : std::uint8_t {
     VideoDecode,
     VideoEncode,
     VaDriver,
-    ApiVersion,  ///< version of the first API; the other APIs follow in table order
+    ApiVersion,  ///< version of the first API; the other APIs follow in their order
     CudaCompat = ApiVersion + kApiCount,
-    // GPU as seen by one backend
+    // The facts below are about a GPU as one backend sees it.
     Backend,
     Variant,
     Fp16,
@@ -81,11 +81,12 @@ enum class FactId : std::uint8_t {
     Verified,
 };
 
-/// The vendors that a manifest may name; "other" means any vendor not in this list.
+/// The vendors that a manifest may name; "other" means any vendor that is not in this list.
 inline constexpr std::array kVariantVendors =
     std::to_array<std::string_view>({"nvidia", "amd", "intel", "apple", "arm", "qualcomm",
                                      "imagination", "broadcom", "mthreads", "other"});
-/// The kinds of GPU that a manifest may name. Display-only GPUs have none of these kinds.
+/// The kinds of GPUs that a manifest may name. Display-only GPUs do not belong to any of these
+/// kinds.
 inline constexpr std::array kVariantForms =
     std::to_array<std::string_view>({"discrete", "integrated", "tegra", "virtual"});
 
@@ -93,22 +94,23 @@ inline constexpr std::array kVariantForms =
 struct WordSet {
     std::vector<std::string> yes = {};
     std::vector<std::string> no = {};
-    /// True if a word in neither list is known to be absent; false if it is unknown whether the
-    /// word is present.
+    /// Whether a word that is in neither list is known to be absent; otherwise, it is unknown
+    /// whether the word is present.
     bool is_complete = true;
 
     WordSet() = default;
-    /// Makes a set in which these words are present and every other word is absent.
+    /// Makes a set in which the given words are present and all other words are absent.
     explicit WordSet(std::vector<std::string> words);
     [[nodiscard]] Truth holds(std::string_view word) const;
     bool operator==(const WordSet&) const = default;
 };
 
-/// A fact of the type that its row declares; words are in lower case.
+/// A fact, whose type is the type that its row declares; words are in lower case.
 using AnyFact =
     std::variant<Fact<std::string>, Fact<Version>, Fact<Bytes>, Fact<bool>, Fact<WordSet>>;
 
-enum class FactForm : std::uint8_t { Word, Version, Size, Flag, Words };  // AnyFact's alternatives
+// The alternatives of AnyFact.
+enum class FactForm : std::uint8_t { Word, Version, Size, Flag, Words };
 
 enum class FactScope : std::uint8_t { Host, Gpu, Backend };
 
@@ -124,29 +126,29 @@ struct FactRow {
     std::string_view too_high = {};  ///< reason code for a fact above an allowed maximum
     std::string_view unfit = {};     ///< reason code if any other kind of term fails
     bool is_nameable = true;         ///< whether a textual term may name the fact
-    bool is_callers = false;  ///< whether a request may assume a value that differs from the report
+    bool is_callers = false;      ///< whether a request may assume a value other than the report's
     std::optional<Api> api = {};  ///< the API that the fact is about
     AnyFact (*read)(const Facts& facts) = nullptr;
 };
 
-/// All facts in the order of FactId.
+/// All facts, in the order of FactId.
 std::span<const FactRow> fact_rows();
-/// The row of the fact with this key; null if no term may name the fact.
+/// The row of the fact with the key `key`; null if no term may name the fact.
 const FactRow* find_fact(std::string_view key);
 const FactRow& row_of(FactId id);
 
 /// The facts about one subject: a machine, one of its GPUs, or a GPU as seen by one backend. Each
-/// fact is read from the report on first use. Not thread-safe.
+/// fact is read from the report when it is used for the first time. Not thread-safe.
 class Facts {
 public:
     struct Subject {
         const Report& report;
-        const Gpu* gpu = nullptr;  // borrowed; null for the machine
+        const Gpu* gpu = nullptr;  // borrowed; null if the subject is the machine
         /// gpuprobe's name for the backend; empty if the subject is not about a backend.
         std::string_view backend = {};
         std::optional<std::string> backend_word = {};  ///< the application's name for the backend
         std::optional<std::string> variant = {};       ///< the variant that is or will be installed
-        /// Replaces the report's platform: "darwin-arm64".
+        /// A platform that replaces the report's platform, such as "darwin-arm64".
         std::optional<std::string> platform = {};
         const Rules* rules = nullptr;  // borrowed; null means Rules::current()
     };
@@ -157,7 +159,7 @@ public:
     [[nodiscard]] const Gpu* gpu() const { return subject_.gpu; }
     [[nodiscard]] const Rules& rules() const;
 
-    /// The fact, read from the report on first use.
+    /// The value of a fact, which is read from the report on first use.
     [[nodiscard]] const AnyFact& at(FactId id) const;
     template <class T>
     [[nodiscard]] const Fact<T>& get(FactId id) const {
@@ -165,9 +167,9 @@ public:
     }
     [[nodiscard]] const Fact<Version>& version(FactId id) const { return get<Version>(id); }
 
-    /// Whether the API's backend is usable on the GPU, as reported; nullopt if unknown.
+    /// Whether the API's backend is usable on the GPU, according to the report; nullopt if unknown.
     [[nodiscard]] std::optional<bool> usable(Api api) const;
-    /// Whether the API's backend has computed a checked result on the GPU.
+    /// Whether the API's backend has computed a verified result on the GPU.
     [[nodiscard]] bool verified(Api api) const;
 
 private:
@@ -176,19 +178,19 @@ private:
         known_ = {};
 };
 
-/// The fact as words for answers; empty if the fact is unknown or absent.
+/// The value of the fact in words for answers; empty if the fact is unknown or absent.
 std::vector<std::string> words_of(const AnyFact& fact);
 /// Whether the fact is known. A fact that is known to be absent counts as known.
 bool is_probed(const AnyFact& fact);
 
-/// Whether no term can distinguish the two GPUs: every GPU fact and the usability of every API
-/// match.
+/// Whether no term can distinguish the two GPUs, because all GPU facts and the usability of all
+/// APIs are equal.
 bool is_like(const Facts& left, const Facts& right);
 
 /// The facts about one machine that manifests and exports use.
 struct MachineFacts {
     Facts host;
-    /// The GPUs, best first, without display-only GPUs, at most kMaxVariantGpus.
+    /// The GPUs except display-only GPUs, best first; at most kMaxVariantGpus.
     std::vector<Facts> gpus = {};
     std::size_t left_out = 0;  ///< number of GPUs beyond kMaxVariantGpus
 };
@@ -196,13 +198,13 @@ constexpr std::size_t kMaxVariantGpus = 64;
 /// The machine's host and GPUs as subjects of terms. Borrows both arguments.
 MachineFacts machine_facts(const Report& report, const Rules& rules);
 
-/// Memory that a build can rely on: what one process can allocate (`allocatable`) or, if no driver
-/// reports that, the memory on the board. All memory minimums are compared with this size.
+/// Memory on which a build can rely: what one process can allocate (`allocatable`); if no driver
+/// reports that size, the memory on the board. All minimums for memory are compared with this size.
 Fact<Bytes> memory_for_use(const GpuMemory& memory);
 Fact<Bytes> memory_for_use(const Gpu& gpu);
 
-/// Operating system and processor as Go and container images name them, "linux-amd64"; nullopt if
-/// the report lacks one of them.
+/// The operating system and processor with the names that Go and container images use, such as
+/// "linux-amd64"; nullopt if the report lacks one of them.
 std::optional<std::string> platform_of(const Host& host);
 
 }  // namespace gpuprobe::inline policy
