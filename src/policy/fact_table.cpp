@@ -12,13 +12,13 @@ namespace {
 using Word = Fact<std::string>;
 using KnownWords = Fact<WordSet>;
 
-/// The string as a word in lower case; unknown if there is no string.
+/// The string, converted to a word in lower case; unknown if there is no string.
 Word word(const std::optional<std::string>& text) {
     return text ? Word::known(lower_case(*text)) : Word::unknown();
 }
 
-/// The version at the beginning of a string, together with the string; unknown if the string does
-/// not begin with a version.
+/// The version at the beginning of a string, together with the string itself; unknown if the string
+/// does not begin with a version.
 Fact<Version> version(const std::optional<std::string>& text) {
     if (!text)
         return Fact<Version>::unknown();
@@ -28,7 +28,7 @@ Fact<Version> version(const std::optional<std::string>& text) {
     return fact;
 }
 
-/// A complete set of words: every word that is not in the set is absent.
+/// A complete set of words, which means that every word outside the set is absent.
 KnownWords known_words(std::vector<std::string> items) {
     for (auto& item : items)
         item = lower_case(item);
@@ -37,13 +37,14 @@ KnownWords known_words(std::vector<std::string> items) {
 
 // Facts about the host ---------------------------------------------------------------------------
 
-/// glibc's version; absent if the host uses another C library.
+/// The version of glibc; absent if the host uses another C library.
 AnyFact glibc(const Facts& facts) {
     const auto& libc = facts.report().host.libc;
     return libc.name && *libc.name != "glibc" ? Fact<Version>::absent() : version(libc.version);
 }
 
-/// The level in "x86-64-v3"; absent if the processor is known but has no such levels (not x86-64).
+/// The number in a level such as "x86-64-v3"; absent if the processor is known but has no such
+/// levels (not x86-64).
 AnyFact cpu_level(const Facts& facts) {
     constexpr std::string_view kLead = "x86-64-v";
     const auto& cpu = facts.report().host.cpu;
@@ -52,7 +53,7 @@ AnyFact cpu_level(const Facts& facts) {
     return cpu.features.empty() ? Fact<Version>::unknown() : Fact<Version>::absent();
 }
 
-/// An empty list means that the features could not be read, since every processor has some.
+/// If the list is empty, the features could not be read, because every processor has features.
 AnyFact cpu_features(const Facts& facts) {
     const auto& features = facts.report().host.cpu.features;
     return features.empty() ? KnownWords::unknown() : known_words(features);
@@ -73,14 +74,14 @@ AnyFact container(const Facts& facts) {
     return name ? word(name) : Word::absent();
 }
 
-/// The requested platform overrides the host's operating system.
+/// If the request names a platform, it overrides the host's operating system.
 AnyFact os(const Facts& facts) {
     const auto& platform = facts.subject().platform;
     return platform ? word(platform->substr(0, platform->find('-'))) : word(facts.report().host.os);
 }
 
-/// The distinct vendors of all GPUs with one of these PCI classes (any class if the list is empty).
-/// Display-only adapters are excluded.
+/// The different vendors of all GPUs with one of the given PCI classes; if there are no classes, of
+/// all GPUs. Display-only adapters are not included.
 AnyFact vendors(const Facts& facts, std::initializer_list<std::string_view> classes) {
     std::set<std::string> found;
     for (const auto& gpu : facts.report().gpus) {
@@ -95,30 +96,30 @@ AnyFact vendors(const Facts& facts, std::initializer_list<std::string_view> clas
 
 // Facts about a GPU ------------------------------------------------------------------------------
 
-/// Reads a fact from the GPU; absent if the subject has no GPU.
+/// Reads a fact from the GPU; the fact is absent if the subject has no GPU.
 template <class T, Fact<T> (*read)(const Gpu& gpu)>
 AnyFact of_gpu(const Facts& facts) {
     return facts.gpu() ? read(*facts.gpu()) : Fact<T>::absent();
 }
 
-/// Whether the GPU may be from this vendor; true if its vendor is unknown.
+/// Whether the GPU may be from the given vendor; true if the GPU's vendor is unknown.
 bool is_of(const Gpu& gpu, std::string_view vendor) {
     return !gpu.vendor || *gpu.vendor == vendor;
 }
 
-/// The GPU as an API reports it; null if that API wasn't probed or doesn't list the GPU.
+/// The GPU as an API reports it; null if that API was not probed or does not list the GPU.
 const ApiView* any_view_of(const Gpu& gpu, std::string_view api) {
     const auto found = gpu.apis.find(std::string{api});
     return found == gpu.apis.end() ? nullptr : &found->second;
 }
 
-/// The device properties that an API reports; null if the API reports none.
+/// The device properties that an API reports; null if the API reports no properties.
 const Value* device_of(const Gpu& gpu, std::string_view api) {
     const auto* view = any_view_of(gpu, api);
     return view && view->device.is_object() ? &view->device : nullptr;
 }
 
-/// A non-empty string member of the device properties, or null.
+/// A string in the device properties that is not empty; null if there is no such string.
 const std::string* text_at(const Value* device, std::string_view key) {
     const auto* text = device ? device->at(key).as_string() : nullptr;
     return text && !text->empty() ? text : nullptr;
@@ -133,7 +134,7 @@ Word pci_class(const Gpu& gpu) {
     return gpu.pci ? word(gpu.pci->pci_class) : Word::absent();
 }
 
-/// "10de:2684"; absent for a GPU that isn't on the PCI bus.
+/// The PCI ids of a GPU, such as "10de:2684"; absent for a GPU that isn't on the PCI bus.
 Word pci_device(const Gpu& gpu) {
     if (!gpu.pci)
         return Word::absent();
@@ -142,7 +143,8 @@ Word pci_device(const Gpu& gpu) {
     return word(*gpu.pci->vendor_id + ":" + *gpu.pci->device_id);
 }
 
-/// The architecture if the GPU may be from the API's vendor; null if it is from another vendor.
+/// The architecture of the GPU if it may be from the API's vendor; null if it is from another
+/// vendor.
 const std::optional<std::string>* own(const Gpu& gpu,
                                       Api api,
                                       const std::optional<std::string>& known) {
@@ -164,15 +166,16 @@ Word gfx(const Gpu& gpu) {
     return text ? word(*text) : Word::absent();
 }
 
-/// The gfx target with features ("gfx90a:xnack-"), which Architecture::gfx_target omits.
+/// The gfx target with its features ("gfx90a:xnack-"), which Architecture::gfx_target does not
+/// contain.
 Word gfx_target(const Gpu& gpu) {
     const auto* target = own(gpu, Api::Hip, gpu.architecture.gfx_target);
     if (!target)
         return Word::absent();
     if (!*target)
         return Word::unknown();
-    // HIP and OpenCL report the full target under different names. Accept only strings that extend
-    // the name of the known processor.
+    // HIP and OpenCL report the complete target under different keys. Accept only strings that
+    // begin with the name of the known processor.
     for (const auto* api : {"hip", "opencl"})
         for (const auto* key : {"gfx_target", "isa", "device_name", "name"})
             if (const auto* text = text_at(device_of(gpu, api), key))
@@ -183,9 +186,9 @@ Word gfx_target(const Gpu& gpu) {
     return is_target ? Word::known(**target) : Word::unknown();
 }
 
-/// Whether minimum driver versions for GPUs of this vendor can be compared with this driver's
-/// version. For NVIDIA, only NVIDIA's own drivers qualify; for other vendors, any driver except the
-/// VFIO and PCI stubs.
+/// Whether the version of this driver can be compared with minimum driver versions for GPUs from
+/// the vendor. For NVIDIA, this is true only for NVIDIA's own drivers; for other vendors, it is
+/// true for any driver except the VFIO and PCI stubs.
 bool is_vendors_own(std::string_view vendor, std::string_view driver) {
     const auto& cuda = info_of(Api::Cuda);
     if (vendor != cuda.vendor)
@@ -194,16 +197,16 @@ bool is_vendors_own(std::string_view vendor, std::string_view driver) {
     return std::ranges::find(own_drivers, driver) != own_drivers.end();
 }
 
-/// Whether the version is a release of Jetson Linux, which Jetson drivers report as their version
-/// up to R35. A release can't be compared with NVIDIA's driver numbers, which have three digits.
+/// Whether the version is a release of Jetson Linux, which Jetson drivers up to R35 report as their
+/// version. Such a release can't be compared with NVIDIA's driver numbers, which have three digits.
 bool is_jetson_release(const Gpu& gpu, const Fact<Version>& version) {
     constexpr std::uint32_t kFirstNumber = 100;
     return gpu.kind == GpuKind::Integrated && gpu.vendor == info_of(Api::Cuda).vendor &&
            version.value && version.value->major() < kFirstNumber;
 }
 
-/// The driver's version; absent if no driver is bound, if the driver is not from the GPU's vendor,
-/// or if the vendor's driver has no version number.
+/// The version of the driver; absent if no driver is bound, if the driver is not from the GPU's
+/// vendor, or if the vendor's driver has no version number.
 Fact<Version> driver(const Gpu& gpu) {
     const bool has_none =
         std::ranges::find(gpu.findings, "no-driver", &Reason::code) != gpu.findings.end();
@@ -213,7 +216,8 @@ Fact<Version> driver(const Gpu& gpu) {
         return Fact<Version>::absent();
     if (const auto known = version(gpu.driver.version); known.value)
         return is_jetson_release(gpu, known) ? Fact<Version>::absent() : known;
-    // If the kernel driver's version is hidden, use the version that the vendor's library reports.
+    // If the version of the kernel driver is hidden, use the version that the vendor's library
+    // reports.
     for (const auto* api : {"nvml", "cuda"})
         if (const auto* text = text_at(device_of(gpu, api), "driver_version"))
             return version(*text);
@@ -225,8 +229,8 @@ Fact<Bytes> physical_memory(const Gpu& gpu) {
     return Fact<Bytes>::from(offered_memory(gpu.memory));
 }
 
-/// The GPU's kind. NVIDIA's systems on a chip are a separate kind, "tegra", because CUDA guarantees
-/// no binary compatibility between them and other GPUs.
+/// The GPU's kind. NVIDIA's systems on a chip are the separate kind "tegra", because CUDA
+/// guarantees no binary compatibility between them and other GPUs.
 AnyFact form(const Facts& facts) {
     if (!facts.gpu())
         return Word::absent();
@@ -242,7 +246,7 @@ AnyFact form(const Facts& facts) {
     return is_tegra ? Word::known("tegra") : kind(gpu);
 }
 
-/// NVIDIA's product line; absent for a GPU of another vendor.
+/// NVIDIA's product line; absent for a GPU from another vendor.
 AnyFact product_line(const Facts& facts) {
     if (!facts.gpu() || !is_of(*facts.gpu(), info_of(Api::Cuda).vendor))
         return Word::absent();
@@ -250,7 +254,7 @@ AnyFact product_line(const Facts& facts) {
     return products ? Word::known(products->line) : Word::unknown();
 }
 
-/// The version that the driver's library reports; absent if the library isn't installed.
+/// The version that the driver's library reports; absent if the library is not installed.
 Fact<Version> runtime_version(const Report& report,
                               Api api,
                               std::optional<std::string> RuntimeInfo::*text) {
@@ -263,8 +267,8 @@ Fact<Version> runtime_version(const Report& report,
     return runtime.outcome == Outcome::Absent ? Fact<Version>::absent() : Fact<Version>::unknown();
 }
 
-/// The newest CUDA version that the driver supports: the version that the driver's library reports,
-/// otherwise the version that follows from the kernel driver's version.
+/// The newest CUDA version that the driver supports: the version that the driver's library reports;
+/// if there is none, the version that follows from the kernel driver's version.
 AnyFact cuda(const Facts& facts) {
     if (!facts.gpu() || !is_of(*facts.gpu(), info_of(Api::Cuda).vendor))
         return Fact<Version>::absent();
@@ -287,21 +291,21 @@ AnyFact cuda_compat(const Facts& facts) {
     return is_above ? Fact<Version>::known(*cuda) : Fact<Version>::absent();
 }
 
-/// The ROCm release; absent if the GPU is from another vendor.
+/// The version of the ROCm release; absent if the GPU is from another vendor.
 AnyFact rocm(const Facts& facts) {
     if (!facts.gpu() || !is_of(*facts.gpu(), info_of(Api::Hip).vendor))
         return Fact<Version>::absent();
     return runtime_version(facts.report(), Api::Hip, &RuntimeInfo::release);
 }
 
-/// The device as an API describes it. `is_known` is false if the API might describe the device but
-/// did not, for example because it isn't installed.
+/// The device in the form in which an API describes it. `is_known` is false if the API might be
+/// able to describe the device but did not, for example because the API is not installed.
 struct ApiDevice {
     const ApiView* view = nullptr;
     bool is_known = false;
 };
 
-/// Looks up the device. If no device is found and the API supports only other vendors, the device
+/// Looks up the device. If no device is found, and the API supports only other vendors, the device
 /// is known not to exist.
 ApiDevice device_in(const Facts& facts, std::string_view api) {
     if (!facts.gpu())
@@ -314,20 +318,20 @@ ApiDevice device_in(const Facts& facts, std::string_view api) {
     return {.is_known = info && !info->vendor.empty() && !is_of(*facts.gpu(), info->vendor)};
 }
 
-/// The GPU's version of an API; absent if the API is known not to support the GPU.
+/// The version of an API that the GPU supports; absent if the API is known not to support the GPU.
 template <Api api>
 AnyFact api_version(const Facts& facts) {
     const auto* view = facts.gpu() ? any_view_of(*facts.gpu(), info_of(api).word) : nullptr;
     if (view && view->version)
         return version(view->version);
     const auto device = device_in(facts, info_of(api).word);
-    // The API lists the device but reports no version.
+    // If the API lists the device, it reports no version.
     if (device.view)
         return Fact<Version>::unknown();
     return device.is_known ? Fact<Version>::absent() : Fact<Version>::unknown();
 }
 
-/// The strings in a list of the Vulkan device properties.
+/// The strings in one of the lists in the Vulkan device properties.
 KnownWords words_at(const Gpu& gpu, std::string_view key) {
     const auto* device = device_of(gpu, "vulkan");
     const auto* items = device ? device->at(key).as_array() : nullptr;
@@ -340,7 +344,7 @@ KnownWords words_at(const Gpu& gpu, std::string_view key) {
     return KnownWords::known(WordSet{std::move(found)});
 }
 
-/// A Vulkan feature by its name in the specification, and the device property with the same
+/// The name that a Vulkan feature has in the specification, and the device property with the same
 /// meaning.
 struct VulkanFeature {
     std::string_view name = {};
@@ -356,15 +360,15 @@ constexpr auto kFeatureProperties = std::to_array<VulkanFeature>({
     {"cooperativeMatrix", "cooperative_matrix"},
 });
 
-/// Vulkan's features. The API reports either the complete list of supported features, or an object
-/// of flags in which null means unknown. For an unknown flag, the device property with the same
+/// Vulkan's features. The API reports either a complete list of supported features, or an object of
+/// flags in which null means unknown. For an unknown flag, the device property with the same
 /// meaning is used.
 KnownWords vulkan_features(const Gpu& gpu) {
     if (auto listed = words_at(gpu, "features"); listed.value)
         return listed;
     const auto* device = device_of(gpu, "vulkan");
     const auto* flags = device ? device->at("features").as_object() : nullptr;
-    // An object names only the features that were probed, so the set is incomplete.
+    // An object contains only the features that were probed, so the set is incomplete.
     WordSet features;
     features.is_complete = false;
     const auto add = [&features](std::string_view name, const Value& flag) {
@@ -385,11 +389,11 @@ KnownWords vulkan_extensions(const Gpu& gpu) {
     return words_at(gpu, "extensions");
 }
 
-/// The video formats that the GPU supports in that direction, in the words of video_words();
-/// unknown if no API reports them, unless it is known that there are none. A word that is not in
-/// the set is unknown if an entry lacks words, because gpuprobe does not know the entry's profile
-/// or the driver did not report the bits. A backend other than Vulkan cannot use the formats of
-/// Vulkan Video.
+/// The video formats that the GPU supports in one direction, in the words of video_words(); unknown
+/// if no API reports formats, unless it is known that there are no formats. It is unknown whether
+/// the GPU supports a word outside the set if an entry lacks words, because gpuprobe does not know
+/// the entry's profile or the driver did not report the bits. A backend other than Vulkan cannot
+/// use the formats of Vulkan Video.
 template <VideoDirection direction>
 AnyFact video(const Facts& facts) {
     if (!facts.gpu())
@@ -414,7 +418,7 @@ AnyFact video(const Facts& facts) {
     return known;
 }
 
-/// The name of the GPU's VA driver, such as "ihd"; absent if VA-API does not list the GPU.
+/// The name of the VA driver for the GPU, such as "ihd"; absent if VA-API does not list the GPU.
 Word va_driver(const Gpu& gpu) {
     const auto* view = any_view_of(gpu, info_of(Api::Vaapi).word);
     if (view && view->outcome == Outcome::Absent)
@@ -425,16 +429,15 @@ Word va_driver(const Gpu& gpu) {
 
 // Facts about a GPU as seen by one backend --------------------------------------------------------
 
-/// Whether the compute capability is at least `since`. CUDA's driver does not list data types, so
-/// they follow from the compute capability.
-/// Source: CUDA C++ Programming Guide, "Arithmetic Instructions" and "Features and Technical
-/// Specifications".
+/// Whether the GPU's compute capability is at least `since`. CUDA's driver does not report data
+/// types, so they are derived from the compute capability. Source: CUDA C++ Programming Guide,
+/// "Arithmetic Instructions" and "Features and Technical Specifications".
 Fact<bool> cuda_has(const Facts& facts, Version since) {
     const auto& capability = facts.version(FactId::ComputeCapability).value;
     return capability ? Fact<bool>::known(*capability >= since) : Fact<bool>::unknown();
 }
 
-/// A boolean device property of an API; absent if the API does not serve the GPU.
+/// A boolean device property that an API reports; absent if the API does not serve the GPU.
 Fact<bool> device_flag(const Facts& facts, std::string_view api, std::string_view key) {
     const auto device = device_in(facts, api);
     if (!device.view)
@@ -442,7 +445,7 @@ Fact<bool> device_flag(const Facts& facts, std::string_view api, std::string_vie
     return Fact<bool>::from(device.view->device.at(key).as_bool());
 }
 
-/// A Vulkan feature by its name in the specification; absent if Vulkan does not serve the GPU.
+/// A Vulkan feature with its name in the specification; absent if Vulkan does not serve the GPU.
 Fact<bool> vulkan_feature(const Facts& facts, std::string_view name) {
     const auto device = device_in(facts, info_of(Api::Vulkan).word);
     if (!device.view)
@@ -453,7 +456,7 @@ Fact<bool> vulkan_feature(const Facts& facts, std::string_view name) {
                                    : Fact<bool>::known(truth == Truth::True);
 }
 
-/// A data type for computations: the compute capability that introduced it, its feature in
+/// A data type for computations, with the compute capability that introduced it, its feature in
 /// Vulkan, and the name that other APIs use.
 struct DataType {
     Version cuda_since = {};
@@ -461,7 +464,7 @@ struct DataType {
     std::string_view elsewhere = {};
 };
 
-/// Whether the backend can compute in the data type.
+/// Whether the backend can compute with the data type.
 Fact<bool> computes_in(const Facts& facts, const DataType& type) {
     if (!facts.gpu())
         return Fact<bool>::absent();
@@ -487,7 +490,8 @@ AnyFact storage_16bit(const Facts& facts) {
     return vulkan_feature(facts, "storageBuffer16BitAccess");
 }
 
-/// The first limit that the API below the backend reports under one of the keys, in bytes.
+/// The limit, in bytes, that the API below the backend reports under the first of the keys that
+/// exists.
 AnyFact limit(const Facts& facts, std::initializer_list<std::string_view> keys) {
     const auto device = device_in(facts, api_below(facts.subject().backend));
     if (!device.view)
@@ -498,7 +502,7 @@ AnyFact limit(const Facts& facts, std::initializer_list<std::string_view> keys) 
     return Fact<Bytes>::unknown();
 }
 
-/// Whether the backend has computed a checked result on the GPU.
+/// Whether the backend has computed a verified result on the GPU.
 AnyFact verified(const Facts& facts) {
     if (!facts.gpu())
         return Fact<bool>::absent();
@@ -560,7 +564,7 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
      .is_nameable = false, .read = [](F) -> AnyFact { return Fact<bool>::unknown(); }},
     {.id = FactId::Usable, .key = "usable", .type = FactForm::Flag, .scope = kGpu,
      .unfit = "backend-not-usable", .is_nameable = false,
-     // Usability depends on an API, which a row does not take: see Facts::usable().
+     // Usability depends on an API, which a row does not know; see Facts::usable().
      .read = [](F) -> AnyFact { return Fact<bool>::unknown(); }},
     {.id = FactId::Vendor, .key = "vendor", .type = FactForm::Word, .scope = kGpu,
      .unfit = "vendor-mismatch",
@@ -654,8 +658,8 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
 });
 // clang-format on
 
-/// kOwnRows with the rows for API versions inserted at FactId::ApiVersion. A term can name an API's
-/// version if the API table has a word for it.
+/// The rows in kOwnRows, with the rows for API versions inserted at FactId::ApiVersion. A term can
+/// name the version of an API if the API table has a word for the version.
 template <std::size_t... kPlace>
 consteval auto with_versions(std::index_sequence<kPlace...>) {
     constexpr auto kAt = static_cast<std::size_t>(FactId::ApiVersion);
@@ -674,12 +678,12 @@ consteval auto with_versions(std::index_sequence<kPlace...>) {
 }
 constexpr auto kFactRows = with_versions(std::make_index_sequence<kApiCount>{});
 static_assert(kFactRows.size() == static_cast<std::size_t>(FactId::Verified) + 1);
-/// Whether the string is empty or a known reason code.
+/// Whether the string is either empty or a known reason code.
 constexpr bool is_reason(std::string_view code) {
     return code.empty() ||
            std::ranges::binary_search(reason_rows::kRows, code, {}, &ReasonInfo::code);
 }
-// Compile-time checks: every code is a reason, and a row's index is its FactId.
+// Checks at compile time that every code is a reason, and that the index of each row is its FactId.
 static_assert(std::ranges::all_of(kFactRows, [](const FactRow& row) {
     return is_reason(row.too_low) && is_reason(row.too_high) && is_reason(row.unfit);
 }));
@@ -697,7 +701,7 @@ std::span<const FactRow> fact_rows() {
 
 const FactRow* find_fact(std::string_view key) {
     const auto* found = std::ranges::find(kFactRows, key, &FactRow::key);
-    // Rows that aren't nameable are found only by their id.
+    // Rows of facts that a term may not name are found only by their ids.
     return found == kFactRows.end() || !found->is_nameable ? nullptr : found;
 }
 
@@ -706,8 +710,8 @@ const FactRow& row_of(FactId id) {
 }
 
 Fact<Bytes> memory_for_use(const GpuMemory& memory) {
-    // The memory on the board is only a fallback, because a process may get less memory, or more
-    // memory if memory is shared.
+    // The memory on the board is only a fallback: a process may get less memory, or more memory if
+    // memory is shared.
     return Fact<Bytes>::from(memory.allocatable ? memory.allocatable : offered_memory(memory));
 }
 
@@ -719,7 +723,7 @@ std::optional<std::string> platform_of(const Host& host) {
     if (!host.os || !host.arch)
         return std::nullopt;
     const auto& arch = *host.arch;
-    // Linux and Go name processors differently.
+    // Linux and Go have different names for processors.
     return *host.os + "-" + (arch == "x86_64" ? "amd64" : arch == "aarch64" ? "arm64" : arch);
 }
 
