@@ -14,7 +14,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// The vendor-specific architecture: compute capability, gfx target or Intel IP.
+/// The architecture in the vendor's terms: compute capability, gfx target or Intel IP version.
 const std::optional<std::string>& architecture_of(const Gpu& gpu) {
     const auto& known = gpu.architecture;
     if (known.cuda_compute_capability)
@@ -36,7 +36,7 @@ std::vector<const Gpu*> in_order(const Report& report) {
 const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen) {
     const auto gpus = in_order(report);
     const auto found = std::ranges::find_if(gpus, [&chosen](const Gpu* gpu) {
-        // If nothing was chosen, any GPU that can compute may be the default.
+        // If no GPU was chosen, any GPU that can compute may be the default.
         return chosen.empty() ? gpu->kind != GpuKind::DisplayOnly
                               : gpu->id == whole_id(chosen.front());
     });
@@ -63,7 +63,7 @@ bool is_alike(const Gpu& left, const Gpu& right) {
     const auto& other = architecture_of(right);
     if (architecture && other)
         return architecture == other;
-    // If an architecture is unknown, GPUs of the same model count as equivalent.
+    // If an architecture is unknown, GPUs of the same model count as alike.
     return left.pci && right.pci && left.pci->device_id &&
            left.pci->device_id == right.pci->device_id;
 }
@@ -72,11 +72,11 @@ namespace {
 
 using Text = std::optional<std::string>;
 
-/// Maximum length of a fact in bytes; longer facts are treated as unknown.
+/// Maximum length of a fact in bytes; a longer fact is treated as unknown.
 constexpr std::size_t kMaxFact = 1024;
 constexpr std::string_view kHexadecimal = "0123456789abcdefABCDEF";
 
-/// The API's view of the GPU; null if the API does not list it or the match is a guess.
+/// The API's view of the GPU; null if the API does not list the GPU, or if the match is uncertain.
 const ApiView* certain_view_of(const Gpu& gpu, std::string_view api) {
     const auto found = gpu.apis.find(std::string{api});
     if (found == gpu.apis.end())
@@ -86,7 +86,7 @@ const ApiView* certain_view_of(const Gpu& gpu, std::string_view api) {
     return is_certain && view.device.is_object() ? &view : nullptr;
 }
 
-/// Joins the values of `one(gpu)` for all GPUs, without duplicates. nullopt if a GPU has no value,
+/// Joins the values of `one(gpu)` for all GPUs, without duplicates; nullopt if a GPU has no value,
 /// if a value contains the separator, or if the list is too long.
 template <class One>
 Text each(const Selection& selection, char separator, One one) {
@@ -104,7 +104,7 @@ Text each(const Selection& selection, char separator, One one) {
     return list.empty() || list.size() > kMaxFact ? std::nullopt : Text{std::move(list)};
 }
 
-/// Like each(), but nullopt if two GPUs share a value.
+/// Like each(), but the result is nullopt if two GPUs have the same value.
 template <class One>
 Text each_its_own(const Selection& selection, One one) {
     auto list = each(selection, ',', one);
@@ -117,14 +117,15 @@ bool is_hexadecimal(std::string_view text) {
     return !text.empty() && text.find_first_not_of(kHexadecimal) == std::string_view::npos;
 }
 
-/// The UUID with its prefix, without which CUDA would read it as an index. nullopt for a masked
-/// UUID (all zeros), which selects nothing. Source: CUDA C++ Programming Guide, CUDA environment
-/// variables.
+/// The UUID with its prefix, because CUDA would read a UUID without a prefix as an index; nullopt
+/// for a masked UUID (all zeros), which selects nothing. Source: CUDA C++ Programming Guide, CUDA
+/// environment variables.
 Text nvidia_uuid(const Gpu& gpu) {
     const auto& uuid = gpu.identity.nvidia_uuid;
     if (!uuid || !(uuid->starts_with("GPU-") || uuid->starts_with("MIG-")))
         return std::nullopt;
-    // Drivers before 470 name a MIG instance by its GPU's UUID followed by the instance's numbers.
+    // Drivers before 470 identify a MIG instance by the UUID of its GPU, followed by the numbers of
+    // the instance.
     std::string digits = uuid->substr(4, uuid->find('/') - 4);
     if (digits.starts_with("GPU-"))
         digits.erase(0, 4);
@@ -138,8 +139,8 @@ Text nvidia_uuids(const Selection& selection) {
     return each_its_own(selection, nvidia_uuid);
 }
 
-/// "GPU-" and 16 hexadecimal digits. All devices without an id report "GPU-XX". Source: ROCr,
-/// HSA_AMD_AGENT_INFO_UUID in hsa_ext_amd.h.
+/// An id that consists of "GPU-" and 16 hexadecimal digits. Devices without an id all report
+/// "GPU-XX". Source: ROCr, HSA_AMD_AGENT_INFO_UUID in hsa_ext_amd.h.
 Text hip_id(const Gpu& gpu) {
     std::string id = gpu.identity.hip_unique_id.value_or("");
     if (id.starts_with("GPU-"))
@@ -153,15 +154,15 @@ Text hip_ids(const Selection& selection) {
     return each_its_own(selection, hip_id);
 }
 
-/// The GPU's index in an API.
+/// The GPU's index in the list of an API.
 Text index_in(const Gpu& gpu, std::string_view api) {
     const auto* view = certain_view_of(gpu, api);
     return view && view->index ? Text{std::to_string(*view->index)} : std::nullopt;
 }
 
-/// The position in the order of KFD nodes, which is ROCm's order. The position is used only for
-/// partitions, which have no other name, and only if ROCm itself was not probed. Source:
-/// ROCR-Runtime, BuildTopology in amd_topology.cpp.
+/// The position of the partition in the order of KFD nodes, which is ROCm's order. The position in
+/// this order is used only for partitions, which have no other name, and only if ROCm itself was
+/// not probed. Source: ROCR-Runtime, BuildTopology in amd_topology.cpp.
 Text kfd_rank(const Gpu& gpu, const Report& report) {
     if (!partition_of(gpu) || !gpu.identity.kfd_node || was_asked(gpu, "hip"))
         return std::nullopt;
@@ -178,14 +179,14 @@ Text hip_indices(const Selection& selection) {
     });
 }
 
-/// The numbers 0, 1, … in the order of the selection.
+/// The numbers 0, 1, … for the GPUs, in the order of the selection.
 Text ordinals(const Selection& selection) {
     std::size_t next = 0;
     return each(selection, ',', [&next](const Gpu&) { return std::to_string(next++); });
 }
 
-/// The GPUs that the API enumerates, in order of PCI address. Empty if the order is uncertain
-/// because a GPU of the vendor did not answer, has no address or is partitioned.
+/// The GPUs that the API enumerates, sorted by PCI address. The result is empty if the order is
+/// uncertain because a GPU from the vendor did not answer, has no address or is partitioned.
 std::vector<const Gpu*> in_pci_order(const Report& report,
                                      std::string_view api,
                                      std::string_view vendor) {
@@ -198,7 +199,7 @@ std::vector<const Gpu*> in_pci_order(const Report& report,
         gpus.push_back(&gpu);
     }
     const auto has_address = [](const Gpu* gpu) { return gpu->pci && gpu->pci->address; };
-    // A single GPU is first in any order.
+    // If there is only one GPU, it is the first in any order.
     if (gpus.size() > 1 && !std::ranges::all_of(gpus, has_address))
         return {};
     if (gpus.size() > 1)
@@ -206,7 +207,7 @@ std::vector<const Gpu*> in_pci_order(const Report& report,
     return gpus;
 }
 
-/// The positions of the GPUs in PCI order.
+/// The positions of the selected GPUs in the order of PCI addresses.
 Text pci_ranks(const Selection& selection, std::string_view api, std::string_view vendor) {
     const auto order = in_pci_order(selection.report, api, vendor);
     return each_its_own(selection, [&order](const Gpu& gpu) -> Text {
@@ -215,7 +216,7 @@ Text pci_ranks(const Selection& selection, std::string_view api, std::string_vie
     });
 }
 
-/// The manifest of the Vulkan driver for the GPU. nullopt if the driver works only in gpuprobe's
+/// The manifest of the Vulkan driver for the GPU; nullopt if the driver works only in gpuprobe's
 /// probe, which loads another library of the driver.
 Text manifest_of(const Gpu& gpu) {
     const auto* view = certain_view_of(gpu, "vulkan");
@@ -230,7 +231,7 @@ Text vulkan_manifests(const Selection& selection) {
     return each(selection, ':', manifest_of);
 }
 
-/// Whether a Vulkan driver lists this GPU, as its first driver or as an alternative.
+/// Whether a Vulkan driver lists the GPU, as its first driver or as an alternative.
 bool is_listed_by(const Gpu& gpu, const std::string& driver) {
     const auto found = gpu.apis.find("vulkan");
     if (found == gpu.apis.end() || !found->second.device.is_object())
@@ -242,7 +243,7 @@ bool is_listed_by(const Gpu& gpu, const std::string& driver) {
             }));
 }
 
-/// The number of devices that the Vulkan loader lists if it loads only this manifest. Devices that
+/// The number of devices that the Vulkan loader lists if it loads only one manifest. Devices that
 /// could not be matched to a GPU are counted from the notes.
 std::ptrdiff_t devices_behind(const std::string& manifest, const Report& report) {
     const auto lists = [&manifest](const Gpu& gpu) { return is_listed_by(gpu, manifest); };
@@ -254,7 +255,7 @@ std::ptrdiff_t devices_behind(const std::string& manifest, const Report& report)
            std::ranges::count_if(report.notes, left_out);
 }
 
-/// Whether the API lists all of the GPUs in the order of the selection.
+/// Whether the API lists all selected GPUs in the order of the selection.
 bool is_in_order_of(std::string_view api, const Selection& selection) {
     std::vector<std::uint32_t> places;
     for (const auto* gpu : selection.gpus)
@@ -263,22 +264,22 @@ bool is_in_order_of(std::string_view api, const Selection& selection) {
     return places.size() == selection.gpus.size() && std::ranges::is_sorted(places);
 }
 
-/// Indices within the manifest, if all GPUs use the same manifest. nullopt if the manifest lists
-/// exactly these GPUs in this order. If ggml is given indices, it skips its own choice of devices,
-/// so unnecessary indices are omitted.
+/// Indices within the manifest, if all GPUs use the same manifest; nullopt if the manifest lists
+/// exactly the selected GPUs in the order of the selection. If ggml gets indices, it does not
+/// choose devices itself, so unnecessary indices are omitted.
 Text vulkan_indices(const Selection& selection) {
     const auto manifest = vulkan_manifests(selection);
     if (!manifest || manifest->find(':') != std::string::npos)
         return std::nullopt;
-    // The driver has only the selected devices, so the indices would change nothing.
+    // If the driver has only the selected devices, the indices would change nothing.
     if (std::cmp_equal(devices_behind(*manifest, selection.report), selection.gpus.size()) &&
         is_in_order_of("vulkan", selection))
         return std::nullopt;
     return each_its_own(selection, [](const Gpu& gpu) { return index_in(gpu, "vulkan"); });
 }
 
-/// The manifests that list only these GPUs. A loader that loads only these manifests shows no other
-/// device.
+/// The manifests of drivers that list only the selected GPUs. A loader that loads only these
+/// manifests does not list any other device.
 Text vulkan_own_manifest(const Selection& selection) {
     const auto manifests = vulkan_manifests(selection);
     if (!manifests)
@@ -289,8 +290,9 @@ Text vulkan_own_manifest(const Selection& selection) {
     return std::cmp_equal(behind, selection.gpus.size()) ? manifests : std::nullopt;
 }
 
-/// The positions among the GPUs of one manifest. nullopt if a device of the manifest could not be
-/// matched. Software devices aren't counted, because ggml ignores them when it numbers devices.
+/// The positions of the GPUs among the GPUs of one manifest; nullopt if a device of the manifest
+/// could not be matched to a GPU. Software devices are not counted, because ggml ignores them when
+/// it numbers devices.
 Text vulkan_ranks(const Selection& selection) {
     const auto manifest = vulkan_manifests(selection);
     if (!manifest || manifest->find(':') != std::string::npos)
@@ -309,7 +311,7 @@ Text vulkan_ranks(const Selection& selection) {
             const auto place = is_behind(other) ? index_in(other, "vulkan") : Text{};
             if (is_behind(other) && (!place || !own || manifest_of(other) != manifest))
                 return std::nullopt;
-            // Indices are decimal strings: compare their lengths first, then their digits.
+            // Indices are decimal strings, so compare their lengths first, then their digits.
             if (place && place->size() == own->size() ? *place < *own
                                                       : place && place->size() < own->size())
                 ++rank;
@@ -319,15 +321,15 @@ Text vulkan_ranks(const Selection& selection) {
 }
 
 /// Whether a Mesa driver serves the GPU. Mesa's device-select layer, which reads
-/// MESA_VK_DEVICE_SELECT and DRI_PRIME, is released with its drivers.
+/// MESA_VK_DEVICE_SELECT and DRI_PRIME, is released together with Mesa's drivers.
 bool is_mesa(const Gpu& gpu) {
     const auto* view = certain_view_of(gpu, "vulkan");
     const auto* driver = view ? view->device.at("driver_id").as_string() : nullptr;
     return driver && driver->find("mesa") != std::string::npos;
 }
 
-/// The only GPU of the selection if a Mesa driver serves it. Null for a partition, because the
-/// layer's names don't distinguish the partitions of a GPU.
+/// The only GPU of the selection, if a Mesa driver serves this GPU. The result is null for a
+/// partition, because the layer's names don't distinguish the partitions of a GPU.
 const Gpu* single_mesa_gpu(const Selection& selection) {
     const bool is_it = selection.gpus.size() == 1 && is_mesa(*selection.gpus.front()) &&
                        !partition_of(*selection.gpus.front());
@@ -341,19 +343,19 @@ Text pci_ids(const Gpu& gpu) {
     return *gpu.pci->vendor_id + ":" + *gpu.pci->device_id;
 }
 
-/// Whether the machine has another GPU with the same PCI ids.
+/// Whether the machine has a second GPU with the same PCI ids.
 bool has_twin(const Gpu& gpu, const Report& report) {
     return std::ranges::count(report.gpus, pci_ids(gpu), pci_ids) > 1;
 }
 
-/// The value of MESA_VK_DEVICE_SELECT: PCI ids that only the selected GPU has.
+/// The value of MESA_VK_DEVICE_SELECT, which consists of PCI ids that only the selected GPU has.
 Text mesa_device(const Selection& selection) {
     const auto* gpu = single_mesa_gpu(selection);
     return gpu && !has_twin(*gpu, selection.report) ? pci_ids(*gpu) : std::nullopt;
 }
 
-/// The value of DRI_PRIME, "pci-0000_03_00_0".
-/// Source: Mesa environment variables, DRI_PRIME.
+/// The value of DRI_PRIME, such as "pci-0000_03_00_0". Source: Mesa environment variables,
+/// DRI_PRIME.
 Text mesa_tag(const Selection& selection) {
     const auto* gpu = single_mesa_gpu(selection);
     if (!gpu || !gpu->pci || !gpu->pci->address)
@@ -364,8 +366,9 @@ Text mesa_tag(const Selection& selection) {
     return "pci-" + address;
 }
 
-/// The PCI device ids, by which the Vulkan loader can filter devices. nullopt if another GPU has
-/// one of them, if the order of the GPUs would be lost, or if the manifests have no other device.
+/// The PCI device ids, by which the Vulkan loader can filter devices; nullopt if another GPU has
+/// one of these ids, if the order of the GPUs would be lost, or if the manifests have no other
+/// device.
 Text vulkan_device_ids(const Selection& selection) {
     const auto id_of = [](const Gpu& gpu) -> Text {
         return gpu.pci && gpu.pci->device_id ? Text{"0x" + *gpu.pci->device_id} : std::nullopt;
@@ -382,14 +385,14 @@ Text vulkan_device_ids(const Selection& selection) {
     return std::cmp_equal(let_through, selection.gpus.size()) ? ids : std::nullopt;
 }
 
-/// Returns mesa_tag() if mesa_device() would match two GPUs; otherwise nullopt.
+/// Returns mesa_tag() if mesa_device() would match two GPUs; otherwise returns nullopt.
 Text mesa_pci(const Selection& selection) {
     const bool is_one = selection.gpus.size() == 1;
     return is_one && has_twin(*selection.gpus.front(), selection.report) ? mesa_tag(selection)
                                                                          : std::nullopt;
 }
 
-/// The GLX vendor library that renders on this GPU while another GPU drives the display. The
+/// The vendor's GLX library that renders on this GPU while another GPU drives the display. This
 /// library can't choose between two GPUs. Source: NVIDIA driver README, "PRIME Render Offload".
 Text glx_offload(const Selection& selection) {
     const auto is_nvidia = [](const Gpu& gpu) { return gpu.driver.name == "nvidia"; };
@@ -404,14 +407,14 @@ Text glx_offload(const Selection& selection) {
     return offloads ? Text{"nvidia"} : std::nullopt;
 }
 
-/// A name reported by a driver; nullopt if it contains characters with a special meaning.
+/// A name that a driver reports; nullopt if the name contains characters with a special meaning.
 Text plain_name(const Value& value) {
     const auto* text = value.as_string();
     const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
     return text && std::ranges::all_of(*text, is_plain) ? Text{*text} : std::nullopt;
 }
 
-/// A string property of the OpenCL device.
+/// A device property in OpenCL that is a string.
 Text opencl_fact(const Gpu& gpu, std::string_view key) {
     const auto* view = certain_view_of(gpu, "opencl");
     return view ? plain_name(view->device.at(key)) : std::nullopt;
@@ -421,8 +424,8 @@ Text opencl_platform(const Selection& selection) {
     return each(selection, '\n', [](const Gpu& gpu) { return opencl_fact(gpu, "platform_name"); });
 }
 
-/// The device name. ggml uses the first device whose name contains this name, so no other device's
-/// name may contain it.
+/// The name of the device. ggml uses the first device whose name contains the given name, so no
+/// other device's name may contain it.
 Text opencl_device(const Selection& selection) {
     if (selection.gpus.size() != 1)
         return std::nullopt;
@@ -435,8 +438,8 @@ Text opencl_device(const Selection& selection) {
     return alike == 1 ? name : std::nullopt;
 }
 
-/// The .icd file of a GPU whose OpenCL driver has one platform. A loader that loads only that file
-/// numbers the platform 0.
+/// The .icd file for a GPU whose OpenCL driver has only one platform. A loader that loads only this
+/// file gives the platform the number 0.
 Text opencl_vendor(const Selection& selection) {
     const auto* gpu = selection.gpus.size() == 1 ? selection.gpus.front() : nullptr;
     const auto* view = gpu ? certain_view_of(*gpu, "opencl") : nullptr;
@@ -444,7 +447,7 @@ Text opencl_vendor(const Selection& selection) {
     if (!driver || !driver->starts_with('/') || !driver->ends_with(".icd"))
         return std::nullopt;
     const auto& platform = view->device.at("platform_name");
-    // The OpenCL driver has a second platform.
+    // Whether the OpenCL driver has a second platform.
     const auto is_elsewhere = [&](const Text& other, const Value& device) {
         return other == driver && device.at("platform_name") != platform;
     };
@@ -463,7 +466,7 @@ Text opencl_indices(const Selection& selection) {
     return each_its_own(selection, [](const Gpu& gpu) { return index_in(gpu, "opencl"); });
 }
 
-/// Indices in ROCm's OpenCL driver, which uses HSA's order.
+/// Indices of the GPUs in ROCm's OpenCL driver, which uses HSA's order.
 Text rocm_opencl_indices(const Selection& selection) {
     return each_its_own(selection, [](const Gpu& gpu) {
         const auto* view = certain_view_of(gpu, "opencl");
@@ -473,7 +476,7 @@ Text rocm_opencl_indices(const Selection& selection) {
     });
 }
 
-/// The PCI addresses; nullopt for partitions, which share an address.
+/// The PCI addresses of the GPUs; nullopt for partitions, which share an address.
 Text pci_addresses(const Selection& selection) {
     return each_its_own(selection, [](const Gpu& gpu) -> Text {
         const bool is_named = gpu.pci && gpu.pci->address && !partition_of(gpu);
@@ -481,7 +484,8 @@ Text pci_addresses(const Selection& selection) {
     });
 }
 
-/// Sizes in MiB. The function does not use each(), because two GPUs of equal size need two entries.
+/// Sizes in MiB. The function does not use each(), because two GPUs with memory of equal size need
+/// two entries.
 Text memory_mib(const Selection& selection) {
     std::string list;
     for (const auto* gpu : selection.gpus) {
@@ -492,7 +496,7 @@ Text memory_mib(const Selection& selection) {
     return list.empty() ? std::nullopt : Text{std::move(list)};
 }
 
-/// The render node of the first GPU, which programs that decode videos open.
+/// The render node of the first GPU, which is the node that programs that decode videos open.
 Text render_node(const Selection& selection) {
     if (selection.gpus.empty())
         return std::nullopt;
@@ -502,8 +506,8 @@ Text render_node(const Selection& selection) {
     return found == nodes.end() ? std::nullopt : Text{found->path};
 }
 
-/// The name of the first GPU's driver for VA-API, as LIBVA_DRIVER_NAME names it. nullopt if the
-/// name has special characters, which could lead out of the folder of the drivers.
+/// The name of the VA-API driver for the first GPU, in the form of LIBVA_DRIVER_NAME; nullopt if
+/// the name has special characters, which could lead out of the folder of the drivers.
 Text va_driver_name(const Selection& selection) {
     const auto* view =
         selection.gpus.empty() ? nullptr : certain_view_of(*selection.gpus.front(), "vaapi");
@@ -515,7 +519,7 @@ Text va_driver_name(const Selection& selection) {
     return is_plain ? Text{*name} : std::nullopt;
 }
 
-/// "0", which is valid in any order because the machine has only this GPU.
+/// The index "0", which is valid in any order because the machine has only this GPU.
 Text only_gpu(const Selection& selection) {
     const auto counts = [](const Gpu& gpu) { return gpu.kind != GpuKind::DisplayOnly; };
     const bool is_only = selection.gpus.size() == 1 && counts(*selection.gpus.front()) &&
@@ -523,28 +527,29 @@ Text only_gpu(const Selection& selection) {
     return is_only ? Text{"0"} : std::nullopt;
 }
 
-/// The order in which OpenVINO numbers GPUs: Intel's integrated GPUs, Intel's other GPUs, GPUs of
-/// other vendors. Source: openvinotoolkit/openvino, 0e888f7772bc, get_device_priority() in
-/// src/plugins/intel_gpu/include/intel_gpu/runtime/device.hpp.
+/// The order in which OpenVINO numbers GPUs is: Intel's integrated GPUs, Intel's other GPUs, and
+/// GPUs from other vendors. Source: openvinotoolkit/openvino, 0e888f7772bc, get_device_priority()
+/// in src/plugins/intel_gpu/include/intel_gpu/runtime/device.hpp.
 int openvino_priority(const Gpu& gpu) {
     if (gpu.vendor != "intel")
         return 2;
     return gpu.kind == GpuKind::Integrated ? 0 : 1;
 }
 
-/// Whether OpenVINO lists the GPU, which requires an OpenCL driver that is new enough; nullopt if
+/// Whether OpenVINO lists the GPU, which requires a sufficiently new OpenCL driver; nullopt if
 /// unknown.
 std::optional<bool> is_listed_by_openvino(const Gpu& gpu) {
     const auto verdict = gpu_verdict(*find_accelerator_backend("openvino"), gpu);
     return verdict ? verdict->usable : std::nullopt;
 }
 
-/// OpenVINO's name for an Intel GPU: "GPU" for a single GPU, otherwise "GPU.0", "GPU.1" …. If it is
-/// unknown whether OpenVINO lists another GPU, a GPU that comes first is "GPU.0", which OpenVINO
-/// accepts too, and a GPU that may come after another GPU has no name.
+/// OpenVINO's name for an Intel GPU, which is "GPU" for a single GPU, and otherwise "GPU.0" and so
+/// on. If it is unknown whether OpenVINO lists another GPU, the name of a GPU that is first in any
+/// case is "GPU.0", which OpenVINO also accepts for a single GPU, and a GPU that may follow another
+/// GPU has no name.
 Text openvino_gpu(const Gpu& gpu, const Report& report) {
-    // OpenVINO also lists partitions of GPUs, and GPUs of other vendors, but does not support these
-    // devices.
+    // OpenVINO also lists partitions of GPUs, and GPUs from other vendors, but does not support
+    // these devices.
     if (gpu.vendor != "intel" || partition_of(gpu) || is_listed_by_openvino(gpu) != true)
         return std::nullopt;
     std::size_t place = 0;
@@ -555,7 +560,7 @@ Text openvino_gpu(const Gpu& gpu, const Report& report) {
             continue;
         is_only = false;
         const auto order = openvino_priority(other) <=> openvino_priority(gpu);
-        // GPUs of equal priority are in the order of the OpenCL driver.
+        // GPUs of equal priority are in the same order as in the OpenCL driver.
         const auto* own = certain_view_of(gpu, "opencl");
         const auto* others = certain_view_of(other, "opencl");
         const bool has_order = own && others && own->index && others->index;
@@ -568,8 +573,8 @@ Text openvino_gpu(const Gpu& gpu, const Report& report) {
     return is_only ? "GPU" : "GPU." + std::to_string(place);
 }
 
-/// The name of an accelerator in OpenVINO. OpenVINO adds the architecture to the name if a machine
-/// has several NPUs. Source: OpenVINO, CoreImpl::get_available_devices() in
+/// The name that an accelerator has in OpenVINO. If a machine has several NPUs, OpenVINO adds the
+/// architecture to the name. Source: OpenVINO, CoreImpl::get_available_devices() in
 /// src/inference/src/dev/core_impl.cpp.
 Text openvino_npu(const Gpu& gpu, const Report& report) {
     const auto is_npu = [](const auto& device) {
@@ -583,14 +588,15 @@ Text openvino_device(const Gpu& gpu, const Report& report) {
     return is_accelerator(report, gpu) ? openvino_npu(gpu, report) : openvino_gpu(gpu, report);
 }
 
-/// OpenVINO's names for the devices.
+/// OpenVINO's names for the selected devices.
 Text openvino_devices(const Selection& selection) {
     return each_its_own(
         selection, [&selection](const Gpu& gpu) { return openvino_device(gpu, selection.report); });
 }
 
-/// "0", as in "pci:0", if the machine has one Coral accelerator on PCI Express. libedgetpu numbers
-/// several accelerators in the unknown order of an unsorted listing of /sys/class/apex.
+/// The number "0", as in "pci:0", if the machine has only one Coral accelerator on PCI Express.
+/// libedgetpu numbers several accelerators in the unknown order of an unsorted listing of
+/// /sys/class/apex.
 Text coral_numbers(const Selection& selection) {
     const auto is_coral = [](const Gpu& gpu) {
         return std::ranges::any_of(
@@ -602,8 +608,8 @@ Text coral_numbers(const Selection& selection) {
                : std::nullopt;
 }
 
-/// The API in the name of a fact such as "cuda_pci_ranks". The API must support only one vendor's
-/// GPUs. Null for other facts.
+/// The API that the name of a fact such as "cuda_pci_ranks" contains. The API must support only the
+/// GPUs of one vendor. Null for other facts.
 const ApiInfo* ranked_api(std::string_view name) {
     constexpr std::string_view kEnd = "_pci_ranks";
     if (!name.ends_with(kEnd))
@@ -612,7 +618,7 @@ const ApiInfo* ranked_api(std::string_view name) {
     return api && computes(*api) && !api->vendor.empty() ? api : nullptr;
 }
 
-/// A fact and the function that finds it.
+/// A fact, and the function that determines the value of the fact.
 struct SelectorFact {
     std::string_view name = {};
     Text (*find)(const Selection&) = nullptr;
@@ -646,7 +652,7 @@ constexpr std::array kSelectorFacts =
 
 }  // namespace
 
-// Source: Mesa writes "Mesa " and its package version into driverInfo.
+// Source: Mesa writes "Mesa " and the version of its package into driverInfo.
 std::optional<Version> mesa_version(const Gpu& gpu) {
     constexpr std::string_view kStart = "Mesa ";
     const auto* view = certain_view_of(gpu, "vulkan");
@@ -673,7 +679,7 @@ bool is_selector_fact(std::string_view name) {
 }
 
 std::optional<std::string> selector_fact(std::string_view name, const Selection& selection) {
-    // Facts whose names end in "_pci_ranks" are computed here; all others are in the table.
+    // Facts whose names end in "_pci_ranks" are computed here; all other facts are in the table.
     if (const auto* api = ranked_api(name))
         return pci_ranks(selection, api->word, api->vendor);
     const auto* fact = std::ranges::find(kSelectorFacts, name, &SelectorFact::name);
