@@ -16,7 +16,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// Collects reasons. The most severe reason determines the verdict.
+/// Collects reasons. The verdict depends on the most severe reason.
 class Judgement {
 public:
     Judgement(const std::string& backend, const Gpu* gpu) : judged_{.gpu = gpu} {
@@ -26,22 +26,22 @@ public:
         judged_.candidate.verdict = Verdict::Accepted;
     }
     void reject(Reason reason) { judged_.reject(std::move(reason)); }
-    /// Makes the verdict unknown unless the candidate is already rejected. Used if a requirement of
-    /// the profile, the request or the build is about an unknown fact and does not accept unknown
-    /// facts.
+    /// Makes the verdict unknown, unless the candidate is already rejected. This function is used
+    /// if a requirement of the profile, the request or the build is about an unknown fact and does
+    /// not accept unknown facts.
     void doubt(Reason reason) {
         judged_.lacks_facts = true;
         doubt_usability(std::move(reason));
     }
-    /// Makes the verdict unknown unless the candidate is already rejected. Used if no driver has
-    /// shown yet that the backend works.
+    /// Makes the verdict unknown, unless the candidate is already rejected. This function is used
+    /// if no driver has shown yet that the backend works.
     void doubt_usability(Reason reason) {
         if (is_accepted(judged_))
             judged_.candidate.verdict = Verdict::Unknown;
         judged_.candidate.reasons.push_back(std::move(reason));
     }
-    /// Makes an accepted candidate uncertain. Used if a requirement is about an unknown fact and
-    /// accepts unknown facts.
+    /// Makes an accepted candidate uncertain. This function is used if a requirement is about an
+    /// unknown fact and accepts unknown facts.
     void accept_unknown(Reason reason) {
         if (judged_.candidate.verdict == Verdict::Accepted)
             judged_.candidate.verdict = Verdict::Uncertain;
@@ -50,7 +50,7 @@ public:
     /// Adds a reason that does not change the verdict.
     void remark(Reason reason) { judged_.candidate.reasons.push_back(std::move(reason)); }
     [[nodiscard]] Judged end() && {
-        // If a candidate cannot be chosen, only the reasons against the candidate matter.
+        // If a candidate cannot be chosen, reasons about accepted unknown facts do not matter.
         if (judged_.candidate.verdict == Verdict::Uncertain)
             std::ranges::move(accepted_, std::back_inserter(judged_.candidate.reasons));
         return std::move(judged_);
@@ -58,10 +58,10 @@ public:
 
 private:
     Judged judged_;
-    std::vector<Reason> accepted_ = {};  ///< reasons about unknown facts that were accepted
+    std::vector<Reason> accepted_ = {};  ///< reasons about unknown facts that requirements accept
 };
 
-/// A set of backends under the application's names.
+/// A set of backends, with the application's names.
 Value words_of(const SelectQuestion& question, const std::set<std::string>& backends) {
     Value::Array words;
     for (const auto& backend : backends)
@@ -69,7 +69,7 @@ Value words_of(const SelectQuestion& question, const std::set<std::string>& back
     return Value{std::move(words)};
 }
 
-/// Applies the parts of the profile and request that concern the backend on any GPU.
+/// Applies the parts of the profile and of the request that concern a backend on any GPU.
 void try_backend(const SelectQuestion& question, const std::string& backend, Judgement& judgement) {
     if (question.built && !question.built->contains(backend))
         judgement.reject(because("not-built", {{"built", words_of(question, *question.built)}}));
@@ -80,8 +80,8 @@ void try_backend(const SelectQuestion& question, const std::string& backend, Jud
             because("not-requested", {{"requested", words_of(question, *question.only)}}));
 }
 
-/// Whether the reason concerns only the host's user-space libraries (missing, not probed, or not
-/// fully answering) and not the kernel driver.
+/// Whether the reason is only about the host's user-space libraries (missing, not probed, or not
+/// fully answering) and not about the kernel driver.
 bool is_of_libraries(const Reason& why) {
     const auto* info = find_reason(why.code);
     return why.is("loader-missing") || why.is("not-probed") ||
@@ -90,20 +90,20 @@ bool is_of_libraries(const Reason& why) {
                                        ReasonTraits::Unheard | ReasonTraits::Unreliable));
 }
 
-/// Whether the API is not known to be usable because of the host's libraries.
+/// Whether it is only because of the host's libraries that the API is not known to be usable.
 bool lacks_libraries(const BackendView& view) {
     return view.usable != true && std::ranges::any_of(view.reasons, is_of_libraries);
 }
 
-/// Judges a GPU only by the kernel's data. Used if the application bundles its user-space libraries
-/// and the host's libraries report nothing. The backend then needs the vendor's kernel driver and
-/// accessible device nodes.
+/// Judges a GPU only by data from the kernel. This function is used if the application bundles its
+/// user-space libraries, and the host's libraries report nothing. A backend with bundled libraries
+/// needs the vendor's kernel driver and accessible device nodes.
 void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement& judgement) {
     const auto& gpu = *facts.gpu();
     judgement.remark(because("bundled", {{"api", info_of(api).word}}));
     for (const auto& why : view.reasons) {
         const auto* info = find_reason(why.code);
-        // Missing host libraries do not matter for this judgement.
+        // Missing libraries of the host do not matter for this judgement.
         if (why.is("loader-missing") || why.is("not-probed"))
             continue;
         if (info && info->effect == ReasonEffect::Ends)
@@ -113,12 +113,12 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement&
         else
             judgement.remark(why);
     }
-    // If an API's libraries are missing, its view does not mention inaccessible nodes, so check
-    // them here.
+    // If the libraries of an API are missing, the API's view does not mention inaccessible nodes,
+    // so check the nodes here.
     if (!has_reason(view.reasons, "no-permission"))
         for (auto& closed : shut_nodes(info_of(api).backend, facts.report().nodes, gpu))
             judgement.reject(std::move(closed));
-    // The kernel driver must be one that the API's libraries can use.
+    // The kernel driver must be a driver that the API's libraries can use.
     const auto drivers = kernel_drivers_for(api);
     if (!gpu.driver.name)
         judgement.doubt_usability(
@@ -127,8 +127,8 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement&
     else if (!works_with(drivers, *gpu.driver.name))
         judgement.reject(because("kernel-driver-unfit",
                                  {{"driver", *gpu.driver.name}, {"api", info_of(api).word}}));
-    // ROCm also needs /dev/kfd. The node is known to be missing only if the report lists any nodes.
-    // WSL uses another node.
+    // ROCm also needs /dev/kfd. The node is known to be missing only if the report lists at least
+    // one node. WSL uses another node.
     const auto& shared = facts.report().nodes;
     const auto is_known = [](const DeviceNode& node) { return node.accessible || node.mode; };
     const bool has_kfd = std::ranges::find(shared, "/dev/kfd", &DeviceNode::path) != shared.end();
@@ -137,15 +137,15 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement&
         judgement.reject(because("node-missing", {{"node", "/dev/kfd"}}));
 }
 
-/// Whether the application bundles the GPU's user-space driver. Mesa supports only some vendors, so
-/// for others the host's libraries still matter.
+/// Whether the application bundles the user-space driver of the GPU. Mesa supports only some
+/// vendors, so the host's libraries still matter for other vendors.
 bool bundles_driver(const SelectQuestion& question, Api api, const Gpu& gpu) {
     return is_bundled(question.profile.bundles, api) &&
            (!info_of(api).vendor.empty() ||
             (gpu.driver.name && works_with(kernel_drivers_for(api), *gpu.driver.name)));
 }
 
-/// Applies the report's view of the backend with the report's own reasons.
+/// Applies what the report contains about the backend, with the reasons in the report.
 void try_facts(const SelectQuestion& question,
                const std::string& backend,
                const Facts& facts,
@@ -158,7 +158,7 @@ void try_facts(const SelectQuestion& question,
         return judgement.doubt_usability(because("not-probed", {{"api", api_below(backend)}}));
     const auto view =
         is_video ? video_view(info_of(*api).word, facts.report().nodes, gpu) : found->second;
-    // The host's libraries do not matter if the application bundles its own libraries.
+    // If the application bundles libraries, the host's libraries do not matter.
     if (api && lacks_libraries(view) && bundles_driver(question, *api, gpu))
         return try_kernel(view, *api, facts, judgement);
     for (const auto& why : view.reasons)
@@ -168,7 +168,7 @@ void try_facts(const SelectQuestion& question,
             judgement.reject(why);
         else
             judgement.doubt_usability(why);
-    // Every verdict other than accepted needs a reason.
+    // Every verdict except "accepted" needs a reason.
     if (view.usable == false && view.reasons.empty())
         judgement.reject(because("not-usable"));
     if (!view.usable && view.reasons.empty())
@@ -177,8 +177,8 @@ void try_facts(const SelectQuestion& question,
         judgement.remark(because("unhealthy", {{"health", gpu.health}}));
 }
 
-/// Requires a verified result if the request requires verified results. Unusable backends already
-/// have reasons.
+/// If the request requires verified results, requires a verified result for the backend. If a
+/// backend is unusable, there are already reasons against it.
 void try_verified(const SelectQuestion& question,
                   const std::string& backend,
                   const Gpu& gpu,
@@ -194,14 +194,16 @@ void try_verified(const SelectQuestion& question,
                 {{"result", view.verification ? to_value(view.verification->result) : Value{}}}));
 }
 
-/// Whether the backend supports the GPU's vendor. If it does not, no further reason is added.
+/// Whether the backend supports the vendor of the GPU. If the backend does not support the vendor,
+/// no further reason is added.
 bool is_served(const Gpu& gpu, std::string_view backend) {
     const auto view = gpu.backends.find(std::string{backend});
     return view == gpu.backends.end() || !has_reason(view->second.reasons, "vendor-mismatch");
 }
 
-/// Applies the profile's vendor rule. The rule also applies to a backend that lacks a library on
-/// this machine, so that users do not install a library for an application that would not use it.
+/// Applies the profile's rule about vendors. The rule about vendors also applies to a backend that
+/// lacks a library on this machine, so that users do not install a library for an application that
+/// would not use it.
 void try_vendor(const SelectQuestion& question,
                 const std::string& backend,
                 const Gpu& gpu,
@@ -214,9 +216,9 @@ void try_vendor(const SelectQuestion& question,
                                  {{"vendor", gpu.vendor ? Value{*gpu.vendor} : Value{}}}));
 }
 
-/// Adds the result of a predicate. An unknown predicate makes the candidate unknown, so that the
-/// candidate is never chosen. An unknown predicate that accepts unknown facts makes the candidate
-/// uncertain.
+/// Adds a predicate's result to the judgement. If a predicate is unknown, the candidate becomes
+/// unknown, so that it is never chosen. If an unknown predicate accepts unknown facts, the
+/// candidate only becomes uncertain.
 void weigh(Tested tested, Judgement& judgement) {
     if (!tested.why)
         return;
@@ -236,15 +238,15 @@ const std::vector<Predicate>& rules_for(const std::map<std::string, std::vector<
     return found == rules.end() ? kNone : found->second;
 }
 
-/// Whether the request supersedes a predicate about libraries. The profile's predicates are about
-/// published builds, but the request lists the libraries that the installed build needs and
+/// Whether the request replaces a predicate about libraries. The predicates in the profile are
+/// about published builds, but the request lists the libraries that the installed build needs and
 /// bundles.
 bool is_replaced(const SelectQuestion& question, const Predicate& predicate) {
     return !question.installed.empty() && predicate.alternatives.front().fact == FactId::Library;
 }
 
-/// Applies the minimum requirements of the profile and the request. Simulated GPUs have no facts to
-/// compare.
+/// Applies the minimums in the profile and in the request. Simulated GPUs have no facts that could
+/// be compared.
 void try_floors(const SelectQuestion& question, const Facts& facts, Judgement& judgement) {
     const auto backend = facts.subject().backend;
     if (question.is_simulated)
@@ -260,7 +262,8 @@ void try_floors(const SelectQuestion& question, const Facts& facts, Judgement& j
         weigh(test_term(memory_floor(*question.min_memory, "min-memory"), facts), judgement);
 }
 
-/// The unmet terms of a build as a Route, the form in which alternatives are compared.
+/// The terms that a build does not meet, in the form of a Route, because alternatives are compared
+/// in this form.
 Route way_of(const BuildNeeds& needs, const Facts& facts) {
     Route route;
     for (const auto& term : needs.terms)
@@ -271,7 +274,7 @@ Route way_of(const BuildNeeds& needs, const Facts& facts) {
     return route;
 }
 
-/// Adds the unmet terms of a build.
+/// Adds the terms that a build does not meet to the judgement.
 void weigh(const BuildNeeds& needs, const Facts& facts, Judgement& judgement) {
     for (const auto& term : needs.terms) {
         const auto result = holds(term, facts);
@@ -286,14 +289,15 @@ void weigh(const BuildNeeds& needs, const Facts& facts, Judgement& judgement) {
         else
             judgement.doubt(std::move(reason));
     }
-    // Libraries that gpuprobe does not search for cannot be checked, so mention them in a reason.
+    // gpuprobe does not search for some libraries, so it cannot check them; mention these libraries
+    // in a reason.
     for (const auto& library : needs.unlisted)
         judgement.remark(
             because("library-not-listed", {{"library", library}, {"build", needs.build}}));
 }
 
-/// Applies the build's closest alternative for the backend; at least one alternative must be
-/// usable.
+/// Applies the closest alternative of the build for the backend, because at least one alternative
+/// must be usable.
 void try_build(const InstalledNeeds& build, const Facts& facts, Judgement& judgement) {
     const auto found = build.find(facts.subject().backend);
     if (found == build.end())
@@ -304,7 +308,7 @@ void try_build(const InstalledNeeds& build, const Facts& facts, Judgement& judge
     weigh(*nearest, facts, judgement);
 }
 
-/// Applies the installed builds.
+/// Applies the requirements of the installed build.
 void try_builds(const SelectQuestion& question, const Facts& facts, Judgement& judgement) {
     if (question.is_simulated)
         return;
@@ -312,7 +316,7 @@ void try_builds(const SelectQuestion& question, const Facts& facts, Judgement& j
         try_build(installed, facts, judgement);
 }
 
-/// Whether the profile counts the GPU as discrete.
+/// Whether the GPU counts as discrete according to the profile.
 bool is_lifted(const Profile& profile, const Facts& facts) {
     const auto holds = [&facts](const Predicate& predicate) {
         return test_predicate(predicate, facts).truth == Truth::True;
@@ -321,7 +325,8 @@ bool is_lifted(const Profile& profile, const Facts& facts) {
            std::ranges::any_of(rules_for(profile.as_discrete, facts.subject().backend), holds);
 }
 
-/// The first predicate of the profile's `prefers` that is not known to hold; null if all hold.
+/// The first predicate in the profile's `prefers` that is not known to hold; null if all predicates
+/// hold.
 const Predicate* missed_preference(const Profile& profile, const Facts& facts) {
     for (const auto* rules : {&rules_for(profile.prefers, kAnyBackend),
                               &rules_for(profile.prefers, facts.subject().backend)})
@@ -331,8 +336,8 @@ const Predicate* missed_preference(const Profile& profile, const Facts& facts) {
     return nullptr;
 }
 
-/// The reason why an integrated GPU is not used: the application never supports integrated GPUs, or
-/// no variable enables them.
+/// The reason why an integrated GPU is not used: either the application never supports integrated
+/// GPUs, or no variable enables them.
 Reason integrated_refusal(const Profile& profile) {
     if (profile.integrated_by.empty())
         return because("integrated-not-allowed");
@@ -342,7 +347,7 @@ Reason integrated_refusal(const Profile& profile) {
     return because("integrated-not-enabled", {{"variables", Value{std::move(switches)}}});
 }
 
-/// Applies the policy for integrated GPUs to a GPU that does not count as discrete.
+/// Applies the rule about integrated GPUs to a GPU that does not count as discrete.
 void try_kind(const SelectQuestion& question, const Gpu& gpu, Judgement& judgement) {
     if (question.integrated != IntegratedPolicy::Never)
         return;
@@ -352,13 +357,14 @@ void try_kind(const SelectQuestion& question, const Gpu& gpu, Judgement& judgeme
         judgement.doubt(because("requirement-unknown", {{"requirement", "kind!=integrated"}}));
 }
 
-/// Whether one of the ids is the GPU's id or, for a partition, the id of the partitioned GPU.
+/// Whether one of the ids is the id of the GPU or, for a partition, the id of the GPU that is
+/// partitioned.
 template <class Ids>
 bool is_among(const Ids& ids, const Gpu& gpu) {
     return std::ranges::any_of(ids, [&gpu](const std::string& id) { return goes_by(gpu, id); });
 }
 
-/// Applies the request's lists of selected and denied GPUs.
+/// Applies the lists of selected and denied GPUs in the request.
 void try_gpu(const SelectQuestion& question, const Gpu& gpu, Judgement& judgement) {
     if (is_among(question.denied_gpus, gpu))
         judgement.reject(because("denied", {{"gpu", gpu.id}}));
@@ -368,7 +374,7 @@ void try_gpu(const SelectQuestion& question, const Gpu& gpu, Judgement& judgemen
                                                 question.gpus->begin(), question.gpus->end()))}}));
 }
 
-/// A failure reported by the application overrides every probe.
+/// If the application has reported a failure, the failure overrides all probes.
 void try_experience(const SelectQuestion& question,
                     const std::string& backend,
                     const Gpu* gpu,
@@ -386,7 +392,7 @@ bool can_use(const Gpu& gpu, const std::string& backend) {
            found->second.usable == true;
 }
 
-/// The measured score, if any.
+/// The measured score of the backend on the GPU; nullopt if the backend was not measured.
 std::optional<double> score_on(const Gpu& gpu, const std::string& backend) {
     const auto found = gpu.backends.find(backend);
     return found == gpu.backends.end() ? std::nullopt : found->second.score;
@@ -396,7 +402,7 @@ Value text_or_null(const std::optional<std::string>& text) {
     return text ? Value{*text} : Value{};
 }
 
-/// The software devices of an API in a stable order.
+/// The software devices of an API, in an order that does not change.
 std::vector<const SoftwareDevice*> software_for(std::string_view api, const Report& report) {
     std::vector<const SoftwareDevice*> devices;
     for (const auto& device : report.software)
@@ -415,7 +421,7 @@ std::optional<ReasonCode> code_of(const RuntimeInfo& runtime) {
         case Outcome::Answered:
             break;
         case Outcome::Absent:
-            // If a loader is installed, the API only lacks a device. If no loader is installed, the
+            // If a loader is installed, only a device is missing. If no loader is installed, the
             // API is not installed.
             return runtime.loader ? std::nullopt : some("loader-missing");
         case Outcome::Failed:
@@ -430,7 +436,7 @@ std::optional<ReasonCode> code_of(const RuntimeInfo& runtime) {
     return std::nullopt;
 }
 
-/// Judges a backend on a machine without GPUs, or without accelerators that the backend uses.
+/// Judges a backend on a machine that has no GPUs, or no accelerators that the backend uses.
 Judged judge_absence(const SelectQuestion& question,
                      const std::string& backend,
                      const Report& report) {
@@ -474,7 +480,7 @@ Judged judge(const SelectQuestion& question,
                        .backend = backend,
                        .backend_word = question.word_for(backend)}};
     Judgement judgement{backend, &gpu};
-    // No other reason matters for a display-only adapter.
+    // For a display-only adapter, no other reason matters.
     if (gpu.kind == GpuKind::DisplayOnly) {
         judgement.reject(because("display-only", {{"driver", text_or_null(gpu.driver.name)}}));
         return std::move(judgement).end();
@@ -485,7 +491,7 @@ Judged judge(const SelectQuestion& question,
     try_backend(question, backend, judgement);
     const bool counts_as_discrete = is_lifted(question.profile, facts);
     try_gpu(question, gpu, judgement);
-    // Skip the detailed checks on GPUs of vendors that the backend does not support.
+    // Skip the detailed checks on GPUs from vendors that the backend does not support.
     if (is_served(gpu, backend)) {
         if (!counts_as_discrete && !is_accelerator(report, gpu))
             try_kind(question, gpu, judgement);
@@ -506,7 +512,7 @@ std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
                                       const std::string& backend,
                                       const Report& report) {
     const auto uses = [&backend](const Gpu& gpu) { return can_use(gpu, backend); };
-    // Mention software devices only if no GPU can use the backend.
+    // Mention software devices only if the backend cannot use any GPU.
     if (std::ranges::any_of(report.gpus, uses))
         return {};
     std::vector<Judged> candidates;
@@ -533,7 +539,7 @@ Judged judge_switched_off(const std::string& backend) {
     return std::move(judgement).end();
 }
 
-/// Requirements for a GPU do not apply to the CPU, so only predicates about the host are tested.
+/// Requirements for GPUs do not apply to the CPU, so only predicates about the host are tested.
 Judged judge_cpu(const SelectQuestion& question, const Report& report) {
     const std::string cpu{kCpu};
     const Facts facts{{.report = report, .backend = cpu, .backend_word = question.word_for(cpu)}};

@@ -12,7 +12,8 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// The word for a value that a known-bad pair shows; nullopt for several values or a list.
+/// The word for a value that a known-bad pair shows; nullopt for a list, or if there are several
+/// values.
 std::optional<std::string> shown_word(const std::vector<Evidence>& proof) {
     if (proof.size() != 1)
         return std::nullopt;
@@ -22,7 +23,7 @@ std::optional<std::string> shown_word(const std::vector<Evidence>& proof) {
 
 }  // namespace
 
-/// Whether two targets may be of one generation: "gfx1200" and "gfx1201".
+/// Whether two targets may belong to the same generation, such as "gfx1200" and "gfx1201".
 bool is_same_generation(const std::optional<std::string>& left,
                         const std::optional<std::string>& right) {
     constexpr std::size_t kMinorAndStepping = 2;
@@ -86,7 +87,8 @@ std::vector<Reason> KnownBad::on(const Gpu& gpu, std::string_view backend) {
     std::vector<Reason> found;
     const auto known_as = gpu_backend_of(backend);
     for (const auto& cause : Causes::known_bad().all()) {
-        // Most pairs concern other GPUs; their conditions on facts fail before a record is needed.
+        // Most pairs concern other GPUs, so their conditions about facts fail before a record is
+        // needed.
         if (std::ranges::find(cause.backends, known_as) == cause.backends.end() ||
             !holds_on(cause, gpu, false) || !holds_on(cause, gpu, true))
             continue;

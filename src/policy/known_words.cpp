@@ -49,7 +49,7 @@ std::vector<std::string> kinds() {
     return words;
 }
 
-/// The targets of AMD GPUs, and the gfx families in the rules.
+/// The targets of AMD GPUs, and the families of gfx targets in the rules.
 std::vector<std::string> targets() {
     auto words = word_table().gfx;
     for (const auto& [family, processors] : Rules::current().gfx_families())
@@ -57,12 +57,13 @@ std::vector<std::string> targets() {
     return words;
 }
 
-/// Whether the word ends in `wild`, and a known word begins with the part before `wild`.
+/// Whether the word ends in `wild`, and a known word begins with the part of the word before
+/// `wild`.
 bool matches_one(std::string_view word, char wild, const std::vector<std::string>& known) {
     if (!word.ends_with(wild))
         return false;
     const auto start = word.substr(0, word.size() - 1);
-    // The X of a family represents one digit.
+    // The X in the name of a family represents one digit.
     return std::ranges::any_of(known, [&](const std::string& one) {
         return one.starts_with(start) && (wild == '*' || one.size() == word.size());
     });
@@ -80,7 +81,7 @@ std::vector<std::string> known_words(FactId fact) {
             return {"x86_64", "aarch64", "riscv64", "ppc64le", "s390x", "loongarch64", "armv7l"};
         case FactId::CpuFeature: {
             auto words = word_table().cpu_features;
-            // Add the other spellings that the rules translate.
+            // Add the other spellings of words that the rules translate.
             for (const auto& [alias, word] : Rules::current().cpu_aliases())
                 words.push_back(alias);
             return words;

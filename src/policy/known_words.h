@@ -6,23 +6,25 @@
 #include <string_view>
 #include <vector>
 
-/// The words that a data file may use. policy/document_check.h checks data files with these words.
+/// The words that may occur in a data file. policy/document_check.h checks data files with these
+/// words.
 namespace gpuprobe::inline policy {
 
 enum class FactId : std::uint8_t;
 
-/// How a reader handles words that a newer version of gpuprobe may support. A program that uses a
-/// data file accepts such words and rejects only the variant; the check for authors refuses them.
+/// How a reader handles words that only a newer version of gpuprobe may support. A program that
+/// uses a data file accepts unknown words and rejects only the variant with such a word; the check
+/// for authors refuses unknown words.
 enum class UnknownWords { Lose, Refuse };
 
-/// The known values of a fact. Empty for a fact whose values are not listed. The lists are used
-/// only in messages about data files, because decisions compare any word with the value that the
-/// machine reports. Source: data/rules/words.json.
+/// The known values of a fact. The result is empty for a fact whose values are not listed. The
+/// lists of values are used only in messages about data files, because decisions compare any word
+/// with the value that the machine reports. Source: data/rules/words.json.
 std::vector<std::string> known_words(FactId fact);
 
-/// Whether the word is a known value of the fact, or the fact's values are not listed. A `*` at the
-/// end matches anything, as in terms. A family of AMD targets ("gfx110X") is known if its only X is
-/// the last character and the family includes a known target.
+/// Whether the word is a known value of the fact, or the values of the fact are not listed. A `*`
+/// at the end of the word matches anything, as in terms. A family of AMD targets such as "gfx110X"
+/// is known if its only X is the last character and the family includes a known target.
 bool is_known_word(FactId fact, std::string_view word);
 
 }  // namespace gpuprobe::inline policy

@@ -13,12 +13,12 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// A visitor that hashes the need of a term. Equal needs have equal hashes. Members that rarely
+/// A visitor that hashes what a term needs. Equal needs have the same hash. Members that rarely
 /// differ are not hashed.
 struct NeedHash {
     std::size_t value = 0;
 
-    /// Combines a value with the hash.
+    /// Combines the hash with a value.
     void add(std::size_t part) { value = value * 1'000'003U + part; }
     void add_text(const std::string& text) { add(std::hash<std::string>{}(text)); }
     void add_version(const Version& version) {
@@ -76,7 +76,7 @@ struct NeedHash {
     }
 };
 
-/// The hash of a term, without its name.
+/// The hash of a term, for which the name of the term does not matter.
 std::size_t hash_of(const Term& term) {
     NeedHash hash{static_cast<std::size_t>(term.fact)};
     hash.add(static_cast<std::size_t>(term.relation));
@@ -85,7 +85,7 @@ std::size_t hash_of(const Term& term) {
     return hash.value;
 }
 
-/// Builds a VariantIndex, storing each distinct term once.
+/// Builds a VariantIndex, which stores each distinct term once.
 class Indexer {
 public:
     void add(const Variant& variant) {
@@ -113,7 +113,7 @@ private:
             index_.words.push_back(place_in_index(term));
     }
 
-    /// The index of the term in `terms`; adds the term if it is new.
+    /// The index of the term in `terms`; if the term is new, adds it to `terms`.
     std::uint32_t place_in_index(const Term& term) {
         const auto hash = hash_of(term);
         const auto [from, to] = places_.equal_range(hash);
@@ -133,7 +133,7 @@ private:
 constexpr std::size_t kMaxHint = 400;
 constexpr std::size_t kMaxPlatforms = 64;
 
-/// A processor's name in platform keys.
+/// The name of a processor in platform keys.
 struct Architecture {
     std::string_view word;
     std::string_view machine;  ///< as in `uname -m`
@@ -160,7 +160,7 @@ bool read_platform_key(std::string_view key, VariantPlatform& out) {
     return true;
 }
 
-/// Reads the variants of a platform.
+/// Reads the variants for a platform.
 ReadProblem read_variants(const Value& value, std::vector<Variant>& out, UnknownWords unknown) {
     const auto* members = value.as_object();
     if (!members)
@@ -173,7 +173,7 @@ ReadProblem read_variants(const Value& value, std::vector<Variant>& out, Unknown
         if (!problem.empty())
             return std::move(problem).in(path_part(member.key));
     }
-    // find_variant() and the order of evaluate() rely on the order by name.
+    // find_variant() and evaluate() need variants that are sorted by name.
     std::ranges::sort(out, {}, &Variant::name);
     return {};
 }
@@ -215,7 +215,7 @@ ReadProblem read_platform_member(const std::string& key,
     return problem;
 }
 
-/// Reads a platform and checks the references between its variants.
+/// Reads a platform, and checks the references between the variants of this platform.
 ReadProblem read_platform(const Value& value, VariantPlatform& out, UnknownWords unknown) {
     auto problem = read_members(value, [&](const std::string& key, const Value& member) {
         return read_platform_member(key, member, out, unknown);
@@ -229,7 +229,7 @@ ReadProblem read_platform(const Value& value, VariantPlatform& out, UnknownWords
     return check_companions(out);
 }
 
-/// Reads tsuku's oldest format, in which a platform is also its only variant.
+/// Reads tsuku's oldest format, in which a platform is at the same time its only variant.
 ReadProblem read_flat_platform(const Value& value, VariantPlatform& out, UnknownWords unknown) {
     auto& variant = out.variants.emplace_back();
     auto problem = read_variant("default", value, variant, unknown);
@@ -246,7 +246,7 @@ bool is_same_platform(const VariantPlatform& left, const VariantPlatform& right)
 constexpr std::string_view kManifestMembers =
     "schema name version issued expires rules source platforms";
 
-/// Reads a manifest. A root without `schema` is in tsuku's format.
+/// Reads a manifest. If the root has no `schema`, the manifest is in tsuku's format.
 class ManifestReader {
 public:
     ManifestReader(Manifest& out, UnknownWords unknown) : out_{out}, unknown_{unknown} {}
@@ -326,18 +326,18 @@ private:
     ReadProblem read_one_platform(const std::string& key, const Value& value) {
         VariantPlatform platform;
         if (!read_platform_key(key, platform))
-            // tsuku's manifests also cover other operating systems; ignore those.
+            // tsuku's manifests also cover other operating systems, which are ignored.
             return is_tsuku_ && is_label(key) && !key.starts_with("linux")
                        ? ReadProblem{}
                        : ReadProblem{
                              "expected a platform such as linux-x86_64 or linux-arm64-musl"};
-        // A platform without `variants` is a single artifact in tsuku's format.
+        // In tsuku's format, a platform without `variants` is a single artifact.
         const bool is_flat = is_tsuku_ && value.is_object() && !value.find("variants");
         auto problem = is_flat ? read_flat_platform(value, platform, unknown_)
                                : read_platform(value, platform, unknown_);
         if (!problem.empty())
             return problem;
-        // "linux-amd64" and "linux-x86_64" are the same platform.
+        // The keys "linux-amd64" and "linux-x86_64" mean the same platform.
         for (const auto& other : out_.platforms)
             if (is_same_platform(other, platform))
                 return ReadProblem{"the same platform as " + other.key};
@@ -352,8 +352,8 @@ private:
     bool has_platforms_ = false;
 };
 
-/// Checks whether a data file may name and set each variable of each variant. Runs at the end,
-/// because the check needs the manifest's name, which may follow the platforms.
+/// Checks for each variable of each variant whether a data file may name and set the variable. The
+/// check is done at the end, because it needs the manifest's name, which may follow the platforms.
 ReadProblem variables_problem(const Manifest& manifest) {
     for (const auto& platform : manifest.platforms)
         for (const auto& variant : platform.variants)
@@ -391,7 +391,7 @@ std::optional<WallTime> instant_from(std::string_view text) {
     const auto fits = [](char c, char form) {
         return form == '0' ? c >= '0' && c <= '9' : c == form;
     };
-    // Every digit and separator must be at its position.
+    // Every digit and every separator must be at the right position.
     if (!std::ranges::equal(text, kForm, fits))
         return std::nullopt;
     const auto number = [text](std::size_t from, std::size_t count) {
@@ -400,7 +400,7 @@ std::optional<WallTime> instant_from(std::string_view text) {
     const std::chrono::year_month_day day{std::chrono::year{static_cast<int>(number(0, 4))},
                                           std::chrono::month{number(5, 2)},
                                           std::chrono::day{number(8, 2)}};
-    // The value 60 is valid, because it is a leap second.
+    // The value 60 is valid for seconds, because it is a leap second.
     if (!day.ok() || number(11, 2) > 23 || number(14, 2) > 59 || number(17, 2) > 60)
         return std::nullopt;
     return WallTime{std::chrono::sys_days{day}.time_since_epoch() +
@@ -424,8 +424,8 @@ const VariantPlatform* platform_for(const Manifest& manifest, const Facts& host)
     const auto word = [&host](FactId id) { return host.get<std::string>(id).value; };
     const VariantPlatform* found = nullptr;
     for (const auto& platform : manifest.platforms) {
-        // A key with the machine's C library takes precedence. A key without a C library is the
-        // fallback.
+        // A key that contains the machine's C library takes precedence. A key that contains no C
+        // library is the fallback.
         if (word(FactId::Os) != "linux" || platform.arch != word(FactId::Arch))
             continue;
         if (platform.libc && platform.libc == word(FactId::Libc))
