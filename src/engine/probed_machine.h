@@ -95,7 +95,7 @@ public:
     [[nodiscard]] std::vector<ProbeResult> worth_caching(const Report& report) const;
 
 private:
-    /// Identifies a probe: API, driver, stage and device.
+    /// Identifies a probe by its API, driver, stage and device.
     using Key = std::tuple<std::string, std::string, std::string, std::optional<std::string>>;
     void remember_earlier(const Key& key);
 

@@ -233,8 +233,9 @@ bool is_error_name(std::string_view text) {
     return text.size() <= kLongest;
 }
 
-/// Shortens "cuInit: TEXT" to "cuInit" unless TEXT is the name of an error, because the driver may
-/// have written anything. Messages of the dynamic linker ("dlopen: …") are kept.
+/// Shortens a message such as "cuInit: …" to "cuInit" unless the text after the colon is the name
+/// of an error, because the driver may have written anything. Messages of the dynamic linker
+/// ("dlopen: …") are kept.
 std::string_view without_words_of_driver(std::string_view text) {
     const auto colon = text.find(": ");
     const auto call = text.substr(0, colon);

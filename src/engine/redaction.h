@@ -91,7 +91,7 @@ struct FoundIdentifier {
     std::size_t length = 0;  ///< length of the match, including a label
     std::size_t kept = 0;    ///< length of the label that begins the match; the label is kept
     StandIn form = StandIn::Word;
-    std::string_view word = {};   ///< the word of a Home, Name or Word: "user" in "user-1"
+    std::string_view word = {};   ///< the word of a Home, Name or Word, such as "user"
     std::string identifier = {};  ///< the identifier in its normalized form
 };
 
