@@ -52,7 +52,7 @@ std::string duration_text(Duration duration, std::string_view micro);
 /// "just now".
 std::string age_text(WallTime at, WallTime now);
 
-/// A time to the minute: "2026-11-21 19:30 UTC".
+/// A time to the minute, such as "2026-11-21 19:30 UTC".
 std::string time_text(WallTime at);
 
 /// A rate with three digits and a prefix for a power of 1000, such as "4.19 T" or "62.3 GB/s".

@@ -60,7 +60,7 @@ std::optional<std::string> package_of(const Distribution& row,
     return names ? with_machine(*names, row, host) : std::nullopt;
 }
 
-/// True for a kernel parameter that needs no quotes, even if it contains "!":
+/// True for a kernel parameter that needs no quotes, even if it contains "!", as in
 /// "xe.force_probe=!e20b". Some tables put such a parameter in single quotes.
 bool is_kernel_word(std::string text) {
     std::erase(text, '!');

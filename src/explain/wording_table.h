@@ -22,7 +22,7 @@ struct Wording {
 };
 
 /// The wordings of all reasons, grouped by subject. A sentence begins with a lower-case letter and
-/// has no full stop, because screens show it after "vulkan: " or after a GPU's id.
+/// has no full stop, because screens show it after the name of an API or the id of a GPU.
 inline constexpr Wording kWordings[] = {
     // Reasons about how a probe ended.
     {"driver-crashed", "the driver crashed during the probe[ ({note})]"},
