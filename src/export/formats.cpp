@@ -40,7 +40,7 @@ Value gpu_document(const ExportedGpu& gpu) {
     return document;
 }
 
-/// Whether an API works on a GPU, and the reasons why not, by the codes in docs/reasons.md.
+/// Whether an API works on a GPU; if not, the reasons, as codes from docs/reasons.md.
 Value api_document(const ExportedGpu& gpu, const ApiInfo& api) {
     Value document{Value::Object{}};
     document["usable"] = to_value(gpu.facts.usable(api.id));

@@ -29,7 +29,7 @@ struct GpuNeed {
     bool operator==(const GpuNeed&) const = default;
 };
 
-/// The requirements of a variant for the host. Each version and the CPU level are minimums.
+/// The requirements of a variant for the host. All versions and the CPU level are minimums.
 struct HostNeed {
     std::string arch = {};  ///< the architecture that `uname -m` prints
     std::optional<std::string> libc = {};
