@@ -490,7 +490,7 @@ std::optional<Found> reasons_by_intel(const FileSystem& files, const std::string
     return is_known ? std::optional{found} : std::nullopt;
 }
 
-/// The paths of the entries of a folder that begin with `start`.
+/// The paths of the entries in a folder whose names begin with `start`.
 std::vector<std::string> folders_in(const FileSystem& files,
                                     const std::string& folder,
                                     std::string_view start) {

@@ -43,7 +43,7 @@ struct Section {
     Result<std::string> read(std::uint64_t at, std::uint64_t count) const {
         return at >= size ? std::string{} : file.read(offset + at, std::min(count, size - at));
     }
-    /// Reads exactly `count` bytes. Errors: Malformed if the section ends before that.
+    /// Reads exactly `count` bytes. Errors: Malformed if the section has fewer bytes left.
     Result<std::string> exactly(std::uint64_t at, std::uint64_t count) const {
         if (at > size || count > size - at)
             return malformed_code("GPU code: extends past its section");

@@ -18,10 +18,10 @@ namespace {
 constexpr std::size_t kMaxSegments = 256;
 constexpr std::size_t kMaxSections = 4096;
 constexpr std::size_t kMaxDynamic = 4096;            ///< limit for entries of the dynamic section
-constexpr std::size_t kMaxNeeded = 256;              ///< needed libraries
+constexpr std::size_t kMaxNeeded = 256;              ///< limit for needed libraries
 constexpr std::size_t kMaxNeededName = 256;          ///< limit for bytes of a needed library's name
-constexpr std::size_t kMaxSearch = 4096;             ///< bytes of a RUNPATH
-constexpr std::size_t kMaxVersions = 1024;           ///< versions of symbols
+constexpr std::size_t kMaxSearch = 4096;             ///< limit for bytes of a RUNPATH
+constexpr std::size_t kMaxVersions = 1024;           ///< limit for versions of symbols
 constexpr std::uint64_t kMaxConstants = 16U << 20U;  ///< limit for bytes of a section to search
 
 Error malformed_object(std::string text) {

@@ -64,7 +64,7 @@ constexpr std::uint64_t kMaxPiece = 1U << 20U;
 struct ObjectFile {
     std::string soname = {};               ///< the soname; empty if the file has no soname
     std::vector<std::string> needed = {};  ///< sonames of the needed libraries
-    /// The folders in DT_RUNPATH or, if the file has no DT_RUNPATH, in DT_RPATH, unchanged.
+    /// The unchanged folders from DT_RUNPATH or, if the file has no DT_RUNPATH, from DT_RPATH.
     std::vector<std::string> search = {};
     std::optional<Version> glibc = {};  ///< the newest symbol version of glibc that the file needs
     /// The GPU targets, such as "sm_86", "compute_90@9.1", "gfx1100" or "spirv". For Intel's native

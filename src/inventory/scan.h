@@ -38,7 +38,8 @@ private:
 /// The nodes recorded in a capture (nodes.json: {path: {major, minor, mode, group, accessible}}).
 class RecordedNodes final : public NodeSource {
 public:
-    /// Parses nodes.json. Errors: Malformed, with the path and member at fault; TooLarge.
+    /// Parses nodes.json. Errors: Malformed, with a message that names the path and member at
+    /// fault; TooLarge.
     static Result<RecordedNodes> parse(std::string_view json);
     RecordedNodes() = default;
     [[nodiscard]] std::optional<DeviceNode> find(std::string_view path) const override;

@@ -94,9 +94,9 @@ std::optional<Bytes> largest_aperture(std::string_view resource);
 /// The folder of one device below /sys/devices. If the file for a fact is missing, the fact is
 /// taken from the device's uevent or modalias, because captures often lack most of the files.
 ///
-/// Reads only values that the kernel has cached. The following are never read, because reading
-/// would wake the device: `config`, the link's speed, and sensors (drivers/pci/pci-sysfs.c,
-/// pci_read_config). The link's width is read only while the device is awake.
+/// Reads only values that the kernel has cached. Never reads `config`, the link's speed, or
+/// sensors, because reading them would wake the device (drivers/pci/pci-sysfs.c, pci_read_config).
+/// The link's width is read only while the device is awake.
 class DeviceFolder {
 public:
     /// `path` must be resolved. `sysfs` is borrowed and must outlive this object.
