@@ -133,7 +133,7 @@ std::optional<DocumentLines> DocumentLines::of(std::string_view json) {
 namespace {
 
 constexpr std::string_view kChipsSchema = "gpuprobe.chips/1";
-/// The value of `ids` in a row that covers all devices of a class that have no row.
+/// The value of `ids` in a row that covers all devices of a class that no other row covers.
 constexpr std::string_view kAllOthers = "*";
 
 struct ChipsDocument {

@@ -27,7 +27,7 @@ namespace gpuprobe::knowledge {
 /// The members of a row or document, which are all strings without escapes.
 class LineMembers {
 public:
-    /// Parses `{"key": "value", …}`. nullopt for any other string.
+    /// Parses a row that is a JSON object; nullopt for any other string.
     static std::optional<LineMembers> of_row(std::string_view line);
 
     /// The value of a member; nullptr if there is no member with the name `key`.

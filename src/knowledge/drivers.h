@@ -59,20 +59,21 @@ struct DriverSupport {
     std::optional<std::string> last = {};
     /// the newest CUDA version that the last branch supports
     std::optional<std::string> cuda = {};
-    std::optional<std::string> flavour = {};  ///< the only flavour of the kernel module that works
+    std::optional<std::string> flavour = {};  ///< the only flavor of the kernel module that works
 };
 
 class Drivers {
 public:
     /// The table of the knowledge base in use; valid until another knowledge base is put into use.
     static const Drivers& current();
-    /// Reads drivers.json. Errors: Malformed, TooLarge, with the row and member at fault.
+    /// Reads drivers.json. Errors: Malformed or TooLarge; the message names the row and member at
+    /// fault.
     static Result<Drivers> from(std::string_view json);
     /// The row for a driver; nullptr if drivers.json has no row for the driver.
     [[nodiscard]] const DriverFiles* find(std::string_view driver) const;
-    /// The branches of a vendor's driver that support GPUs with a compute capability or, if no row
-    /// fits, GPUs with a chip; nullptr if the branches are unknown. `chip` and `compute_capability`
-    /// may be empty.
+    /// The branches of a vendor's driver that support GPUs with a given compute capability or, if
+    /// no row fits, with a given chip; nullptr if the branches are unknown. `chip` and
+    /// `compute_capability` may be empty.
     [[nodiscard]] const DriverSupport* support(std::string_view driver,
                                                const std::string& chip,
                                                std::string_view compute_capability) const;
@@ -136,7 +137,7 @@ public:
     /// row for this backend.
     static const Contexts& current();
     /// Reads contexts.json. Does not check whether the backends exist, so the caller must do this.
-    /// Errors: Malformed, TooLarge, with the row and member at fault.
+    /// Errors: Malformed or TooLarge; the message names the row and member at fault.
     static Result<Contexts> from(std::string_view json);
     /// The row of the backend with the given name; nullptr if nothing is known about the backend.
     /// If nothing is known about a backend, count no memory.

@@ -93,7 +93,8 @@ public:
     /// The table of the knowledge base in use. The reference is valid until another knowledge base
     /// is put into use.
     static const Places& current();
-    /// Reads distributions.json. Errors: Malformed, TooLarge, with the row and member at fault.
+    /// Reads distributions.json. Errors: Malformed or TooLarge; the message names the row and
+    /// member at fault.
     static Result<Places> from(std::string_view json);
 
     /// The most specific row for a distribution; nullptr if there is no row.
