@@ -196,7 +196,7 @@ void ComputeGraph::prepare(const Part& part) {
     const auto end = std::min(part.last, used_layers());
     const auto layers = std::span{model_.layers}.first(end).subspan(std::min(part.first, end));
     // The previous device computes the norm of the first layer, because this norm does not need the
-    // layer's weights. In this case, the stream is also an input.
+    // layer's weights. If the previous device computes this norm, the stream is also an input.
     if (is_later && !layers.empty() && layers.front().work.has_first_norm)
         normed_ = stream_;
     // Layers with full attention and layers with windowed attention have separate inputs. The
@@ -268,8 +268,8 @@ void ComputeGraph::prepare_extra(const Part& part, std::optional<Tensor> tokens)
     looked_up_ = tokens ? memory_.result(all, {memory_.result(all, {*tokens})}) : input(all);
 }
 
-/// Adds the part of the additional embeddings that belongs to the layer to the stream. The first
-/// layer computes the projection of the embedding to the additional embeddings of all layers.
+/// Adds the layer's part of the additional embeddings to the stream. The first layer computes the
+/// projection of the embedding to the additional embeddings of all layers.
 Tensor ComputeGraph::with_extra(Tensor sum) {
     const auto one = model_.extra_width / std::max<std::size_t>(model_.layers.size(), 1);
     const auto gate = memory_.result(floats(one), {sum});

@@ -106,7 +106,7 @@ struct GgufPart {
     bool operator==(const GgufPart&) const = default;
 };
 /// The part of a model that a file contains, according to its name; nullopt if the name does not
-/// end in such numbers.
+/// end like the name of a part.
 std::optional<GgufPart> gguf_part(std::string_view file_name);
 /// The file name of another part of the same model.
 std::string gguf_part_name(const GgufPart& part, std::uint32_t number);

@@ -91,8 +91,8 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     const auto values = product(layer.key_heads, layer.value_length);
     const auto& matrices = matrices_.at(layer.is_windowed ? 1 : 0);
     // Queries, keys and values may be views of one product; in this case, the rotation copies
-    // queries and keys. Otherwise, the first product contains the queries, possibly together with
-    // their gate.
+    // queries and keys. If there are three products, the first contains the queries, possibly
+    // together with their gate.
     const auto first =
         memory_.result(floats(work.is_fused ? sum(queries, sum(keys, values))
                                             : product(queries, work.has_gate ? 2 : 1)),

@@ -93,8 +93,8 @@ struct LayerShape {
     bool is_cached = false;
     bool is_windowed = false;
     bool is_recurrent = false;
-    /// Whether the layer predicts tokens after the next token. The runtime loads layers that
-    /// predict such tokens as a separate model.
+    /// Whether the layer predicts tokens after the next token. The runtime loads prediction layers
+    /// of this kind as a separate model.
     bool is_unused = false;
     Bytes state = {};  ///< size of the state per stream, independent of the context
     LayerWork work = {};

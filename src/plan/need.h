@@ -91,7 +91,7 @@ struct BackendTraits {
     /// GGML_SCHED_MAX_COPIES in ggml/src/ggml-backend.cpp.
     std::uint64_t pipeline_copies = 1;
     /// Whether the backend reorders the graph before memory is reserved. On several GPUs, the
-    /// reordered graph needs more memory, which was up to one batch of the residual stream. Source:
+    /// reordered graph needs more memory: up to one batch of the residual stream. Source:
     /// ggml_vk_graph_optimize in ggml-vulkan.cpp.
     bool reorders = false;
     /// whether the backend lists the GPUs with the most compute units first (plan.cpp)

@@ -73,9 +73,9 @@ Bytes row_of(const Load& load) {
     return Bytes{product(load.model->embedding_length, tokens_of(load.run), sizeof(float))};
 }
 
-/// Size of the matrix that is copied for layers on the host, because for long batches, the first
-/// GPU computes such layers, and the matrices are copied to this GPU one at a time. Source:
-/// op_offload in ggml/src/ggml-backend.cpp.
+/// Size of the matrix that is copied for layers on the host: for long batches, the first GPU
+/// computes such layers, and the matrices are copied to this GPU one at a time. Source: op_offload
+/// in ggml/src/ggml-backend.cpp.
 Bytes copied_matrix(const Load& load, std::uint64_t offloaded) {
     constexpr std::uint64_t kLongBatch = 32;
     Bytes largest;

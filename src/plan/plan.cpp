@@ -442,8 +442,8 @@ Plan planned(const PlanRequest& request, const Report& report) {
     result.together = sets_of(request, candidates, report);
     result.host = host_plan_of(request, report.host.memory);
     if (request.model) {
-        // The needs by purpose are shown for the backend of the first GPU; without a GPU, for the
-        // CPU.
+        // The needs by purpose are shown for the backend of the first GPU; if there is no GPU, for
+        // the CPU.
         const auto backend = candidates.empty() ? std::string_view{} : candidates.front().backend;
         const auto run = run_on(request, backend);
         result.need = need_of(*request.model, run, candidates.empty());
