@@ -95,7 +95,7 @@ Result<Condition> condition_from(std::string_view text) {
 Truth tested(const PathTerm& term, const std::vector<Evidence>& proof, const TermContext& context);
 
 /// Collects the values that are reached from `value` by the steps of the path after the first
-/// `taken` steps. `key` is the last name to which a `*` in the path corresponds.
+/// `taken` steps. `key` is the last name that a `*` in the path matched.
 void walk(const Value& value,
           std::span<const PathStep> steps,
           std::size_t taken,

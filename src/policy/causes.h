@@ -15,7 +15,7 @@
 #include "policy/term.h"
 
 /// The terms of causes. Some terms are about facts ("vendor=nvidia"). Other terms apply the same
-/// three-valued logic to values in the report. The term names this value by a path:
+/// three-valued logic to values in the report. Such a term names the value by a path:
 ///
 ///     gpu.findings[code=no-permission].detail.node=/dev/nvidia*
 ///
@@ -39,7 +39,7 @@ struct TermContext {
     const Value* evidence = nullptr;
 };
 
-/// A value that a path reaches, and the last name to which a `*` in the path corresponds.
+/// A value that a path reaches, and the last name that a `*` in the path matched.
 struct Evidence {
     const Value* value = nullptr;
     std::string_view key = {};
@@ -174,8 +174,8 @@ struct Cause {
     std::vector<std::string> instead_of = {};
     /// Whether the cause applies only to a device without warnings and errors.
     std::optional<bool> is_alone = {};
-    /// gpuprobe's names for the backends that have a fault on such a GPU, and the fault. A cause
-    /// with backends is a known-bad pair, about which choices and plans also warn
+    /// gpuprobe's names for the backends that have a fault on GPUs to which the cause applies. A
+    /// cause with backends is a known-bad pair, about which choices and plans also warn
     /// (policy/known_bad.h). Empty for other causes.
     std::vector<std::string> backends = {};
     std::optional<Fault> fault = {};

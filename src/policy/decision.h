@@ -52,7 +52,7 @@ struct Decision {
     std::vector<std::string> gpus = {};
     std::map<std::string, std::string> environment = {};
     std::optional<AssumedVariant> assumes = {};
-    std::string summary = {};  ///< such as "requested=auto detected=[vulkan,cpu] selected=vulkan"
+    std::string summary = {};  ///< one line such as "requested=auto detected=[cpu] selected=cpu"
     /// Additional values that the application needs, by name (`answers` in the application's
     /// profile).
     std::map<std::string, std::string> answers = {};
@@ -154,7 +154,7 @@ constexpr auto forms_of(std::type_identity<CompanionFile>) {
                                       {.key = "ref", .is_optional = true}});
 }
 
-/// Known properties of a container image in a registry. Every member is optional.
+/// Known properties of a container image. Every member is optional.
 struct ArtifactImage {
     /// Parts of a driver that the image bundles, such as "compute-runtime", "cuda-compat", "mesa"
     /// or "rocm", with their versions.

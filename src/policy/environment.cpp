@@ -298,7 +298,7 @@ std::optional<GpuSelector> made(const knowledge::UseRow& row, const Selection& s
                        .environment = std::move(*environment)};
 }
 
-/// All selectors for the selection.
+/// All selectors for the selected GPUs.
 std::vector<GpuSelector> selectors_of(const Selection& selection) {
     std::vector<GpuSelector> selectors;
     for (const auto& row : knowledge::Selectors::current().uses())

@@ -44,9 +44,9 @@ bool is_environment_fact(const Profile& profile, std::string_view name);
 enum class Preferences { Included, LeftOut };
 
 /// The variables that restrict the application to the selected GPUs and `backend`. If all facts are
-/// known, the application then uses exactly these GPUs, and no device of any other API. If the
-/// backend is the CPU, the variables hide all devices. `answers` are the profile's answers for the
-/// selection. The rules of the profile take precedence.
+/// known, the application then uses exactly the selected GPUs, and no device of any other API. If
+/// the backend is the CPU, the variables hide all devices. `answers` are the profile's answers for
+/// the selection. The rules of the profile take precedence.
 Variables environment_of(const Profile& profile,
                          std::string_view backend,
                          const Selection& selection,

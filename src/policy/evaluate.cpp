@@ -435,7 +435,7 @@ private:
         return covered;
     }
 
-    /// Whether the requirements of the variant for devices hold. Stores the covered GPUs.
+    /// Whether the variant's requirements for devices hold. Stores the covered GPUs.
     Truth devices_hold(const VariantIndex::Entry& entry, JudgedVariant& judged) const {
         if (entry.alternatives == 0)
             return Truth::True;

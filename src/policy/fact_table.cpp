@@ -325,7 +325,7 @@ AnyFact api_version(const Facts& facts) {
     if (view && view->version)
         return version(view->version);
     const auto device = device_in(facts, info_of(api).word);
-    // If the API lists the device, it reports no version.
+    // The API lists the device, but reports no version.
     if (device.view)
         return Fact<Version>::unknown();
     return device.is_known ? Fact<Version>::absent() : Fact<Version>::unknown();

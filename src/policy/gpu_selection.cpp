@@ -527,9 +527,9 @@ Text only_gpu(const Selection& selection) {
     return is_only ? Text{"0"} : std::nullopt;
 }
 
-/// The order in which OpenVINO numbers GPUs is: Intel's integrated GPUs, Intel's other GPUs, and
-/// GPUs from other vendors. Source: openvinotoolkit/openvino, 0e888f7772bc, get_device_priority()
-/// in src/plugins/intel_gpu/include/intel_gpu/runtime/device.hpp.
+/// OpenVINO numbers Intel's integrated GPUs first, then Intel's other GPUs, then GPUs from other
+/// vendors. Source: openvinotoolkit/openvino, 0e888f7772bc, get_device_priority() in
+/// src/plugins/intel_gpu/include/intel_gpu/runtime/device.hpp.
 int openvino_priority(const Gpu& gpu) {
     if (gpu.vendor != "intel")
         return 2;

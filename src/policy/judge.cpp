@@ -90,7 +90,7 @@ bool is_of_libraries(const Reason& why) {
                                        ReasonTraits::Unheard | ReasonTraits::Unreliable));
 }
 
-/// Whether it is only because of the host's libraries that the API is not known to be usable.
+/// Whether the host's libraries are the reason why the API is not known to be usable.
 bool lacks_libraries(const BackendView& view) {
     return view.usable != true && std::ranges::any_of(view.reasons, is_of_libraries);
 }
