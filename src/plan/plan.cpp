@@ -221,8 +221,8 @@ std::vector<std::string> possible_backends(const PlanRequest& request, const Gpu
     return usable;
 }
 
-/// Adds the known faults of drivers that concern memory. Each fault is added only once, because a
-/// plan without an application covers several backends, which can have the same fault.
+/// Adds the known faults that concern memory. Each fault is added only once, because a plan without
+/// an application covers several backends, which can have the same fault.
 void add_known_faults(const PlanRequest& request,
                       const Candidate& candidate,
                       KnownBad& known_bad,
