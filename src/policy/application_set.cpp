@@ -276,7 +276,7 @@ Status ApplicationSet::add(std::string_view json, std::string_view origin) {
     put_path(origin, *application);
     auto& entry = entries_[application->name];
     for (auto& [name, other] : entries_)
-        other.summary.reset();  // the new file may contain the backends of this application
+        other.summary.reset();  // another summary may list the new file's backends
     if (application->selection || application->selection_of) {
         entry.application.selection = std::move(application->selection);
         entry.application.selection_of = std::move(application->selection_of);

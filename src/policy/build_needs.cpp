@@ -251,7 +251,7 @@ private:
     std::vector<KernelTarget> ptx_ = {};
     std::vector<GfxTarget> gfx_ = {};
     bool takes_any_gfx_ = false;
-    /// The newest CUDA toolkit that a library or PTX implies, as a major version.
+    /// The newest CUDA toolkit that a library or PTX implies, by major version.
     Version toolkit_ = {};
 };
 

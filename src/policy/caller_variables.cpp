@@ -93,7 +93,7 @@ Ranked ranked_in(const CallerScene& scene) {
     return ranked;
 }
 
-/// Decides for CUDA_VISIBLE_DEVICES, whose indices depend on CUDA_DEVICE_ORDER.
+/// Whether CUDA_VISIBLE_DEVICES, whose indices depend on CUDA_DEVICE_ORDER, hides the GPU.
 bool by_cuda(const std::string& value, const CallerScene& scene) {
     auto place = index_of(scene.view);
     const auto order = scene.callers.find("CUDA_DEVICE_ORDER");
@@ -186,9 +186,9 @@ bool leaves_only_selected(const CallerScene& scene) {
            (!files.empty() && files == selector_fact("vulkan_own_manifest", scene.selection));
 }
 
-/// Decides for GGML_VK_VISIBLE_DEVICES: a list without numbers selects no GPU. It is not known here
-/// which GPU an index means, but ggml aborts if an index is too high for the devices that the
-/// answer leaves visible.
+/// Whether GGML_VK_VISIBLE_DEVICES hides the GPU; a list without numbers selects no GPU. It is not
+/// known here which GPU an index means, but ggml aborts if an index is too high for the devices
+/// that the answer leaves visible.
 bool by_ggml(const std::string& value, const CallerScene& scene) {
     const auto items = items_of(value, ',');
     if (items.empty() || !parse_number<std::uint64_t>(items.front()))
@@ -219,7 +219,7 @@ bool is_driver_left_out(const std::string& paths, const CallerScene& scene) {
     });
 }
 
-/// Decides for VK_ICD_FILENAMES, which Vulkan loaders ignore if VK_DRIVER_FILES is set.
+/// Whether VK_ICD_FILENAMES, which Vulkan loaders ignore if VK_DRIVER_FILES is set, hides the GPU.
 bool by_icd_filenames(const std::string& value, const CallerScene& scene) {
     return !scene.has("VK_DRIVER_FILES") && is_driver_left_out(value, scene);
 }
@@ -252,12 +252,12 @@ bool is_among(const std::string& globs, const CallerScene& scene) {
     });
 }
 
-/// Decides for VK_LOADER_DRIVERS_DISABLE, which hides the drivers that match.
+/// Whether VK_LOADER_DRIVERS_DISABLE, which hides the drivers that match, hides the GPU.
 bool by_loader_disable(const std::string& value, const CallerScene& scene) {
     return scene.view.driver && is_among(value, scene);
 }
 
-/// Decides for VK_LOADER_DRIVERS_SELECT, which hides the drivers that don't match.
+/// Whether VK_LOADER_DRIVERS_SELECT, which hides the drivers that don't match, hides the GPU.
 bool by_loader_select(const std::string& value, const CallerScene& scene) {
     return scene.view.driver && !value.empty() && !is_among(value, scene);
 }
@@ -276,8 +276,7 @@ bool by_mesa(const std::string& value, const CallerScene& scene) {
     return mesa_name(value) != lower_case(*pci->vendor_id + ":" + *pci->device_id);
 }
 
-/// Decides for DRI_PRIME, which hides this GPU if the value selects another GPU that the API
-/// reports.
+/// Whether DRI_PRIME hides the GPU, because the value selects another GPU that the API reports.
 bool by_prime(const std::string& value, const CallerScene& scene) {
     if (!shows_only_named(value, scene.callers, scene))
         return false;
@@ -306,7 +305,8 @@ std::optional<std::uint64_t> c_number(std::string_view text) {
                                   : parse_number<std::uint64_t>(text);
 }
 
-/// Decides for VK_LOADER_DEVICE_ID_FILTER, which shows only devices with certain PCI device ids.
+/// Whether VK_LOADER_DEVICE_ID_FILTER, which shows only devices with certain PCI device ids, hides
+/// the GPU.
 bool by_device_ids(const std::string& value, const CallerScene& scene) {
     const auto items = items_of(lower_case(value), ',');
     const auto& pci = scene.gpu.pci;

@@ -128,8 +128,8 @@ Judged judge(const SelectQuestion& question,
 
 /// The candidates of a backend that do not belong to a GPU; empty if a GPU can use the backend.
 /// If no GPU can use the backend, each software device of the backend is a rejected candidate. If
-/// the machine has neither a software device nor a GPU, the only candidate explains why the API is
-/// not usable. `report` is the report of a SelectionMachine; a backend for accelerators needs an
+/// the machine has neither a software device nor a GPU, the only candidate explains the state of
+/// the API. `report` is the report of a SelectionMachine; a backend for accelerators needs an
 /// accelerator in that report instead of a GPU.
 std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
                                       const std::string& backend,

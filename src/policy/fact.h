@@ -69,7 +69,7 @@ enum class FactId : std::uint8_t {
     VideoDecode,
     VideoEncode,
     VaDriver,
-    ApiVersion,  ///< version of the first API; the other APIs follow in their order
+    ApiVersion,  ///< version of the first API; the other APIs follow in table order
     CudaCompat = ApiVersion + kApiCount,
     // The facts below are about a GPU as one backend sees it.
     Backend,
