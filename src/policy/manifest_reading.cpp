@@ -13,13 +13,13 @@ bool is_alphanumeric(char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/// Whether a URL may contain the character; RFC 3986 excludes the others.
+/// Whether RFC 3986 permits the character in a URL.
 bool is_url_character(char c) {
     return c > ' ' && c < '\x7f' && c != '"' && c != '<' && c != '>' && c != '\\' && c != '^' &&
            c != '`' && c != '{' && c != '|' && c != '}';
 }
 
-/// The position of the host in a URL with a supported scheme; npos for other schemes.
+/// Returns the position of the host in a URL, or npos if the scheme is not supported.
 std::size_t host_of(std::string_view url) {
     for (const std::string_view scheme : {"https://", "http://"})
         if (url.starts_with(scheme))
@@ -157,7 +157,7 @@ ReadProblem check_companions(const Value& value) {
     return read_list(value, names, kMaxList);
 }
 
-/// Checks names of Python packages.
+/// Checks a list of names of Python packages.
 ReadProblem check_excludes(const Value& value) {
     constexpr std::size_t kMaxPackages = 16;
     std::vector<std::string> names;
@@ -169,7 +169,7 @@ ReadProblem check_excludes(const Value& value) {
     return {};
 }
 
-/// Checks a file with its URLs, or a package with its name.
+/// Checks a companion: a file with its URLs, or a package with its name.
 ReadProblem check_companion_file(const Value& value) {
     auto problem =
         read_members(value, [](const std::string& key, const Value& member) -> ReadProblem {
@@ -217,7 +217,7 @@ ReadProblem check_signature(const Value& value) {
     });
 }
 
-/// The parts of a driver that an image can include, so that the host does not need them.
+/// The parts of a driver that an image can bundle, so that the host does not have to provide them.
 constexpr auto kBundled =
     std::to_array<std::string_view>({"compute-runtime", "cuda-compat", "mesa", "rocm"});
 
@@ -230,7 +230,7 @@ ReadProblem check_bundles(const Value& value) {
     });
 }
 
-/// Reads the condition of an image into one string. Its items are alternatives.
+/// Joins the items of an image's condition, which are alternatives, into one string.
 ReadProblem read_condition(const Value& value, std::string& out) {
     std::vector<std::string> items;
     if (auto problem = read_list(value, items, kMaxList); !problem.empty())
@@ -257,7 +257,7 @@ ReadProblem check_image(const Value& value) {
 void add_image(const Value& image, Requirements& needs) {
     std::string condition;
     if (const auto* required = image.find("requires"))
-        (void)read_condition(*required, condition);  // checked when the artifact was read
+        (void)read_condition(*required, condition);  // the condition is known to be valid
     const auto* compat = image.at("bundles").at("cuda-compat").as_string();
     for (auto& terms : needs.devices) {
         const auto is_of_cuda = [](const Term& term) { return api_of(term) == Api::Cuda; };
@@ -273,7 +273,7 @@ void add_image(const Value& image, Requirements& needs) {
 
 constexpr const char* kNoArtifactType = "expected file, index, oci, dir, package or wheel";
 
-/// A member of an artifact and its check.
+/// A member of an artifact and the function that checks its value.
 struct ArtifactCheck {
     std::string_view key;
     ReadProblem (*check)(const Value& value);
@@ -377,7 +377,8 @@ struct VariantReading {
     UnknownWords unknown = UnknownWords::Lose;
 };
 
-/// Reads an artifact. An unknown type of artifact is not an error, but rejects the variant.
+/// Reads an artifact. An artifact of an unknown type is not an error, but its variant is
+/// rejected.
 ReadProblem read_artifact_of(const Value& value, VariantReading& out) {
     auto problem = read_artifact(value, out.variant.artifact);
     const auto* type = value.at("type").as_string();
@@ -431,15 +432,16 @@ constexpr MemberReader<VariantReading> kReaders[] = {
      }},
 };
 
-/// Whether the name is the term's name or its first part: "cuda" also names "cuda.driver".
+/// Whether the name is the term's name or the first part of the term's name: "cuda" also names
+/// "cuda.driver".
 bool names_term(std::string_view name, const Term& term) {
     const std::string_view own = term.name;
     return own == name ||
            (own.size() > name.size() && own.starts_with(name) && own[name.size()] == '.');
 }
 
-/// Marks terms as met by unknown facts: the terms with that name, or all terms if the name is
-/// nullopt. Returns whether any term was marked.
+/// Marks the terms with the name, or all terms if the name is nullopt, as met if their facts are
+/// unknown. Returns whether any term was marked.
 bool accept_unknown(const std::optional<std::string>& name, Requirements& needs) {
     bool is_found = false;
     const auto accept_in = [&](Conjunction& terms) {
@@ -452,8 +454,8 @@ bool accept_unknown(const std::optional<std::string>& name, Requirements& needs)
     return is_found;
 }
 
-/// Reads `on_unknown`: "reject", "accept", or the names of the requirements that unknown facts
-/// meet. Needs the variant's requirements.
+/// Reads `on_unknown`: "reject", "accept", or the names of the requirements that count as met if
+/// their facts are unknown. The variant's requirements must have been read before.
 ReadProblem read_on_unknown(const Value& value, Variant& out) {
     const ReadProblem neither{"expected reject, accept or a list of requirements"};
     if (const auto* word = value.as_string()) {
@@ -473,7 +475,7 @@ ReadProblem read_on_unknown(const Value& value, Variant& out) {
 }
 
 /// The API, or the CPU, that a tsuku variant's name or family implies; null if neither is implied.
-/// Names of gpuprobe's backends are recognized, and "hip" is accepted for ROCm.
+/// Names of gpuprobe's backends are recognized, and "hip" is accepted as a name for ROCm.
 const ApiInfo* implied_by(const Variant& variant) {
     const auto is_named = [&variant](std::string_view name) {
         return !name.empty() && (name == variant.name || name == variant.family);

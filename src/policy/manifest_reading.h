@@ -10,15 +10,15 @@
 #include "policy/known_words.h"
 #include "policy/manifest.h"
 
-/// Functions that read parts of a manifest from their values. Each function returns the problem,
-/// with the path below the value that was passed to the function.
+/// Functions that read a manifest and its parts from a Value. Each function returns the problem
+/// that it found, with a path relative to the value that was passed to the function.
 
 namespace gpuprobe::inline policy {
 
 /// Reads a whole manifest: gpuprobe.variants/1, or one of tsuku's formats (two levels or flat).
-/// Does not set the hash. Problems are anything that violates the schema, two spellings of one
-/// platform, a `default` or companion that isn't a variant, a URL that is neither https nor http,
-/// and a hash of zeros.
+/// Does not set the hash. Problems are violations of the schema, two spellings of one platform, a
+/// `default` or companion that isn't a variant, a URL that is neither https nor http, and a hash of
+/// zeros.
 ReadProblem read_manifest(const Value& root, Manifest& out, UnknownWords unknown);
 /// Reads a variant.
 ReadProblem read_variant(std::string name,
@@ -29,8 +29,8 @@ ReadProblem read_variant(std::string name,
 ReadProblem read_requirements(const Value& value,
                               Requirements& out,
                               UnknownWords unknown = UnknownWords::Lose);
-/// Reads `advises`. If the version of Python is unknown, terms about Python hold: the caller may
-/// install into an environment with a different Python, so a warning would not help.
+/// Reads `advises`. If the version of Python is unknown, terms about Python count as met: the
+/// caller may install into an environment with a different Python, so a warning would not help.
 ReadProblem read_advice(const Value& value, Requirements& out, UnknownWords unknown);
 
 /// The members that an object in a manifest may have.
@@ -60,7 +60,7 @@ ReadProblem check_source(const Value& value);
 ReadProblem check_sha256(const Value& value);
 /// Checks that the value is an https or http URL with a host.
 ReadProblem check_url(const Value& value);
-/// A key as part of a path: shortened, and quoted if the key is not a label.
+/// A key as it appears in a path: shortened, and quoted if the key is not a label.
 std::string path_part(std::string_view key);
 
 /// Reads all members with `read(key, value)` and returns the first problem. Keys that start with
@@ -80,7 +80,7 @@ ReadProblem read_members(const Value& object, Read read) {
     return {};
 }
 
-/// A member's key and its reader.
+/// The key of a member, and the function that reads the member.
 template <class T>
 struct MemberReader {
     std::string_view key;
@@ -96,7 +96,7 @@ std::vector<std::string> keys_of(const Row (&rows)[N]) {
     return keys;
 }
 
-/// Reads every member with its reader; a member without a reader is a problem.
+/// Reads every member with its reader; a member without a reader is reported as a problem.
 template <class T, std::size_t N>
 ReadProblem read_known(const Value& object, T& out, const MemberReader<T> (&readers)[N]) {
     return read_members(object, [&](const std::string& key, const Value& value) -> ReadProblem {
@@ -119,7 +119,7 @@ ReadProblem read_list(const Value& value, std::vector<T>& out, std::size_t limit
 }
 constexpr std::size_t kMaxList = 256;
 
-/// The words of a string, which are separated by spaces.
+/// Splits a string into words at its spaces.
 std::vector<std::string> word_list(std::string_view text);
 
 }  // namespace gpuprobe::inline policy

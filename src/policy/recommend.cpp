@@ -140,7 +140,8 @@ Result<RecommendRequest> recommend_request_from(const Value& object) {
 
 namespace {
 
-/// The ids of the GPUs on which the variant is used or, if there are none, of the best accelerator.
+/// The ids of the GPUs on which the variant runs; if there are none, the id of the best accelerator
+/// that the variant uses.
 std::vector<std::string> covered_ids(const JudgedVariant& judged, const MachineFacts& machine) {
     const auto gpus = gpus_used(judged);
     std::vector<std::string> ids;
@@ -152,7 +153,7 @@ std::vector<std::string> covered_ids(const JudgedVariant& judged, const MachineF
     return ids;
 }
 
-/// The candidate in the form that the answer contains.
+/// Converts a candidate to the form that answers contain.
 VariantCandidate candidate_from(const JudgedVariant& judged, const ExplanationContext& context) {
     const auto& variant = *judged.variant;
     VariantCandidate candidate{.variant = variant.name,
@@ -169,7 +170,8 @@ VariantCandidate candidate_from(const JudgedVariant& judged, const ExplanationCo
     return candidate;
 }
 
-/// Makes the variant the answer. Before the call, `answer.version` is the version in the manifest.
+/// Sets the variant as the answer. Before the call, `answer.version` is the version in the
+/// manifest.
 void take(const Variant& variant, Recommendation& answer) {
     answer.variant = variant.name;
     if (variant.version && variant.version != answer.version) {
@@ -196,8 +198,8 @@ void take_chain(const std::vector<JudgedVariant>& judged, Recommendation& answer
         answer.status = RecommendStatus::Ok;
 }
 
-/// The unknown parts of the host platform, if a platform in the manifest may match; empty if every
-/// platform is known not to match.
+/// The parts of the host platform that are unknown, if they could make a platform in the manifest
+/// match; otherwise empty.
 std::vector<std::string> unknown_words(const Manifest& manifest, const Facts& host) {
     const auto may_be = [&host](FactId id, const std::optional<std::string>& word) {
         const auto own = host.get<std::string>(id).value;
@@ -288,8 +290,8 @@ void add_candidates(const std::vector<JudgedVariant>& judged,
     answer.warnings.insert(answer.warnings.end(), first.warnings.begin(), first.warnings.end());
 }
 
-/// The warning "closest-variant" if the answer has no variant. The warning names the candidate that
-/// needs the fewest changes to fit.
+/// Returns the warning "closest-variant" if the answer has no variant. The warning names the
+/// candidate that needs the fewest changes to fit.
 std::optional<Reason> closest_variant(const Recommendation& answer) {
     if (answer.variant)
         return std::nullopt;
@@ -303,20 +305,20 @@ std::optional<Reason> closest_variant(const Recommendation& answer) {
                     {"reasons", to_value(merged_for_alike_gpus(closest->reasons))}});
 }
 
-/// The closest miss among the variants of one family on a GPU.
+/// The variant of a family that is closest to running on a GPU.
 struct FamilyOnGpu {
     const Gpu* gpu = nullptr;
     const Variant* variant = nullptr;
     Route route = {};
 
-    /// Whether a variant belongs to the same family and the GPU is the same.
+    /// Whether this entry is about the GPU and about the variant's family.
     [[nodiscard]] bool is_of(const Gpu& other, const Variant& sibling) const {
         return gpu == &other && !sibling.family.empty() && sibling.family == variant->family;
     }
 };
 
-/// Adds a near miss. If the family already has a near miss on this GPU, the closer of the two is
-/// kept.
+/// Adds a near miss. If the family already has a near miss on this GPU, only the closer near miss
+/// is kept.
 void add_to_family(FamilyOnGpu own, std::vector<FamilyOnGpu>& families) {
     const auto known = std::ranges::find_if(families, [&own](const FamilyOnGpu& family) {
         return family.is_of(*own.gpu, *own.variant);
@@ -350,8 +352,8 @@ void add_variant(const JudgedVariant& judged,
     }
 }
 
-/// The warning that a variant that uses no GPU is recommended, although the caller did not ask for
-/// such a variant.
+/// Returns a warning if the recommended variant uses no GPU, although the caller did not ask for a
+/// variant without a GPU.
 std::optional<Reason> unused_by_variants(const std::vector<JudgedVariant>& judged,
                                          const ExplanationContext& context) {
     UnusedGpu unused;
@@ -445,7 +447,7 @@ Recommendation recommend(const Manifest& manifest,
                           .manifest_sha256 = manifest.sha256,
                           .rules = rules.serial(),
                           .generation = report.generation};
-    // Without a platform, the answer has no other members.
+    // If no platform of the manifest fits, the answer has no other members.
     const auto* platform = platform_for(manifest, machine.host);
     if (!platform) {
         answer.warnings.push_back(other_platform(manifest, machine.host));
@@ -470,7 +472,8 @@ Recommendation recommend(const Manifest& manifest,
     if (taken && taken->needs.devices.empty())
         if (auto unused = unused_by_variants(judged, context))
             answer.warnings.push_back(*std::move(unused));
-    // Not before, because the closest variant is the one with the fewest reasons on all GPUs.
+    // Reasons are not merged earlier, because the closest variant is the variant with the fewest
+    // reasons on all GPUs.
     for (auto& candidate : answer.candidates) {
         candidate.reasons = merged_for_alike_gpus(std::move(candidate.reasons));
         candidate.warnings = merged_for_alike_gpus(std::move(candidate.warnings));

@@ -46,8 +46,8 @@ struct RecommendRequest {
 /// type or an impossible value.
 Result<RecommendRequest> recommend_request_from(const Value& object);
 
-/// Merges the request with an administrator's permanent rule. The restrictions in both apply, and
-/// the caller's preferences come before the rule's preferences.
+/// Merges the request with an administrator's permanent rule. The restrictions of the rule and of
+/// the request both apply, and the caller's preferences come before the rule's preferences.
 RecommendRequest under_rule(RecommendRequest request, const RecommendRequest& rule);
 
 /// A variant or a family of variants that failed on this machine.
@@ -58,12 +58,12 @@ struct FailedVariant {
 };
 
 /// Converts reported failures to the form that recommend() accepts. A failed backend, given by
-/// gpuprobe's name or the application's name, affects all variants that use it.
+/// gpuprobe's name or the application's name, affects all variants that use the backend.
 std::vector<FailedVariant> failed_variants(const Experience& experience, const Profile* profile);
 
 /// The variant that the manifest names as the platform's default if no variant fits; null if the
-/// manifest names no such variant. A request for verified results never gets a variant that
-/// computes on a GPU.
+/// manifest names no such variant. If the request requires verified results, the default is never a
+/// variant that computes on a GPU.
 const Variant* default_variant(const VariantPlatform& platform, const RecommendRequest& request);
 /// The reason why an answer contains no variant: the manifest has no platform that fits this host.
 /// The detail contains the manifest's platforms and the platform of this host

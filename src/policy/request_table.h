@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "report/api_table.h"
 
-/// The keys that a request can contain. Each key is described once. Requests and override rules are
-/// read with these tables, the command-line options are generated from the tables, and the
-/// documentation and the bus interface are tested against the tables.
+/// The keys that a request can contain. Each key is described in only one place. Requests and
+/// override rules are read with these tables, the command-line options are generated from the
+/// tables, and the documentation and the bus interface are tested against the tables.
 
 namespace gpuprobe::inline policy {
 
@@ -39,7 +39,7 @@ enum class RequestType {
     Flag,       ///< a boolean
     Word,       ///< a string
     Size,       ///< bytes, or a string such as "8GiB"
-    Mebibytes,  ///< a whole number of MiB; the option takes a size
+    Mebibytes,  ///< a whole number of MiB; the command-line option takes a size such as "8GiB"
     Pairs,      ///< names with their values
     Number,     ///< a whole number, or a string such as "32k"
 };
@@ -98,7 +98,7 @@ ReadProblem unknown_key(std::string_view given, const ReadableKey<Request> (&tab
     return question.empty() ? std::string{"unknown key"} : "unknown key; " + question;
 }
 
-/// Reads one member with the row of its key; an unknown key is an error.
+/// Reads one member with the table's row for its key; an unknown key is an error.
 template <class Request, std::size_t N>
 ReadProblem read_key(const Value::Member& member,
                      const ReadableKey<Request> (&table)[N],

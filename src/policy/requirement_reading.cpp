@@ -13,14 +13,15 @@ constexpr std::size_t kMaxWord = 128;
 constexpr std::uint64_t kMaxMib = 1ULL << 40;
 constexpr std::string_view kRequirementMembers = "host device scope gpus_min";
 
-/// Marks the problem as a problem with a word that may be from a newer manifest.
+/// Marks the problem as one that a word of a newer manifest may have caused.
 ReadProblem newer_word(ReadProblem problem) {
     problem.may_be_newer = true;
     return problem;
 }
 
 /// The first word that is not in the list of known words for the fact, if the fact has such a list.
-/// A report may still contain the word, so only authors see the problem.
+/// A report may still contain the unknown word, so the problem is only shown to authors of
+/// manifests.
 ReadProblem unlisted_word(FactId fact, const std::vector<std::string>& need) {
     for (std::size_t i = 0; i < need.size(); ++i)
         if (!is_known_word(fact, need[i]))
@@ -29,7 +30,7 @@ ReadProblem unlisted_word(FactId fact, const std::vector<std::string>& need) {
     return {};
 }
 
-/// The first target of AMD GPUs that is not known.
+/// The problem with the first target that no known AMD GPU has.
 ReadProblem unlisted_target(const std::vector<GfxTarget>& need) {
     std::vector<std::string> targets;
     for (const auto& target : need)
@@ -141,7 +142,7 @@ ReadProblem read_mib(const Value& value, Bytes& out) {
 }
 
 /// Reads a minimum version. The two templates below differ from this template only in the type of
-/// the need.
+/// `need`.
 template <FactId fact>
 ReadProblem version_need(const char* name, const Value& value, Predicates& out) {
     Version need;
@@ -198,7 +199,7 @@ ReadProblem add_where(const std::string& text, FactScope scope, Predicates& out)
     return problem;
 }
 
-/// Reads predicates as requests and selections write them: "driver<=580.95 or unknown".
+/// Reads predicates in the form that requests and selections use: "driver<=580.95 or unknown".
 template <FactScope scope>
 ReadProblem read_where(const Value& value, Predicates& out) {
     std::vector<std::string> texts;
@@ -225,7 +226,7 @@ ReadProblem read_libc(const Value& value, Predicates& out) {
     return problem;
 }
 
-/// Reads a level of x86-64, which is stored as the version 1 to 4.
+/// Reads an x86-64 level, which is stored as a version from 1 to 4.
 ReadProblem read_cpu_level(const Value& value, Predicates& out) {
     constexpr std::string_view kPrefix = "x86-64-v";
     std::string need;
@@ -318,14 +319,15 @@ ReadProblem read_backend(const Value& value, Predicates& out) {
     const auto rule = "expected one of " + joined(backend_words(), ", ");
     if (!api)
         return lose_for("backend", word, rule, backend_words(), out);
-    // A known API without a compute backend is an error, not a word of a newer manifest.
+    // A known API without a compute backend is an error and is not treated as a word of a newer
+    // manifest.
     if (!computes(*api))
         return unknown_word(rule, backend_words());
     add("backend", FactId::Usable, Relation::Is, api->id, out);
     return {};
 }
 
-/// Reads a list of words, one of which must equal the fact. Unknown words match no GPU on this
+/// Reads a list of words; the fact must equal one of the words. Unknown words match no GPU on this
 /// machine.
 template <std::size_t N>
 ReadProblem read_one_of(const Value& value,
@@ -536,8 +538,8 @@ constexpr PredicateReader kDeviceReaders[] = {
     {"where", read_where<FactScope::Gpu>},
 };
 
-/// Sorts terms so that neither verdict nor reasons depend on the order of keys. Unknown predicates
-/// come first.
+/// Sorts terms so that neither the verdict nor the reasons depend on the order of keys. Unknown
+/// predicates come first.
 void sort_terms(Conjunction& terms) {
     std::ranges::stable_sort(terms, {}, [](const Term& term) {
         return std::tuple{term.relation != Relation::Never, term.fact, term.relation,
@@ -576,7 +578,7 @@ ReadProblem read_device(const Value& value, Requirements& out, UnknownWords unkn
     if (!problem.empty())
         return problem;
     if (has_advice || !out.advice.empty()) {
-        // The alternatives before this alternative had no recommended conditions.
+        // The alternatives that were read before this alternative had no `advises`.
         out.advice.resize(out.devices.size());
         out.advice.push_back(std::move(advice));
     }
