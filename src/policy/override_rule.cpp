@@ -39,7 +39,7 @@ void narrow(std::optional<Names>& names, const std::optional<Names>& limit) {
         std::erase_if(*names, [&](const std::string& name) { return !contains(*limit, name); });
 }
 
-/// The words as gpuprobe's backend names; unknown words stay unchanged.
+/// Translates words to gpuprobe's backend names; unknown words stay unchanged.
 std::optional<Names> backends_in_our_words(const Profile& profile, std::optional<Names> words) {
     if (words)
         for (auto& word : *words)
@@ -47,7 +47,8 @@ std::optional<Names> backends_in_our_words(const Profile& profile, std::optional
     return words;
 }
 
-/// The ids in the report's spelling. Unknown ids are only normalized.
+/// The ids of the GPUs as the report spells them. Ids that are not in the report are only
+/// normalized.
 std::optional<Names> gpu_ids(std::optional<Names> words, const Report& report) {
     if (words)
         for (auto& word : *words)
@@ -87,7 +88,7 @@ bool is_blank(const Value& value) {
 }
 
 /// Checks that GPUs exist. Unlike in a request, a missing GPU is an error here, because the author
-/// of a rule can see the machine.
+/// of a rule knows which GPUs the machine has.
 Status check_gpus(const Names& words, std::string_view key, const Report& report) {
     Names known;
     for (const auto& gpu : report.gpus)
@@ -131,7 +132,7 @@ Status check_variants(const RecommendRequest& request, const Manifest& manifest)
     return Done{};
 }
 
-/// The backends as words "backend:NAME".
+/// Formats the backends as words: "backend:NAME".
 Names marked(const std::set<std::string>& backends) {
     Names words;
     for (const auto& backend : backends)
@@ -221,7 +222,7 @@ RecommendRequest under_backend_rule(RecommendRequest request,
                                     const Report& report) {
     const auto question = question_from(profile, under_rule({}, rule, profile, report), report, {});
     if (!question)
-        return request;  // a rule written by another version of this program
+        return request;  // the rule was written by another version of this program
     add_missing(request.exclude, marked(question->denied));
     // A strict rule excludes variants that run on the CPU, unless the CPU is requested.
     if (rule.strict == true && !question->asks_for(kCpu))

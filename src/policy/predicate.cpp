@@ -43,7 +43,7 @@ Result<TermNeed> words_from(const TermText& text) {
     return TermNeed{std::move(words)};
 }
 
-/// Parses the right-hand side by the fact's type.
+/// Parses the right-hand side according to the fact's type.
 Result<TermNeed> need_from(const TermText& text, FactForm type) {
     const std::string fact{text.name};
     if (type == FactForm::Version) {
@@ -88,7 +88,7 @@ std::vector<std::string_view> split_at_word(std::string_view text, std::string_v
 
 TermText term_text(std::string_view text) {
     text = trimmed(text);
-    // Signs inside a filter belong to the filter's own term.
+    // Operators inside a filter belong to the term in the filter.
     const auto begin = find_outside_brackets(text, "<>=!");
     const auto end = std::min(text.find_first_not_of("<>=!", begin), text.size());
     return {.text = text,
@@ -100,7 +100,7 @@ TermText term_text(std::string_view text) {
 AlternativeTexts alternatives_of(std::string_view text) {
     AlternativeTexts alternatives;
     const auto pieces = split_at_word(text, " or ");
-    // "unknown" is a keyword only at the end of several alternatives.
+    // "unknown" is a keyword only at the end of a list of alternatives.
     alternatives.takes_doubt = pieces.size() > 1 && pieces.back() == "unknown";
     for (const auto piece : pieces)
         if (!alternatives.takes_doubt || piece.data() != pieces.back().data())
@@ -117,7 +117,7 @@ Result<Relation> relation_of(const TermText& text) {
 
 namespace {
 
-/// The error for a fact that no term may name, with the facts that have similar names.
+/// The error for a fact that no term may name, with a list of facts that have similar names.
 Error no_such_fact(std::string_view name) {
     std::vector<std::string> known;
     for (const auto& row : fact_rows())
@@ -134,7 +134,7 @@ Result<Term> fact_term(const TermText& text) {
     if (!row)
         return no_such_fact(text.name);
     Term term{.fact = row->id, .relation = Relation::Equals, .name = std::string{text.text}};
-    // A flag without a sign means "=true".
+    // A flag without an operator means "=true".
     if (row->type == FactForm::Flag && text.sign.empty()) {
         term.need = true;
         return term;
@@ -143,7 +143,7 @@ Result<Term> fact_term(const TermText& text) {
     if (row->type == FactForm::Word || row->type == FactForm::Words) {
         if (term.relation != Relation::Equals && term.relation != Relation::Differs)
             return refused(std::string{text.name} + ": compare this fact only with = or !=");
-        // "=" and "!=" over words accept a list of alternatives.
+        // For facts that are words, "=" and "!=" accept a list of alternatives.
         term.relation = term.relation == Relation::Equals ? Relation::Is : Relation::IsNot;
     }
     term.need = TRY(need_from(text, row->type));
@@ -155,8 +155,8 @@ Result<Term> fact_term(const TermText& text) {
 
 namespace {
 
-/// Parses a part of an image's condition. The value of `brand` is a word from NVML, which admits()
-/// compares.
+/// Parses a part of an image's condition. The value of `brand` is one of NVML's words for brands,
+/// and is compared by admits().
 Result<Term> condition_part(std::string_view text) {
     auto part = term_text(text);
     if (part.name == "brand") {

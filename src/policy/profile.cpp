@@ -41,7 +41,7 @@ constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
 constexpr std::string_view kUpper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr std::string_view kDigits = "0123456789";
 
-/// Whether the string has only characters from the alphabets.
+/// Whether every character of the string is in one of the alphabets.
 bool consists_of(std::string_view text, std::initializer_list<std::string_view> alphabets) {
     return std::ranges::all_of(text, [alphabets](char c) {
         return std::ranges::any_of(
@@ -57,7 +57,7 @@ bool is_word(std::string_view text) {
            consists_of(text.substr(0, 1), {kLower, kDigits});
 }
 
-/// Whether the string can be the name of a variable or answer.
+/// Whether the string can be the name of a variable or of an answer.
 bool is_profile_variable(std::string_view text) {
     return !text.empty() && text.size() <= kMaxProfileWord &&
            consists_of(text, {kLower, kUpper, kDigits, "_"}) &&
@@ -77,14 +77,14 @@ std::vector<std::string> every_backend() {
     return backends;
 }
 
-/// The problem with a member that must name one of the profile's backends.
+/// The error for a member that must name one of the profile's backends but does not.
 ReadProblem no_backend_of(const Profile& profile, const std::string& member) {
     auto problem = unknown_word("not a backend of this application", profile.backends);
     problem.word = member;
     return std::move(problem).in(scrubbed(member, kMaxProfileWord));
 }
 
-/// The error in a list of backends: a backend is unknown, listed twice, or not in `allowed`. If
+/// The error in a list of backends, if a backend is unknown, listed twice, or not in `allowed`. If
 /// `allowed` is null, any backend is allowed.
 ReadProblem backends_problem(const std::vector<std::string>& words,
                              const std::vector<std::string>* allowed) {
@@ -105,7 +105,7 @@ ReadProblem backends_problem(const std::vector<std::string>& words,
     return {};
 }
 
-/// The functions below each check one member and return its error, or an empty problem.
+/// Each function below checks one member and returns the error, or an empty problem.
 ReadProblem name_problem(const Profile& profile) {
     if (!is_word(profile.name))
         return ReadProblem{"expected at most 64 lower-case letters, digits and -._"}.in("name");
@@ -186,8 +186,8 @@ ReadProblem rule_problem(const EnvironmentRule& rule,
     return {};
 }
 
-/// Checks the readers and variables that the program reads, and the variables that the program
-/// forwards.
+/// Checks the readers and variables in `reads`, which the program reads, and the variables in
+/// `forwards`.
 ReadProblem reads_problem(const Profile& profile) {
     const auto reads = profile.reads.value_or(std::vector<std::string>{});
     if (reads.size() > kMaxReads || profile.forwards.size() > kMaxReads)
@@ -261,8 +261,8 @@ ReadProblem prefers_problem(const Profile& profile) {
     return rules_problem(profile, profile.prefers).in("prefers");
 }
 
-/// The error in `integrated_by`, which requires the policy "never", and variables that the program
-/// reads.
+/// The error in `integrated_by`, which requires the policy "never" and may name only variables that
+/// the program reads.
 ReadProblem integrated_by_problem(const Profile& profile) {
     if (profile.integrated_by.empty())
         return {};
@@ -322,7 +322,7 @@ ReadProblem requests_problem(const Profile& profile) {
 ReadProblem platforms_problem(const Profile& profile) {
     if (profile.platforms.size() > kMaxProfilePlatforms)
         return ReadProblem{"more than 32 platforms"}.in("platforms");
-    // Platforms are "os-arch", so they contain a dash.
+    // A platform is written as "os-arch", so it contains a dash.
     for (const auto& [platform, words] : profile.platforms) {
         if (!is_word(platform) || platform.find('-') == std::string::npos)
             return ReadProblem{scrubbed(platform, kMaxProfileWord) +
@@ -335,7 +335,7 @@ ReadProblem platforms_problem(const Profile& profile) {
     return {};
 }
 
-/// A rule has exactly one value with its predicates.
+/// A rule maps exactly one value to its predicates.
 ReadProblem answer_problem(const AnswerRule& rule) {
     if (rule.size() != 1)
         return "expected one value with its predicates";
@@ -383,8 +383,8 @@ ReadProblem dates_problem(const Profile& profile) {
     return {};
 }
 
-/// The first error in a profile, with the wrong member. Errors are unknown words, exceeded limits
-/// (docs/data-files.md) and contradictions. Empty if the profile is valid.
+/// The first error in a profile and the member with the error. Errors are unknown words, exceeded
+/// limits (docs/data-files.md) and contradictions. The result is empty if the profile is valid.
 ReadProblem profile_problem(const Profile& profile) {
     for (const auto check :
          {name_problem, dates_problem, order_problem, vendors_problem, translate_problem,
@@ -414,7 +414,7 @@ ReadProblem unlisted_vendor(const Profile& profile) {
     return {};
 }
 
-/// The first word in a valid profile that a newer program may know.
+/// The first unknown word in a valid profile; a newer program may know the word.
 ReadProblem newer_word(const Profile& profile) {
     if (auto problem = unlisted_vendor(profile); !problem.empty())
         return problem;

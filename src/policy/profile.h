@@ -64,17 +64,18 @@ constexpr std::array<EnumName<GpuCount>, 2> names_of(GpuCount) {
 /// variables.
 using EnvironmentRule = std::map<std::string, std::string>;
 
-/// A value (a template), and the predicates under which the value is the answer.
+/// Maps a value (a template) to the predicates that must hold if the value is the answer.
 using AnswerRule = std::map<std::string, std::vector<Predicate>>;
 
-/// The key in `Profile::floors` for every GPU backend.
+/// The key in `Profile::floors` that applies to every GPU backend.
 constexpr std::string_view kAnyBackend = "*";
 
-/// The key in `Profile::vendors` for every vendor without an entry.
+/// The key in `Profile::vendors` that applies to every vendor without an entry.
 constexpr std::string_view kAnyVendor = "*";
 
-/// An application's policy as data: `selection` in its data file (policy/application_set.h).
-/// Schema: data/schema/application.schema.json; meaning: docs/data-files.md.
+/// An application's policy as data: `selection` in the application's data file
+/// (policy/application_set.h). Schema: data/schema/application.schema.json; meaning:
+/// docs/data-files.md.
 struct Profile {
     std::string name = {};
     std::string description = {};
@@ -95,37 +96,37 @@ struct Profile {
     /// Maps gpuprobe's name for a backend to the rules for the program's environment.
     std::map<std::string, std::vector<EnvironmentRule>> environment = {};
     /// Variables that the program reads, and readers (knowledge/selectors.h) whose variables it
-    /// reads. If absent, these are the variables of the libraries below its backends and the
-    /// variables in `environment`.
+    /// reads. If `reads` is absent, the program reads the variables of the libraries below its
+    /// backends and the variables in `environment`.
     std::optional<std::vector<std::string>> reads = {};
     /// Variables that the program does not read but forwards to a container or child.
     std::vector<std::string> forwards = {};
     /// Maps a backend to predicates that must hold.
     std::map<std::string, std::vector<Predicate>> floors = {};
-    /// Libraries that the application bundles, so that the host does not need them. A backend's
-    /// word ("rocm") means all user-space libraries of the API; other words name single libraries
-    /// ("libcudart").
+    /// Libraries that the application bundles, so that the host does not have to provide them. A
+    /// backend's word ("rocm") means all user-space libraries of the API; other words name single
+    /// libraries ("libcudart").
     std::vector<std::string> bundles = {};
     /// Exit statuses with which the program reports that it could not use the backend. `gpuprobectl
     /// run --fallback` then tries the next candidate.
     std::vector<int> failed_statuses = {};
     /// Maps a backend to predicates; an integrated GPU counts as discrete for that backend if one
-    /// of them holds.
+    /// of the predicates holds.
     std::map<std::string, std::vector<Predicate>> as_discrete = {};
-    /// Maps a backend to predicates; candidates for which all of them hold are chosen first.
+    /// Maps a backend to predicates; candidates for which all predicates hold are chosen first.
     std::map<std::string, std::vector<Predicate>> prefers = {};
     /// Maps the program's own variables to values, separated by `|`, with which the program uses
     /// integrated GPUs even if the policy is "never".
     std::map<std::string, std::string> integrated_by = {};
-    /// Maps a word to the backends, by gpuprobe's names, that the word requests. If absent, every
-    /// backend in the profile can be requested by its names.
+    /// Maps a word to gpuprobe's names for the backends that the word requests. If `requests` is
+    /// absent, every backend in the profile can be requested by its names.
     std::optional<std::map<std::string, std::vector<std::string>>> requests = {};
     std::optional<UnknownRequest> unknown_request = {};          ///< "refuse" if absent
     std::optional<UnavailableRequest> unavailable_request = {};  ///< "fail" if absent
     std::optional<Rank> rank = {};                               ///< "documented" if absent
     std::optional<ChoiceOrder> order = {};                       ///< "backends" if absent
     std::optional<GpuCount> gpus = {};                           ///< "all" if absent
-    /// Maps another platform to the backends that the application has on that platform, under the
+    /// Maps another platform to the backends that the application has on that platform, by the
     /// application's names and in order of preference.
     std::map<std::string, std::vector<std::string>> platforms = {};
     /// Maps a name to rules; the first rule whose predicates all hold supplies the value.
@@ -173,7 +174,7 @@ ReadProblem read_profile(const Value& value, Profile& out, UnknownWords unknown)
 
 /// Whether the word is a backend of inference runtimes that gpuprobe never selects, because the
 /// backend exists only on other systems or has a meaning only through a profile's `translate`. A
-/// caller may list such a backend as compiled in.
+/// caller may still list the backend as compiled in.
 bool is_foreign_backend(std::string_view word);
 
 }  // namespace gpuprobe::inline policy

@@ -56,7 +56,7 @@ std::optional<std::string> answer_from(const std::vector<AnswerRule>& rules,
 
 }  // namespace
 
-/// Names with dashes are rejected so that each fact has one spelling.
+/// Names with dashes are rejected so that each fact has only one spelling.
 bool is_answer_fact(std::string_view name) {
     return is_selector_fact(name) ||
            (name.find('-') == std::string_view::npos && find_fact(with_dashes(name)));
@@ -77,7 +77,7 @@ namespace {
 /// Maximum length of a message in bytes.
 constexpr std::size_t kMaxMessage = 1024;
 
-/// The situations in docs/data-files.md.
+/// The situations that docs/data-files.md lists.
 constexpr auto kSituations = std::to_array<std::string_view>(
     {"disabled", "simulated", "fake-ignored", "fake-forbidden", "unknown-backend", "not-built",
      "not-available", "fell-back", "reported-failed", "granted", "selected", "nothing-built",
@@ -136,7 +136,7 @@ public:
             return gpu_name();
         if (name == "failed" || name == "detail")
             return of_failure(name);
-        // The remaining facts are the sizes of the memory shortage.
+        // The remaining facts are sizes that describe a lack of memory.
         const auto* shortage = memory_shortage(context_.all);
         if (!shortage)
             return std::nullopt;
@@ -144,7 +144,8 @@ public:
     }
 
 private:
-    /// The failed backend under the application's name, or the application's explanation.
+    /// The application's name for the failed backend, or the application's explanation of the
+    /// failure.
     [[nodiscard]] std::optional<std::string> of_failure(std::string_view name) const {
         if (!failure_)
             return std::nullopt;
@@ -170,7 +171,8 @@ class MessageWriter {
 public:
     explicit MessageWriter(const MessageContext& context) : context_{context} {}
 
-    /// Adds the profile's message for the situation. Returns whether the profile has one.
+    /// Adds the profile's message for the situation. Returns whether the profile has a message for
+    /// the situation.
     bool write(std::string_view situation,
                std::string_view word = {},
                const ReportedFailure* failure = nullptr) {
@@ -200,7 +202,7 @@ bool is_in_vain(const MessageContext& context) {
     return context.was_given_up || (context.question.forced && !context.decision.backend);
 }
 
-/// Messages about the request and about reported failures.
+/// Writes messages about the request and about reported failures.
 void write_request(const MessageContext& context, MessageWriter& writer) {
     const auto& question = context.question;
     const auto& word = question.requested;
@@ -218,7 +220,7 @@ void write_request(const MessageContext& context, MessageWriter& writer) {
         writer.write("reported-failed", question.word_for(failure.backend), &failure);
 }
 
-/// Messages about a successful choice.
+/// Writes messages about a successful choice.
 void write_choice(const MessageContext& context, MessageWriter& writer) {
     const auto& question = context.question;
     const auto& word = *context.decision.backend;
@@ -231,7 +233,7 @@ void write_choice(const MessageContext& context, MessageWriter& writer) {
         writer.write("selected", word);
 }
 
-/// Messages if nothing was chosen. The message is about the first of these causes for which the
+/// Writes messages if nothing was chosen. The message is about the first cause below for which the
 /// profile has a message.
 void write_none(const MessageContext& context, MessageWriter& writer) {
     if (context.question.built && context.question.built->empty() && writer.write("nothing-built"))
@@ -267,7 +269,7 @@ std::optional<std::string> message_for(const Profile& profile,
                                        std::string_view situation,
                                        std::string_view word,
                                        const WordLookup& fact) {
-    // A key with the word takes precedence over a key without a word.
+    // A key with the backend word takes precedence over a key without a word.
     auto found = profile.messages.find(std::string{situation} + ":" + std::string{word});
     if (found == profile.messages.end())
         found = profile.messages.find(std::string{situation});
@@ -282,7 +284,8 @@ std::string known_requests(const Profile& profile) {
         for (const auto& [word, backends] : *profile.requests)
             known.push_back(word);
     else
-        // Without a list of requests, every backend can be requested by the application's name.
+        // If the profile has no `requests`, every backend can be requested by the application's
+        // name.
         for (const auto& backend : profile.backends) {
             const auto translation = profile.translate.find(backend);
             known.push_back(translation == profile.translate.end() ? backend : translation->second);
@@ -294,7 +297,7 @@ std::vector<std::string> messages_of(const MessageContext& context) {
     if (context.question.profile.messages.empty())
         return {};
     MessageWriter writer{context};
-    // If the request switches GPUs off, there is no other message.
+    // If the request switches GPUs off, only this message is written.
     if (is_switched_off(context.request)) {
         writer.write("disabled");
         return std::move(writer).end();

@@ -20,8 +20,8 @@ namespace gpuprobe::inline policy {
 bool is_answer_fact(std::string_view name);
 
 /// The additional values that `Profile::answers` defines. A value is left out if it depends on an
-/// unknown fact, or if a predicate before the matching rule is unknown. `facts` are about the best
-/// chosen GPU, or about the machine if no GPU was chosen.
+/// unknown fact, or if a predicate of a rule before the matching rule is unknown. `facts`
+/// are about the best chosen GPU, or about the machine if no GPU was chosen.
 std::map<std::string, std::string> answers_of(const Profile& profile,
                                               const Facts& facts,
                                               const Selection& selection);
@@ -32,8 +32,9 @@ std::map<std::string, std::string> answers_of(const Profile& profile,
 /// situation from docs/data-files.md, optionally followed by a colon and the backend word.
 std::optional<std::string> message_problem(std::string_view key, std::string_view text);
 
-/// The profile's message for the situation and the word or, if there is none, the message for the
-/// situation. nullopt if the profile has neither or the message needs an unknown fact.
+/// The profile's message for the situation and the word or, if the profile has none, its message
+/// for the situation without a word. nullopt if the profile has neither or the message needs an
+/// unknown fact.
 std::optional<std::string> message_for(const Profile& profile,
                                        std::string_view situation,
                                        std::string_view word,
@@ -47,7 +48,7 @@ struct MessageContext {
     const SelectQuestion& question;
     const SelectRequest& request;
     const Report& report;
-    const std::vector<Judged>& all;  ///< candidates under gpuprobe's backend names
+    const std::vector<Judged>& all;  ///< candidates with gpuprobe's names for backends
     const std::vector<std::string>& detected;
     const Decision& decision;
     /// Whether another backend was chosen because the requested backend cannot be used.
