@@ -33,9 +33,9 @@ Report simulated_report(const Profile& profile,
                         const std::vector<std::string>& backends,
                         const Report& report);
 
-/// The choice on a platform that the profile lists. On any other platform, nothing is chosen, and
-/// the reason is `platform-not-in-profile`. Backend names in the request must be the application's
-/// names, because they are not translated.
+/// The choice on a platform that the profile lists. On a platform that the profile does not list,
+/// nothing is chosen, and the reason is `platform-not-in-profile`. Backend names in the request
+/// must be the application's names, because they are not translated.
 Decision decision_for_platform(const Profile& profile,
                                const SelectRequest& request,
                                const std::string& platform);
@@ -169,7 +169,7 @@ bool goes_with(const Gpu& best, const Gpu& other, bool is_named) {
 }
 
 /// The accepted GPUs of the chosen backend that a program should use together with the best GPU;
-/// the best GPU comes first. If the program uses one GPU, only the best GPU.
+/// the best GPU comes first. If the program uses only one GPU, the list contains only the best GPU.
 std::vector<const Gpu*> group_of(const SelectQuestion& question,
                                  const Judged& best,
                                  const std::vector<Judged>& all) {
@@ -186,8 +186,8 @@ std::vector<const Gpu*> group_of(const SelectQuestion& question,
     return gpus;
 }
 
-/// The facts about the first selected GPU through the candidate's backend. `candidate` is null if
-/// nothing was chosen.
+/// The facts about the first selected GPU, as seen through the candidate's backend. `candidate` is
+/// null if nothing was chosen.
 Facts facts_on(const SelectQuestion& question,
                const Candidate* candidate,
                const Selection& selection) {
@@ -200,7 +200,7 @@ Facts facts_on(const SelectQuestion& question,
          .variant = candidate && candidate->variant ? candidate->variant : question.variant}};
 }
 
-/// The application's answers for that selection. Answers such as `--device=Vulkan1` also select a
+/// The application's answers for the selection. Answers such as `--device=Vulkan1` also select a
 /// GPU.
 Variables answers_on(const SelectQuestion& question,
                      const Candidate* candidate,
@@ -233,8 +233,8 @@ bool may_be_seen(const Judged& judged) {
     return view != judged.gpu->backends.end() && view->second.usable != false;
 }
 
-/// The variables and answers that select one GPU through a backend. Programs with the same values
-/// see the same GPUs.
+/// The variables and answers that select one GPU through a backend. Programs that run with the same
+/// values see the same GPUs.
 struct SelectingValues {
     std::string backend = {};
     Variables environment = {};
@@ -242,8 +242,8 @@ struct SelectingValues {
     auto operator<=>(const SelectingValues&) const = default;
 };
 
-/// The variables and answers that select a candidate's GPU. Variables that only prefer the GPU are
-/// left out, because they do not hide the other GPUs from the program.
+/// The variables and answers that select a candidate's GPU. Variables that only make the program
+/// prefer the GPU are left out, because they do not hide the other GPUs from the program.
 SelectingValues values_on(const SelectQuestion& question,
                           const Judged& judged,
                           const Selection& selection) {
@@ -254,12 +254,12 @@ SelectingValues values_on(const SelectQuestion& question,
 }
 
 /// Adds `not-told-apart` to accepted candidates whose variables and answers also select another
-/// GPU, so that the program sees both. An empty environment selects all GPUs. The reason applies
-/// only to programs that read or forward a variable, not to the rules of an installer.
+/// GPU, so that the program sees both. An empty environment selects all GPUs. `not-told-apart`
+/// applies only to programs that read or forward a variable, not to the rules of an installer.
 class EquivalentGpus {
 public:
     explicit EquivalentGpus(const Access& access) : reads_variables_{!access.variables.empty()} {}
-    /// Groups the candidate with the candidates that the same values select.
+    /// Adds the candidate to the group of candidates that the same values select.
     void add(Judged& judged, SelectingValues values) {
         if (may_be_seen(judged) && (reads_variables_ || !values.environment.empty()))
             named_[std::move(values)].push_back(&judged);
@@ -288,7 +288,7 @@ private:
 };
 
 /// Gives each accepted candidate its environment. Adds a reason to candidates that the caller's
-/// variables hide, and to candidates that cannot be distinguished from others.
+/// variables hide, and to candidates that cannot be distinguished from other candidates.
 void add_environments(const SelectQuestion& question,
                       const Report& report,
                       std::vector<Judged>& all) {
@@ -306,7 +306,8 @@ void add_environments(const SelectQuestion& question,
             names.add(judged, values_on(question, judged, alone));
         if (!judged.gpu || candidate.verdict == Verdict::Rejected)
             continue;
-        // Report variables that hide a candidate that is accepted or whose verdict is unknown.
+        // If a candidate is accepted or its verdict is unknown, report the variables that hide the
+        // candidate.
         for (auto& reason : hidden_by(question.callers_environment, access, candidate.backend,
                                       *judged.gpu, alone, candidate.environment))
             candidate.reasons.push_back(std::move(reason));
@@ -325,7 +326,7 @@ std::string summary_of(const SelectQuestion& question,
            "] selected=" + chosen.value_or("none");
 }
 
-/// The candidates under the application's backend names.
+/// The candidates, with the application's names for backends.
 std::vector<Candidate> candidates_of(const SelectQuestion& question,
                                      std::vector<Judged> all,
                                      bool include_rejected) {
@@ -347,13 +348,13 @@ bool shows_others(const Reason& reason, const std::vector<std::string>& chosen) 
            });
 }
 
-/// Whether a reason on the chosen candidate is also a warning of the decision. Memory limits matter
-/// only for a plan.
+/// Whether a reason about the chosen candidate is also a warning of the decision. Memory limits
+/// matter only for a plan.
 bool is_warned_of(const Reason& reason) {
     return reason.is("known-bad") && reason.detail.at("fault") != to_value(Fault::Memory);
 }
 
-/// The warnings that the program might not use the chosen GPU, or that the choice is known to be
+/// Returns warnings if the program might not use the chosen GPU, or if the choice is known to be
 /// bad.
 std::vector<Reason> warnings_of(const SelectQuestion& question,
                                 const Judged& best,
@@ -391,7 +392,7 @@ std::optional<Reason> unused_by_backends(const SelectQuestion& question,
     return unused.warning();
 }
 
-/// Builds the decision from the candidates of an attempt.
+/// Builds the decision from the candidates of one attempt.
 Decision decision_from(const SelectQuestion& question, const Attempt& made, const Report& report) {
     Decision decision{.application = question.profile.name, .generation = report.generation};
     Selection selection{.report = report};
@@ -416,7 +417,7 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
         decision.gpus.push_back(gpu->id);
     if (best)
         decision.warnings = warnings_of(question, *best, selection, made.all, decision);
-    // The choice is the CPU, so report the GPU with the closest miss.
+    // The choice is the CPU, so report the GPU that is closest to being accepted.
     if (auto unused = best && !best->gpu ? unused_by_backends(question, made.all) : std::nullopt)
         decision.warnings.push_back(*std::move(unused));
     decision.summary = summary_of(question, made.detected, decision.backend);
@@ -517,7 +518,8 @@ Result<Decision> decided(const Profile& profile,
         question.published = variants->here();
     }
     auto made = attempt_or_give_up(question, request, report);
-    // Environments come after the verdicts, because they depend on which candidates were accepted.
+    // Compute environments after verdicts, because environments depend on which candidates were
+    // accepted.
     add_environments(question, report, made.all);
     auto decision = decision_from(question, made, report);
     if (const auto* best = made.best(question); best && best->is_accelerator)
@@ -536,7 +538,8 @@ Result<Decision> decided(const Profile& profile,
     return decision;
 }
 
-/// The request, in which a variant's name in `backend` is interpreted as the installed variant.
+/// The request; if its `backend` is the name of a variant, that variant becomes the installed
+/// variant.
 SelectRequest with_named_variant(const Profile& profile,
                                  SelectRequest request,
                                  const Report& report,

@@ -27,15 +27,15 @@ struct ReportedFailure {
 };
 
 /// The reported failures that still count for the calling application. The caller has already
-/// removed failures that are expired, whose fingerprint no longer matches, or that do not apply to
+/// removed failures that have expired, whose fingerprint no longer matches, or that do not apply to
 /// this application.
 struct Experience {
     std::vector<ReportedFailure> failures = {};
     bool operator==(const Experience&) const = default;
 };
 
-/// The caller's request for a backend. Backends can have the application's names or gpuprobe's
-/// names, in lower case.
+/// The caller's request for a backend. Backends can be given by the application's names or by
+/// gpuprobe's names, in lower case.
 struct SelectRequest {
     /// backends compiled in; if absent, any backend
     std::optional<std::vector<std::string>> built = {};
@@ -57,7 +57,7 @@ struct SelectRequest {
     /// The caller's environment variables. Only variables that select or hide GPUs matter.
     std::map<std::string, std::string> environment = {};
     std::vector<std::string> assume = {};  ///< facts to assume if they are unknown: "glibc=2.39"
-    bool any_vendor = false;  ///< whether the profile's vendor rules determine only the order
+    bool any_vendor = false;  ///< whether the profile's vendor rules affect only the order
     std::optional<std::string> platform = {};  ///< another machine's platform: "darwin-arm64"
     std::optional<std::vector<std::string>> fake = {};  ///< backends of GPUs to simulate
     std::optional<Rank> rank = {};  ///< order of candidates; if absent, the profile decides
@@ -96,9 +96,10 @@ bool rests_on_profile_alone(const Profile& profile, const SelectRequest& request
 /// manifest has no such variant on this platform.
 ///
 /// If the request does not describe the build, the decision is for the variant that recommend()
-/// chooses under `variants` (an administrator's rule, or null); `assumes` names it. A backend is
-/// rejected on a GPU if no usable variant can use it there. If no variant is usable, the decision
-/// is for a build that the user makes, with the warning `no-published-variant`.
+/// chooses under `variants` (an administrator's rule, or null); `assumes` names this variant. A
+/// backend is rejected on a GPU if no usable variant can use the backend on this GPU. If no variant
+/// is usable, the decision is for a build that the user compiles, with the warning
+/// `no-published-variant`.
 Result<Decision> select(const Profile& profile,
                         const SelectRequest& request,
                         const Report& report,

@@ -19,7 +19,7 @@ Error refused(std::string_view key, std::string_view word, std::string_view reas
                                                 scrubbed(word, 64) + ": " + std::string{reason}};
 }
 
-/// "; did you mean 'cuda'?" if the profile has a name that resembles the word.
+/// The hint "; did you mean 'cuda'?" if the profile has a name that resembles the word.
 std::string nearest(const Profile& profile, std::string_view word) {
     auto known = profile.backends;
     for (const auto& [backend, translation] : profile.translate)
@@ -53,7 +53,8 @@ Result<std::optional<std::set<std::string>>> backends_from(
     return std::optional{std::move(backends)};
 }
 
-/// The id in the report's spelling. The GPU need not exist, so that a removed GPU can stay denied.
+/// The GPU's id as the report spells it. The GPU need not exist, so that a removed GPU can stay
+/// denied.
 std::optional<std::string> denied_id(const Report& report, const std::string& word) {
     if (auto id = known_id(report, word))
         return std::move(id).value();
@@ -124,7 +125,8 @@ Status force(const SelectRequest& request, SelectQuestion& question) {
     const auto& profile = question.profile;
     question.forced = backends_asked_for(profile, *request.backend);
     question.requested = scrubbed(*request.backend, 64);
-    // The summary shows the application's name, even if the request contained gpuprobe's name.
+    // The summary shows the application's name for the backend, even if the request contained
+    // gpuprobe's name.
     if (question.forced && !profile.requests)
         question.requested = question.word_for(question.forced->front());
     if (question.forced)
@@ -173,8 +175,8 @@ void note_built(const InstalledNeeds& needs, bool is_listed, SelectQuestion& que
         question.built->insert(backend);
 }
 
-/// Copies the needs of a backend for GPUs to the profile's backend that uses the same API, for
-/// example from opencl to openvino.
+/// Copies a GPU backend's requirements to the profile's backend that uses the same API, for example
+/// from opencl to openvino.
 void add_accelerator_backends(const Profile& profile, InstalledNeeds& needs) {
     for (const auto& backend : profile.backends)
         if (const auto found = needs.find(std::string{gpu_backend_of(backend)});
@@ -182,7 +184,7 @@ void add_accelerator_backends(const Profile& profile, InstalledNeeds& needs) {
             needs.try_emplace(backend, found->second);
 }
 
-/// Collects the needs of the installed build.
+/// Collects the requirements of the installed build.
 Status note_installed(const SelectRequest& request,
                       const Report& report,
                       const Manifest* manifest,
@@ -206,8 +208,8 @@ Status note_installed(const SelectRequest& request,
     return Done{};
 }
 
-/// The reported failures under gpuprobe's backend names. Reports about backends that the profile no
-/// longer contains are dropped.
+/// The reported failures, with gpuprobe's names for backends. Reports about backends that the
+/// profile no longer contains are dropped.
 std::vector<ReportedFailure> failures_for(const Profile& profile, const Experience& experience) {
     std::vector<ReportedFailure> failures;
     for (auto failure : experience.failures)
