@@ -26,7 +26,7 @@ bool is_generic(std::string_view processor) {
     return !family.empty() && family.find_first_not_of("0123456789-") == std::string_view::npos;
 }
 
-/// The processor in lower case, except for an X, which represents any digit.
+/// The processor's name in lower case, except for an X, which represents any digit.
 std::optional<std::string> processor_from(std::string_view text) {
     if (is_generic(text) && text.size() <= kMaxProcessor)
         return std::string{text};
@@ -69,7 +69,7 @@ std::optional<GfxTarget> parse_text(std::string_view text, std::type_identity<Gf
     if (!processor)
         return std::nullopt;
     GfxTarget target{.processor = std::move(*processor)};
-    // The remaining pieces are features with a sign.
+    // The remaining pieces of the target id are features, each with "+" or "-".
     for (std::size_t i = 1; i < pieces.size(); ++i) {
         const auto piece = pieces[i];
         if (piece != "xnack+" && piece != "xnack-" && piece != "sramecc+" && piece != "sramecc-")
@@ -108,7 +108,8 @@ bool is_exactly(const KernelTarget& target, const ComputeCapability& device) {
     return target.capability == device;
 }
 
-/// The rule for cubins and for family-specific PTX.
+/// The rule for cubins and for family-specific PTX: the major version of the device must be the
+/// same.
 bool is_same_major(const KernelTarget& target, const ComputeCapability& device) {
     return target.capability.major == device.major && target.capability.minor <= device.minor;
 }
@@ -208,13 +209,13 @@ std::string text_of(const KernelTarget& target) {
 
 KernelFit fit_of(const CudaKernels& code, const CudaDevice& device, const Rules& rules) {
     const auto oldest = rules.oldest_capability(code.toolkit);
-    // The build has neither lists nor a toolkit, so no known fact excludes the device.
+    // The build lists no kernels and names no toolkit, so no known fact excludes the device.
     if (!code.sass && !code.ptx && !oldest)
         return KernelFit::Runs;
     if (!device.capability.value)
         return device.capability.is_probed ? KernelFit::NoCuda : KernelFit::CapabilityUnknown;
     const auto& capability = *device.capability.value;
-    // The toolkit can't compile for such an old device.
+    // The toolkit can't compile for a device as old as this one.
     if (oldest && capability < *oldest)
         return KernelFit::NoCode;
     if (!code.sass && !code.ptx)
@@ -304,7 +305,7 @@ struct SmTable {
 };
 RECORD_MEMBERS(SmTable, ("sm", rows))
 
-/// ptx_isa: a PTX ISA version and the first CUDA that compiles it.
+/// ptx_isa: a PTX ISA version and the first CUDA version that compiles it.
 struct PtxRow {
     Version isa = {};
     Version cuda = {};

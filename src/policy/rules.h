@@ -28,17 +28,17 @@ struct GfxTarget {
     bool operator==(const GfxTarget&) const = default;
 };
 /// Parses a target id: a processor ("gfx" with hexadecimal digits or X, or one of LLVM's generic
-/// processors), followed by known features, each at most once and with a sign. nullopt for any
+/// processors), followed by known features, each at most once and with "+" or "-". nullopt for any
 /// other string.
 std::optional<GfxTarget> parse_text(std::string_view text, std::type_identity<GfxTarget>);
 std::string text_of(const GfxTarget& target);
 
-/// Maps a family to its processors, from the rules. In a family that is not in the map, X matches
-/// one hexadecimal digit.
+/// Maps a family to its processors, as listed in the rules. In a family that is not in the map, X
+/// matches one hexadecimal digit.
 using GfxFamilies = std::map<std::string, std::vector<std::string>, std::less<>>;
 
-/// Whether code for `target` runs on `device`. Unknown if the code requires a feature setting that
-/// the device does not report.
+/// Whether code for `target` runs on `device`. The result is unknown if the code requires a feature
+/// setting that the device does not report.
 Truth runs_on(const GfxTarget& target, const GfxTarget& device, const GfxFamilies& families);
 
 class Rules;
@@ -66,7 +66,7 @@ constexpr ComputeCapability capability_of(const Version& version) {
 }
 
 /// The target that code was compiled for: "9.0", architecture-specific "9.0a", or family-specific
-/// "10.0f". PTX can include its ISA version, "9.0@9.1".
+/// "10.0f". A PTX target can include the PTX ISA version: "9.0@9.1".
 enum class TargetSuffix { None, Specific, Family };
 struct KernelTarget {
     ComputeCapability capability = {};
@@ -109,8 +109,8 @@ enum class KernelFit {
 /// Decides whether the build's kernels run on the device. A cubin runs on devices with the same
 /// major capability and the same or a higher minor capability. PTX runs on devices with the same or
 /// a higher capability if the driver supports the ISA version of the PTX or, if that version is
-/// unknown, is not older than the toolkit. A build with neither list runs on every device for which
-/// its toolkit can compile.
+/// unknown, is not older than the toolkit. A build that lists neither cubins nor PTX runs on every
+/// device for which its toolkit can compile.
 KernelFit fit_of(const CudaKernels& code, const CudaDevice& device, const Rules& rules);
 /// True for Runs, unknown for CapabilityUnknown and CudaUnknown, false otherwise.
 Truth truth_of(KernelFit fit);
@@ -119,13 +119,13 @@ Truth truth_of(KernelFit fit);
 /// could not run any.
 const KernelTarget* nearest_ptx(const CudaKernels& code, const CudaDevice& device);
 
-/// A group of NVIDIA GPUs whose names begin with one of these prefixes.
+/// A group of NVIDIA GPUs whose names begin with one of the prefixes.
 struct NvidiaProducts {
     std::string line = {};  ///< product line: "data-center", "workstation", "geforce" or "titan"
     std::vector<std::string> names = {};  ///< prefixes of the GPUs' names, without "NVIDIA"
     /// Brands that NVML reports; the brand depends on the driver's version.
     std::vector<std::string> brands = {};
-    /// Whether cuda-compat works on these GPUs; null if unknown.
+    /// Whether cuda-compat works on the GPUs of this group; null if unknown.
     std::optional<bool> runs_compat = {};
 };
 RECORD_MEMBERS(NvidiaProducts, line, names, brands, runs_compat)
@@ -134,9 +134,9 @@ RECORD_MEMBERS(NvidiaProducts, line, names, brands, runs_compat)
 /// source.
 class Rules {
 public:
-    /// The compiled-in tables. Errors: Malformed; this is always a bug.
+    /// The compiled-in tables. Errors: Malformed, which always means a bug.
     static Result<Rules> builtin();
-    /// The tables in use. If these tables are malformed, the compiled-in tables are used.
+    /// The tables in use. If the tables in use are malformed, returns the compiled-in tables.
     static const Rules& current();
     /// Reads all tables. Errors: Malformed, with the wrong table and member; NotFound for a missing
     /// table.

@@ -57,7 +57,7 @@ Truth word_is(const Term& term, const Fact<std::string>& fact) {
 }
 
 /// Evaluates Is and IsNot on a fact that is a list. Is holds if any word in the list matches; IsNot
-/// holds if no word matches, so it holds for an empty list. An incomplete list without a match
+/// holds if no word matches, including if the list is empty. An incomplete list without a match
 /// makes both relations unknown.
 Truth some_word_is(const Term& term, const Fact<WordSet>& fact) {
     const auto& wanted = std::get<Words>(term.need);
@@ -72,12 +72,13 @@ Truth some_word_is(const Term& term, const Fact<WordSet>& fact) {
     });
 }
 
-/// Linux's name of a processor feature; words of other facts stay unchanged.
+/// Linux's name for a processor feature; words of other facts stay unchanged.
 std::string spelled(const Term& term, const std::string& word, const Facts& facts) {
     return term.fact == FactId::CpuFeature ? facts.rules().cpu_feature(word) : word;
 }
 
-/// Whether the set has the word. A library that the scan does not look for is unknown, not absent.
+/// Whether the set contains the word. A library that the scan does not look for is unknown, not
+/// absent.
 Truth has_word(const Term& term, const std::string& word, const WordSet& have) {
     const auto found = have.holds(word);
     const bool may_be_there =
@@ -96,7 +97,7 @@ Truth has_all(const Term& term, const Facts& facts) {
     return result;
 }
 
-/// compares(): compares the fact with the term's value by the term's relation.
+/// compares(): whether the fact and the term's value satisfy the term's relation.
 Truth compares(const Term& term, const Fact<Bytes>& fact) {
     const auto need = std::get<Bytes>(term.need);
     return when_known(fact, [&](Bytes have) { return stands(have <=> need, term.relation); });
@@ -131,8 +132,8 @@ Truth is_usable(const Term& term, const Facts& facts) {
 Truth driver_reaches(const Version& floor, const Facts& facts) {
     const auto& driver = facts.version(FactId::Driver);
     const auto& cuda = facts.version(FactId::Cuda).value;
-    // A cuda-compat package reports a newer CUDA than the kernel driver's, and Tegra's drivers use
-    // other version numbers.
+    // A cuda-compat package reports a newer CUDA version than the kernel driver, and Tegra's
+    // drivers use other version numbers.
     const bool is_tegra = facts.get<std::string>(FactId::Form).value == "tegra";
     if (driver.is_probed || !cuda || is_tegra || facts.version(FactId::CudaCompat).value)
         return when_known(driver, [&floor](const Version& have) { return have >= floor; });
@@ -174,7 +175,7 @@ Truth host_driver_runs(const CudaDriverNeed& need, const Facts& facts) {
 }
 
 /// Whether the driver or the compatibility libraries in the image support the toolkit. The image's
-/// own condition defines the drivers that these libraries work with.
+/// condition defines which drivers the image's libraries work with.
 Truth driver_runs(const Term& term, const Facts& facts) {
     const auto& need = std::get<CudaDriverNeed>(term.need);
     const auto by_host = host_driver_runs(need, facts);
@@ -265,7 +266,7 @@ Truth is_word(const Term& term, const Facts& facts) {
 
 // Reasons ---------------------------------------------------------------------------------------
 
-/// A list of values as a list of strings.
+/// Converts a list of values to a list of strings.
 template <class T>
 Value texts(const std::vector<T>& items) {
     Value::Array list;
@@ -274,7 +275,7 @@ Value texts(const std::vector<T>& items) {
     return Value{std::move(list)};
 }
 
-/// "7.5 8.0a", separated by spaces.
+/// Joins the targets with spaces: "7.5 8.0a".
 std::string target_words(const std::optional<std::vector<KernelTarget>>& targets) {
     std::string text;
     if (targets)
@@ -291,7 +292,7 @@ std::string text_of(const CudaKernels& code) {
     return text;
 }
 
-/// "13.0 or later, before 14.0"
+/// Formats a range of versions: "13.0 or later, before 14.0".
 std::string text_of(const VersionRange& range) {
     std::string text = range.min ? text_of(*range.min) + " or later" : "";
     if (range.max)
@@ -303,7 +304,7 @@ std::string text_of(const VersionRange& range) {
 
 constexpr std::string_view kCpuLevelLead = "x86-64-v";
 
-/// Visitor that renders a term's need for want_of().
+/// The visitor with which want_of() renders the need of a term.
 struct NeedText {
     const Term& term;
     const Rules& rules;
@@ -330,7 +331,7 @@ struct NeedText {
         return floor ? Value{text_of(*floor)} : Value{};
     }
     Value operator()(const CudaKernels& code) const {
-        // If the build has no lists, its kernels are unknown.
+        // If the build lists neither cubins nor PTX, its kernels are unknown.
         const bool has_lists = code.sass || code.ptx;
         return has_lists ? Value{text_of(code)} : Value{};
     }
@@ -357,7 +358,7 @@ Value value_of(const Fact<Bytes>& fact) {
 Value value_of(const Fact<bool>& fact) {
     return to_value(fact.value);
 }
-// The present words are too many to show; missing_of() lists the missing ones.
+// There are too many present words to show; missing_of() lists the missing words.
 Value value_of(const Fact<WordSet>&) {
     return {};
 }
@@ -372,8 +373,8 @@ Value shown(const AnyFact& fact) {
     return words.size() == 1 ? Value{words.front()} : to_value(words);
 }
 
-/// The right-hand side of a term: a number of bytes for sizes, and the string after the sign for
-/// all other facts.
+/// The right-hand side of a term: a number of bytes for sizes, and the string after the operator
+/// for all other facts.
 Value need_of(const Term& term) {
     if (const auto* size = std::get_if<Bytes>(&term.need))
         return to_value(*size);
@@ -405,9 +406,9 @@ VideoDirection direction_of(const Term& term) {
     return term.fact == FactId::VideoDecode ? VideoDirection::Decode : VideoDirection::Encode;
 }
 
-/// The formats of the codecs that the term names, "hevc-main10-10bit"; if the GPU has none of these
-/// codecs, the codecs that it has; "none" if it has none. A GPU has too many formats to show all of
-/// them.
+/// The formats of the codecs that the term names, such as "hevc-main10-10bit"; if the GPU has none
+/// of these codecs, the names of the GPU's codecs, or "none" if there are none. A GPU has too many
+/// formats to show all of them.
 Value shown_video(const Term& term, const Facts& facts) {
     const auto direction = direction_of(term);
     std::set<std::string> formats;
@@ -457,15 +458,15 @@ Reason doubt(const Term& term) {
     return because("requirement-unknown", {{"requirement", term.name}});
 }
 
-/// The last fact and sign in a string: "driver>=" in "cuda=13 or driver>=550 or 560".
+/// The last fact and operator in a string: "driver>=" in "cuda=13 or driver>=550 or 560".
 std::string_view last_lead(std::string_view text) {
     const auto lead = text.substr(0, text.find_last_of("<>=!") + 1);
     const auto before = lead.rfind(kOr);
     return before == std::string_view::npos ? lead : lead.substr(before + kOr.size());
 }
 
-/// Joins two terms with "or". The second term omits its fact and sign if they are the same as in
-/// the first term: "driver=550 or 560".
+/// Joins two terms with "or". The second term omits its fact and operator if they are the same as
+/// in the first term: "driver=550 or 560".
 std::string either_of(std::string_view text, std::string_view term) {
     const auto lead = last_lead(text);
     return std::string{text}.append(kOr).append(
@@ -488,7 +489,7 @@ CudaDevice cuda_device(const Term& term, const Facts& facts) {
     const auto& capability = facts.version(FactId::ComputeCapability);
     CudaDevice device{.cuda = facts.version(FactId::Cuda),
                       .is_tegra = facts.get<std::string>(FactId::Form).value == "tegra"};
-    // The fact stores the capability as a version.
+    // The fact contains the compute capability as a version.
     device.capability.is_probed = capability.is_probed;
     if (capability.value)
         device.capability.value = capability_of(*capability.value);
@@ -523,7 +524,7 @@ Truth holds(const Term& term, const Facts& facts) {
             result = either(result, holds(alternative, facts));
         return result;
     }
-    // Usability takes its API from the term, so it has no fact to compare.
+    // Whether a GPU is usable depends on the term's API, so there is no fact to compare.
     if (term.fact == FactId::Usable)
         return is_usable(term, facts);
     if (term.fact == FactId::Driver && term.relation == Relation::AtLeast)
@@ -643,7 +644,8 @@ Tested test_term(const Term& term, const Facts& facts) {
 }
 
 Tested test_predicate(const Predicate& predicate, const Facts& facts) {
-    // Keep the closest miss among the alternatives, and mention the equally close ones.
+    // Keep the alternative that is closest to being met, and mention the alternatives that are
+    // equally close.
     std::optional<Route> nearest;
     for (const auto& term : predicate.alternatives) {
         auto tested = test_term(term, facts);

@@ -17,13 +17,13 @@
 
 /// Conditions on facts, and the only code that decides whether a condition holds. Profiles and
 /// requests contain conditions as strings, "driver>=550" (docs/applications.md, "Predicates").
-/// Manifests contain conditions as members, "glibc_min" (docs/data-files.md). Both forms are parsed
-/// into the same terms.
+/// Manifests contain conditions as members, "glibc_min" (docs/data-files.md). Strings and members
+/// are parsed into the same terms.
 
 namespace gpuprobe::inline policy {
 
-// policy/fact.h defines these types. Only files that name or read facts include policy/fact.h,
-// because each new fact changes that file.
+// Forward declarations of types in policy/fact.h. Only files that name or read facts include
+// policy/fact.h, because each new fact changes that file.
 enum class FactId : std::uint8_t;
 class Facts;
 
@@ -38,7 +38,7 @@ enum class Relation : std::uint8_t {
     More,
     AtLeast,
     Within,    ///< the version is in a range
-    Runs,      ///< the GPU runs a gfx target, an Intel IP or CUDA kernels in the build
+    Runs,      ///< the GPU can run a gfx target, an Intel IP or CUDA kernels of the build
     DriverOf,  ///< the driver supports code from a CUDA toolkit
     HasAll,    ///< the fact contains all the words
     AnyOf,     ///< one of several terms holds
@@ -48,7 +48,7 @@ enum class Relation : std::uint8_t {
 /// The driver requirement of a CUDA build.
 struct CudaDriverNeed {
     Version toolkit = {};
-    /// Replaces the minimum driver version for the toolkit.
+    /// If set, replaces the minimum driver version for the toolkit.
     std::optional<Version> min_driver = {};
     bool operator==(const CudaDriverNeed&) const = default;
 };
@@ -119,7 +119,7 @@ constexpr std::size_t kMaxPredicates = 32;  ///< maximum number of predicates in
 struct TermText {
     std::string_view text = {};
     std::string_view name = {};
-    std::string_view sign = {};  ///< sign such as "=" or ">="; empty if the term is only a name
+    std::string_view sign = {};  ///< operator such as "=" or ">="; empty if the term is only a name
     std::string_view value = {};
 };
 TermText term_text(std::string_view text);
@@ -132,10 +132,10 @@ struct AlternativeTexts {
     bool takes_doubt = false;
 };
 AlternativeTexts alternatives_of(std::string_view text);
-/// The pieces of `text` between occurrences of `word` (with its spaces, " and "), trimmed.
+/// The trimmed pieces of `text` between occurrences of `word`, which includes its spaces (" and ").
 std::vector<std::string_view> split_at_word(std::string_view text, std::string_view word);
-/// The position of the first of these characters outside "[…]"; the size of `text` if there is no
-/// such character.
+/// The position of the first of the given characters outside "[…]"; the size of `text` if there is
+/// none.
 std::size_t find_outside_brackets(std::string_view text, std::string_view characters);
 
 /// A predicate such as "compute-capability>=7.0 or driver>=570" or "gfx!=gfx8* or unknown". A
@@ -164,7 +164,8 @@ using base::to_value;
 ReadProblem read_value(const Value& value, Predicate& out);
 Value to_value(const Predicate& predicate);
 
-/// The predicate as one term. If the predicate ends in "unknown", the term accepts unknown facts.
+/// Converts the predicate to one term. If the predicate ends in "unknown", the term accepts unknown
+/// facts.
 Term term_of(Predicate predicate);
 
 /// Whether a predicate holds, and the reason if it does not.
@@ -174,8 +175,9 @@ struct Tested {
     /// unknown fact, this is the reason why the fact is unknown.
     std::optional<Reason> why = {};
 };
-/// Tests a predicate. If every alternative fails or is unknown, the reason is about the closest
-/// miss (policy/closest_miss.h), and also names the alternatives that are equally close.
+/// Tests a predicate. If every alternative fails or is unknown, the reason is about the alternative
+/// that is closest to being met (policy/closest_miss.h), and also names the alternatives that are
+/// equally close.
 Tested test_predicate(const Predicate& predicate, const Facts& facts);
 /// Tests a single term.
 Tested test_term(const Term& term, const Facts& facts);

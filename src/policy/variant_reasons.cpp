@@ -10,7 +10,8 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// The value of `where` and, if there are several alternatives, the index of the alternative.
+/// The place that a reason is about: the value of `where` and, if there are several alternatives,
+/// the index of the alternative.
 struct Place {
     std::string where = {};
     std::optional<std::size_t> alternative = {};
@@ -67,7 +68,8 @@ ReasonCode code_for(const Term& term, Truth result, const Facts& facts) {
     return shortfall_code(term);
 }
 
-/// A reason with its common members. The caller fills in `want` and `have`.
+/// Makes a reason with the members that all reasons about terms have. The caller fills in `want`
+/// and `have`.
 Reason reason_for(const Term& term, const Place& place, ReasonCode code, Truth result) {
     auto reason = because(code);
     reason.detail["where"] = place.where;
@@ -182,8 +184,8 @@ bool covers(const Reason& known, const Reason& reason) {
            });
 }
 
-/// Whether the alternative runs, or would run with an updated driver. Only then are further
-/// obstacles reported.
+/// Whether the alternative runs, or would run with an updated driver. No further obstacles are
+/// reported for an alternative that would still not run.
 bool may_run(const Conjunction& alternative, const Facts& gpu) {
     return std::ranges::all_of(alternative, [&gpu](const Term& term) {
         return holds(term, gpu) != Truth::False ||
@@ -225,7 +227,7 @@ public:
                 add_of_backend(reason, "host", reasons_);
     }
 
-    /// Whether the variant was built for other hosts, so that no change on a GPU would make it run.
+    /// Whether the variant was built for other hosts, so that no change to a GPU would make it run.
     [[nodiscard]] bool is_for_other_hosts() const {
         return std::ranges::any_of(reasons_, [](const Reason& reason) {
             return is_of_host(reason) && has_reason_with({reason}, ReasonTraits::ByBuild);
@@ -288,7 +290,7 @@ private:
         if (result == Truth::True || is_accepted)
             return Truth::True;
         auto reason = unmet(term, facts, place, result);
-        // If the report already has `loader-missing`, its reason is more detailed.
+        // If the report already has `loader-missing`, the report's reason is more detailed.
         if (!reason.is("loader-missing") || !has_reason(reasons, "loader-missing"))
             add_obstacle(std::move(reason), reasons);
         if (const auto* api = std::get_if<Api>(&term.need))
@@ -317,8 +319,9 @@ private:
                 repeat(by_gpu.at(gpu.id), gpu, reasons);
     }
 
-    /// Adds the reasons, unless the variant's own terms already gave a more detailed one. Reasons
-    /// that were added for other GPUs do not count, so that the order of the GPUs is irrelevant.
+    /// Adds only those reasons for which the variant's own terms have not already given a more
+    /// detailed reason. Reasons that were added for other GPUs do not count, so that the order of
+    /// the GPUs is irrelevant.
     void repeat(const std::vector<Reason>& refused,
                 const Gpu& gpu,
                 std::vector<Reason>& reasons) const {
@@ -354,7 +357,7 @@ private:
     const ExplanationContext& context_;
     std::optional<Term> added_;
     std::vector<Reason> reasons_ = {};
-    std::vector<Reason> of_host_ = {};  ///< the reasons of the host's terms
+    std::vector<Reason> of_host_ = {};  ///< the reasons that come from terms about the host
 };
 
 Reason request_reason(ReasonCode code, const Variant& variant) {
@@ -447,7 +450,7 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
     }
     if (gpus.empty() && depends_on_gpus)
         reasons.push_back(because("no-gpu", {{"where", "host"}}));
-    // The GPUs that the variant runs on have no reasons of their own.
+    // GPUs on which the variant runs have no reasons, so a lack of GPUs is a reason about the host.
     const auto covered = static_cast<std::uint32_t>(std::popcount(judged.covered));
     if (depends_on_gpus && covered != 0 && covered < needs.gpus_min)
         reasons.push_back(because("too-few-gpus", {{"where", "host"},
@@ -468,9 +471,9 @@ std::string gpu_of(const Reason& reason) {
     return where && where->find(':') != std::string::npos ? *where : "";
 }
 
-/// Whether both reasons say that the GPU is from another vendor than the variant needs or, with the
-/// same vendor in `needs`, than the backend needs. A GPU of another vendor also fails the
-/// conditions on that vendor's architectures and drivers, but one reason is enough.
+/// Whether both reasons mean that the GPU's vendor is not the vendor in `needs`, which the variant
+/// or its backend needs. A GPU of another vendor also fails the conditions on that vendor's
+/// architectures and drivers, but one reason is enough.
 bool repeats_vendor(const Reason& known, const Reason& reason) {
     return known.is("vendor-mismatch") && known.detail.at("needs") == reason.detail.at("needs");
 }
@@ -496,7 +499,7 @@ std::map<std::string, std::vector<Reason>> by_gpu(const std::vector<Reason>& rea
 std::vector<Reason> merged_for_alike_gpus(std::vector<Reason> reasons) {
     auto left = by_gpu(reasons);
     std::vector<Reason> merged;
-    // A group of GPUs is added in the place of its first reason.
+    // A group of GPUs is added at the position of its first reason.
     for (auto& reason : reasons) {
         const auto id = gpu_of(reason);
         if (id.empty()) {
@@ -507,7 +510,8 @@ std::vector<Reason> merged_for_alike_gpus(std::vector<Reason> reasons) {
         if (own == left.end())
             continue;
         auto group = own->second;
-        // In the order of their ids, so that the answer does not depend on the order of the report.
+        // The ids are in sorted order, so that the answer does not depend on the order of the
+        // report.
         std::vector<std::string> alike;
         for (auto other = left.begin(); other != left.end();) {
             const bool is_alike = other->second == group;
