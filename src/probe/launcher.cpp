@@ -68,7 +68,7 @@ public:
     SpawnedWorker(const SpawnedWorker&) = delete;
     SpawnedWorker& operator=(const SpawnedWorker&) = delete;
     ~SpawnedWorker() override {
-        // If the worker was killed before, the caller has already given it time to end.
+        // If the worker was killed before, the caller has already given the worker time to end.
         const auto patience = is_killed_ ? 0 : kFarewellMilliseconds;
         kill();
         pollfd end = {.fd = process().pidfd.get(), .events = POLLIN, .revents = 0};
@@ -90,7 +90,7 @@ public:
         is_killed_ = true;
         // SIGTERM goes to the reaper, which kills the worker with SIGKILL.
         ::kill(process().pid, SIGTERM);
-        ::kill(process().pid, SIGCONT);  // a driver may have stopped it
+        ::kill(process().pid, SIGCONT);  // a driver may have stopped the reaper
     }
 
     [[nodiscard]] std::optional<WorkerExit> reap() override {
@@ -156,13 +156,14 @@ Status make_folder(const std::string& path) {
     return Done{};
 }
 
-/// A folder that contains only this target's .icd file, the one setting that all OpenCL loaders
-/// support; "" for a target without a driver. The trailing slash is required: the Khronos loader
-/// that CUDA 13.0 installs joins folder and file name without a slash, and then finds no driver.
+/// A folder that contains only this target's .icd file, because a folder is the only setting that
+/// all OpenCL loaders support; "" for a target without a driver. The trailing slash is required:
+/// the Khronos loader that CUDA 13.0 installs joins folder and file name without a slash, and then
+/// finds no driver.
 Result<std::string> opencl_vendors(const ProbeTarget& target, const std::string& home) {
     if (target.api != "opencl" || !target.library)
         return std::string{};
-    // There is one folder for each driver, which all runs share.
+    // Each driver has one folder, which all runs share.
     const auto* name = reinterpret_cast<const unsigned char*>(target.driver.data());
     const auto sum = crc32(0, name, static_cast<uInt>(target.driver.size()));
     const auto folder = home + "/icd-" + std::to_string(sum);
@@ -259,8 +260,8 @@ Status SpawnLauncher::prepare_home() {
 }
 
 /// Starts a process, in new namespaces if `is_apart`. If the machine does not allow namespaces,
-/// this and all later workers start without them. Waits only for the first start after such a
-/// change.
+/// this and all later workers start without them. Waits for the program to run, but only if no
+/// worker has run with the current settings yet.
 Result<StartingProcess> SpawnLauncher::start(SpawnOrder& order,
                                              const std::vector<std::string>& needed,
                                              bool is_apart) {
@@ -310,8 +311,8 @@ struct SpawnLauncher::Prepared {
     RunFolder folder;
     std::vector<std::string> environment;
 
-    /// Waits until the worker is running, then converts this object to a Worker. Errors: as
-    /// await_running().
+    /// Waits until the worker is running, then converts this object to a Worker. Errors: the same
+    /// as for await_running().
     Result<std::unique_ptr<Worker>> worker(const std::shared_ptr<bool>& has_started) && {
         (void)TRY(await_running(starting));
         *has_started = true;
@@ -377,7 +378,7 @@ std::unique_ptr<Worker> SpawnLauncher::take_prepared(const ProbeTarget& target) 
 }
 
 /// The write ends of the pipes are closed on return, so that end-of-file means that no worker
-/// process holds them.
+/// process holds them any longer.
 Result<std::unique_ptr<Worker>> SpawnLauncher::launch(const ProbeTarget& target) {
     if (forgotten_ && forgotten_->reap())
         forgotten_.reset();

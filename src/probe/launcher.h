@@ -47,7 +47,7 @@ public:
     /// How long the worker's first thread was runnable but had no CPU; zero if unknown.
     [[nodiscard]] virtual Duration waited_for_processor() const { return {}; }
     /// Closes frames(). A worker that has answered but keeps its driver loaded for other workers
-    /// (kStays) then ends.
+    /// (kStays) ends when frames() is closed.
     virtual void let_go() {}
     /// Kills the worker and all processes that it started with SIGKILL. Never waits.
     virtual void kill() = 0;
@@ -96,7 +96,7 @@ public:
     SpawnLauncher(const SpawnLauncher&) = delete;
     SpawnLauncher& operator=(const SpawnLauncher&) = delete;
     /// Blocks for a few milliseconds until the program runs. After a worker has started
-    /// successfully, later calls don't wait; in this case, WorkerExit::never_ran reports a failure.
+    /// successfully, later calls don't wait; WorkerExit::never_ran then reports a failure.
     [[nodiscard]] Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override;
     /// Like launch(), but frames and output are written to the caller's descriptors, which must
     /// come from raised() (spawn.h). The caller keeps these descriptors; the worker's frames() and
@@ -105,7 +105,8 @@ public:
                                                               int frames,
                                                               int output);
     /// Returns after a fork; the rest of the start takes 5 ms in the background. The prepared
-    /// worker can be used only for targets without a driver manifest and without special needs.
+    /// worker can be used only for targets without a driver manifest that need no other arguments,
+    /// environment or namespaces.
     void prepare() override;
     void forget_prepared() override;
 

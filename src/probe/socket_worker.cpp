@@ -193,7 +193,7 @@ WorkerExit end_of(Worker& worker, int connection) {
 }
 
 void send_notice(int connection, const WorkerNotice& notice) {
-    // If the client has left, no notice is needed.
+    // If the client has disconnected, it needs no notice.
     (void)send_message(connection, json_line(to_value(notice)));
 }
 
@@ -255,7 +255,7 @@ Status serve_worker(const UniqueFd& connection, SpawnLauncher& launcher, uid_t p
     const auto worker =
         launcher.launch_into(request.target, request.frames.get(), request.output.get());
     if (!worker) {
-        // The client shows the worker's output as the reason.
+        // The client shows the worker's output as the reason for the failure.
         const auto line = worker.error().text + "\n";
         (void)!::write(request.output.get(), line.data(), line.size());
         send_notice(connection.get(),
@@ -401,8 +401,8 @@ private:
         output_.write.reset();
     }
 
-    /// Handles the end of the connection. If the worker had not started, uses the fallback;
-    /// otherwise the worker's exit status stays unknown.
+    /// Handles the end of the connection. If the worker had not started, uses the fallback
+    /// launcher; otherwise the worker's exit status stays unknown.
     void lost(const std::string& problem) {
         if (!has_started_ && !is_killed_ && can_stand_in(problem))
             return;

@@ -85,8 +85,8 @@ Status serve_worker(const UniqueFd& connection, SpawnLauncher& launcher, uid_t p
 ///
 /// `--peer USER`: the user who may connect besides root; default: this process's user. `--setenv
 /// NAME=VALUE`, repeatable: variables for drivers in unusual places, such as LD_LIBRARY_PATH.
-/// Errors: InvalidRequest for invalid options or if systemd passed no connection; otherwise as
-/// serve_worker().
+/// Errors: InvalidRequest for invalid options or if systemd passed no connection; otherwise the
+/// same errors as for serve_worker().
 Status serve_socket(std::span<char*> options);
 
 /// Starts workers through systemd, one for each connection to its socket (Accept=yes). Workers run

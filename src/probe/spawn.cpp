@@ -45,7 +45,7 @@ struct Plan {
     int input = -1;
     int frames = -1;
     int output = -1;
-    int report = -1;  ///< receives errno if the program can't be run; open until it runs
+    int report = -1;  ///< receives errno if the program can't be run; closed once the program runs
     rlimit files = {};
     rlim_t processes = RLIM_INFINITY;  ///< limit on processes and threads
     pid_t parent = -1;
@@ -107,7 +107,7 @@ void reset_signals() {
     struct sigaction standard = {};
     standard.sa_handler = SIG_DFL;
     for (int signal = 1; signal < NSIG; ++signal)
-        // Fails for KILL, STOP and two signals that libc uses.
+        // The call fails for KILL, STOP and two signals that libc uses.
         ::sigaction(signal, &standard, nullptr);
     // A write that exceeds the file size limit (for instance of Mesa's disk cache) should fail
     // instead of ending the process.
@@ -155,8 +155,9 @@ void drop_capabilities() {
 [[noreturn]] void become_worker(const Plan& plan) {
     reset_signals();
     const bool is_bound = ::setpgid(0, 0) == 0 && ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
-    // Exit if the parent ended before PR_SET_PDEATHSIG took effect. In a PID namespace getppid() is
-    // 0 for a parent outside, but there the init process ends with the reaper.
+    // Exit if the parent ended before PR_SET_PDEATHSIG took effect. In a PID namespace, getppid()
+    // returns 0 for a parent outside the namespace, but the init process of the namespace ends with
+    // the reaper.
     if (is_bound && !plan.namespaces && ::getppid() != plan.parent)
         ::_exit(EXIT_FAILURE);
     drop_capabilities();
@@ -296,8 +297,8 @@ void shut_out_workers() {
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     struct sigaction ignored = {};
     ignored.sa_handler = SIG_IGN;
-    // A worker shares pipes and sockets with us and could make them send these signals to us (fcntl
-    // F_SETOWN).
+    // A worker shares pipes and sockets with us, through which it could send these signals to us
+    // (fcntl F_SETOWN).
     for (const int signal : {SIGIO, SIGURG})
         (void)::sigaction(signal, &ignored, nullptr);
 }
@@ -338,7 +339,8 @@ Status await_running(StartingProcess& starting) {
 bool has_run(const StartingProcess& ended) {
     if (!ended.report)
         return true;
-    // If the reaper was killed, another process may still hold the other end: don't block.
+    // If the reaper was killed, another process may still hold the other end of the pipe, so don't
+    // block.
     (void)::fcntl(ended.report.get(), F_SETFL, O_NONBLOCK);
     return problem_from(ended.report.get()) == 0;
 }

@@ -47,7 +47,7 @@ struct SpawnOrder {
 
 /// The reaper process of one program (see become_keeper()). The reaper ends in the same way as the
 /// program, after all processes that the program started have ended. If the reaper gets SIGTERM, it
-/// ends all these processes.
+/// ends all processes that the program started.
 struct SpawnedProcess {
     pid_t pid = -1;  ///< a child that has not been reaped
     UniqueFd pidfd = {};
@@ -74,8 +74,8 @@ void shut_out_workers();
 /// kernel would count all processes of the user, so the worker limits itself
 /// (backends/sandbox.cpp).
 ///
-/// Returns after the fork. await_running() reports whether the program runs, or has_run() after the
-/// process has ended. Errors: ProbeFailed, naming the program.
+/// Returns after the fork. await_running() reports whether the program runs; after the process has
+/// ended, has_run() reports whether the program ran. Errors: ProbeFailed, which names the program.
 Result<StartingProcess> spawn(const SpawnOrder& order);
 
 /// Waits until the program runs. On an error the process has been reaped. Errors: ProbeFailed,

@@ -19,9 +19,9 @@
 namespace gpuprobe::inline probe {
 namespace {
 
-/// The number of passes in one call, which is limited because some process may be unstoppable.
+/// The maximum number of passes in one call, because there may be a process that cannot be stopped.
 constexpr int kMaxStops = 100;
-constexpr int kMaxDepth = 200;  ///< deeper children are reached once their parents have ended
+constexpr int kMaxDepth = 200;  ///< deeper descendants are reached once their parents have ended
 
 /// A path below /proc, built without allocating.
 class ProcessFile {
@@ -102,7 +102,7 @@ ProcessState state_of(pid_t pid) {
     return state;
 }
 
-/// Sends SIGSTOP to all descendants of `parent`. Returns true if any of them was still running.
+/// Sends SIGSTOP to all descendants of `parent`. Returns true if any descendant was still running.
 bool stop_below(pid_t parent, int depth) {
     bool still_ran = false;
     (void)each_child(children_of(parent), [&](pid_t pid) {
@@ -130,7 +130,7 @@ bool kill_children() {
 
 /// Sends SIGSTOP to all descendants until none of them is running.
 ///
-/// The method works against a program that keeps starting processes up to a limit, each in a
+/// Stopping works even against a program that keeps starting processes up to a limit, each in a
 /// separate session: if a process is killed, the program can start another, whereas a stopped
 /// process still counts towards the limit.
 void stop_descendants() {
@@ -139,7 +139,8 @@ void stop_descendants() {
 }
 
 // Pauses between two rounds of killing, in nanoseconds. Rounds are needed because the list of
-// children may miss a process that starts while the list is read, and no signal reports it.
+// children may miss a process that starts while the list is read, and no signal reports such a
+// process.
 constexpr long kFirstPause = 2'000'000;
 constexpr long kLongestPause = 500'000'000;
 /// At a shutdown, all processes get SIGTERM within this time.
@@ -189,8 +190,9 @@ bool receives_sigterm(const timespec* limit, int other = SIGTERM) {
     return ::sigtimedwait(&awaited, nullptr, limit) == SIGTERM;
 }
 
-/// Whether the worker was ended by the same shutdown as this process. At a shutdown both get
-/// SIGTERM, and this process may detect the worker's end before it gets its own signal.
+/// Whether the worker was ended by the same shutdown as this process. At a shutdown, this process
+/// and the worker both get SIGTERM, and this process may detect the worker's end before it gets its
+/// own signal.
 bool was_ended_with_us(const siginfo_t& end, bool has_sigterm) {
     const bool was_terminated = end.si_code == CLD_KILLED && end.si_status == SIGTERM;
     return was_terminated && (has_sigterm || receives_sigterm(&kTogether));
@@ -221,12 +223,13 @@ bool become_keeper(pid_t parent) {
 }
 
 /// There are two phases. First, this function waits for SIGCHLD or SIGTERM until the worker has
-/// ended or must end (is_over). After that, it kills and reaps all remaining processes, with pauses
-/// that double as long as there is no progress.
+/// ended or must end (is_over). After that, the function kills and reaps all remaining processes,
+/// with pauses that double as long as there is no progress.
 void keep(const Kept& kept) {
     const pid_t worker = kept.worker;
     (void)::prctl(PR_SET_NAME, "gpuprobe-keeper", 0, 0, 0);
-    // The worker runs as the same user. Without this call, the worker could attach to this process.
+    // The worker runs as the same user as this process. Without this call, the worker could attach
+    // to this process.
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     siginfo_t end = {};
     timespec pause = {.tv_sec = 0, .tv_nsec = kFirstPause};

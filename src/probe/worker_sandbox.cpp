@@ -32,16 +32,16 @@ namespace {
 /// A folder that does not exist. An empty folder below `home` would not be safe, because a driver
 /// could create files in it.
 constexpr const char* kNowhere = "/nonexistent";
-/// 16 MiB. The kernels of a probe need only a few kilobytes.
+/// 16 MiB. A probe's kernels need only a few kilobytes of the cache.
 constexpr const char* kCudaCache = "16777216";
 
 void add_vulkan(WorkerVariables& variables, const std::string& manifest) {
     // Loaders ignore an empty list, so to hide all drivers, use a manifest that does not exist.
     const auto drivers = manifest.empty() ? std::string{kNowhere} + "/none.json" : manifest;
     variables["VK_DRIVER_FILES"] = drivers;
-    variables["VK_ICD_FILENAMES"] = drivers;  // loaders before 1.3.207
+    variables["VK_ICD_FILENAMES"] = drivers;  // for loaders before 1.3.207
     variables["VK_LOADER_LAYERS_DISABLE"] = "~all~";
-    variables["VK_IMPLICIT_LAYER_PATH"] = kNowhere;  // loaders before 1.3.234
+    variables["VK_IMPLICIT_LAYER_PATH"] = kNowhere;  // for loaders before 1.3.234
     variables["VK_LAYER_PATH"] = kNowhere;
 }
 
@@ -52,7 +52,7 @@ WorkerVariables worker_environment(const ProbeTarget& target,
                                    const std::string& opencl_vendors,
                                    const WorkerVariables& extra) {
     WorkerVariables variables = {
-        {"PATH", "/usr/local/bin:/usr/bin:/bin"},  // pocl runs the linker
+        {"PATH", "/usr/local/bin:/usr/bin:/bin"},  // because pocl runs the linker
         {"LANG", "C.UTF-8"},
         {"HOME", home},
         {"TMPDIR", home},
@@ -356,7 +356,7 @@ bool Namespaces::map_user() const {
 }
 
 bool Namespaces::cover(const Hidden& folder) {
-    // Before the tmpfs hides them, open the paths that must stay visible.
+    // Open the paths that must stay visible, before the tmpfs hides them.
     std::array<int, kMaxShown> kept;
     for (std::size_t i = 0; i < folder.shown.size(); ++i)
         kept[i] = ::open(folder.shown[i].path.c_str(), O_PATH | O_CLOEXEC);
@@ -388,7 +388,8 @@ bool Namespaces::enter() const {
     const int problem = errno;
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     errno = problem;
-    // Make all mounts private first, so that the following mounts stay invisible outside.
+    // Make all mounts private first, so that the following mounts stay invisible outside the
+    // namespace.
     return is_apart && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
            std::ranges::all_of(hidden_, cover);
 }
@@ -405,7 +406,7 @@ pid_t Namespaces::start_first_process(int& lifeline) {
     }
     ::close(line[0]);
     ::close(report[1]);
-    // EPERM remains if the init process ended before it could report.
+    // The value stays EPERM if the init process ended before it could report.
     int problem = first < 0 ? errno : EPERM;
     if (first > 0)
         while (::read(report[0], &problem, sizeof problem) < 0 && errno == EINTR)

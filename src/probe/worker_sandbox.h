@@ -33,7 +33,7 @@ using WorkerVariables = std::map<std::string, std::string>;
 /// machine and not on a user's session. Exactly one driver and no layer is visible, and caches are
 /// off or inside `home`.
 ///
-/// `home`: a folder to which drivers may write. Without such a folder, pocl finds no device.
+/// `home`: a folder to which drivers may write. Without a writable folder, pocl finds no device.
 /// `opencl_vendors`: a folder that contains only the driver's .icd file; "" without a driver.
 /// `extra`: added last; replaces variables of the same name.
 ///
@@ -53,8 +53,8 @@ std::vector<std::string> environment_block(const WorkerVariables& variables);
 class RunFolder {
 public:
     /// Creates `parent`/`word`-PID-XXXXXX with access only for its owner. If other users can
-    /// replace files in `parent`, creates the folder in /tmp instead. Also removes such folders of
-    /// processes that have ended. Errors: the same as mkdtemp(3) and open_folder().
+    /// replace files in `parent`, creates the folder in /tmp instead. Also removes folders of this
+    /// kind that ended processes left behind. Errors: the same as mkdtemp(3) and open_folder().
     static Result<RunFolder> make(const std::string& parent, const std::string& word);
 
     RunFolder(RunFolder&& other) noexcept;
@@ -74,13 +74,13 @@ private:
 /// Size limit of each writable folder of a worker. The folders exist only while the worker runs.
 constexpr Bytes kMaxScratch = mib(256);
 
-/// The Linux namespaces of one worker. Inside, the worker sees only its own processes, no network,
-/// no sockets in /tmp or in /run (except the sockets that drivers need; see kRunPlaces), and no
-/// shared memory or message queues except its own. All files that the worker writes are lost when
-/// the worker ends. The user and the groups stay the same, so the worker can open the same device
-/// nodes as outside.
+/// The Linux namespaces of one worker. Inside the namespaces, the worker sees only its own
+/// processes, no network, no sockets in /tmp or in /run (except the sockets that drivers need; see
+/// kRunPlaces), and no shared memory or message queues except its own. All files that the worker
+/// writes are lost when the worker ends. The user and the groups stay the same, so the worker can
+/// open the same device nodes as outside.
 ///
-/// Constructed before the fork. The functions for the forked process do not allocate.
+/// Construct this object before the fork. The functions for the forked process do not allocate.
 class Namespaces {
 public:
     /// `home`: the worker's folder, which must exist; inside the namespaces, an empty file system
@@ -90,11 +90,11 @@ public:
 
     /// Moves the calling process into the namespaces, and its future children into a new PID
     /// namespace. The calling process must be freshly forked and have one thread. Returns false and
-    /// sets errno if the kernel, a container or a security module does not allow this; in that
-    /// case, the process must exit.
+    /// sets errno if the kernel, a container or a security module does not allow the namespaces; in
+    /// that case, the process must exit.
     [[nodiscard]] bool enter() const;
 
-    /// Call this after enter(). Starts the init process of the PID namespace; when this process
+    /// Call this after enter(). Starts the init process of the PID namespace; when the init process
     /// ends, all other processes in the namespace end. The init process ends when `lifeline`, which
     /// only the caller holds, is closed. Returns the pid of the init process, or -1 with errno if
     /// /proc can't be mounted: without a matching /proc, CUDA's cuInit fails with 304 in a PID
