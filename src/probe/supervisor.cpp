@@ -22,8 +22,8 @@ namespace {
 
 /// How long a process may take to exit after its answer; a driver needs time to free its memory.
 constexpr Duration kGrace = std::chrono::milliseconds{500};
-/// How long frames are still read after a complete answer. If a driver forged that answer, the
-/// worker's own frames follow and show the forgery.
+/// How long frames are still read after a complete answer. If a driver forged the complete answer,
+/// the worker's own frames follow and reveal the forgery.
 constexpr Duration kLastWords = std::chrono::milliseconds{5};
 constexpr std::size_t kChunk = 65536;  // a pipe's capacity, pipe(7)
 constexpr std::size_t kMaxProblem = 512;
@@ -31,8 +31,8 @@ constexpr std::size_t kMaxProblem = 512;
 /// takes less than a millisecond, and a complete stream may have 8 MiB.
 constexpr int kPiecesATurn = 4;
 /// The number of chunks that are still read from a worker that has ended or exceeded its time
-/// limit. The number is enough for the content of the worker's pipe, and limits the data that a
-/// child of the driver may still be writing.
+/// limit. The number covers the content of the worker's pipe, and limits the data that a child of
+/// the driver may still be writing.
 constexpr int kLastPieces = 16;
 
 enum class Reading { Empty, Bytes, Closed };
@@ -84,7 +84,7 @@ void ProbeRun::begin(Launcher& launcher) {
 void ProbeRun::refuse(ReasonCode code, std::string_view problem) {
     started_ = loop_.now();
     const auto text = scrubbed(problem, kMaxProblem);
-    // Deferred, because `ended` must not be called from within begin().
+    // The call is deferred, because `ended` must not be called from within begin().
     refusal_ = loop_.defer([this, code, text] {
         ProbeResult result{.api = target_.api,
                            .driver = target_.driver,
@@ -195,7 +195,7 @@ void ProbeRun::on_ended() {
 }
 
 /// Extends the deadline by the time that the worker has waited for a CPU since the last extension.
-/// Returns false if that time is too short to matter.
+/// Returns false if this time is too short to matter.
 bool ProbeRun::extends_deadline() {
     constexpr Duration kWorthIt = std::chrono::milliseconds{50};
     const auto waited = std::min(worker_->waited_for_processor(), patience_.limit);
@@ -417,10 +417,10 @@ bool Supervisor::Impl::has_place() const {
     return running.size() < std::max<std::size_t>(limits.concurrent, 1);
 }
 
-/// Ends answered workers that should not stay. A worker may stay while a query is still running or,
-/// if probes are queued, while a slot is free. Trials take a long time, so no worker stays because
-/// of a trial. A probe without an `answered` callback never stays, because its caller waits for the
-/// process.
+/// Ends workers that have answered and should not stay. A worker may stay while a query is still
+/// running or, if probes are queued, while a slot is free. Trials take a long time, so no worker
+/// stays because of a trial. A probe without an `answered` callback never stays, because its caller
+/// waits for the process.
 void Supervisor::Impl::let_go_answered() {
     const auto is_asked = [](const Running& one) {
         return !one.answered_after && one.run->target().stage == kQueryStage;

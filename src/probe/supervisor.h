@@ -130,11 +130,11 @@ enum class Patience { Usual, Double };
 /// Runs probes and converts every outcome to a ProbeResult. The supervisor never blocks and never
 /// throws. If a worker crashes, hangs, sends wrong data or floods its pipes, only its own result is
 /// affected. The supervisor does not wait for a worker that survives SIGKILL because it is stuck in
-/// the kernel; such a worker is reaped when it ends. Until then, its target is not started again:
-/// the next probe of this target waits, and fails as soon as the worker counts as stuck.
+/// the kernel; the worker is reaped when it ends. Until the worker ends, its target is not started
+/// again: the next probe of this target waits, and fails as soon as the worker counts as stuck.
 ///
 /// A worker that has answered stays until the other workers have answered, unless another probe
-/// needs its slot. The reason is that when the last process closes a driver, the driver shuts down,
+/// needs its slot. This saves time: when the last process closes a driver, the driver shuts down,
 /// and the next process has to wait for the shutdown and start the driver again. On an H200, OpenCL
 /// took 290 ms right after CUDA had exited and 200 ms while CUDA was still loaded (580.159).
 ///
@@ -152,8 +152,8 @@ public:
 
     /// Starts `target` or queues it. `done` is called exactly once, never from within this call.
     /// `answered`, if given, is called earlier: when all devices are known, and when the answer is
-    /// complete but the process has not exited, which takes some drivers longer than the answer.
-    /// `answered` must not destroy this object.
+    /// complete but the process has not exited, because some drivers need more time to exit than to
+    /// answer. `answered` must not destroy this object.
     void start(const ProbeTarget& target,
                Done done,
                Patience patience = Patience::Usual,

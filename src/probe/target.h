@@ -16,9 +16,9 @@
 
 namespace gpuprobe::inline probe {
 
-/// The stage that queries a management library for the processes that use its devices. Such a
-/// worker must share our PID namespace in order to see these processes, so it gets no namespaces at
-/// all. The rest of the sandbox (docs/security.md) also applies to such a worker.
+/// The stage that queries a management library for the processes that use its devices. A worker in
+/// this stage must share our PID namespace in order to see the processes, so it gets no namespaces
+/// at all. The rest of the sandbox (docs/security.md) also applies to the worker.
 constexpr std::string_view kProcessesStage = "processes";
 
 /// The job of one worker: one API; for Vulkan and OpenCL one driver manifest; for VA-API and V4L2
@@ -54,23 +54,23 @@ struct TargetFolders {
                                        "/usr/share/vulkan/icd.d"};
     /// Source: OpenCL extension specification, cl_khr_icd, "Source of the ICD on Linux".
     std::vector<std::string> opencl = {"/etc/OpenCL/vendors"};
-    /// Vulkan manifests, and folders with such manifests, that are searched first.
+    /// Vulkan manifests, and folders of Vulkan manifests, that are searched first.
     std::vector<NamedDriver> vulkan_named = {};
-    /// OpenCL's .icd files, and folders with such files, that are searched first.
+    /// OpenCL's .icd files, and folders of .icd files, that are searched first.
     std::vector<NamedDriver> opencl_named = {};
     /// Libraries of OpenCL drivers that have no .icd file.
     std::vector<NamedDriver> opencl_added = {};
 };
 
 /// Adds the drivers that environment variables name; items are separated by colons. VK_DRIVER_FILES
-/// and OCL_ICD_VENDORS make the loaders ignore the default folders. These folders are searched
-/// nevertheless, so that the report shows which GPUs the default drivers support. The Vulkan loader
-/// reads only the first of VK_DRIVER_FILES, VK_ICD_FILENAMES and VK_ADD_DRIVER_FILES that is set.
-/// `get` returns a variable or null. Sources: KhronosGroup/Vulkan-Loader@14406049, loader/loader.c,
-/// read_data_files_in_search_paths(); KhronosGroup/OpenCL-ICD-Loader@00be9713, loader/icd.c
-/// (ocl-icd does not read OCL_ICD_FILENAMES).
+/// and OCL_ICD_VENDORS make the loaders ignore the default folders. gpuprobe searches the default
+/// folders nevertheless, so that the report shows which GPUs the default drivers support. The
+/// Vulkan loader reads only the first of VK_DRIVER_FILES, VK_ICD_FILENAMES and VK_ADD_DRIVER_FILES
+/// that is set. `get` returns a variable or null. Sources: KhronosGroup/Vulkan-Loader@14406049,
+/// loader/loader.c, read_data_files_in_search_paths(); KhronosGroup/OpenCL-ICD-Loader@00be9713,
+/// loader/icd.c (ocl-icd does not read OCL_ICD_FILENAMES).
 void add_from_environment(TargetFolders& folders, const char* (*get)(const char* name));
-/// Adds the drivers that this process's environment variables add.
+/// Adds the drivers that this process's environment variables name.
 void add_from_environment(TargetFolders& folders);
 
 /// Maps a driver to the variable that loaders need in order to load this driver.
@@ -80,7 +80,7 @@ struct TargetSearch {
     /// The targets: first the APIs without manifests, then the manifests of each API in search
     /// order. Within a folder, names are sorted.
     std::vector<ProbeTarget> targets = {};
-    /// The results for manifests that can't be used. Each has the outcome Failed, the reason
+    /// The results for manifests that can't be used. Each result has the outcome Failed, the reason
     /// "unreadable-manifest" or "malformed-manifest", and a note that names the file.
     std::vector<ProbeResult> unusable = {};
     DriverVariables variables = {};

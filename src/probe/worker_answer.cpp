@@ -23,7 +23,7 @@ constexpr std::size_t kMaxPhase = 64;
 constexpr std::size_t kMaxNote = 1024;
 constexpr std::size_t kMaxReasons = 64;
 
-/// The checksum `sum`, continued over `bytes`.
+/// Extends the checksum `sum` over `bytes`.
 std::uint32_t extended(std::uint32_t sum, std::string_view bytes) {
     const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
     return static_cast<std::uint32_t>(crc32(sum, data, static_cast<uInt>(bytes.size())));
@@ -250,8 +250,8 @@ std::string_view last(std::string_view text) {
 
 constexpr std::size_t kMaxKeptPhase = 64;
 
-/// The done frame as a result without devices; nullopt unless its outcome is one of the three
-/// outcomes that a worker may report.
+/// Converts the done frame to a result without devices; nullopt unless its outcome is one of the
+/// three outcomes that a worker may report.
 std::optional<ProbeResult> verdict_from(const Value& done) {
     auto result = probe_result_from(done);
     if (!result)
@@ -277,8 +277,8 @@ Value bounded_runtime(const Value& runtime) {
     return result ? result->runtime : Value{};
 }
 
-/// Whether the exit status is unknown, or the worker's reaper received SIGTERM: the machine is
-/// shutting down, or the service was stopped.
+/// Whether the exit status is unknown, or the worker's reaper received SIGTERM because the machine
+/// is shutting down or the service was stopped.
 bool was_ended_from_outside(const WorkerExit& exit) {
     return !exit.signal && exit.code.value_or(kExitTerminated) == kExitTerminated;
 }
@@ -348,8 +348,8 @@ void Transcript::add(Frame frame) {
             is_known_ = true;
             return;
         case FrameKind::Confined:
-            // Keep the first such frame, because the worker sends it before it loads a driver. A
-            // driver may have forged a later frame.
+            // Keep the first `confined` frame, because the worker sends this frame before it loads
+            // a driver. A driver may have forged a later frame.
             if (auto by = record_from<Confined>(frame.payload); by && !confinement_)
                 confinement_ = std::move(by->by);
             return;
@@ -419,7 +419,7 @@ void Transcript::take_verdict(ProbeResult& result) const {
 }
 
 /// The outcome of a worker that did not report an outcome. Malformed frames are checked first,
-/// because the caller has killed such a worker and its exit status is meaningless.
+/// because the caller then kills the worker, so that its exit status is meaningless.
 void Transcript::judge(const Ending& ending, ProbeResult& result) const {
     if (!phase_.empty())
         result.phase = phase_;

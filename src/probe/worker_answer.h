@@ -30,7 +30,7 @@ constexpr std::size_t kMaxFrameMembers = 4096;  ///< limit for all `runtime` fra
 
 enum class FrameKind : std::uint32_t {
     Phase = 1,    ///< {"name"}: the step that starts now
-    Runtime = 2,  ///< facts about the API; members of later frames replace earlier ones
+    Runtime = 2,  ///< facts about the API; members of later frames replace earlier members
     Device = 3,   ///< one device, as value_of(DeviceFacts) writes it
     /// {"outcome", "note", "reasons", "frames"}: the outcome, and the number of earlier frames
     Done = 4,
@@ -115,7 +115,7 @@ private:
 
 /// How a worker's run ended, as seen from outside.
 struct Ending {
-    /// how the worker exited; null if it was killed, or if unknown
+    /// how the worker exited; null if the worker was killed, or if this is unknown
     std::optional<WorkerExit> exit = {};
     std::optional<Duration> missed = {};         ///< the time limit that the worker exceeded
     std::vector<std::string> output_lines = {};  ///< last lines of stdout and stderr, scrubbed
@@ -133,7 +133,7 @@ public:
     /// Whether the worker has listed all devices (frame `known`) and nothing contradicts it.
     [[nodiscard]] bool is_known() const { return is_known_ && !is_malformed(); }
     /// Whether the frames are malformed or name a fact that report/fact_table.h does not declare.
-    /// In this case, no further frames are read.
+    /// If true, no further frames are read.
     [[nodiscard]] bool is_malformed() const {
         return reader_.problem() || bad_verdict_ || undeclared_;
     }
