@@ -185,7 +185,7 @@ void look_at_backend(const std::vector<Reason>& shut, bool is_listed, BackendVie
     if (is_ruled_out || (shut.empty() && !was_shut))
         return;
     // Reasons about nodes that were closed to the prober are dropped if other nodes are closed to
-    // the caller. Otherwise they become `prober-no-permission`.
+    // the caller. Otherwise, these reasons become `prober-no-permission`.
     auto reasons = shut;
     for (auto& reason : view.reasons) {
         if (is_about_a_node(reason) && (!shut.empty() || is_listed))
@@ -201,8 +201,8 @@ void look_at_backend(const std::vector<Reason>& shut, bool is_listed, BackendVie
     view.reasons = std::move(reasons);
 }
 
-/// Removes everything that distinguishes this GPU from others of its model: UUIDs, LUID and serial
-/// numbers, including those in its APIs' facts and partitions.
+/// Removes everything that distinguishes this GPU from other GPUs of its model: UUIDs, LUID and
+/// serial numbers, including those in its APIs' facts and partitions.
 void drop_identifiers(Gpu& gpu) {
     auto& identity = gpu.identity;
     // DRM numbers and the KFD node do not identify the device elsewhere, so they stay.

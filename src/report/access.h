@@ -38,7 +38,7 @@ std::string health_of(const std::vector<Reason>& findings);
 
 struct Caller {
     std::uint32_t uid = 0;
-    /// All groups, including the primary group; nullopt if unknown.
+    /// All groups of the caller, including the primary group; nullopt if unknown.
     std::optional<std::vector<std::uint32_t>> groups = {};
     bool operator==(const Caller&) const = default;
 };
@@ -67,8 +67,8 @@ std::string access_class(const Report& report, const Caller& caller);
 Report as_seen_by(Report report, const Caller& caller);
 
 /// Corrects the report of a capture whose drivers answered although the nodes were closed to the
-/// prober, for example a capture that was assembled from several logs. In the result, the nodes
-/// determine the access, not the drivers' answers.
+/// prober, for example a capture that was assembled from several logs. In the result, access
+/// depends on the nodes and not on the drivers' answers.
 Report as_recorded(Report report);
 
 /// Whether it is known that the caller cannot open a node that computing on this GPU needs.

@@ -43,8 +43,8 @@ std::optional<UuidBytes> bytes_of(std::string_view uuid) {
     return bytes;
 }
 
-/// Reads a little-endian number. AMD's native-endian numbers are little-endian too, as is every
-/// machine that these drivers run on.
+/// Reads a little-endian number. AMD's numbers are in the machine's byte order, which is
+/// little-endian on every machine that the drivers run on.
 std::uint32_t little_endian(const UuidBytes& bytes, std::size_t at, std::size_t size) {
     std::uint32_t number = 0;
     for (std::size_t i = size; i-- > 0;)
@@ -243,7 +243,7 @@ int preference_of(const ApiDevice& device) {
 
 namespace {
 
-/// The vendor according to the PCI id, otherwise according to the API or driver.
+/// The vendor according to the PCI id, or else according to the API or driver.
 std::optional<std::string> vendor_of(const ProbeResult& probe, const DeviceFacts& facts) {
     if (facts.vendor_id) {
         auto word = vendor_word(*facts.vendor_id);
@@ -287,7 +287,8 @@ ApiDevice described(const Machine& machine, const ProbeResult& probe, const Devi
 }
 
 /// Removes UUIDs that several devices of a probe share. Some drivers give every card of a model the
-/// same UUID (NVK up to Mesa 24.1), so that it identifies no device and does not encode an address.
+/// same UUID (NVK up to Mesa 24.1), so that the UUID neither identifies a device nor encodes an
+/// address.
 void drop_shared_uuids(std::vector<ApiDevice>& devices) {
     std::map<std::pair<const ProbeResult*, std::string>, int> uses;
     const auto key = [](const ApiDevice& device) {

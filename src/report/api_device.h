@@ -34,8 +34,8 @@ struct ApiDevice {
 std::vector<ApiDevice> listed_devices(const Machine& machine,
                                       const std::vector<const ProbeResult*>& probes);
 
-/// The probes sorted by API, driver, stage and device. If several probes are equal in these four
-/// values, only the newest is kept.
+/// The probes sorted by API, driver, stage and device. If several probes have the same API, driver,
+/// stage and device, only the newest is kept.
 std::vector<const ProbeResult*> sorted_probes(const std::vector<ProbeResult>& probes);
 
 /// The words that identify a driver: manifest file name, driver name and platform in lower case,
@@ -47,8 +47,9 @@ std::string driver_words(const ApiDevice& device);
 //
 // NVIDIA's own driver returns one opaque UUID from Vulkan, OpenCL, CUDA and NVML, in the byte
 // order of "GPU-xxxxxxxx-…" (seen on an H200, driver 580.159.04). ROCm, KFD and sysfs share the
-// 64-bit unique_id. Intel's drivers share a layout of ids and address. RADV, radeonsi, rusticl and
-// AMDVLK encode only the address (Mesa, ac_gpu_info.c; xgl, vk_physical_device.cpp).
+// 64-bit unique_id. Intel's drivers share one layout, which contains the ids and the address. RADV,
+// radeonsi, rusticl and AMDVLK encode only the address (Mesa, ac_gpu_info.c; xgl,
+// vk_physical_device.cpp).
 
 constexpr std::size_t kUuidDigits = 32;
 

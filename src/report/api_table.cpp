@@ -12,8 +12,8 @@ namespace {
 
 /// Libraries that GPU builds need and do not bundle, and that no API's row lists; also the
 /// libraries through which programs use NPUs and ROCm on WSL, and Mesa's device-select layer, which
-/// some distributions package separately. Sources: as ApiLibraries; intel/linux-npu-driver#107,
-/// amd/xdna-driver#168, ROCm/librocdxg#35.
+/// some distributions package separately. Sources: the same as for ApiLibraries;
+/// intel/linux-npu-driver#107, amd/xdna-driver#168, ROCm/librocdxg#35.
 constexpr std::string_view kOfHost =
     "libVkLayer_MESA_device_select libascendcl libcurl libdnnl libgfortran libgomp libimf libintlc "
     "libmkl_core libmusa libmusart "
@@ -32,7 +32,8 @@ std::string_view stem_of(std::string_view soname) {
 
 using LibraryTable = std::map<std::string_view, LibraryInfo>;
 
-/// All known libraries by stem. An API's row takes precedence over the host list.
+/// All known libraries, by the part of the soname before ".so". An API's row takes precedence over
+/// the host list.
 LibraryTable all_libraries() {
     LibraryTable all;
     for (const auto& api : kApis) {

@@ -30,7 +30,8 @@ enum class Api : std::uint8_t {
     V4l2,     ///< the video codecs of SoCs
 };
 
-/// Rank of an API among the sources of each fact: 1 is the most trusted, 0 is never used.
+/// Rank of an API among the sources of each fact: 1 is the most trusted, 0 means that the API is
+/// never used.
 struct ApiTrust {
     std::uint8_t name = 0;          ///< marketing name
     std::uint8_t kind = 0;          ///< discrete, integrated or virtual
@@ -56,7 +57,7 @@ struct ApiLibraries {
     std::string_view unlisted = {};
 };
 
-/// One row of the API table. Lists of words are separated by spaces.
+/// One row of the API table. The words in a list are separated by spaces.
 struct ApiInfo {
     Api id = Api::Cuda;
     std::string_view word = {};   ///< name in reports, requests and manifests
@@ -67,7 +68,7 @@ struct ApiInfo {
     std::string_view vendor = {};      ///< vendor to which the API is limited; empty if none
     /// Vendors whose runtimes offer the same API and report `vendor` as their vendor.
     std::string_view licensees = {};
-    /// Kernel drivers of that vendor that the API works with.
+    /// Kernel drivers of `vendor` that the API works with.
     std::string_view kernel_drivers = {};
     /// Kernel drivers that work with user-space drivers bundled with a program, if no vendor owns
     /// the API.
@@ -88,10 +89,11 @@ struct ApiInfo {
     /// folders of ggml, and the device names of PyTorch and ONNX Runtime.
     std::string_view other_backends = {};
     bool has_manifests = false;  ///< whether drivers are found through manifests
-    /// The beginning of the paths of nodes that are probed separately; empty: no such nodes.
+    /// Common prefix of the paths of nodes that are probed separately; empty if there are no such
+    /// nodes.
     std::string_view nodes = {};
-    bool reports_video = false;         ///< whether it reports what video engines can do
-    bool wakes = true;                  ///< whether a probe of this API may wake a sleeping GPU
+    bool reports_video = false;  ///< whether the API reports the capabilities of video engines
+    bool wakes = true;           ///< whether a probe of this API may wake a sleeping GPU
     std::string_view ggml_option = {};  ///< CMake option of ggml. Source: ggml's CMakeLists.txt
     /// Whether llama.cpp can distribute a model over several GPUs through this API.
     bool splits_models = false;
@@ -301,8 +303,8 @@ constexpr bool computes(std::string_view api) {
     return known && computes(*known);
 }
 
-/// Whether the API is probed on each of its device nodes separately. The driver of such a probe is
-/// the path of its node.
+/// Whether the API is probed on each of its device nodes separately. If so, the driver of each
+/// probe is the path of the node.
 constexpr bool has_own_nodes(std::string_view api) {
     const auto* known = find_api(api);
     return known && !known->nodes.empty();
@@ -318,8 +320,8 @@ constexpr bool reports_video(std::string_view api) {
 /// any vendor.
 inline constexpr std::string_view kTransport = "dxgkrnl";
 
-/// Whether an API that works with the kernel drivers in `drivers` works with `kernel_driver`, as
-/// far as known. For example, CUDA does not work with nouveau. `drivers` is a list of words
+/// Whether an API that works with the kernel drivers in `drivers` can also work with
+/// `kernel_driver`. For example, CUDA does not work with nouveau. `drivers` is a list of words
 /// separated by spaces; an empty list means any driver.
 constexpr bool works_with(std::string_view drivers, std::string_view kernel_driver) {
     return drivers.empty() || kernel_driver == kTransport || has_word(drivers, kernel_driver);
@@ -348,8 +350,8 @@ constexpr ApiOrder by_trust(std::uint8_t ApiTrust::*fact) {
     return order;
 }
 
-/// The first API whose builds are compiled for the architecture in that fact. With a constant
-/// argument, an unknown fact is a compile error.
+/// The first API whose builds are compiled for the architecture that the fact contains. With a
+/// constant argument, an unknown fact is a compile error.
 constexpr Api api_of_architecture(std::string_view fact) {
     return std::ranges::find(kApis, fact, &ApiInfo::architecture)->id;
 }
@@ -381,8 +383,8 @@ struct BackendInfo {
 inline constexpr std::array kFurtherBackends =
     std::to_array<BackendInfo>({{.name = "webgpu", .api = Api::Vulkan}});
 
-/// A backend that computes on accelerators other than GPUs. No worker probes its runtime: the
-/// kernel's data and the host's libraries show whether the runtime can use an accelerator.
+/// A backend that computes on accelerators other than GPUs. No worker probes the backend's runtime:
+/// the kernel's data and the host's libraries show whether the runtime can use an accelerator.
 struct AcceleratorBackend {
     std::string_view name = {};
     std::string_view vendor = {};          ///< vendor of the accelerators
@@ -392,7 +394,8 @@ struct AcceleratorBackend {
     std::string_view libraries = {};
     /// The API through which the same runtime uses GPUs; nullopt if the runtime uses no GPU.
     std::optional<Api> gpu_api = {};
-    /// The oldest version of that API that the runtime accepts for a GPU; empty for any version.
+    /// The oldest version of `gpu_api` that the runtime accepts for a GPU; empty if the runtime
+    /// accepts any version.
     std::string_view min_gpu_api = {};
 };
 /// Sources:
@@ -408,7 +411,7 @@ struct AcceleratorBackend {
 /// - coral: google-coral/libedgetpu@e35aed18, driver/beagle/beagle_pci_driver_provider.cc;
 ///   google/gasket-driver@5815ee39, src/apex_driver.c.
 /// - rknn: rockchip-linux/kernel@e649ca00, drivers/rknpu/rknpu_drv.c;
-///   rockchip-linux/rknn-toolkit2@1f4415ea, README.md, which names only this driver. The kernel's
+///   rockchip-linux/rknn-toolkit2@1f4415ea, README.md, which names only this driver. The kernel
 ///   driver rocket works with Mesa (torvalds/linux@b4d90dbc, Documentation/accel/rocket/index.rst).
 ///   Rockchip's runtimes do not use rocket (NotPunchnox/rkllama#97;
 ///   airockchip/rknn-toolkit2#484).

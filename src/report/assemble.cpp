@@ -34,7 +34,7 @@ std::map<std::string, RuntimeInfo> runtimes_of(const std::vector<const ProbeResu
 std::optional<std::vector<std::string>> confinement_of(
     const std::vector<const ProbeResult*>& probes);
 
-/// The probes in the form that the report lists.
+/// Converts the probes to the form in which the report lists them.
 std::vector<ProbeEntry> probe_entries(const std::vector<const ProbeResult*>& probes);
 
 /// The implementations on the CPU, in the order of their probes. If the device is named after the
@@ -143,7 +143,8 @@ namespace {
 
 /// OpenCL runtimes for processors, identified by a word in their platform or manifest name. The
 /// first match counts. Source: CL_PLATFORM_NAME of pocl ("Portable Computing Language"), of Intel's
-/// CPU runtime ("Intel(R) OpenCL") and of AMD's old one ("AMD Accelerated Parallel Processing").
+/// CPU runtime ("Intel(R) OpenCL") and of AMD's old runtime ("AMD Accelerated Parallel
+/// Processing").
 struct CpuRuntime {
     std::string_view word;
     std::string_view name;
@@ -276,8 +277,9 @@ void append(std::vector<Reason>& all, std::vector<Reason> more) {
     std::ranges::move(more, std::back_inserter(all));
 }
 
-/// Whether CUDA was probed and did not answer. Before CUDA was probed, a missing /dev/nvidia-uvm is
-/// not a problem, because nvidia-modprobe creates it for the first program that uses CUDA.
+/// Whether CUDA was probed and did not answer. Until CUDA has been probed, a missing
+/// /dev/nvidia-uvm is not a problem, because nvidia-modprobe creates it for the first program that
+/// uses CUDA.
 bool misses_uvm(const Gpu& gpu) {
     const std::string cuda{info_of(Api::Cuda).word};
     if (!was_asked(gpu, cuda))
@@ -302,8 +304,8 @@ std::optional<std::vector<std::string>> words_in(const Value& list) {
     return words;
 }
 
-/// Adds the slowdown reasons from the kernel driver, otherwise from the first API that reports
-/// them.
+/// Adds the slowdown reasons from the kernel driver or, if it reports none, from the first API that
+/// does.
 void add_slowdowns(const HardwareDevice* hardware, WallTime now, Gpu& gpu) {
     if (hardware && hardware->sensed_at) {
         gpu.power.slowdowns = words_in(fact(*hardware, kernel_facts::kSlowdowns));
@@ -337,8 +339,8 @@ void add_whole_trials(const Subject& subject,
     }
 }
 
-/// Whether the device is that partition. A MIG instance is compared by UUID, because CUDA gives an
-/// instance index 0 if no other instance is visible.
+/// Whether the device of an API is the partition. A MIG instance is compared by UUID, because CUDA
+/// gives an instance index 0 if no other instance is visible.
 bool is_of(const DeviceFacts& device, const Partition& partition, const std::string& api) {
     if (partition.gpu_instance)
         return partition.uuid && device.uuid == partition.uuid;
@@ -419,7 +421,7 @@ Gpu gpu_of(const Subject& subject,
     return gpu;
 }
 
-/// The kind from the chip table: from the chip's row, otherwise from the kernel driver's row.
+/// The kind in the chip's row of the chip table or, if there is none, in the kernel driver's row.
 std::optional<std::string> accelerator_kind(const HardwareDevice& hardware) {
     for (const auto* row : {chip_of(hardware), driver_row_of(hardware)})
         if (row && row->kind)

@@ -18,7 +18,8 @@ bool is_mig(const Partition& partition) {
     return partition.name.starts_with("mig-");
 }
 
-/// Adapts the GPU's name or title to a partition: for MIG, appends the profile as programs do.
+/// Adapts the GPU's name or title to a partition: for MIG, appends the profile in the same way as
+/// programs.
 std::optional<std::string> with_part(const std::optional<std::string>& name,
                                      const Partition& partition) {
     if (!name || !is_mig(partition))
@@ -86,7 +87,7 @@ Value device_at(const ApiView& view, std::uint32_t index) {
     return device;
 }
 
-/// An API's view of a partition. Facts about the model are the facts of the GPU, unless the API
+/// An API's view of a partition. Facts about the model are copied from the GPU, unless the API
 /// reports facts about the partition.
 ApiView narrowed(const ApiView& view, const Partition& partition, std::string_view api) {
     auto narrow = view;
@@ -232,7 +233,7 @@ void narrow_video(const Gpu& whole, const Partition& partition, Gpu& gpu) {
     }
 }
 
-/// The partition in the form of a GPU.
+/// Returns a GPU that represents the partition.
 Gpu gpu_of(const Gpu& whole, const Partition& partition) {
     auto gpu = whole;
     gpu.id = partition.id.value_or(whole.id + "/" + partition.name);
@@ -270,7 +271,7 @@ Report divided(const Report& whole) {
 }  // namespace
 
 ComputeView::ComputeView(const Report& report) : whole_{&report} {
-    // A report from a view is not partitioned again.
+    // The GPUs in a view's report are not replaced by partitions again.
     const auto is_one_to_divide = [](const Gpu& gpu) {
         return is_divided(gpu) && !partition_of(gpu);
     };
@@ -327,7 +328,7 @@ Result<std::string> known_id(const Report& report, std::string_view word) {
 
 Result<const Gpu*> known_gpu(const ComputeView& view, std::string_view word) {
     const auto id = TRY(known_id(view.report(), word));
-    // The id may be the id of a partitioned GPU, which only the whole report has.
+    // The id may belong to a partitioned GPU, which is only in the original report.
     const auto* gpu = find_gpu(view.whole(), id);
     return gpu ? gpu : find_gpu(view.report(), id);
 }

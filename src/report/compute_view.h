@@ -45,15 +45,16 @@ std::optional<std::string> key_by_address(const Gpu& gpu);
 /// GPU.
 bool goes_by(const Gpu& gpu, std::string_view id);
 
-/// Returns the id of the partitioned GPU for the id of a partition, and a GPU's id unchanged.
+/// For the id of a partition, returns the id of the partitioned GPU; returns any other id
+/// unchanged.
 std::string_view whole_id(std::string_view id);
 
 /// Normalizes the case of an id, or the spelling of a PCI address, for comparison.
 std::string plain_id(std::string_view word);
-/// Converts an id to the spelling in a view's report. The word may be the id of a GPU, of a
+/// Converts an id to the spelling that a view's report uses. The word may be the id of a GPU, of a
 /// partition, or of a GPU that was replaced by its partitions. Errors: UnknownDevice.
 Result<std::string> known_id(const Report& report, std::string_view word);
-/// The GPU with that id, or the partition in the form of a GPU. Borrows the view. Errors:
+/// The GPU or partition with that id; a partition has the form of a GPU. Borrows the view. Errors:
 /// UnknownDevice.
 Result<const Gpu*> known_gpu(const ComputeView& view, std::string_view word);
 Result<const Gpu*> known_gpu(ComputeView&& view, std::string_view word) = delete;

@@ -16,7 +16,7 @@
 /// Typed keys for reading facts. The compiler checks the keys against the fact table.
 namespace gpuprobe::inline report {
 
-/// Whether a C++ type can hold a fact of that type. `Value` can hold a fact of any type.
+/// Whether a C++ type can hold facts of the given type. `Value` can hold a fact of any type.
 template <class T>
 constexpr bool holds(FactType type) {
     using enum FactType;
@@ -38,8 +38,8 @@ constexpr bool holds(FactType type) {
         return std::same_as<T, Value::Object> && type == FactType::Object;
 }
 
-/// FactKey calls this function if no row matches. The function is never defined, so such a key does
-/// not compile.
+/// FactKey calls this function if no row matches. The function is never defined, so a key without a
+/// row does not compile.
 void no_row_declares_this_fact_with_this_type();
 
 /// A declared key and the C++ type of its facts. The key compiles only if the fact table has the
@@ -63,9 +63,9 @@ struct FactKey {
 
 /// The member with that key, as a value of type T. A string, flag, number or size is returned as an
 /// optional, which is empty if the member is missing, has another type or is an empty string. A
-/// list is returned as a pointer, which is null in the same cases. An object or a `Value` is
-/// returned as a reference to the unchanged member, or to a null value. Reads a fact of a device as
-/// an API reported it.
+/// list is returned as a pointer, which is null if the member is missing or has another type. An
+/// object or a `Value` is returned as a reference to the unchanged member, or to a null value.
+/// Reads a fact of a device as an API reported it.
 template <class T>
 decltype(auto) fact_in(const Value& holder, std::string_view key) {
     const Value& value = holder.at(key);
@@ -109,7 +109,7 @@ decltype(auto) fact(const HardwareDevice& hardware, FactKey<T, FactOf::Hardware>
     return fact_in<T>(hardware.extra, key.name);
 }
 
-/// `memory.free` from the object of all facts of a device.
+/// Reads `memory.free` from the object of all facts of a device.
 inline std::optional<Bytes> free_memory(const Value& device) {
     return fact_in<Bytes>(device.at("memory"), "free");
 }

@@ -48,7 +48,7 @@ enum class FactSpecificity {
     Unset,     ///< not set; a table with such a row does not compile
     Model,     ///< the fact is the same for all devices of one model under one driver
     Own,       ///< location or setup of the device, which does not identify the device elsewhere
-    Identity,  ///< a fact that identifies the device; hidden from callers who may not open it
+    Identity,  ///< identifies the device; hidden from callers who may not open the device
     Moment,    ///< a fact that changes by itself; a change starts no new report generation
 };
 
@@ -68,7 +68,8 @@ struct FactInfo {
     /// Members of the value, at any depth, that change by themselves (as FactSpecificity::Moment),
     /// separated by spaces.
     std::string_view momentary_members = {};
-    /// Name of the record of a list's items, in the schema of the report; empty for any items.
+    /// The name that the report's schema gives to the record of a list's items; empty if the items
+    /// may be anything.
     std::string_view record = {};
 };
 
@@ -560,8 +561,8 @@ std::optional<std::string> undeclared_runtime_fact(const Value& runtime);
 /// Whether the API reports any device fact that changes by itself (FactSpecificity::Moment).
 bool reports_the_moment(std::string_view api);
 
-/// Whether a fact distinguishes a device from others of its model. True for an undeclared key,
-/// because the meaning of such a key is unknown.
+/// Whether a fact distinguishes a device from other devices of its model. True for an undeclared
+/// key, because the meaning of such a key is unknown.
 bool may_identify(std::string_view key);
 /// Sets every fact for which may_identify() is true to null, in the facts of a device
 /// (ApiView::device) and in its alternatives.

@@ -32,8 +32,8 @@ const FactInfo* find_fact(std::string_view key, Predicate is_meant) {
     return nullptr;
 }
 
-/// The first key of the object that a worker may not send: `find` returns no row for the key, or
-/// the row of a fact that only the report adds.
+/// The first key of the object that a worker may not send: `find` returns no row for this key, or
+/// returns the row of a fact that only the report adds.
 template <class Find>
 std::optional<std::string> undeclared(const Value& object, Find find) {
     for (const auto& member : *object.as_object()) {
@@ -265,7 +265,7 @@ std::optional<FactMemory> memory_in(const Value& value) {
     return FactMemory{.total = size_in(value.at("total")), .free = size_in(value.at("free"))};
 }
 
-/// All members except the common ones, trimmed to the limits.
+/// All members except the common members, trimmed to the limits.
 Value extra_in(const Value::Object& members) {
     Value::Object extra;
     for (const auto& member : members)
