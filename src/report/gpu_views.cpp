@@ -83,7 +83,7 @@ Reason ended_badly(const ProbeResult& probe, ReasonCode code) {
     return because(code, std::move(detail));
 }
 
-/// The code for a probe with this outcome that did not list the device.
+/// The reason code for a probe that has this outcome and did not list the device.
 ReasonCode code_of(const ProbeResult& probe) {
     switch (probe.outcome) {
         case Outcome::Crashed:
@@ -143,8 +143,8 @@ bool knows_word(std::string_view list, std::string_view word) {
 /// How certain it is that a driver should serve this GPU.
 enum class Service { Never, Perhaps, Named };
 
-/// Judged by the render node that the probe opened, or by the vendor and the kernel drivers that
-/// the manifest's name implies.
+/// The result depends on the render node that the probe opened, or on the vendor and the kernel
+/// drivers that the manifest's name implies.
 Service service_of(const ProbeResult& probe, const Subject& subject) {
     if (has_own_nodes(probe.api))
         return subject.hardware && has_node(*subject.hardware, probe.driver) ? Service::Named
@@ -155,7 +155,7 @@ Service service_of(const ProbeResult& probe, const Subject& subject) {
     if (known.vendor.empty())
         return Service::Perhaps;
     const auto bound = subject.hardware ? subject.hardware->driver : std::nullopt;
-    // On WSL, the transport passes through a GPU of any vendor.
+    // On WSL, the kernel driver passes through GPUs of any vendor.
     if (bound == kTransport)
         return Service::Perhaps;
     const auto vendor = vendor_of(subject);
@@ -209,8 +209,8 @@ Serving serving_probe(const Subject& subject,
     return best;
 }
 
-/// The reason if no probed driver of this API supports such a GPU: the API belongs to another
-/// vendor, or its driver for this GPU is not installed.
+/// The reason if no probed driver of this API supports this GPU: the API belongs to another vendor,
+/// or its driver for this GPU is not installed.
 Reason without_server(const Subject& subject, std::string_view api) {
     const auto vendor = vendor_of(subject);
     const auto needed = vendor_of_api(api);
@@ -278,8 +278,8 @@ void explain(const Subject& subject, const Serving& serving, std::string_view ap
     if (!explains_itself)
         view.reasons.push_back(ended_badly(probe, code));
     view.reasons.insert(view.reasons.end(), probe.reasons.begin(), probe.reasons.end());
-    // A missing library is reason enough. If a library finds no device although its kernel driver
-    // is bound, a further reason is needed.
+    // If a library is missing, no further reason is needed. If a library finds no device although
+    // its kernel driver is bound, a further reason is needed.
     if (code != "not-listed" || serving.service != Service::Named || api == "pci")
         return;
     if ((api == "cuda" || api == "opencl") && waits_for_an_instance(subject))
@@ -339,7 +339,7 @@ std::map<std::string, ApiView> api_views(const Subject& subject,
         if (probe->stage != "query" || views.contains(probe->api))
             continue;
         const auto claims = claims_of(subject, probe->api);
-        // V4L2 codecs are accelerators of their own.
+        // V4L2 codecs are separate accelerators.
         if (claims.empty() && probe->api == info_of(Api::V4l2).word)
             continue;
         views[probe->api] =
@@ -417,8 +417,8 @@ bool lacks_compute_queue(const Value& device) {
            });
 }
 
-/// The reason why WebGPU does not work; nullopt if WebGPU works. The facts contain a level and the
-/// missing features.
+/// The reason why WebGPU does not work; nullopt if WebGPU works. The facts contain a WebGPU level
+/// and the missing features.
 std::optional<Reason> webgpu_shortfall(const Value& device) {
     const auto level = fact(device, facts::kWebgpu);
     if (!level)
@@ -449,8 +449,9 @@ BackendView listed(const Backend& backend, const Value& device, std::vector<Reas
     return verdict(true, std::move(reasons));
 }
 
-/// The verdict for a GPU that the probed API does not list. A refusal settles the question. A node
-/// that cannot be opened settles the question too, unless the driver gave no answer.
+/// The verdict for a GPU that the probed API does not list. The verdict is negative if the driver
+/// refused the GPU. The verdict is also negative if a node cannot be opened, unless the driver gave
+/// no answer.
 BackendView unlisted(const std::vector<Reason>& why, std::vector<Reason> shut) {
     const bool is_answer = has_reason_with(why, ReasonTraits::Refusal) ||
                            (!shut.empty() && !has_reason_with(why, ReasonTraits::Silence));
@@ -505,7 +506,7 @@ bool lacks_graphics(const Gpu& gpu) {
 }
 
 /// The order of the checks is: properties of the GPU, the API's answer, explanations for a missing
-/// answer. The first check that applies decides.
+/// answer. The first check that applies decides the verdict.
 BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gpu) {
     if (gpu.kind == GpuKind::DisplayOnly)
         return verdict(false, {because("display-only", {{"driver", to_value(gpu.driver.name)}})});
@@ -535,7 +536,7 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
         return verdict(true, {because("one-instance-listed")});
     if (view)
         return unlisted(view->reasons, std::move(shut));
-    // The API was not probed. The kernel driver may still rule it out.
+    // The API was not probed. The kernel driver may still rule out the backend.
     if (gpu.driver.name && !serves(backend, *gpu.driver.name))
         return verdict(false, {because("kernel-driver-unfit",
                                        {{"driver", *gpu.driver.name}, {"api", backend.api}})});

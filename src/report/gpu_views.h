@@ -52,13 +52,13 @@ bool was_asked(const Gpu& gpu, std::string_view api);
 /// is unknown whether the backend can run, for a reason such as `not-probed` or `driver-crashed`.
 /// The effect of each reason is in report/reason_table.h.
 ///
-/// `gpu` must have its kind, vendor, driver, nodes, findings and apis. Sources: docs of each API;
-/// Dawn, src/dawn/native/vulkan/PhysicalDeviceVk.cpp.
+/// The kind, vendor, driver, nodes, findings and apis of `gpu` must be set. Sources: docs of each
+/// API; Dawn, src/dawn/native/vulkan/PhysicalDeviceVk.cpp.
 std::map<std::string, BackendView> backend_views(const Machine& machine, const Gpu& gpu);
 
 /// Whether a backend on an API of video engines (kVideoBackends) can run on the GPU: true if the
-/// API lists the GPU and its render node is open, null if nothing settles the question. The fact
-/// `video` contains the formats that the engines support.
+/// API lists the GPU and its render node is open, null if it is unknown whether the backend can
+/// run. The fact `video` contains the formats that the engines support.
 BackendView video_view(std::string_view api, const std::vector<DeviceNode>& shared, const Gpu& gpu);
 
 /// A `no-permission` reason with node, group and mode for each node that the backend opens and the

@@ -107,7 +107,7 @@ Role role_by_class(const HardwareDevice& device) {
     return is_accelerator ? Role::Accelerator : Role::Dropped;
 }
 
-/// Rule 2. nullopt if the row leaves the decision to the rules by class.
+/// Rule 2. nullopt if the row leaves the decision to the rules for PCI classes.
 std::optional<Role> role_by_row(const knowledge::Chip& row, const HardwareDevice& device) {
     switch (row.role.value_or(ChipRole::Passthrough)) {
         case ChipRole::Accelerator:
@@ -119,7 +119,7 @@ std::optional<Role> role_by_row(const knowledge::Chip& row, const HardwareDevice
         case ChipRole::Gpu:
             if (is_paravirtual(&row) && !is_driven_as_gpu(device))
                 return Role::DisplayOnly;
-            // A row for all devices of a vendor does not decide about display functions.
+            // A row for all devices of a vendor does not determine the role of display functions.
             return row.is_specific() || !has_class(device, "03") ? std::optional{Role::Gpu}
                                                                  : std::nullopt;
         case ChipRole::Passthrough:

@@ -25,7 +25,7 @@ const DeviceFacts* facts_of(const Subject& subject, std::string_view api) {
 
 constexpr std::size_t kSerialDigits = 16;
 
-/// Returns `text` unchanged if it identifies a device and has that many digits.
+/// Returns `text` unchanged if it identifies a device and has the given number of digits.
 std::optional<std::string> naming(const std::optional<std::string>& text, std::size_t digits) {
     const auto found = text ? uuid_digits(*text) : std::nullopt;
     return found && found->size() == digits ? text : std::nullopt;
@@ -38,7 +38,7 @@ std::optional<std::string> uuid_by(const Subject& subject,
     return facts ? naming(facts->uuid, digits) : std::nullopt;
 }
 
-/// NVIDIA's UUID from the driver's procfs, otherwise from NVML, otherwise from CUDA.
+/// NVIDIA's UUID from the driver's procfs, or else from NVML, or else from CUDA.
 std::optional<std::string> nvidia_uuid(const Subject& subject) {
     if (vendor_of(subject) != "nvidia")
         return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<std::string> nvidia_uuid(const Subject& subject) {
     return uuid ? uuid : uuid_by(subject, "cuda");
 }
 
-/// AMD's serial number from sysfs, otherwise from HIP.
+/// AMD's serial number from sysfs, or else from HIP.
 std::optional<std::string> hip_unique_id(const Subject& subject) {
     if (vendor_of(subject) != "amd")
         return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<std::string> hip_unique_id(const Subject& subject) {
     return uuid_by(subject, "hip", kSerialDigits);
 }
 
-/// The kernel's DRM numbers, otherwise the numbers from the first API that reports them.
+/// The kernel's DRM numbers, or else the numbers from the first API that reports them.
 DrmNodes drm_of(const Subject& subject) {
     if (subject.hardware && subject.hardware->is_drm)
         return subject.hardware->drm;
@@ -96,7 +96,7 @@ std::optional<std::string> dashed(const std::optional<std::string>& uuid) {
     return digits;
 }
 
-/// NVIDIA's UUID, otherwise the UUID from the most trusted API.
+/// NVIDIA's UUID, or else the UUID from the most trusted API.
 std::optional<std::string> canonical_uuid(const Identity& identity) {
     auto canonical = dashed(identity.nvidia_uuid);
     for (const auto* api : by_trust(&ApiTrust::uuid))
@@ -177,7 +177,7 @@ std::optional<std::string> marketing_name(const DeviceFacts& facts) {
     return without_driver(std::string{trimmed(*facts.name)});
 }
 
-/// "Vendor Device" from pci.ids.
+/// The name "Vendor Device" from pci.ids.
 std::optional<std::string> listed_name(const Subject& subject) {
     const auto* facts = facts_of(subject, "pci");
     if (!facts)
@@ -189,8 +189,8 @@ std::optional<std::string> listed_name(const Subject& subject) {
     return device;
 }
 
-/// The vendor and the chip from the chip table, as in "Arm mali-valhall-csf"; the last resort
-/// before the ids.
+/// The vendor and the chip from the chip table, as in "Arm mali-valhall-csf"; used if the GPU would
+/// otherwise have no name but its ids.
 std::optional<std::string> name_by_table(const HardwareDevice& hardware) {
     const auto* chip = chip_of(hardware);
     if (!chip)
@@ -202,7 +202,7 @@ std::optional<std::string> name_by_table(const HardwareDevice& hardware) {
     return vendor && chip->chip ? std::optional{vendor->name + " " + *chip->chip} : std::nullopt;
 }
 
-/// The name of an AMD device, by device id and revision: one id can have several names.
+/// The name of an AMD device, by device id and revision, because one id can have several names.
 std::optional<std::string> name_by_revision(const HardwareDevice& hardware) {
     constexpr std::string_view kAmd = "1002";
     if (hardware.vendor_id != kAmd || !hardware.device_id || !hardware.revision)
@@ -312,7 +312,8 @@ std::optional<std::string> listed_vendor(const Gpu& gpu) {
                                     : fact(listed->second.device, facts::kVendorName);
 }
 
-/// The part in brackets at the end, otherwise the name without the vendor in front.
+/// The part in brackets at the end of the name or, without brackets, the name without the vendor in
+/// front.
 std::string_view model_in(std::string_view name, const std::optional<std::string>& vendor) {
     if (vendor && name.starts_with(*vendor + " "))
         name.remove_prefix(vendor->size() + 1);
@@ -375,7 +376,7 @@ const ApiDevice* record_of_nvml(const Subject& subject) {
     return twin == subject.ambiguous.end() ? nullptr : &*twin;
 }
 
-/// The driver version from NVML, otherwise from NVIDIA's Vulkan driver.
+/// The driver version from NVML, or else from NVIDIA's Vulkan driver.
 std::optional<std::string> nvidia_version(const Subject& subject) {
     if (const auto* device = record_of_nvml(subject))
         if (auto version = fact(*device->probe, runtime_facts::kDriverVersion))
@@ -398,7 +399,7 @@ std::optional<std::uint32_t> drm_minor(const std::optional<std::string>& device)
     return parse_number<std::uint32_t>(std::string_view{*device}.substr(kMajor.size()));
 }
 
-/// The nodes that the numbers from APIs imply. Primary nodes have minor numbers below 128, render
+/// The nodes whose numbers the APIs report. Primary nodes have minor numbers below 128, render
 /// nodes from 128 on.
 std::vector<DeviceNode> implied_nodes(const Subject& subject) {
     std::vector<DeviceNode> nodes;

@@ -31,8 +31,8 @@ std::optional<std::string> name_of(const Subject& subject);
 /// The fact `title`: the short name for screens and menus, such as "AMD Radeon RX 7900 XT". For the
 /// pci.ids name "Navi 31 [Radeon RX 7900 XT]", the title is the part in brackets, without trademark
 /// signs and a company's full name, and with the vendor in front unless the name contains the
-/// vendor. nullopt if only ids are known. If a report is from a version without this fact, the
-/// title is computed from the name.
+/// vendor. nullopt if only ids are known. If a report is from a version without the fact `title`,
+/// the title is computed from the name.
 std::optional<std::string> title_of(const Gpu& gpu);
 
 /// The vendor's name; see report/hardware.h.
@@ -41,15 +41,15 @@ std::optional<std::string> vendor_of(const Subject& subject);
 // The kernel driver and the device nodes of a GPU, from sysfs or, if sysfs is hidden, implied by
 // the APIs.
 
-/// The bound driver. A GPU without hardware gets `nvidia` if NVML or CUDA lists it as a discrete
-/// GPU (Jetsons use nvgpu), and `amdgpu` if HIP lists it; null on WSL, which has neither driver.
-/// The version of NVIDIA's driver may also come from NVML or from its Vulkan driver, because both
-/// refuse to work with a module of another version. (On WSL, this is the version of the Windows
-/// driver.)
+/// The bound driver. If the hardware is hidden, the driver is `nvidia` if NVML or CUDA lists the
+/// GPU as a discrete GPU (Jetsons use nvgpu), and `amdgpu` if HIP lists it; null on WSL, which has
+/// neither driver. The version of NVIDIA's driver may also come from NVML or from NVIDIA's Vulkan
+/// driver, because both refuse to work with a kernel module of another version. (On WSL, this is
+/// the version of the Windows driver.)
 DriverInfo driver_of(const Subject& subject, const Host& host);
 
-/// The device nodes from sysfs. If sysfs is hidden, the nodes whose numbers the APIs report (DRM's
-/// numbers, NVML's minor number). It is unknown whether these nodes are accessible.
+/// The device nodes from sysfs. If sysfs is hidden, returns the nodes whose numbers the APIs report
+/// (DRM's numbers, NVML's minor number). It is unknown whether these nodes are accessible.
 std::vector<DeviceNode> nodes_of(const Subject& subject, const Host& host);
 
 }  // namespace gpuprobe::inline report

@@ -15,7 +15,7 @@ Value index_of(const ApiDevice& device) {
     return device.facts->index ? Value{*device.facts->index} : Value{};
 }
 
-/// Detail members that identify a record in a note.
+/// Members of a note's detail that identify a record.
 Value::Object origin_of(const ApiDevice& device) {
     return {
         {"api", device.probe->api}, {"driver", device.probe->driver}, {"index", index_of(device)}};
@@ -66,7 +66,8 @@ Joiner::Joiner(const Machine& machine, const std::vector<const ProbeResult*>& pr
 class ListedDevices {
 public:
     /// Whether the device is among the first `most` devices. Devices in one PCI slot count once,
-    /// because they may be the partitions of one GPU: 8 of an MI300X in CPX mode.
+    /// because they may be the partitions of one GPU, such as the 8 partitions of an MI300X in CPX
+    /// mode.
     bool takes(const ApiDevice& device, std::size_t most) {
         constexpr std::size_t kMostInSlot = 16;
         ++listed_;
@@ -175,7 +176,8 @@ void Joiner::note_conflict(const ApiDevice& device, const Subject& subject, cons
 }
 
 /// Joins by PCI address and DRM node. If the address and the node belong to different GPUs, the
-/// address decides. A device that has neither is joined by the node that the probe opened.
+/// address decides. A device with neither an address nor a DRM node is joined by the node that the
+/// probe opened.
 bool Joiner::by_address(const ApiDevice& device) {
     auto* by_place = device.address ? hardware_at(*device.address) : nullptr;
     auto* by_node = device.facts->drm ? hardware_with(*device.facts->drm) : nullptr;
@@ -190,7 +192,7 @@ bool Joiner::by_address(const ApiDevice& device) {
     return by_node && claim_or_refuse(device, *by_node, "drm");
 }
 
-/// The key that identifies the API's device as a partition of that GPU ("drm" or "pci"); null if it
+/// The key that identifies the API's device as a partition of the GPU ("drm" or "pci"); null if it
 /// is not a partition.
 const char* key_of_part(const ApiDevice& device, const HardwareDevice& hardware) {
     const auto& facts = *device.facts;
@@ -272,7 +274,7 @@ bool Joiner::described_hardware(const ApiDevice& device) {
     return device.probe->api == "pci" || device.probe->api == info_of(Api::V4l2).word;
 }
 
-/// Whether another device of the same driver may also be that subject.
+/// Whether the subject may also be another device of the same driver.
 bool Joiner::has_twin(const ApiDevice& device, const Subject& subject) const {
     const auto may_be_it = [&](const ApiDevice& other) {
         return other.probe == device.probe && may_be(other, subject) &&
@@ -282,8 +284,8 @@ bool Joiner::has_twin(const ApiDevice& device, const Subject& subject) const {
 }
 
 /// The subjects that the record may describe. Hardware is a candidate even if the memory sizes
-/// differ, because the hardware exists and the record may describe it. If a subject comes only from
-/// APIs, the subject and this record may also be two devices.
+/// differ, because the hardware exists and the record may describe it. If only APIs report a
+/// subject, the subject and this record may also be two devices.
 std::vector<Subject*> Joiner::candidates_for(const ApiDevice& device) {
     std::vector<Subject*> candidates;
     for (auto& subject : joined_.subjects)
@@ -302,7 +304,8 @@ void keep_by_memory(const ApiDevice& device, std::vector<Subject*>& candidates) 
         std::erase_if(candidates, [&](const Subject* one) { return !is_as_large(one); });
 }
 
-/// The last resort: vendor and device id match, exactly one candidate remains, and memory agrees.
+/// Joins as a last resort, if vendor and device id match, exactly one candidate remains, and the
+/// memory sizes agree.
 bool Joiner::weakly(const ApiDevice& device) {
     auto candidates = candidates_for(device);
     keep_by_memory(device, candidates);
@@ -348,7 +351,7 @@ bool Joiner::by_founder(const ApiDevice& device) {
     return false;
 }
 
-/// A unique id for a device that only APIs report: the device's address, otherwise the API with the
+/// A unique id for a device that only APIs report: the device's address, or else the API with the
 /// UUID or index.
 std::string Joiner::new_id(const ApiDevice& device) const {
     const auto taken = [&](const std::string& id) {
@@ -367,7 +370,8 @@ std::string Joiner::new_id(const ApiDevice& device) const {
     return id;
 }
 
-/// Notes the record on each candidate, so that their views can explain why the API is missing.
+/// Notes the record on each candidate, so that the candidates' views can explain why the API is
+/// missing.
 bool Joiner::remember_ambiguous(const ApiDevice& device, const std::vector<Subject*>& candidates) {
     Value ids{Value::Array{}};
     for (auto* subject : candidates) {
@@ -381,7 +385,7 @@ bool Joiner::remember_ambiguous(const ApiDevice& device, const std::vector<Subje
 }
 
 /// Handles a record that no step has joined. Adds the record to a device from another API. If there
-/// is none, notes it as ambiguous or as an error, or adds a new device.
+/// is no such device, notes the record as ambiguous or as an error, or adds a new device.
 bool Joiner::found(const ApiDevice& device) {
     if (by_founder(device))
         return true;
@@ -405,8 +409,8 @@ bool Joiner::found(const ApiDevice& device) {
     return true;
 }
 
-/// Whether the subject is WSL's paravirtual function, which only passes through the host's GPU,
-/// whose address the APIs report.
+/// Whether the subject is the paravirtual function of WSL, which only passes through the host's
+/// GPU; APIs report the GPU's own address.
 bool is_transport(const Subject& subject) {
     const bool is_only_listed = std::ranges::all_of(
         subject.claims, [](const Claim& claim) { return claim.device.probe->api == "pci"; });

@@ -45,8 +45,8 @@ struct Joined {
 ///
 /// A record whose address or node belongs to a device of another vendor is left out with the note
 /// `conflict`. If the address and the node of a record belong to two GPUs, the address decides, and
-/// the same note is added. A record that has no key and may be either of two devices is left out
-/// with the note `ambiguous`. The API "pci" describes hardware and never adds a device.
+/// the note `conflict` is added. A record that has no key and may be either of two devices is left
+/// out with the note `ambiguous`. The API "pci" describes hardware and never adds a device.
 ///
 /// On WSL, each GPU that only APIs report replaces one paravirtual function, because the GPU is the
 /// host's GPU behind that function.
@@ -74,24 +74,24 @@ bool differ(const std::optional<T>& left, const std::optional<T>& right) {
     return left && right && *left != *right;
 }
 
-/// The address that the API reports, otherwise the address that the UUID encodes.
+/// The address that the API reports, or else the address that the UUID encodes.
 std::optional<PciAddress> address_of(const ApiDevice& device);
 
 /// Whether the record and the hardware are from different vendors. Always false for paravirtual
 /// GPUs, because they report the host GPU's ids.
 bool contradicts(const ApiDevice& device, const HardwareDevice& hardware);
 
-/// Whether both have the same render node, or the same primary node.
+/// Whether two devices have the same render node, or the same primary node.
 bool same_node(const DrmNodes& left, const DrmNodes& right);
 
 /// Whether the probe already has a record for the subject.
 bool is_claimed_by(const Subject& subject, const ProbeResult& probe);
 
-/// Whether the total sizes are similar or cannot be compared. Always true for integrated GPUs,
-/// because APIs count their memory in many ways.
+/// Whether the total memory sizes of the record and the subject are similar or cannot be compared.
+/// Always true for integrated GPUs, because APIs count their memory in many ways.
 bool memory_agrees(const ApiDevice& device, const Subject& subject);
 
-/// Whether both have a similar total size and the GPU has dedicated memory.
+/// Whether record and subject have similar total memory sizes and the GPU has dedicated memory.
 bool has_size_of(const ApiDevice& device, const Subject& subject);
 
 /// Whether the record may be about this subject. False only if the address, vendor, ids,

@@ -98,7 +98,8 @@ GpuKind amd_kind(const HardwareDevice& hardware) {
         return GpuKind::Discrete;
     if (looks_like_apu(hardware))
         return GpuKind::Integrated;
-    // Desktop APUs have also been seen as class 0380, so the class counts after the memory.
+    // Desktop APUs have also been seen as class 0380, so the memory sizes are tested before the
+    // class.
     const bool has_memory = reading_of(hardware, "amdgpu-sysfs", "total").has_value();
     return hardware.pci_class == "0380" || has_memory ? GpuKind::Discrete : GpuKind::Unknown;
 }

@@ -237,7 +237,7 @@ struct HardwareDevice {
     std::optional<int> numa_node = {};          ///< NUMA node; null if the kernel reports -1
     std::optional<std::string> driver = {};
     std::optional<std::string> driver_version = {};
-    /// flavour of NVIDIA's driver: "open" or "proprietary"
+    /// whether NVIDIA's driver is "open" or "proprietary"
     std::optional<std::string> driver_flavour = {};
     std::optional<std::string> modalias = {};
     /// compatible strings in the device tree, most specific first

@@ -53,8 +53,8 @@ bool vendors_differ(const ApiDevice& device, const Subject& subject) {
 }
 
 /// The part of an architecture that identifies its generation: "11" in gfx1100 and "20" in Intel's
-/// 20.4.4, because overrides can change the other parts. A compute capability is returned whole,
-/// because nothing can override it.
+/// 20.4.4, because overrides can change the other parts. A compute capability is returned
+/// unchanged, because nothing can override it.
 std::string_view generation_of(std::string_view architecture, bool is_capability) {
     constexpr std::string_view kGfx = "gfx";
     if (is_capability)
@@ -119,7 +119,7 @@ std::string chip_in(std::string_view name) {
     return {};
 }
 
-/// Whether both are chips of the same series but have different numbers, such as "navi23" and
+/// Whether both words are chips of the same series with different numbers, such as "navi23" and
 /// "navi31".
 bool chips_differ(std::string_view left, std::string_view right) {
     const auto line = [](std::string_view chip) {
