@@ -25,7 +25,7 @@ struct Sample {
 /// Name that Samples::from() accepts for all kernel sources together.
 constexpr std::string_view kKernel = "kernel";
 
-/// Multiplies without overflow: no size above kMaxGpuMemory matters.
+/// Limits the size to kMaxGpuMemory before multiplying, so that the product does not overflow.
 Bytes times(Bytes bytes, std::uint64_t factor) {
     return Bytes{std::min(bytes.count, kMaxGpuMemory.count) * factor};
 }
@@ -34,7 +34,7 @@ bool is_plausible(Bytes bytes) {
     return bytes.count > 0 && bytes <= kMaxGpuMemory;
 }
 
-/// The largest plausible size on that machine.
+/// The largest plausible size on the machine.
 Bytes limit_on(const Host& host) {
     if (!host.memory.total || host.memory.total->count == 0)
         return kMaxGpuMemory;
@@ -54,7 +54,7 @@ public:
     /// The sample from the most trusted API.
     [[nodiscard]] std::optional<Sample> first(std::uint8_t ApiTrust::*trust,
                                               std::string_view what) const;
-    /// The kernel's sample, otherwise the sample from the most trusted API.
+    /// The kernel's sample, or else the sample from the most trusted API.
     [[nodiscard]] std::optional<Sample> kernel_or(std::uint8_t ApiTrust::*trust,
                                                   std::string_view what) const;
     [[nodiscard]] std::optional<Bytes> kernel(std::string_view what) const;
@@ -62,7 +62,7 @@ public:
     [[nodiscard]] std::optional<Bytes> carve_out() const;
     [[nodiscard]] const std::vector<Sample>& all() const { return samples_; }
     [[nodiscard]] std::vector<MemoryReading> evidence() const;
-    /// Rejects readings from drivers that far exceed the kernel's value.
+    /// Rejects drivers' readings that far exceed the kernel's value.
     void limit_by_kernel();
     /// A finding for each reading above its limit.
     [[nodiscard]] std::vector<Reason> implausible() const;
@@ -186,7 +186,7 @@ std::vector<MemoryReading> Samples::evidence() const {
     return readings;
 }
 
-/// Total minus used; nullopt if a size is unknown or the used part exceeds the total.
+/// The total minus the used size; nullopt if a size is unknown or the used size exceeds the total.
 std::optional<Bytes> less(std::optional<Bytes> total, std::optional<Bytes> used) {
     if (!total || !used || *used > *total)
         return std::nullopt;
@@ -222,8 +222,8 @@ std::vector<Reason> mismatches(const Samples& samples, const MemoryReading& kept
     return findings;
 }
 
-/// The memory available to a process: CUDA's total, otherwise NVML's total minus the reserved
-/// memory, otherwise the total from the most trusted API.
+/// The memory available to a process: CUDA's total, or else NVML's total minus the reserved memory,
+/// or else the total from the most trusted API.
 std::optional<Bytes> dedicated_allocatable(const Samples& samples) {
     constexpr auto kCuda = info_of(Api::Cuda).word;
     constexpr auto kNvml = info_of(Api::Nvml).word;
@@ -365,9 +365,9 @@ bool is_out_of_use(const Subject& subject) {
     return claim && fact(*claim->device.facts, facts::kMigMode) == true;
 }
 
-/// Enforces free ≤ allocatable ≤ physical; sources may differ by reserved memory, or were read at
-/// different times. `physical` does not limit a carve-out. If the GPU is divided, `allocatable` is
-/// the size of one partition and does not limit `free`.
+/// Enforces free ≤ allocatable ≤ physical, because sources may differ by reserved memory or may
+/// have been read at different times. `physical` does not limit a carve-out. If the GPU is divided,
+/// `allocatable` is the size of one partition and does not limit `free`.
 void enforce_order(GpuMemory& memory, bool is_divided) {
     const auto on_board =
         memory.kind == MemoryKind::Carveout ? std::optional<Bytes>{} : memory.physical;

@@ -18,7 +18,8 @@ constexpr std::uint64_t kMaxTimesHost = 64;
 /// dedicated memory.
 constexpr std::uint64_t kMaxTimesKernel = 2;
 
-/// The hardware's reading with that source and meaning, if the reading is plausible.
+/// The hardware's reading from the given source with the given meaning, if the reading is
+/// plausible.
 std::optional<Bytes> reading_of(const HardwareDevice& hardware,
                                 std::string_view source,
                                 std::string_view what);
@@ -32,25 +33,25 @@ struct MemoryFindings {
 
 /// The memory of a GPU by kind.
 ///
-/// - Discrete and virtual GPUs (`dedicated`): `physical` is the kernel's value, otherwise the value
+/// - Discrete and virtual GPUs (`dedicated`): `physical` is the kernel's value, or else the value
 ///   from the most trusted API by ApiTrust::physical. `allocatable` (available to a process) is the
 ///   value from the most trusted API by ApiTrust::allocatable, or NVML's total minus its reserved
-///   memory. `free` is the kernel's value, otherwise the value from the most trusted API. A BAR is
+///   memory. `free` is the kernel's value, or else the value from the most trusted API. A BAR is
 ///   only evidence, because the size of a BAR does not show how much memory the GPU has.
 /// - Integrated AMD GPUs (`carveout`): `physical` is the carve-out, and `allocatable` is the sum of
-///   carve-out and GTT. `free` is the free part of both, where the free part of the GTT is at most
-///   the host's available memory. KFD's memory banks do not count as a carve-out, because newer
-///   kernels include the GTT in the banks of small APUs.
+///   carve-out and GTT. `free` is the free part of the carve-out plus the free part of the GTT,
+///   which is at most the host's available memory. KFD's memory banks do not count as a carve-out,
+///   because newer kernels include the GTT in the banks of small APUs.
 /// - Other integrated GPUs (`unified`): `allocatable` is the value from an API. `free` is the
-///   host's available memory. For Intel GPUs, it is nine tenths of the available memory, because
-///   this is the budget of Intel's Vulkan driver.
+///   host's available memory. For Intel GPUs, `free` is nine tenths of the available memory, which
+///   is the budget of Intel's Vulkan driver.
 /// - GPUs of unknown kind have the sizes of `dedicated`, without a kind. Display-only GPUs have no
 ///   sizes.
 ///
 /// `physical` is null, not zero, if all memory belongs to the host. Free memory from OpenCL and
-/// from unprivileged i915 is never used. The order that GpuMemory guarantees holds for the known
-/// sizes. Sources: docs and headers of each API; the order prefers sources that cost nothing and
-/// apply no policy.
+/// from unprivileged i915 is never used. The known sizes are in the order that GpuMemory
+/// guarantees. Sources: docs and headers of each API; the order prefers sources that cost nothing
+/// and apply no policy.
 MemoryFindings memory_of(const Subject& subject, GpuKind kind, const Host& host, WallTime now);
 
 }  // namespace gpuprobe::inline report

@@ -94,8 +94,8 @@ inline bool has_reason_with(const std::vector<Reason>& reasons, ReasonTraits tra
         reasons, [trait](const Reason& reason) { return has_trait(reason.code, trait); });
 }
 
-/// Visits the members of a reason's words, which may all be missing. The words are kept only if
-/// `text` is present.
+/// Visits the members of a reason that hold its messages for users, which may all be missing. The
+/// messages are kept only if `text` is present.
 template <class Visitor>
 void describe_words(Visitor& visit, Reason& reason) {
     std::optional<std::string> text;
@@ -227,13 +227,13 @@ RECORD_MEMBERS(QuarantinedProbe,
 namespace gpuprobe::confinement {
 
 inline constexpr std::string_view kNamespaces = "namespaces";
-inline constexpr std::string_view kLandlock = "landlock";  ///< "-" and the ABI version follow
+inline constexpr std::string_view kLandlock = "landlock";  ///< followed by "-" and the ABI version
 inline constexpr std::string_view kNoReachingOut = "no-reaching-out";
 inline constexpr std::string_view kKnownCalls = "known-calls";
 
-/// The mechanisms that must apply to every driver. If one of them is missing, a driver can access
-/// everything that its user can access. Namespaces are not in this list, because the systemd unit
-/// creates namespaces in another way and the other mechanisms do not depend on them.
+/// The mechanisms that must apply to every driver. If one of these mechanisms is missing, a driver
+/// can access everything that its user can access. Namespaces are not in this list, because the
+/// systemd unit creates namespaces in another way and the other mechanisms do not depend on them.
 inline constexpr std::array kWanted = {kLandlock, kNoReachingOut, kKnownCalls};
 
 }  // namespace gpuprobe::confinement

@@ -164,7 +164,7 @@ Claims listed_claims(const Subject& subject, std::string_view api) {
     return claims;
 }
 
-/// Whether NVIDIA's UUID shows that the device is a whole GPU, and so not a MIG instance.
+/// Whether NVIDIA's UUID shows that the device is a whole GPU, and therefore not a MIG instance.
 bool is_whole(const Claim& claim, const Partition& partition) {
     const auto& uuid = claim.device.facts->uuid;
     return partition.name.starts_with("mig-") && uuid && uuid->starts_with("GPU-");
@@ -207,7 +207,7 @@ void add_places(const Claims& claims, std::vector<Partition*>& partitions) {
         taken.insert(*partition);
         take(*claim, **partition);
     }
-    // If some devices identified their partitions, assign the others by order only if each
+    // If some devices identify their partitions, assign the other devices by order only if each
     // partition has a device.
     if (!taken.empty() && claims.size() != partitions.size())
         return;
@@ -300,7 +300,7 @@ std::string mig_name(std::uint32_t gpu_instance, std::optional<std::uint32_t> co
 std::optional<std::string> mig_profile(const std::string& name,
                                        const Partition& partition,
                                        std::optional<Bytes> of_gpu) {
-    // Preferred source: the end of NVML's or CUDA's name for the instance.
+    // Use the profile at the end of NVML's or CUDA's name for the instance, if there is one.
     constexpr std::string_view kMark = " MIG ";
     if (const auto at = name.rfind(kMark); at != std::string::npos) {
         const auto tail = name.substr(at + kMark.size());

@@ -41,9 +41,9 @@ struct Partition {
     std::vector<std::string> nodes = {};
     std::optional<std::uint32_t> kfd_node = {};
     /// Null if programs use the partition instead of the whole GPU. Otherwise the reason why
-    /// programs do not use it: "no-compute-instance", or for a virtual function "idle" or the name
-    /// of the bound driver ("vfio-pci" for a guest, "xe" for programs on this machine, which also
-    /// use the whole GPU).
+    /// programs do not use the partition: "no-compute-instance", or for a virtual function "idle"
+    /// or the name of the bound driver ("vfio-pci" for a guest, "xe" for programs on this machine,
+    /// which also use the whole GPU).
     std::optional<std::string> state = {};
     /// Index of the partition in each API that lists it.
     std::map<std::string, std::uint32_t> indices = {};
@@ -77,7 +77,7 @@ bool is_usable(const Partition& partition);
 bool is_divided(const Gpu& gpu);
 bool is_divided(const Subject& subject);
 
-/// The name of a MIG instance from its numbers.
+/// The name of a MIG instance, derived from its numbers.
 std::string mig_name(std::uint32_t gpu_instance, std::optional<std::uint32_t> compute_instance);
 
 /// The profile, such as "3g.40gb", from the end of NVML's name for the instance ("… MIG 3g.40gb").

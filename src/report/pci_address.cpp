@@ -8,7 +8,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
-constexpr std::size_t kMaxDomainDigits = 16;  // some programs pad a domain like a pointer
+constexpr std::size_t kMaxDomainDigits = 16;  // some programs pad the domain to pointer width
 
 /// Removes the prefix "pci:" or "PCI-E,", which NVML-based tools and clinfo print.
 std::string_view without_prefix(std::string_view text) {

@@ -25,10 +25,10 @@ constexpr std::uint8_t kMaxPciFunction = 7;
 /// Formats an address as "0000:00:06.0": lower case, with at least four digits of domain.
 std::string text_of(const PciAddress& address);
 
-/// Parses every spelling seen in practice: a domain of any width or without a domain, upper case, a
-/// missing function (0), the prefix "pci:" or "PCI-E,", and a bus that was printed as a signed char
-/// ("ffffffc1"). nullopt for anything else. An all-zero address is valid here; the caller decides
-/// whether the API meant it.
+/// Parses every spelling seen in practice: a domain of any width or no domain, upper case, no
+/// function (which means 0), the prefix "pci:" or "PCI-E,", and a bus that was printed as a signed
+/// char ("ffffffc1"). nullopt for anything else. An all-zero address is valid here; the caller
+/// decides whether the API meant it.
 std::optional<PciAddress> parse_text(std::string_view text, std::type_identity<PciAddress>);
 /// The form in which text_of() writes an address.
 constexpr std::string_view pattern_of(std::type_identity<PciAddress>) {

@@ -16,7 +16,7 @@ constexpr bool gravities_differ() {
 }
 static_assert(gravities_differ());
 
-/// An alias must not equal a current code, because it would hide that code's row.
+/// An alias must not equal a current code, because the alias would hide the row of that code.
 constexpr bool aliases_are_retired() {
     return std::ranges::none_of(kTable, [](const ReasonInfo& row) {
         return std::ranges::binary_search(kTable, row.alias, {}, &ReasonInfo::code);

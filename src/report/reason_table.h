@@ -50,7 +50,7 @@ enum class ReasonPlaces : std::uint16_t {
 /// Properties of a reason that other components depend on: a set of flags.
 enum class ReasonTraits : std::uint16_t {
     None = 0,
-    /// The driver itself refused, which settles the question, even if other reasons leave it open.
+    /// The driver itself refused, so the answer is no, even if other reasons leave the answer open.
     Refusal = 1U << 0U,
     /// The driver gave no answer, so a closed node may or may not be the cause.
     Silence = 1U << 1U,
@@ -62,7 +62,7 @@ enum class ReasonTraits : std::uint16_t {
     Cause = 1U << 4U,
     /// On an API's view, the reason has a specific fix and explains why that API fails.
     ViewCause = 1U << 5U,
-    /// The backend is not meant for such a GPU, so lists of obstacles omit the reason.
+    /// The backend is not meant for this GPU, so lists of obstacles omit the reason.
     ByNature = 1U << 6U,
     /// The driver was never called, so its earlier answers remain valid.
     Unheard = 1U << 7U,
@@ -77,7 +77,7 @@ enum class ReasonTraits : std::uint16_t {
     Unreliable = 1U << 11U,
     /// The user or the request excluded the GPU, so an unused GPU is not reported as a problem.
     Wished = 1U << 12U,
-    /// The build, or a rule of the program itself, excludes such a GPU or host. Another build may
+    /// The build, or a rule of the program itself, excludes this GPU or host. Another build may
     /// support this GPU or host.
     ByBuild = 1U << 13U,
 };
@@ -111,8 +111,8 @@ struct ReasonInfo {
     std::string_view alias = {};
 };
 
-/// Detail members of every reason that comes from a predicate on a variant or on an installed
-/// build.
+/// Members in the detail of every reason that comes from a predicate on a variant or on an
+/// installed build.
 constexpr const char* kVariantDetail =
     "where, predicate, result, want, have, alternative, missing, build";
 
