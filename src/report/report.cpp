@@ -84,7 +84,7 @@ bool is_more_than_display(const Gpu& gpu, const HardwareDevice*) {
 bool comes_before(const Gpu& left, const Gpu& right) {
     const auto order = [](const Gpu& gpu, const Gpu& other) {
         const auto size = offered_memory(other.memory).value_or(Bytes{});
-        // More memory and a newer generation are better, so these values are swapped.
+        // More memory and a newer generation come first, so these values are taken from `other`.
         return std::tuple{usability(gpu),       gpu.kind, whole_gibibytes(size),
                           generation_of(other), size,     std::string_view{gpu.id}};
     };
@@ -92,8 +92,8 @@ bool comes_before(const Gpu& left, const Gpu& right) {
 }
 
 void mark_primary(std::vector<Gpu>& gpus, const std::vector<const HardwareDevice*>& hardware) {
-    // The first test that at least one GPU passes decides. A GPU is marked only if no other GPU
-    // passes this test.
+    // The decision is made by the first test that at least one GPU passes. A GPU is marked only if
+    // no other GPU passes this test.
     for (const Test test : {&shows_boot, &has_screen, &is_more_than_display}) {
         Gpu* only = nullptr;
         std::size_t matches = 0;

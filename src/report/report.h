@@ -433,7 +433,7 @@ struct Report {
     std::optional<WallTime> created = {};
     ReportSource source = ReportSource::Live;
     Host host = {};
-    std::vector<Gpu> gpus = {};  ///< all GPUs, the default GPU first, then the others, best first
+    std::vector<Gpu> gpus = {};  ///< the default GPU first, then the other GPUs, best first
     std::vector<SoftwareDevice> software = {};
     std::vector<Accelerator> accelerators = {};
     std::vector<DeviceNode> nodes = {};  ///< nodes that all devices of a driver share: /dev/kfd …
@@ -475,7 +475,8 @@ const Gpu* find_gpu(const Report& report, std::string_view id);
 /// allocatable memory if the GPU shares memory with the host (carveout, unified).
 std::optional<Bytes> offered_memory(const GpuMemory& memory);
 
-/// Parses a report from JSON. Errors: TooLarge, Malformed; another `schema` is also Malformed.
+/// Parses a report from JSON. Errors: TooLarge or Malformed; a report with another `schema` is also
+/// Malformed.
 Result<Report> parse_report(std::string_view json);
 constexpr Bytes kMaxReport = mib(8);
 

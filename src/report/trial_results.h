@@ -95,10 +95,10 @@ Measurement measurement_from(const ProbeResult& probe);
 
 /// One number for ranking devices; a higher number is better.
 ///
-/// The number estimates the tokens per second of a language model with seven billion weights at
-/// four bits each and four prompt tokens for each generated token, if only memory and arithmetic
-/// limited the speed. A generated token reads each weight once (4 GB including scales), and each
-/// prompt token takes two operations per weight:
+/// The number estimates the tokens per second of a language model that has seven billion weights of
+/// four bits each and reads four prompt tokens for each generated token, if only memory and
+/// arithmetic limited the speed. A generated token reads each weight once (4 GB including scales),
+/// and each prompt token takes two operations per weight:
 ///
 ///     1 / (4e9 / bandwidth + 4 * 14e9 / rate)
 ///

@@ -16,14 +16,15 @@ namespace {
 
 constexpr std::size_t kMaxVerificationNote = 512;
 
-/// The result that the worker reports in `check`. "verified" is accepted only if the numbers of
-/// words agree with this result.
+/// The result that the worker reports in `check`. "verified" is accepted only if the word counts
+/// agree with this result.
 VerificationResult checked(const Value& check, const Verification& found) {
     const auto* word = check.at("result").as_string();
     const auto wrong = found.wrong_words.value_or(0);
     if (word && *word == "verified" && wrong == 0 && found.words.value_or(0) > 0)
         return VerificationResult::Verified;
-    // Accepted without a check of the numbers, so that a wrong result is never lost.
+    // A wrong result is accepted without a check of the word counts, so that no wrong result is
+    // lost.
     if (word && *word == "miscomputed")
         return VerificationResult::Miscomputed;
     return VerificationResult::Failed;
@@ -72,8 +73,8 @@ constexpr std::size_t kMaxMeasurementNote = 512;
 /// The largest plausible rate: a hundred times the rate of today's largest accelerator.
 constexpr double kMaxRate = 1e18;
 constexpr double kMaxSpread = 1000;
-/// The largest plausible context. A larger value means that another process allocated memory at the
-/// same time.
+/// The largest plausible memory use of a context. A larger value means that another process
+/// allocated memory at the same time.
 constexpr Bytes kMaxContext = gib(8);
 /// The constants in score_of()'s formula.
 constexpr double kWeightBytes = 4e9;
@@ -153,7 +154,8 @@ Measurement measurement_from(const ProbeResult& probe) {
                             .note = probe.note,
                             .at = probe.at,
                             .reasons = probe.reasons};
-    // A measurement is about one device; with any other number of devices, it has no figures.
+    // A measurement is about one device; a measurement with any other number of devices has no
+    // figures.
     if (probe.outcome == Outcome::Answered)
         read_figures(
             probe.devices.size() == 1 ? fact(probe.devices.front(), facts::kMeasured) : Value{},
@@ -226,7 +228,7 @@ PeakRates peak_rates_of(const Gpu& gpu) {
     const auto processors = plausible(device, facts::kMultiprocessors, kMaxWidth);
     const auto cores = cores_of(gpu);
     PeakRates peak;
-    // Two transfers per clock; bits to bytes.
+    // The memory transfers data twice per clock, and the width of the bus is in bits.
     if (memory_clock && bus_bits)
         peak.memory = 2 * *memory_clock * (*bus_bits / 8);
     if (clock && processors && cores)
@@ -236,7 +238,7 @@ PeakRates peak_rates_of(const Gpu& gpu) {
 
 namespace {
 
-/// Whether the probe was a trial of that device.
+/// Whether the probe was a trial of the device.
 bool is_of(const ProbeResult& probe,
            std::string_view api,
            std::string_view driver,

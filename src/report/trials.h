@@ -48,7 +48,8 @@ struct Trials {
     std::optional<Measurement> measurement = {};
     std::optional<double> score = {};
 };
-/// The trials of a device. `driver` and `device` must be as in the probe that listed the device.
+/// The trials of a device. `driver` and `device` must be the same as in the probe that listed the
+/// device.
 Trials trials_of(const std::vector<const ProbeResult*>& probes,
                  std::string_view api,
                  std::string_view driver,
@@ -68,7 +69,8 @@ struct PeakRates {
 
 /// Peak rates of NVIDIA GPUs, from CUDA's facts: two transfers per memory clock over the width of
 /// the bus, and one FMA per clock and core. Null if a fact is missing or the compute capability is
-/// not in the table. Other vendors' drivers do not report widths, or count clocks differently.
+/// not in the table. Other vendors' drivers do not report the width of the bus, or count clocks
+/// differently.
 ///
 /// Sources: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions" (32-bit
 /// floating-point add, multiply, multiply-add); CUDA samples, deviceQuery (2 * clock * width / 8).

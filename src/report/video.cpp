@@ -75,14 +75,14 @@ const ApiInfo* own_video_api(const Gpu& gpu) {
     return found == kApis.end() ? nullptr : found;
 }
 
-/// That API's view of the GPU; null if the API was not probed.
+/// The API's view of the GPU; null if the API was not probed.
 const ApiView* view_of(const Gpu& gpu, const ApiInfo* api) {
     const auto found = api ? gpu.apis.find(std::string{api->word}) : gpu.apis.end();
     return found == gpu.apis.end() ? nullptr : &found->second;
 }
 
-/// Whether an API that does not list the GPU will never list it: the API is not installed, or it
-/// answered without the GPU. A MIG instance is listed only for programs that name it.
+/// Whether an API that does not list the GPU will never list it: the API is not installed, or the
+/// API answered without listing the GPU. A MIG instance is listed only for programs that name it.
 bool is_settled(const ApiView& view) {
     return view.outcome == Outcome::Absent && !view.reasons.empty() &&
            std::ranges::none_of(view.reasons, [](const Reason& reason) {
@@ -92,8 +92,8 @@ bool is_settled(const ApiView& view) {
            });
 }
 
-/// Whether the API of the GPU's vendor may support formats in that direction that it has not
-/// reported. `view` is null if the API was not probed.
+/// Whether the API of the GPU's vendor may support formats in the given direction that the API has
+/// not reported. `view` is null if the API was not probed.
 bool is_open(const Gpu& gpu, const ApiView* view, VideoDirection direction) {
     if (!view)
         return true;
@@ -134,7 +134,7 @@ std::vector<VideoEntry> video_entries(const Value::Array& list) {
 }
 
 bool is_without_video(const Gpu& gpu, VideoDirection direction, VideoApis apis) {
-    // An API knows better than the chip table.
+    // An API's answer takes precedence over the chip table.
     if (has_direction(video_of(gpu, apis), direction))
         return false;
     if (std::ranges::find(gpu.lacks_video, direction) != gpu.lacks_video.end())

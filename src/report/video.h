@@ -14,8 +14,8 @@
 #include "base/value.h"
 
 /// The capabilities of a GPU's video engines. Each API for video engines (VA-API, NVDEC and NVENC),
-/// and Vulkan (Vulkan Video), reports them as the fact `video`, with the words that are defined in
-/// this file.
+/// and Vulkan (Vulkan Video), reports the capabilities as the fact `video`, with the words that
+/// this file defines.
 
 namespace gpuprobe::inline report {
 
@@ -126,7 +126,7 @@ constexpr const VideoProfile& video_profile(std::string_view codec, std::string_
 /// The words by which a term can name the format: "av1", "av1-main", "av1-10bit" and
 /// "av1-main-10bit". Empty without a codec.
 std::vector<std::string> video_words(const VideoEntry& entry);
-/// Replaces the codec's name in a word of a term by the name that reports use: "hevc-main" for
+/// Replaces the codec's name in a word of a term with the name that reports use: "hevc-main" for
 /// "h265-main".
 std::string video_word(std::string_view word);
 /// The words of every format in kVideoProfiles, sorted.
@@ -142,7 +142,7 @@ constexpr std::string_view nvidia_video_library(VideoDirection direction) {
 }
 
 /// The library of NVIDIA's driver that is known to be missing, so that programs cannot use the GPU
-/// in that direction; nullopt if no library is known to be missing.
+/// in the given direction; nullopt if no library is known to be missing.
 std::optional<std::string_view> missing_video_library(const Gpu& gpu, VideoDirection direction);
 
 /// The entries in a list of values. Malformed entries are skipped, because a capture can contain
@@ -154,29 +154,29 @@ enum class VideoApis {
     All,
     Engines,  ///< without Vulkan: the APIs with ApiInfo::reports_video
 };
-/// The APIs whose formats programs with that backend can use; all for an empty word.
+/// The APIs whose formats programs with the backend can use; all APIs for an empty word.
 constexpr VideoApis video_apis_of(std::string_view backend) {
     return backend.empty() || backend == "vulkan" ? VideoApis::All : VideoApis::Engines;
 }
 
-/// Whether it is known that programs on this machine cannot use the GPU in that direction: no API
-/// reports a format, and the chip has no engine, or the APIs for the GPU's engines have answered or
-/// are not installed.
+/// Whether it is known that programs on this machine cannot use the GPU in the given direction: no
+/// API reports a format, and either the chip has no engine, or the APIs for the GPU's engines have
+/// answered or are not installed.
 bool is_without_video(const Gpu& gpu, VideoDirection direction, VideoApis apis = VideoApis::All);
 
-/// Whether the GPU may have formats in that direction that no API reports, because the API of its
-/// vendor did not report that direction, or because only Vulkan reports formats. VA drivers for
-/// NVIDIA GPUs report only a part of the formats.
+/// Whether the GPU may have formats in the given direction that no API reports, because the API of
+/// the GPU's vendor did not report this direction, or because only Vulkan reports formats. VA
+/// drivers for NVIDIA GPUs report only a part of the formats.
 bool may_lack_video(const Gpu& gpu, VideoDirection direction);
 
 /// The capabilities that the APIs report about a GPU; nullopt if no API reports any. An empty list
-/// means that the GPU has no video engines, unless only Vulkan reported it.
+/// means that the GPU has no video engines, unless only Vulkan reported the list.
 std::optional<std::vector<VideoEntry>> video_of(const Gpu& gpu, VideoApis apis = VideoApis::All);
 
 /// The codecs that most programs use, in the order in which messages list them.
 inline constexpr auto kMainCodecs = std::to_array<std::string_view>({"h264", "hevc", "vp9", "av1"});
-/// The codecs that the APIs report about a GPU in that direction: kMainCodecs, then the others by
-/// name.
+/// The codecs that the APIs report about a GPU in the given direction: kMainCodecs, then the other
+/// codecs by name.
 std::vector<std::string> codecs_of(const Gpu& gpu, VideoDirection direction);
 
 }  // namespace gpuprobe::inline report
