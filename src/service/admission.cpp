@@ -89,8 +89,8 @@ Payer Payers::resolved(uid_t uid) const {
     return {.id = uid, .standing = Standing::Stranger};
 }
 
-/// Drops uids that have not called for kMemory or, if there are no such uids, the newest uid. Early
-/// callers are kept, so that many new uids can't displace them.
+/// Drops uids that have made no call within kMemory or, if there are no such uids, drops the newest
+/// uid. Early callers are kept, so that many new uids can't displace them.
 void Payers::make_room(MonotonicTime now) {
     std::erase_if(known_,
                   [now](const auto& entry) { return now - entry.second.last_seen >= kMemory; });
@@ -104,7 +104,7 @@ void Payers::make_room(MonotonicTime now) {
 Payer Payers::of(uid_t uid) {
     const auto now = clock_.monotonic();
     auto known = known_.find(uid);
-    // Classify a new uid. After kReread, classify a known uid again; it keeps its rank.
+    // Classify a new uid. After kReread, classify a known uid again; the uid keeps its rank.
     if (known == known_.end() || now - known->second.resolved >= kReread) {
         read_accounts(now);
         auto payer = resolved(uid);
@@ -136,8 +136,8 @@ std::size_t SharedPool::total() const {
     return total_[0] + total_[1] + total_[2];
 }
 
-/// Whether the payer gets Limits::always. All strangers together also have a limit, because one
-/// person may use any number of uids.
+/// Whether the payer gets Limits::always even if nothing is left. All strangers together also have
+/// a limit, because one person may use any number of uids.
 bool SharedPool::is_always_granted(const Payer& payer) const {
     return payer.standing != Standing::Stranger ||
            total_[place_of(Standing::Stranger)] < 2 * limits_.all;
@@ -156,7 +156,7 @@ bool SharedPool::has_room(const Payer& payer, std::size_t amount) const {
     if (payer.standing == Standing::Stranger)
         free = std::min(free, limits_.all / 2 - std::min(limits_.all / 2, strangers));
     // The payer's new total must fit into the free part. Therefore, the more a payer holds, the
-    // more stays free for others.
+    // more stays free for other payers.
     return wanted <= limits_.one && wanted <= free;
 }
 

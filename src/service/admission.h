@@ -43,8 +43,8 @@ struct Payer {
 /// charged to their owner. Ranges that root owns belong to containers: each block of 65,536 uids
 /// counts as one account. Uids with neither an account nor an owner are strangers; all strangers
 /// share the part of a resource that is reserved for them.
-/// Sources: passwd(5), subuid(5). Directory services are not queried, because that could block; a
-/// logged-in user of such a service has a file in /run/systemd/users.
+/// Sources: passwd(5), subuid(5). Directory services are not queried, because a query could block;
+/// a logged-in user from a directory service has a file in /run/systemd/users.
 class Payers {
 public:
     static constexpr std::size_t kMaxRemembered = 4096;
@@ -95,7 +95,7 @@ public:
     struct Limits {
         std::size_t all = 0;     ///< maximum for all payers together, except root
         std::size_t one = 0;     ///< maximum for one payer
-        std::size_t always = 0;  ///< amount that each payer gets, regardless of the others
+        std::size_t always = 0;  ///< amount that each payer gets, regardless of other payers
         std::size_t root = 0;    ///< maximum for root
     };
     explicit SharedPool(const Limits& limits) : limits_{limits} {}
@@ -107,8 +107,8 @@ public:
     /// The answer for a resource that can be taken back from its holders.
     struct Offer {
         bool is_accepted = false;
-        /// If the payer may not take the amount: another payer, who must give something back before
-        /// offer() is called again.
+        /// If the payer may not take the amount, this is another payer, who must give something
+        /// back before offer() is called again.
         std::optional<uid_t> holder = {};
     };
     /// Whether the payer may take `amount` more, if necessary after another payer gave back enough.
@@ -146,7 +146,7 @@ private:
 class CallRate {
 public:
     static constexpr unsigned kCalls = 30;  ///< maximum for one payer within kWindow
-    static constexpr unsigned kAlways = 2;  ///< granted to each payer, regardless of the others
+    static constexpr unsigned kAlways = 2;  ///< granted to each payer, regardless of other payers
     static constexpr unsigned kStrangers = 300;     ///< maximum for all strangers together
     static constexpr unsigned kUsers = 3000;        ///< maximum for all users together
     static constexpr std::size_t kMaxFirst = 2048;  ///< new strangers whose first call is granted
@@ -167,8 +167,8 @@ private:
     std::size_t first_ = 0;
 };
 
-/// Limits the size of the replies that one bus client gets as text. Replies in file descriptors are
-/// not limited.
+/// Limits the size of the replies that one bus client gets as strings. Replies in file descriptors
+/// are not limited.
 ///
 /// Measured with dbus-daemon 1.14: if a few clients request large replies and never read them, the
 /// bus stops accepting messages from the daemon, and no client gets an answer. Replies with a
@@ -183,8 +183,8 @@ public:
 
     explicit InlineBudget(const Clock& clock) : clock_{clock} {}
 
-    /// Charges a reply to the sender. Errors: TooLarge above kMaxReply; TooManyRequests if the
-    /// sender got more than kPerSender within the window.
+    /// Charges a reply to the sender. Errors: TooLarge if the reply exceeds kMaxReply;
+    /// TooManyRequests if the sender got more than kPerSender within the window.
     Status take(const std::string& sender, Bytes size);
 
 private:

@@ -22,7 +22,7 @@ std::vector<bus::BusArgument> arguments_of(std::string_view spelling) {
     return arguments;
 }
 
-/// Whether `words`, separated by spaces, contain this word.
+/// Whether `words`, a list separated by spaces, contains the word.
 bool contains_word(std::string_view words, std::string_view word) {
     const auto all = split(words, ' ');
     return std::ranges::find(all, word) != all.end();
@@ -74,8 +74,8 @@ BusCalls::~BusCalls() {
             reply->fail(Error{ErrorCode::Cancelled, "the operation was canceled"});
 }
 
-/// The row of a method. The method was registered on the objects, so the row exists. Types are
-/// created at the first call, because usually only a few methods are called.
+/// The row of a method. The method was registered on the objects, so the table has a row for the
+/// method. Types are created at the first call, because usually only a few methods are called.
 const BusCalls::Row& BusCalls::row_of(const std::string& member, bool is_of_gpu) {
     const auto is_meant = [&](const BusForm& form) {
         return form.member == member && form.is_of_gpu == is_of_gpu;
@@ -136,8 +136,8 @@ Result<Value> BusCalls::parameters_of(const Row& row,
     return parameters;
 }
 
-/// Replaces object paths of GPUs by ids. An unknown path is kept, so that the method reports the
-/// error.
+/// Replaces the object paths of GPUs with ids. An unknown path is kept, so that the method reports
+/// the error.
 void BusCalls::name_by_id(Value& parameters) const {
     const auto rename = [this](Value& name) {
         const auto* path = name.as_string();
@@ -246,7 +246,7 @@ void BusCalls::send(const Asked& asked, const bus::MessageBody& body, std::size_
 void BusCalls::heard(const Asked& asked, const MethodAnswer& answer, const std::string& key) {
     if (answer.continues)
         return send_progress(asked, answer);
-    // Errors of the Varlink service are about parameters.
+    // Errors of the Varlink service, which have no code, are about parameters.
     if (!answer.error.empty())
         return asked.reply->fail({answer.code.value_or(ErrorCode::InvalidRequest), answer.message});
     const auto& out = asked.row->out;

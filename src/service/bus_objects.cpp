@@ -197,7 +197,8 @@ std::vector<std::string> changed(const std::vector<bus::BusProperty>& properties
 template <class T>
 Value worded(const Value& entry, const ReasonPlace& place) {
     T record{};
-    (void)read_value(entry, record);  // can't fail: the entry was written from such a record
+    (void)read_value(entry,
+                     record);  // can't fail: the entry was written from a record of this type
     ReasonWriter{[&place] { return place; }}.add_to(record);
     return to_value(record);
 }
@@ -272,7 +273,7 @@ void GpuObject::update(std::vector<Value> values, bool has_other_words) {
     if (has_other_words)
         for (const char* name : {"Backends", "Apis"})
             add_once(names, name);
-    values_ = std::move(values);  // before the signal, which contains the values
+    values_ = std::move(values);  // set before sending the signal, which contains the values
     signal_changes(names);
 }
 

@@ -196,7 +196,7 @@ private:
     const CallServer& server_;
     const GpuObjects& gpus_;
     BusCalls& calls_;
-    std::vector<Value> values_;  ///< in the order of the properties
+    std::vector<Value> values_;  ///< in the same order as the properties
 };
 
 }  // namespace gpuprobe::inline service

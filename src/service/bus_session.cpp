@@ -175,8 +175,8 @@ Status BusSession::connect(Duration patience) {
     return Done{};
 }
 
-/// Exports the objects. If the bus is lost during the export, this is handled like a loss at a
-/// later time.
+/// Exports the objects. If the bus is lost during the export, the loss is handled like a later
+/// loss.
 void BusSession::show() try {
     service_ = std::make_unique<Service>(*connection_, loop_, server_, log_);
     if (serves_switcheroo_)
@@ -190,8 +190,9 @@ void BusSession::show() try {
     lost(problem.what());
 }
 
-/// Exports the switcheroo-control interface. The object comes before the name, so that clients that
-/// wait for the name find it. If switcheroo-control owns the name, the object is removed again.
+/// Exports the switcheroo-control interface. Export the object before acquiring the name, so that
+/// clients that wait for the name find the object. If switcheroo-control owns the name, the object
+/// is removed again.
 void BusSession::show_switcheroo(bus::Connection& connection) {
     switcheroo_ = std::make_unique<SwitcherooObject>(connection.bus(), server_.engine());
     if (const auto owned = connection.own_name(SwitcherooObject::kName); !owned) {
@@ -213,7 +214,7 @@ void BusSession::lost(const std::string& reason) {
 /// Tries to connect after wait_, which doubles up to kLastRetry with each failure.
 void BusSession::retry() {
     retry_ = loop_.after(wait_, [this] {
-        const auto connected = connect(Duration::zero());  // no need to wait: retry() repeats
+        const auto connected = connect(Duration::zero());  // no need to wait: retry() tries again
         if (connected) {
             log_.write(LogLevel::Notice, "bus " + where_ + ": back");
             return show();

@@ -71,8 +71,8 @@ private:
     };
 
     /// Calls of one sender that may wait until the bus has identified the sender. On a system bus,
-    /// a connection cannot have more pending calls. A session bus allows this, and the daemon
-    /// accepts such calls until all senders together reach kMaxUnknownOfAll.
+    /// a connection cannot have more pending calls than this. A session bus allows more pending
+    /// calls, and the daemon accepts calls until all senders together reach kMaxUnknownOfAll.
     static constexpr std::size_t kMaxUnknown = 128;
     static constexpr std::size_t kMaxUnknownOfAll = 1024;
 
@@ -133,7 +133,7 @@ private:
     CallServer& server_;
     Log& log_;
     std::unique_ptr<bus::Connection> connection_ = {};
-    std::unique_ptr<Service> service_ = {};  // after connection_, so that it is destroyed first
+    std::unique_ptr<Service> service_ = {};  // declared after connection_, so it is destroyed first
     std::unique_ptr<SwitcherooObject> switcheroo_ = {};
     bool serves_switcheroo_ = false;
     std::function<void()> used_ = {};

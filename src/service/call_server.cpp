@@ -185,8 +185,8 @@ std::string joined_key(std::string_view access, const Caller& caller, std::strin
 const AnswerCache::Answer* CallServer::known(const std::string& access,
                                              const Caller& caller,
                                              std::string_view question) {
-    // No cache if this user has reported outcomes, because outcomes expire without a new
-    // generation.
+    // Answers are not cached if this user has reported outcomes, because outcomes expire without a
+    // new generation.
     if (question.size() > AnswerCache::kMaxQuestion.count || engine_.has_experience(caller.uid))
         return nullptr;
     const auto* found = answers_.find(joined_key(access, caller, question), loop_.now());
@@ -274,8 +274,8 @@ void CallServer::answer_now(const std::shared_ptr<ServedCall>& served) {
             return views_.findings_for(caller);
         },
         .captured = views_.captured()};
-    // Only an answer that is given before answer() returns is certain to be based on this report,
-    // so only such an answer may be kept.
+    // Only an answer that is given before answer() returns is certain to be based on this report
+    // and may therefore be kept.
     const auto key = std::make_shared<std::string>(key_of(*served, caller));
     const auto heard = [served, key](const MethodAnswer& answer) {
         if (!answer.continues)

@@ -33,7 +33,7 @@ struct View {
 /// use.
 class ReportViews {
 public:
-    static constexpr std::size_t kMaxViews = 8;  ///< not counting the prober's own view
+    static constexpr std::size_t kMaxViews = 8;  ///< cached views, without the prober's own view
 
     /// `engine` must outlive this object. `captured`: as in MachineView.
     explicit ReportViews(const engine::Engine& engine, std::optional<Surroundings> captured = {})
@@ -75,8 +75,9 @@ struct Text {
 };
 using SharedText = std::shared_ptr<const Text>;  // an answer may be cached and in transmission
 
-/// A cache of encoded answers, for all interfaces. The key of an entry, called question, consists
-/// of the class of callers who share the answer and of the call as its interface received it.
+/// A cache of encoded answers, for all interfaces. The key of an entry, called the question,
+/// consists of the class of callers who share the answer and of the call as its interface received
+/// it.
 class AnswerCache {
 public:
     static constexpr Bytes kMaxBytes = mib(4);     ///< size of all questions and answers
@@ -122,15 +123,17 @@ private:
 /// call.
 struct ServedCall {
     MethodCall call = {};
-    /// The call as the interface received it, for the key of the cache; empty: the answer is not
+    /// The call as the interface received it, for the key of the cache; if empty, the answer is not
     /// cached.
     std::string question = {};
-    /// Checks permissions, immediately or later. If unset, the caller may do everything.
+    /// Checks permissions, immediately or later. If this function is unset, the caller may do
+    /// everything.
     std::function<void(const std::vector<Action>& needs, std::function<void(const Status&)> done)>
         ask = {};
     /// Whether the caller is still waiting for the answer.
     std::function<bool()> is_wanted = {};
-    /// Sends an answer that was cached for an equal call. If unset, no cached answer is used.
+    /// Sends an answer that was cached for an equal call. If this function is unset, no cached
+    /// answer is used.
     std::function<void(const AnswerCache::Answer& kept)> send_kept = {};
     /// Sends an answer. If `key` is not empty, the encoded answer may be cached with
     /// CallServer::keep(). If this function throws an exception, for example because the answer
@@ -160,8 +163,9 @@ public:
     [[nodiscard]] ReportViews& views() { return views_; }
     [[nodiscard]] AnswerCache& answers() { return answers_; }
 
-    /// Starts probes that had to wait, and drops data that belongs to an older report. For each
-    /// call, this function must be called first. Returns a number that changes with the report.
+    /// Starts probes that had to wait, and drops data that belongs to an older report. Call this
+    /// function first for each call that an interface receives. Returns a number that changes with
+    /// the report.
     std::uint64_t refresh();
     /// The cached answer for a caller; null if there is no such answer. `access`: the caller's
     /// class.

@@ -113,7 +113,7 @@ void Authority::ask(const SocketRequester& who,
     const auto& caller = who.credentials;
     if (is_trusted(caller))
         return answer(Done{});
-    // Without a pidfd, the pid could be another process by the time polkit decides.
+    // Without a pidfd, the pid could belong to another process by the time polkit decides.
     if (!who.process || !caller.pid)
         return answer(refusal(action, "this kernel does not identify the calling process"));
     const auto checked = [process = who.process, action, answer](const Status& may) {
@@ -209,7 +209,7 @@ void CallerAccess::identify(const std::string& sender,
     });
 }
 
-/// Charges a held call to its payer, instead of any earlier claim, and queues it.
+/// Charges a held call to its payer, replaces any earlier claim, and queues the call.
 void CallerAccess::wait(const bus::Credentials& credentials, const std::shared_ptr<Held>& held) {
     const auto payer = admission_.payers.of(credentials.uid);
     held->share = {};
