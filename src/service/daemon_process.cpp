@@ -126,7 +126,7 @@ ReportFile::ReportFile(std::string path, const engine::Engine& engine, Log& log)
 }
 
 void ReportFile::update() {
-    // Until the drivers were probed, the report is incomplete.
+    // Until the drivers have been probed, the report is incomplete.
     const auto& report = engine_.report();
     if (report.state == ReportState::Starting || report.state == ReportState::Probing)
         return;

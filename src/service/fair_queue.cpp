@@ -73,15 +73,15 @@ Status FairQueue::admit(const Payer& payer) {
 Status FairQueue::admit_unidentified() {
     reads_unidentified_ = true;
     untaken_before_ = untaken_();
-    // The answers to other callers do not count: they can be many while the bus is busy, and would
-    // then keep every new caller out.
+    // The answers to other callers do not count, because there can be many of them while the bus is
+    // busy, and they would then keep every new caller out.
     if (unidentified_ >= kMaxUntakenOfUnidentified)
         return Error{ErrorCode::TooManyRequests, "too many answers to new callers are pending"};
     return Done{};
 }
 
 void FairQueue::spent(Duration time) {
-    // Answers that were added while the call was read belong to its caller.
+    // Answers that were added while the call was read belong to the call's caller.
     const auto untaken = untaken_();
     const auto added = untaken - std::min(untaken, untaken_before_);
     if (std::exchange(reads_unidentified_, false))
@@ -169,7 +169,7 @@ void FairQueue::serve_next() {
     --count_;
     const auto before = loop_.now();
     const auto id = flow.payer.id;
-    serve();  // may add calls and flows, but does not remove any
+    serve();  // serve() may add calls and flows, but does not remove any
     const auto cost = loop_.now() - before + kLeastCost;
     auto& served = flows_.at(id);
     // If serve() queued another call for this payer, wait() has inserted the flow with the old

@@ -29,7 +29,7 @@ class FairQueue {
 public:
     using Callback = std::function<void()>;
 
-    /// waiting calls of one payer; root has no limit
+    /// maximum number of waiting calls of one payer; root has no limit
     static constexpr std::size_t kMaxWaiting = 1024;
     /// if more calls are waiting, no call is read early
     static constexpr std::size_t kMaxWaitingOfAll = 8192;

@@ -75,7 +75,7 @@ int exit_code(const Error& error) {
 /// The path of the worker: from --worker, or else next to this program; "" if this process never
 /// starts workers itself. Errors: NotFound.
 Result<std::string> worker_program(const Settings& settings) {
-    // A capture contains all probe results, and in Socket mode systemd starts the workers.
+    // With a capture, no worker runs; in Socket mode, systemd starts the workers.
     if (settings.replay || settings.launch.mode == LaunchMode::Socket)
         return std::string{};
     std::error_code problem;
@@ -143,9 +143,9 @@ std::optional<std::string> state_folder(const Settings& settings) {
                   home_folder(".local/state/gpuprobe")}));
 }
 
-/// The descriptor, with a number above the daemon's other locks. When a process ends or becomes a
-/// worker, the kernel closes descriptors in ascending order, so this descriptor is closed last.
-/// Source: Linux, fs/file.c, close_files and do_close_on_exec.
+/// A duplicate of the descriptor, whose number is above the numbers of the daemon's other locks.
+/// When a process ends or becomes a worker, the kernel closes descriptors in ascending order, so
+/// this descriptor is closed last. Source: Linux, fs/file.c, close_files and do_close_on_exec.
 UniqueFd closed_last(UniqueFd descriptor) {
     constexpr int kHigh = 1000;
     UniqueFd high{::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, kHigh)};
@@ -168,7 +168,8 @@ Result<UniqueFd> claim_of(const std::optional<std::string>& folder) {
     return closed_last(*std::move(lock));  // the next holder then finds all other locks free
 }
 
-/// The parent of the workers' folders, which keeps the drivers' caches; "" if it can't be used.
+/// The parent folder of the workers' folders, which also keeps the drivers' caches; "" if it can't
+/// be used.
 std::string cache_home_of_drivers(const std::optional<std::string>& folder) {
     if (!folder)
         return "";
@@ -321,8 +322,8 @@ void give_back_large_blocks() {
     ::mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
 }
 
-/// Listens on the socket that systemd has passed or, if there is none, at the path of --socket, if
-/// any. Errors: the same as SocketServer::listen() and adopt().
+/// Listens on the socket that systemd has passed or, if there is none, at the path in --socket (if
+/// given). Errors: the same as SocketServer::listen() and adopt().
 Status listen(const Settings& settings, SocketServer& socket) {
     if (sd_listen_fds(/*unset_environment=*/1) > 0)
         return socket.adopt(UniqueFd{SD_LISTEN_FDS_START});

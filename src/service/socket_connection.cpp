@@ -35,7 +35,7 @@ std::size_t SocketConnection::held_bytes() const {
 }
 
 bool SocketConnection::is_overdue(MonotonicTime now) const {
-    // The connection waits until the client reads, or for the rest of an incomplete message.
+    // The connection waits for the client to read, or for the rest of an incomplete message.
     if (output_ || is_ending_)
         return now - since_ >= kPatienceForReader;
     return !is_called_ && input_.size() > 0 && now - since_ >= kPatienceForMessage;
@@ -160,7 +160,7 @@ bool SocketConnection::write(const std::string& text) {
     return is_open() && written_ == text.size();
 }
 
-/// Writes the current answer and then the queued answer, as far as the client reads them.
+/// Writes the current answer and then the queued answer, until the socket accepts no more data.
 void SocketConnection::write_on() {
     while (output_) {
         if (!write(output_->bytes)) {

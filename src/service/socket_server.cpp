@@ -101,7 +101,7 @@ void set_send_buffer(int socket, int bytes) {
 }
 
 /// Whether the client has closed its end without sending anything. Programs that only connect and
-/// close can fill the queue of pending connections, so such connections are closed early.
+/// close can fill the queue of pending connections, so their connections are closed early.
 bool has_left(int socket) {
     char first = 0;
     return ::recv(socket, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
@@ -234,8 +234,8 @@ bool SocketServer::accept_one() {
     UniqueFd socket{::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
     if (!socket) {
         const bool is_short = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-        // Out of descriptors or memory: the listening socket would stay ready, and the loop would
-        // do nothing else. Stop watching it for a while.
+        // Descriptors or memory are used up: the listening socket would stay ready, and the loop
+        // would do nothing else. Stop watching the listening socket for a while.
         if (is_short) {
             ready_.reset();
             pause_ = loop_.after(kPause, [this] { (void)await_clients(); });
@@ -264,13 +264,14 @@ bool SocketServer::accept_one() {
     return true;
 }
 
-/// Whether `payer` may have another connection. If necessary, closes connections of others first.
+/// Whether `payer` may have another connection. If necessary, closes connections of other payers
+/// first.
 bool SocketServer::make_room_for(const Payer& payer) {
     for (;;) {
         const auto offer = connections_.offer(payer);
         if (offer.is_accepted)
             return true;
-        // Close the newest connection of the payer that has to give one back.
+        // Close the newest connection of the payer that has to give back a connection.
         if (!offer.holder)
             return connections_.held_by(payer.id) == 0 && close_idle_stranger();
         clients_.at(*ids_.at(*offer.holder).rbegin()).connection->close_with(too_many());
@@ -390,7 +391,7 @@ void SocketServer::was_used() {
 //
 // called() → queue → serve() → CallServer → heard()
 
-/// The caller's class. The class depends on the report, so it is computed again for each new
+/// The caller's class, which depends on the report and is therefore computed again for each new
 /// report.
 const std::string& SocketServer::access_of(Client& client, std::uint64_t age) const {
     if (std::exchange(client.age, age) != age)
@@ -480,7 +481,8 @@ void SocketServer::ask(const SocketRequester& who,
     if (!authority)
         return done(Authority::refused(needs.back()));
     // If the bus is lost in the meantime, the Authority drops the callback without calling it. The
-    // last copy of is_decided is then destroyed undecided, and its deleter sends the error.
+    // last copy of is_decided is then destroyed without a decision, and its deleter sends the
+    // error.
     const auto lost = [done](const bool* is_decided) {
         if (!*is_decided)
             done(Error{ErrorCode::Unavailable, "the connection to the bus was lost"});

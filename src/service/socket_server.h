@@ -27,16 +27,17 @@
 
 namespace gpuprobe::inline service {
 
-/// One client of the socket. Reads its calls one message at a time, and writes the answers as fast
-/// as the client reads them. Never blocks.
+/// One client of the socket. Reads the client's calls one message at a time, and writes the answers
+/// as fast as the client reads them. Never blocks.
 class SocketConnection {
 public:
     /// The interface of the server that answers the calls.
     class Owner {
     public:
         virtual ~Owner() = default;
-        /// From now on, calls ready() if one of these epoll events occurs on the descriptor,
-        /// replacing earlier events. `is_first`: nothing was watched before. False on failure.
+        /// From now on, calls ready() if one of these epoll events occurs on the descriptor; events
+        /// that were watched before are replaced. `is_first`: nothing was watched before. False on
+        /// failure.
         virtual bool watch(SocketConnection& connection, std::uint32_t events, bool is_first) = 0;
         /// A call has arrived. `message` is valid only during this function. The owner must answer
         /// with send(), eventually with a last answer, or with finish().
@@ -132,12 +133,13 @@ private:
 /// Clients share the limits of Admission with callers on the bus.
 class SocketServer final : private SocketConnection::Owner {
 public:
-    /// connections of all users together, except root
+    /// maximum number of connections of all users together, except root
     static constexpr std::size_t kMaxConnections = 4096;
-    /// If there are more connections, each connection gets a smaller send buffer in the kernel.
+    /// If there are more connections than this, each connection gets a smaller send buffer in the
+    /// kernel.
     static constexpr std::size_t kMaxRoomy = 64;
     /// If strangers use all connections reserved for them, a stranger's connection that was unused
-    /// for this time is closed in favor of a new stranger.
+    /// for this long is closed in favor of a new stranger.
     static constexpr Duration kIdle = std::chrono::seconds{1};
     /// if a caller has more groups, the caller's groups are treated as unknown
     static constexpr std::size_t kMaxGroups = 1024;
@@ -155,8 +157,8 @@ public:
     Status adopt(UniqueFd listening);
     /// Call this when the report or the data behind decisions has changed.
     void update();
-    /// Sets a callback that runs kUse after a call has arrived or a client has left. The callback
-    /// runs once for all such events within this time.
+    /// Sets a callback that runs kUse after a call has arrived or a client has left. All calls and
+    /// departures within this time cause only one run of the callback.
     void on_use(std::function<void()> used) { used_ = std::move(used); }
 
 private:

@@ -34,7 +34,7 @@ const std::vector<std::string> kOffloadToNvidia = {"__GLX_VENDOR_LIBRARY_NAME", 
                                                    "__VK_LAYER_NV_optimus",     "NVIDIA_only"};
 
 /// The variables that select a GPU: NVIDIA's offload variables for its proprietary driver,
-/// DRI_PRIME (Mesa) for all others. Empty if the GPU's location can't be named.
+/// DRI_PRIME (Mesa) for all other drivers. Empty if the GPU's location can't be named.
 std::vector<std::string> environment_of(const Report& report, const Gpu& gpu) {
     if (gpu.driver.name == "nvidia")
         return kOffloadToNvidia;

@@ -23,7 +23,7 @@ struct SwitcherooGpu {
 };
 
 /// The GPUs that can render (GPUs with a render node), sorted by id. The default GPU is the primary
-/// GPU or, if there is only one GPU, this GPU. Source: switcheroo-control 2.6,
+/// GPU, or the only GPU if there is just one. Source: switcheroo-control 2.6,
 /// src/switcheroo-control.c.
 std::vector<SwitcherooGpu> switcheroo_gpus(const Report& report);
 
