@@ -17,7 +17,7 @@ constexpr Bytes kMaxCache = mib(8);
 constexpr int kFormat = 2;  ///< the file's format; increase it if older files can't be read
 
 /// Whether we may open a node matters, because a driver may report more after the node has become
-/// accessible. Whether other users may open it does not matter, and logind changes the access
+/// accessible. Whether other users may open the node does not matter, and logind changes the access
 /// control lists at each local login.
 Value node_print(DeviceNode node) {
     node.acl.clear();
@@ -213,8 +213,8 @@ bool is_meant(const QuarantineFilter& filter, const QuarantinedProbe& probe) {
 }
 
 template <class Entries>
-/// The entry for that probe and fingerprint, or null. The function is a template because both const
-/// and mutable entries are searched.
+/// The entry for the probe and the fingerprint, or null. The function is a template because both
+/// const and mutable entries are searched.
 auto* entry_of(const ProbeKey& key, Entries& entries) {
     const auto found = std::ranges::find_if(entries, [&key](const auto& entry) {
         return entry.probe.api == key.api && entry.probe.driver == key.driver &&
@@ -225,7 +225,8 @@ auto* entry_of(const ProbeKey& key, Entries& entries) {
 }
 
 template <class T>
-/// Reads one member of the document. Errors: Malformed; TooLarge if it has more than `most` items.
+/// Reads one member of the document. Errors: Malformed; TooLarge if the member has more than `most`
+/// items.
 Status read_list(const Value& document, std::string_view name, std::size_t most, T& list) {
     const auto problem = read_value(document.at(name), list);
     if (!problem.empty())
@@ -270,7 +271,7 @@ Status Quarantine::open(std::string boot) {
     if (!left) {
         entries_.clear();
         if (lock_)
-            (void)file_->set_aside();  // if this also fails, the first error has the reason
+            (void)file_->set_aside();  // if this also fails, the first error contains the reason
         return left.error();
     }
     if (!lock_ || left->empty())
@@ -291,7 +292,8 @@ Result<std::vector<ProbeKey>> Quarantine::read(Result<Value> loaded) {
         left_boot_ = *boot;
     // A file from this boot means that a probe has already run since the machine started.
     is_cold_ = is_cold_ && left_boot_ != boot_;
-    // The file contains wall time. Convert the remaining part of each penalty to monotonic time.
+    // The file contains wall-clock times. Convert the remaining part of each penalty to monotonic
+    // time.
     for (auto& entry : entries_)
         entry.over =
             clock_.monotonic() + rest_of(entry.probe.until, length_of(entry.level), clock_.wall());

@@ -39,7 +39,7 @@ std::string driver_fingerprint_of(const std::vector<const HardwareDevice*>& devi
                                   const std::vector<std::string>& watched);
 
 /// A fingerprint for verifications and measurements, which are valid as long as the fingerprint
-/// stays the same: driver_fingerprint_of() plus the devices' partitions. Without a device, the
+/// stays the same: driver_fingerprint_of() plus the devices' partitions. If there is no device, the
 /// processor computes, and the fingerprint contains the model of the processor.
 std::string trial_fingerprint_of(const std::vector<const HardwareDevice*>& devices,
                                  const Host& host,
@@ -118,7 +118,7 @@ struct QuarantineFilter {
 /// mistaken for probes that were left running.
 class Quarantine {
 public:
-    /// if there are more, the oldest entry is replaced
+    /// if there are more entries, the oldest entry is replaced
     static constexpr std::size_t kMaxEntries = 256;
     static constexpr std::size_t kMaxRunning = 256;
     /// Harm that is not repeated within this time is forgotten.
@@ -135,24 +135,24 @@ public:
 
     /// Reads the file and counts probes that were left running as harm. `boot`: the id of this
     /// boot, or "" if the id is unknown; in this case, a reboot is never assumed. A missing file
-    /// means an empty quarantine. Errors: as CheckedFile::load() except NotFound, and as
+    /// means an empty quarantine. Errors: those of CheckedFile::load() except NotFound, and
     /// CheckedFile::save(). A file that can't be read has been set aside.
     Status open(std::string boot);
 
-    /// Records on disk that these probes are about to run. Errors: as CheckedFile::save(), and Io
-    /// or PermissionDenied if the folder is not writable. On an error, only this object has the
-    /// record.
+    /// Records on disk that these probes are about to run. Errors: those of CheckedFile::save(),
+    /// and Io or PermissionDenied if the folder is not writable. On an error, only this object has
+    /// the record.
     Status begin(const std::vector<ProbeKey>& keys);
     /// Records that the probe has ended without crashing the daemon or the machine. The probe is no
     /// longer a suspect.
     void ended(const ProbeKey& key);
     /// Whether the probe must run alone, that is, while no other probe runs.
     [[nodiscard]] bool is_suspect(const ProbeKey& key) const { return suspects_.contains(key); }
-    /// Records harm by this probe. Returns whether the probe is held back from now on.
+    /// Records what went wrong in this probe. Returns whether the probe is held back from now on.
     bool strike(const ProbeKey& key, Harm why, std::optional<std::string> note);
-    /// Records that the driver has answered. Forgets earlier harm by this driver.
+    /// Records that the driver has answered. Earlier harm by this driver no longer counts.
     void pardon(const ProbeKey& key);
-    /// Writes the file if anything has changed since the last write. Errors: as
+    /// Writes the file if anything has changed since the last write. Errors: those of
     /// CheckedFile::save().
     Status settle();
 
@@ -169,7 +169,7 @@ public:
     [[nodiscard]] std::vector<QuarantinedProbe> held() const;
     /// Whether no probe is a suspect or held back, regardless of fingerprints.
     [[nodiscard]] bool is_clean() const { return suspects_.empty() && held().empty(); }
-    /// Forgets the matching entries and returns how many of them were held back. Errors: as
+    /// Forgets the matching entries and returns how many of them were held back. Errors: those of
     /// CheckedFile::save(). On an error, nothing has changed.
     Result<std::uint32_t> clear(const QuarantineFilter& filter);
 

@@ -30,8 +30,8 @@ std::string checksum(std::string_view text) {
     return digits;
 }
 
-/// The size of the file in bytes. Fails unless this is a regular file that only we can write to.
-/// Otherwise the daemon would use content that another user has chosen.
+/// The size of the file in bytes. Fails unless the file is a regular file that only our user can
+/// write to. Otherwise the daemon would use content that another user has chosen.
 Result<off_t> size_of_own(const UniqueFd& fd, const std::string& path) {
     struct stat info = {};
     if (::fstat(fd.get(), &info) != 0)
@@ -75,7 +75,8 @@ CheckedFile::CheckedFile(std::string path, std::string_view kind, int version, B
       limit_{limit} {}
 
 Result<Value> CheckedFile::load() const {
-    // Most of these files do not exist. This call detects that without checking each folder.
+    // Most of these files do not exist. This call detects a missing file without checking each
+    // folder.
     struct stat info = {};
     if (::lstat(path_.c_str(), &info) != 0)
         return errno_error(path_, errno);
@@ -110,7 +111,7 @@ Status CheckedFile::take(const std::function<Status(const Value& document)>& rea
         return Done{};
     auto taken = document ? read(*document) : Status{document.error()};
     if (!taken)
-        (void)set_aside();  // if this also fails, the first error already has the reason
+        (void)set_aside();  // if this also fails, the first error already contains the reason
     return taken;
 }
 
@@ -146,7 +147,7 @@ bool is_expired(const FailedChoice& failure, WallTime now) {
     return failure.at <= now - Outcomes::kLasts || failure.at > now + Outcomes::kLasts;
 }
 
-/// Whether both are reports by the same user about the same choice. The GPUs may differ.
+/// Whether both reports are by the same user and about the same choice. The GPUs may differ.
 bool is_about(const FailedChoice& known, const FailedChoice& choice) {
     return known.uid == choice.uid && known.application == choice.application &&
            known.choice == choice.choice;
@@ -170,7 +171,7 @@ void drop_oldest_of(std::uint32_t account,
 /// Makes space for one more report by `uid`. If the account of `uid` already has kMaxPerUser
 /// reports, its oldest report is dropped. If there are kMaxAll reports in total, the account with
 /// the most reports loses its oldest report; accounts unknown to this machine ("strangers") come
-/// before known ones. Reports by root are never dropped, and a stranger never displaces a known
+/// before known accounts. Reports by root are never dropped, and a stranger never displaces a known
 /// user. Returns false if no report may be dropped.
 bool make_room(std::uint32_t uid, const Outcomes::AccountOf& find, Outcomes::Entries& entries) {
     std::map<Outcomes::Account, std::size_t> counts;
@@ -188,7 +189,7 @@ bool make_room(std::uint32_t uid, const Outcomes::AccountOf& find, Outcomes::Ent
     std::erase_if(counts, [&own](const auto& entry) {
         return entry.first.id == kRoot || (own.is_stranger && !entry.first.is_stranger);
     });
-    // Compare by pairs, so that strangers rank above users, and then by the number of reports.
+    // Compare pairs: strangers rank above users, and then the number of reports decides.
     const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) {
         return std::pair{entry.first.is_stranger, entry.second};
     });

@@ -42,17 +42,17 @@ public:
     };
     [[nodiscard]] LockAndDocument lock_and_load() const;
     /// Passes the document to `read` if the file exists. Sets the file aside if it can't be loaded
-    /// or if `read` refuses the document. Errors: as load() except NotFound, and any error from
-    /// `read`.
+    /// or if `read` refuses the document. Errors: those of load() except NotFound, and any error
+    /// from `read`.
     Status take(const std::function<Status(const Value& document)>& read) const;
     /// Replaces the file. Errors: Io, PermissionDenied. On an error, the old file is kept.
     Status save(const Value& document) const;
     /// Makes this process the only writer until the process ends. Returns true on the first call,
     /// because data that was loaded before the call may be outdated. Errors: Io if another process
-    /// is the writer, and as save().
+    /// is the writer, and the errors of save().
     Result<bool> claim();
     /// Renames the file to "path.broken", so that the next save does not overwrite it. An earlier
-    /// file with that name is replaced. Errors: Io, NotFound, PermissionDenied.
+    /// broken file is replaced. Errors: Io, NotFound, PermissionDenied.
     Status set_aside() const;
 
     [[nodiscard]] const std::string& path() const { return path_; }
@@ -100,14 +100,16 @@ public:
                 std::string_view member,
                 std::size_t most);
 
-    /// Reads the file. A missing file means an empty collection. Errors: as CheckedFile::load()
-    /// except NotFound; on an error, the file has been set aside and the collection is unchanged.
+    /// Reads the file. A missing file means an empty collection. Errors: those of
+    /// CheckedFile::load() except NotFound; on an error, the file has been set aside and the
+    /// collection is unchanged.
     Status load();
     /// Makes this object the file's only writer. Call this function before you read entries that
-    /// you will change, because another process may have written the file since load(). Errors: as
-    /// CheckedFile::claim().
+    /// you will change, because another process may have written the file since load(). Errors:
+    /// those of CheckedFile::claim().
     Status claim();
-    /// Replaces all entries. Errors: as CheckedFile::save(). On an error, nothing has changed.
+    /// Replaces all entries. Errors: those of CheckedFile::save(). On an error, nothing has
+    /// changed.
     Status replace(Entries entries);
     [[nodiscard]] const Entries& all() const { return entries_; }
 
@@ -129,14 +131,14 @@ public:
     /// Without a path, the overrides last as long as this object.
     explicit Overrides(std::optional<std::string> path);
 
-    /// Errors: as KeptEntries::load().
+    /// Errors: those of KeptEntries::load().
     Status load() { return kept_.load(); }
     /// Adds or replaces an override. Errors: TooLarge if the rule is larger than kMaxRule;
-    /// TooManyRequests if there are kMaxApplications overrides; also as CheckedFile::claim() and
-    /// CheckedFile::save(). On an error, nothing has changed.
+    /// TooManyRequests if there are kMaxApplications overrides; also the errors of
+    /// CheckedFile::claim() and CheckedFile::save(). On an error, nothing has changed.
     Status set(const std::string& application, Override entry);
-    /// Removes an override; returns false if it does not exist. Errors: as CheckedFile::claim() and
-    /// CheckedFile::save(). On an error, nothing has changed.
+    /// Removes an override; returns false if it does not exist. Errors: those of
+    /// CheckedFile::claim() and CheckedFile::save(). On an error, nothing has changed.
     Result<bool> clear(const std::string& application);
 
     /// The override for that application, or null. Valid until the next change.
@@ -165,9 +167,9 @@ public:
     /// Without a path, the reports last as long as this object.
     explicit Outcomes(std::optional<std::string> path);
 
-    /// Errors: as KeptEntries::load().
+    /// Errors: those of KeptEntries::load().
     Status load() { return kept_.load(); }
-    /// The account whose limits the reports of a uid count against.
+    /// The account against whose limits the reports of a uid count.
     struct Account {
         std::uint32_t id = 0;
         bool is_stranger = false;  ///< whether this machine has no account for the uid
@@ -176,18 +178,20 @@ public:
     using AccountOf = std::function<Account(std::uint32_t uid)>;
     /// Adds a report, which replaces an earlier report by the same caller about the same choice.
     /// Errors: TooManyRequests if there are kMaxAll reports and none that this caller may replace,
-    /// and as CheckedFile::claim() and CheckedFile::save(). On an error, nothing has changed.
+    /// and the errors of CheckedFile::claim() and CheckedFile::save(). On an error, nothing has
+    /// changed.
     Status failed(FailedChoice failure, const AccountOf& account_of = {});
     /// Forgets the failures of this choice that this user reported. If the choice has no GPU,
-    /// forgets the failures on all GPUs. Errors: as CheckedFile::claim() and CheckedFile::save().
+    /// forgets the failures on all GPUs. Errors: those of CheckedFile::claim() and
+    /// CheckedFile::save().
     Status worked(const FailedChoice& choice);
 
-    /// The failures that count at `now` when `uid` asks about `application`, oldest first.
+    /// The failures that count at `now` when `uid` makes a request for `application`, oldest first.
     [[nodiscard]] Entries counting_for(std::uint32_t uid,
                                        const std::string& application,
                                        WallTime now) const;
-    /// Whether this user has reported failures. If so, decisions for this user may differ from
-    /// decisions for other users.
+    /// Whether this user has reported failures. Decisions for a user who has reported failures may
+    /// differ from decisions for other users.
     [[nodiscard]] bool has_own(std::uint32_t uid) const;
     [[nodiscard]] const Entries& all() const { return kept_.all(); }
 
