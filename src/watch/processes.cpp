@@ -265,7 +265,7 @@ namespace {
 
 constexpr Bytes kMaxStat = kib(4);
 constexpr Bytes kMaxEnvironment = mib(4);
-constexpr int kLooksAtOthers = 3;  // afterwards, a process outside the tree is ignored
+constexpr int kLooksAtOthers = 3;  // after this many searches, ignore a process outside the tree
 // Indexes of the words after the name in /proc/PID/stat.
 constexpr std::size_t kState = 0;
 constexpr std::size_t kParent = 1;

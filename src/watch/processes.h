@@ -49,8 +49,8 @@ struct ProcessFiles {
     bool is_gone = false;        ///< whether the process has ended
 };
 
-/// Reads /proc/PID/fd, fdinfo and maps. The kernel allows this for our own processes, unless they
-/// have changed their user or cleared PR_SET_DUMPABLE; root may read all processes.
+/// Reads /proc/PID/fd, fdinfo and maps. The kernel lets us read these files for our own processes,
+/// unless they have changed their user or cleared PR_SET_DUMPABLE; root may read all processes.
 ProcessFiles files_of(const FileSystem& files, pid_t pid);
 
 /// Reads only the names of mapped files, as in ProcessFiles::mapped, even if no node is open. Empty

@@ -103,9 +103,9 @@ std::optional<std::size_t> Watcher::device_of_node(std::string_view path) const 
                                    : std::optional<std::size_t>{found - devices_.begin()};
 }
 
-/// The device of a DRM client, by its PCI address. Drivers of SoCs report no address. In this case,
-/// the result is the only device without an address whose node is open; nullopt if there is no such
-/// device or more than one.
+/// The device of a DRM client, by its PCI address. Drivers of SoCs report no address. For these
+/// drivers, the result is the only device without an address whose node is open; nullopt if there
+/// is no such device or more than one.
 std::optional<std::size_t> Watcher::device_of(const DrmClient& client,
                                               const ProcessFiles& open) const {
     if (client.pci)
@@ -170,8 +170,8 @@ void Watcher::add_share(const Share& share, Share& total) {
     ++total.processes;
 }
 
-/// Adds the figures that NVML reported about this process. Without a report, a mapped UVM node
-/// shows that the process has a context.
+/// Adds the figures that NVML reported about this process. If NVML has not reported the process, a
+/// mapped UVM node shows that the process has a context.
 void Watcher::add_nvidia(const Process& process,
                          const ProcessFiles& open,
                          MonotonicTime now,
@@ -186,7 +186,7 @@ void Watcher::add_nvidia(const Process& process,
             places.insert(*place);
     }
     const bool has_context = contains(open.mapped, kUnifiedMemory);
-    // Remember the process: NVML's answer may come after it has ended.
+    // Remember the process: NVML's answer may come after the process has ended.
     if (has_node || !places.empty()) {
         auto& known =
             nvidia_open_.try_emplace({process.pid, process.started}, NvidiaOpen{.since = now})

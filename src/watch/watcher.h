@@ -53,9 +53,9 @@ public:
     /// Smaller amounts of memory do not count as use, because a driver needs some memory to list
     /// its devices.
     static constexpr Bytes kLeast = mib(1);
-    /// Smaller amounts that NVML reports do not count as use. If a process has only a Vulkan
-    /// instance from NVIDIA's driver, NVML already lists this process as a compute process with 7
-    /// MiB. A process with a Vulkan device has 20 MiB or more (measured on an H200, driver
+    /// Smaller amounts of memory that NVML reports do not count as use. If a process has only a
+    /// Vulkan instance from NVIDIA's driver, NVML already lists this process as a compute process
+    /// with 7 MiB. A process with a Vulkan device has 20 MiB or more (measured on an H200, driver
     /// 580.159.04).
     static constexpr Bytes kLeastByNvml = mib(16);
     /// The longest acceptable time between two searches while a process has an NVIDIA device open.
@@ -79,7 +79,7 @@ public:
     /// whether a process has one open.
     [[nodiscard]] bool wants_nvml() const { return wants_nvml_; }
     /// The time when the newest context that NVML has not reported yet was first seen; nullopt if
-    /// there is no such context. Such a context may end soon, so NVML should be queried quickly.
+    /// there is no such context. The context may end soon, so NVML should be queried quickly.
     [[nodiscard]] std::optional<MonotonicTime> unreported_since() const;
     /// Adds the result of NVML's stage kProcessesStage, which was started at `asked`. A failed
     /// result changes nothing.
@@ -90,8 +90,9 @@ public:
     [[nodiscard]] const std::set<Doubt>& doubts() const { return doubts_; }
     /// The APIs whose library a process had loaded, even if it did not use a device.
     [[nodiscard]] const std::set<Api>& loaded() const { return loaded_; }
-    /// Whether a process has an NVIDIA device open, and no use of an NVIDIA device was measured
-    /// yet. In this case, a context may be missed unless searches follow each other quickly.
+    /// Whether a process has an NVIDIA device open, and no use of an NVIDIA device has been
+    /// measured yet. While this is the case, a context may be missed unless searches follow each
+    /// other quickly.
     [[nodiscard]] bool may_miss_context() const { return wants_nvml_ && !took_nvidia(); }
     /// Call this function after the last search, with the time when the processes ended, and
     /// whether a search was much later than planned. The function may add Doubt::EndedTooSoon and
@@ -122,7 +123,7 @@ private:
         std::set<Api> apis = {};
         std::size_t processes = 0;
     };
-    using Shares = std::map<std::size_t, Share>;  ///< by index in devices_
+    using Shares = std::map<std::size_t, Share>;  ///< keyed by the index in devices_
     using ProcessKey = std::pair<pid_t, std::uint64_t>;
     struct NvmlEntry {
         std::size_t device = 0;
