@@ -56,7 +56,7 @@ public:
     void add_number(char type, std::uint64_t bits);
     /// Throws std::system_error if the message cannot be extended.
     void append_to(sd_bus_message* message) const;
-    /// The memory that is used; approximately the same as the size in a message.
+    /// The memory that the contents use, which is approximately their size in a message.
     [[nodiscard]] std::size_t bytes() const { return texts_.size() + steps_.size() * sizeof(Step); }
 
 private:

@@ -49,7 +49,8 @@ struct BusSignal {
 };
 
 /// The reply that a call waits for. The reply is sent exactly once. If this object is destroyed
-/// before that, the error Cancelled is sent. Use this object only in the event loop's thread.
+/// before a reply was sent, the error Cancelled is sent. Use this object only in the event loop's
+/// thread.
 class BusReply {
 public:
     /// `sent` runs after the reply was handed to the connection.

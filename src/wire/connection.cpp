@@ -53,7 +53,7 @@ std::optional<std::size_t> skipped(sd_bus_message* message, char type) {
 }
 
 /// Adds the remaining contents of the current container to `found`. Returns false if there are more
-/// than kMaxElements values. Stops early at a malformed value: the next reader reports it.
+/// than kMaxElements values. Stops early at a malformed value, which the next reader reports.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as kMaxNesting
 bool count(sd_bus_message* message, Contents& found, int nesting) {
     char type = 0;
@@ -122,9 +122,9 @@ int answer_without_id(sd_bus_message* message, void* /*data*/, sd_bus_error* /*p
 
 using Message = CHandle<sd_bus_message, sd_bus_message_unref>;
 
-/// A substitute for a call from `sender` with this serial, to which a reply can be sent. Keeping
-/// the original calls until they are refused would take a kilobyte each. nullptr if memory is
-/// short.
+/// A message that stands in for a call from `sender` with this serial number, so that a reply can
+/// be sent to the call. Keeping the original calls until they are refused would take a kilobyte
+/// each. nullptr if memory is short.
 Message call_like(sd_bus* bus, const std::string& sender, std::uint32_t serial) {
     sd_bus_message* made = nullptr;
     if (sd_bus_message_new_method_call(bus, &made, nullptr, "/", nullptr, "Refused") < 0)
@@ -391,7 +391,7 @@ void Connection::update() {
     } catch (const std::exception& problem) {
         return lose(problem.what());
     }
-    // The end of congestion is reported once.
+    // Report the end of congestion only once.
     if (std::exchange(was_congested_, congested()) && !was_congested_ && taken_)
         taken_();
 }
@@ -434,7 +434,8 @@ std::size_t Connection::untaken() const {
 void Connection::lose(const std::string& reason) {
     ready_.reset();
     due_.reset();
-    // Deferred, because `lost` may destroy this object while its functions are still on the stack.
+    // The call is deferred, because `lost` may destroy this object while its functions are still on
+    // the stack.
     loss_ = loop_.defer([this, reason] {
         const auto notify = std::exchange(lost_, nullptr);
         if (notify)

@@ -36,7 +36,8 @@ constexpr const char* kLogControlPath = "/org/freedesktop/LogControl1";
 struct Credentials {
     uid_t uid = 0;
     std::optional<pid_t> pid = {};
-    /// Includes the primary group; nullopt if the bus or the kernel does not report groups.
+    /// The groups, including the primary group; nullopt if the bus or the kernel does not report
+    /// groups.
     std::optional<std::vector<std::uint32_t>> groups = {};
 };
 
@@ -88,10 +89,10 @@ private:
 /// Queue of refused calls, which are answered with a delay.
 ///
 /// A client may keep as many calls pending as the bus allows, and send another call after each
-/// reply. Refusing is so cheap that such a client would keep the bus and the daemon busy if
-/// refusals were sent immediately. The bus limits the number of pending replies per connection (128
-/// on a system bus; dbus-daemon(1), max_replies_per_connection). Delayed refusals therefore limit
-/// the rate at which the client can send calls.
+/// reply. Refusing is so cheap that the client would keep the bus and the daemon busy if refusals
+/// were sent immediately. The bus limits the number of pending replies per connection (128 on a
+/// system bus; dbus-daemon(1), max_replies_per_connection). Delayed refusals therefore limit the
+/// rate at which the client can send calls.
 class Refusals {
 public:
     static constexpr std::size_t kMax = 65'536;  ///< additional refusals are sent immediately
@@ -192,7 +193,7 @@ public:
     /// Approximate size in bytes of the call that is being handled: its strings, plus eight bytes
     /// for each other value.
     [[nodiscard]] std::size_t call_size() const { return call_size_; }
-    /// Whether any message has been read. Before that, no client has seen any object.
+    /// Whether any message has been read. Before the first message, no client has seen any object.
     [[nodiscard]] bool has_read() const { return has_read_; }
     /// Whether the bus is not accepting our messages at the moment.
     [[nodiscard]] bool congested() const { return untaken() > 0; }
@@ -230,7 +231,8 @@ private:
     EventHandle ready_ = {};
     std::uint32_t watched_ = 0;  ///< events that ready_ waits for
     EventHandle due_ = {};
-    std::optional<MonotonicTime> due_at_ = {};  ///< time at which due_ runs; nullopt: immediately
+    std::optional<MonotonicTime> due_at_ =
+        {};  ///< time at which due_ runs; nullopt means immediately
     EventHandle loss_ = {};
     std::function<void()> used_ = {};
     EventHandle use_ = {};

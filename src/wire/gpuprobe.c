@@ -25,7 +25,7 @@
 extern char** environ;
 
 enum {
-    kMaxAnswer = 64 << 20,  // bytes; a report has several hundred thousand bytes
+    kMaxAnswer = 64 << 20,  // in bytes; a report has several hundred thousand bytes
     kMaxValues = 1 << 20,   // values in a reply
     kUsualTimeout = 25000,  // milliseconds
 };
@@ -295,7 +295,8 @@ struct reply {
     const char* continues;
 };
 
-// Parses a reply. Errors: -EPROTO if it is malformed, -E2BIG if it has too many values.
+// Parses a reply. Errors: -EPROTO if the reply is malformed, -E2BIG if the reply has too many
+// values.
 static int reply_from(const char* text, struct reply* reply) {
     size_t values = 0;
     struct gpuprobe_json_walk walk = {0};
@@ -327,7 +328,8 @@ static int reply_from(const char* text, struct reply* reply) {
 
 // Extracts the result of a reply. Returns 0 and stores the result in *json, or returns the code of
 // an error and stores the document of the error in *json. Sets *continues to whether another reply
-// follows; if `continues` is NULL, such a reply is malformed. Errors: as reply_from(), -ENOMEM.
+// follows; if `continues` is NULL, a reply that another reply follows is malformed. Errors: those
+// of reply_from(), and -ENOMEM.
 static int unpack(const char* text, int* continues, char** json) {
     struct reply reply;
     const int problem = reply_from(text, &reply);
@@ -354,10 +356,11 @@ static int unpack(const char* text, int* continues, char** json) {
 
 // Without a daemon ----------------------------------------------------------------------------
 
-// Returns a memory file with `content`, positioned at its start. `flags`: of memfd_create(2).
+// Returns a memory file with `content`, positioned at its start. `flags`: flags of memfd_create(2).
 static int file_with(const char* content, size_t size, unsigned flags) {
     const int low = memfd_create("gpuprobe", MFD_CLOEXEC | flags);
-    // Use a number above the standard descriptors, because a child replaces the standard ones.
+    // Use a number above the standard descriptors, because a child replaces the standard
+    // descriptors.
     const int file = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     const int problem = errno;
     if (low >= 0)
@@ -487,7 +490,7 @@ static int may_run(const gpuprobe_client* client) {
     return (client->flags & GPUPROBE_DAEMON_ONLY) == 0;
 }
 
-// The member of a call that asks for several replies.
+// The member of a call that requests several replies.
 static const char kMore[] = ",\"more\":true";
 
 // Writes a call as a Varlink message. `flags`: additional members, or "".
@@ -550,8 +553,8 @@ static int exchange(gpuprobe_client* client,
                     int64_t deadline,
                     char** json) {
     int code = send_all(client->call, question->bytes, question->size, deadline);
-    // If the daemon refuses a message, it replies before it has read the whole message. In this
-    // case sending fails, but the reply has arrived.
+    // If the daemon refuses a message, it replies before it has read the whole message. Sending
+    // then fails, but the reply has arrived.
     if (code == 0 || code == -EPIPE)
         code = take_replies(client, listener, deadline, json);
     // Keep the connection only after a complete, valid reply.
@@ -767,8 +770,8 @@ int gpuprobe_watch(gpuprobe_client* client) {
     return descriptor;
 }
 
-// Converts the next line of gpuprobectl, which is a document without the members of a Varlink
-// reply. Returns the document's code.
+// Converts the next line of gpuprobectl's output, which is a document without the members of a
+// Varlink reply. Returns the document's code.
 static int unpack_line(const char* line, char** json) {
     size_t values = 0;
     if (!gpuprobe_json_object(line, &values))

@@ -76,7 +76,8 @@ static int read_unicode_escape(const char* at, struct character* character) {
     return 1;
 }
 
-// Reads an escape. The table has each letter after the backslash, followed by its character.
+// Reads an escape. The table lists each letter that may follow a backslash, followed by the
+// character that it represents.
 static int read_escape(const char* at, struct character* character) {
     static const char plain[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
     if (at[1] == 'u')
@@ -297,8 +298,8 @@ int gpuprobe_json_key_is(const struct gpuprobe_json_walk* walk, const char* name
     return key_is(walk, name, strlen(name), 0);
 }
 
-// Returns the index in a part of a pointer, or -1 if it is not an index. Leading zeros are not
-// allowed.
+// Returns the index in a part of a pointer, or -1 if the part is not an index. Leading zeros are
+// not allowed.
 static long index_of(const char* part, size_t size) {
     long index = 0;
     if (size == 0 || size > 9 || (*part == '0' && size > 1) || strspn(part, "0123456789") < size)
@@ -318,7 +319,8 @@ static const char* member_of(const char* container, const char* part, size_t siz
     return NULL;
 }
 
-// Returns the value at a pointer, or NULL. Earlier values are checked only as far as needed.
+// Returns the value at a pointer, or NULL. Earlier values are checked only as much as is needed to
+// skip them.
 static const char* find(const char* json, const char* pointer) {
     if (!json || !pointer)
         return NULL;

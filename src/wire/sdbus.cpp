@@ -53,7 +53,7 @@ Character first_character(std::string_view text) {
     return {.length = length, .code = code};
 }
 
-/// Whether the byte is an ASCII character other than NUL. A string that contains only such bytes
+/// Whether the byte is an ASCII character other than NUL. A string that contains only these bytes
 /// needs no conversion.
 bool is_plain(char byte) {
     return static_cast<signed char>(byte) > 0;

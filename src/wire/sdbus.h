@@ -86,7 +86,7 @@ inline bool process(sdbus::IConnection& connection) {
 #endif
 }
 
-/// The sd-bus message inside a message of sdbus-c++, which has no public accessor for it. The
+/// The sd-bus message inside a message of sdbus-c++, which offers no public access to it. The
 /// result is borrowed.
 inline sd_bus_message* raw_message(const sdbus::Message& message) {
     struct Opened : sdbus::Message {

@@ -67,7 +67,7 @@ bool holds_too_much(std::string_view message) {
     std::size_t count = 0;
     bool is_text = false;
     // Each value except the first follows a comma or an opening bracket that is outside strings.
-    // For an empty container, this may count one value too many, which does not matter.
+    // For an empty container, the count may be one too high, which does not matter.
     for (std::size_t at = 0; at < message.size() && count <= kMaxValues; ++at) {
         const char c = message[at];
         if (c == '"')

@@ -32,8 +32,8 @@ namespace gpuprobe::varlink {
 
 /// The maximum size of a call. A manifest of 1 MiB needs more space when it is quoted in JSON.
 constexpr Bytes kMaxMessage = mib(2);
-/// The maximum number of values in a call. No method needs more; 2 MiB of values would take 80 MiB
-/// of memory.
+/// The maximum number of values in a call. No method needs more values; 2 MiB of values would take
+/// 80 MiB of memory.
 constexpr std::size_t kMaxValues = 4096;
 
 struct Call {
@@ -63,8 +63,8 @@ public:
     /// Adds bytes. Errors: TooLarge if a message exceeds the limit; after that, the stream cannot
     /// be used any more.
     Status add(std::string_view bytes);
-    /// The next complete message without its NUL, or nullopt. Valid until the next call of a
-    /// non-const function.
+    /// The next complete message without its NUL, or nullopt. The message is valid until the next
+    /// call of a non-const function.
     std::optional<std::string_view> next();
     /// Frees the memory of a large message. Call this when the message that next() returned is no
     /// longer needed.
