@@ -135,7 +135,7 @@ class OfTheCaller(unittest.TestCase):
 
     def test_a_gpu_next_to_mig_instances_is_listed_by_its_uuid_only(self):
         done = run("--replay", str(MACHINES / "nvidia-h100-mig-mixed"), "select", "--gpu=pci:0000:4a:00.0", "--explain")
-        self.assertRegex(done.stdout, r"✓  cuda +pci:0000:4a:00\.0 +because of MIG, the driver lists this device only to a process that selects it by UUID\n")
+        self.assertRegex(done.stdout, r"✓  cuda +pci:0000:4a:00\.0 +because of MIG, the driver lists this device only to a process that selects the device by UUID\n")
 
     def test_an_environment_says_what_it_does_not_hide(self):
         machine = ("--replay", str(MACHINES / "hwloc-epyc-corona"), "env", "--backend=opencl")

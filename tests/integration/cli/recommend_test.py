@@ -53,12 +53,12 @@ class Recommend(unittest.TestCase):
 
     def test_names_unknown_facts_in_words_and_the_option_that_supplies_them(self):
         done = ask("recommend", "torch", machine=SOURCE / "tests/data/machines/wsl2-nvidia")
-        self.assertIn("\n  ? the version of glibc is unknown (needs 2.28)\n", done.stdout)
-        self.assertIn("\n  • add the version of glibc if you know it: --assume=glibc=VERSION\n", done.stdout)
+        self.assertIn("\n  ? the version of glibc is unknown (required: 2.28)\n", done.stdout)
+        self.assertIn("\n  • if you know the version of glibc, add --assume=glibc=VERSION\n", done.stdout)
         done = ask("recommend", "llama.cpp", machine=SOURCE / "tests/data/machines/wsl2-nvidia")
         self.assertEqual(done.returncode, 3)
-        self.assertIn("the version of glibc is unknown (needs 2.39); not probed yet\n", done.stderr)
-        for words in ("\n  • add the version of glibc if you know it: --assume=glibc=VERSION\n", "gpuprobectl probe"):
+        self.assertIn("the version of glibc is unknown (required: 2.39); not probed yet\n", done.stderr)
+        for words in ("\n  • if you know the version of glibc, add --assume=glibc=VERSION\n", "gpuprobectl probe"):
             self.assertIn(words, done.stderr)
         self.assertNotRegex(done.stderr, "glibc_min|libc \\(")
 

@@ -351,23 +351,22 @@ TEST(Explain, NamesUnknownFacts) {
                                   {{"predicate", "a_key"}, {"fact", fact}, {"want", want}}));
     };
     const auto libc = open("libc", "glibc");
-    EXPECT_EQ(rejected_text({libc}), "the C library is unknown (needs glibc)");
+    EXPECT_EQ(rejected_text({libc}), "the C library is unknown (required: glibc)");
     EXPECT_EQ(rejected_text({libc, open("glibc", "2.39")}),
-              "the version of glibc is unknown (needs 2.39)");
+              "the version of glibc is unknown (required: 2.39)");
     EXPECT_EQ(rejected_text({libc, at("pci:1", because("vendor-mismatch", {{"have", "nvidia"}}))}),
               "does not work on NVIDIA GPUs");
-    EXPECT_EQ(explained(libc).fix,
-              "add the version of glibc if you know it: --assume=glibc=VERSION");
+    EXPECT_EQ(explained(libc).fix, "if you know the version of glibc, add --assume=glibc=VERSION");
     EXPECT_EQ(explained(open("l4t", "36")).fix, std::nullopt);
     EXPECT_EQ(explained(open("a-newer-one", "36")).text,
-              "a required fact is unknown: a_key (needs 36)");
+              "a required fact is unknown: a_key (required: 36)");
     const auto required = [](const char* text) {
         return explained(because("requirement-unknown", {{"requirement", text}}));
     };
-    EXPECT_EQ(required("glibc>=2.28").text, "the version of glibc is unknown (needs 2.28)");
+    EXPECT_EQ(required("glibc>=2.28").text, "the version of glibc is unknown (required: 2.28)");
     EXPECT_EQ(required("glibc>=2.28").fix, explained(libc).fix);
     EXPECT_EQ(required("gfx=gfx900|gfx906").text,
-              "the GPU's gfx target is unknown (needs gfx900, gfx906)");
+              "the GPU's gfx target is unknown (required: gfx900, gfx906)");
     EXPECT_EQ(required("driver>=550").fix, "probe the drivers: gpuprobectl probe");
     for (const auto* text : {"driver>=550 or cuda>=13", "driver<550", "max-buffer>=1"})
         EXPECT_EQ(required(text).text,
