@@ -126,9 +126,9 @@ using enum ReasonTraits;
 /// Sorted by code.
 inline constexpr ReasonInfo kRows[] = {
     {"ambiguous", Device, LeavesOpen, OnView | OnReport,
-     "the driver lists a device that could be one of several GPUs, so gpuprobe assigned the device "
-     "to none of them",
-     "driver; api, index, gpus: present only in `notes`"},
+     "the driver lists a device that could be any of several GPUs, so gpuprobe did not assign the "
+     "device to a GPU",
+     "driver; api, index, gpus: present only in the report's `notes`"},
     {"api-refused", Driver, Ends, OnView | OnTrial, "an API call failed",
      "call, code; node, device, error: present only if a device node could not be opened", Refusal},
     {"application-ignored", Report, Remarks, OnReport,
@@ -138,7 +138,7 @@ inline constexpr ReasonInfo kRows[] = {
      "have: the GPU's architecture; need: the predicate that the architecture does not satisfy",
      ByBuild},
     {"asleep", Device, LeavesOpen, OnView | OnTrial,
-     "the device was not probed, because a probe would have woken it from suspension", "device",
+     "the device is suspended and was not probed, because a probe would have woken it", "device",
      Silence},
     {"backend-not-usable", Device, Ends, OnVariant, "the API does not work on the GPU"},
     {"better-if-built", Policy, Remarks, OnRecommendation,
@@ -156,14 +156,13 @@ inline constexpr ReasonInfo kRows[] = {
     {"build-failed", Measurement, Remarks, OnTrial,
      "the driver's compiler rejected the test computation", "call, code"},
     {"built-for-older", Policy, Ends, OnVariant,
-     "software on this machine is newer than the variant supports", "", ByBuild},
+     "some software on this machine is too new for the variant", "", ByBuild},
     {"bundled", Policy, Remarks, OnCandidate,
      "the host's libraries for the API are missing or could not be probed. The application bundles "
      "its own libraries, so it needs only the kernel driver and permission to open the device "
      "nodes",
      "api"},
-    {"busy", Measurement, Remarks, OnTrial,
-     "other programs use the GPU for more than 10% of the time",
+    {"busy", Measurement, Remarks, OnTrial, "other programs use the GPU more than 10% of the time",
      "percent: the share of time; source: where gpuprobe read that share"},
     {"closest-variant", Policy, Remarks, OnRecommendation,
      "no variant fits, and this variant needs the fewest changes to fit",
@@ -210,8 +209,8 @@ inline constexpr ReasonInfo kRows[] = {
      "a test computation did not finish in time",
      "limit_usec; call, code: present only if an API call returned an error", Stuck},
     {"display-only", Hardware, Ends, OnCandidate | OnView,
-     "the GPU drives displays and cannot be used for compute (a management controller, a firmware "
-     "framebuffer)",
+     "the GPU, such as a management controller or a firmware framebuffer, only drives displays and "
+     "cannot be used for compute",
      "driver", ByNature},
     {"driver-crashed", Driver, LeavesOpen, OnView | OnGpu | OnCandidate,
      "the driver crashed the process that probed it", "driver, note; api", Silence | DriverFault,
@@ -227,8 +226,9 @@ inline constexpr ReasonInfo kRows[] = {
      "code: present if a driver reported the mismatch",
      Refusal | Blocker | Cause | ViewCause, 90},
     {"driver-missing", Driver, Ends, OnView | OnVariant,
-     "the API has no driver for this GPU's vendor, or the library that the driver's manifest names "
-     "is missing. On a variant, the code means that the GPU does not use the vendor's driver",
+     "the API has no driver for this GPU's vendor, or the library that the driver's manifest "
+     "names is missing. For a variant, the code means that the GPU does not use the vendor's "
+     "driver",
      "vendor: the GPU's vendor; driver, library, note: the manifest, the library that it names, "
      "and the error from loading that library"},
     {"driver-mixed", Driver, Remarks, OnGpu,
@@ -241,7 +241,7 @@ inline constexpr ReasonInfo kRows[] = {
      "the driver did not answer in time and was killed", "driver, note; api", Silence | DriverFault,
      50},
     {"driver-too-old", Driver, Ends, OnCandidate | OnVariant,
-     "the driver is older than the application, the request, the build or its toolkit requires",
+     "the application, the request, the build or the build's toolkit requires a newer driver",
      "have, need"},
     {"fact-unknown", Device, LeavesOpen, OnVariant,
      "a fact that the requirement depends on is unknown",
@@ -290,7 +290,7 @@ inline constexpr ReasonInfo kRows[] = {
      "and memory size",
      "by"},
     {"kernel-driver-unfit", Driver, Ends, OnView,
-     "the API does not work with the bound kernel driver", "driver, api"},
+     "the API does not work with the kernel driver that is bound to the GPU", "driver, api"},
     {"kernel-too-old", Machine, Ends, OnCandidate | OnVariant,
      "the host's kernel is older than the build needs", "have, need"},
     {"knowledge-ignored", Report, Remarks, OnReport,
@@ -304,12 +304,13 @@ inline constexpr ReasonInfo kRows[] = {
      "doctor](doctor.md)",
      "cause: the id of the cause; backends; fault; text"},
     {"less-preferred", Policy, Remarks, OnCandidate,
-     "the application prefers a GPU or a backend for which the requirement holds, and another "
-     "candidate meets the requirement",
+     "the application prefers candidates that meet the requirement; this candidate does not meet "
+     "the requirement, but another candidate does",
      "requirement"},
     {"library-missing", Machine, Ends, OnCandidate | OnVariant | OnView,
-     "the host's dynamic linker does not find the library, and no installed build bundles it; on "
-     "an API, the library through which programs decode or encode videos is missing",
+     "the host's dynamic linker does not find the library, and no installed build bundles it. For "
+     "an API, the code means that the library through which programs decode or encode videos is "
+     "missing",
      "missing"},
     {"library-not-listed", Machine, Remarks, OnCandidate,
      "the build needs a library that it does not bundle. gpuprobe does not search for this "
@@ -380,7 +381,7 @@ inline constexpr ReasonInfo kRows[] = {
      "prefers another candidate",
      "api, result, note"},
     {"not-enough-memory", Measurement, Remarks, OnTrial,
-     "too little memory is free for a buffer that does not fit into any cache",
+     "too little memory is free for the test buffer, which must be larger than every cache",
      "free, need: bytes"},
     {"not-hidden", Machine, Remarks, OnRecommendation,
      "no variable hides these GPUs from the application in this API, so the application can use "
@@ -403,8 +404,8 @@ inline constexpr ReasonInfo kRows[] = {
      "application also sees other GPUs",
      "gpu; gpus: the ids of the other GPUs that the application sees"},
     {"not-usable", Device, Ends, OnCandidate | OnPlan,
-     "the backend does not work on this GPU. For a candidate, the report gives no reason. In a "
-     "plan, no backend works on this GPU",
+     "the backend does not work on this GPU, and the report contains no reason. In a plan, the "
+     "code means that no backend works on this GPU",
      "backend: the backend that needs the fewest changes to work (only in a plan); reasons: why "
      "that backend does not work (only in a plan)"},
     {"not-verified", Request, Ends, OnCandidate | OnVariant,
@@ -445,7 +446,8 @@ inline constexpr ReasonInfo kRows[] = {
      "unknown: which of `os`, `arch` and `libc` are unknown; want: the platforms for which the "
      "manifest has variants"},
     {"prober-no-permission", Permission, LeavesOpen, OnView,
-     "the caller may open the node, but the worker that probed the drivers had no permission",
+     "the caller has permission to open the device node, but the worker that probed the drivers "
+     "does not",
      "node, group, mode"},
     {"ptx-needs-newer-driver", Driver, Ends, OnVariant,
      "the variant has only PTX code for this GPU, and the driver's CUDA version does not support "
@@ -460,7 +462,8 @@ inline constexpr ReasonInfo kRows[] = {
      "probed; see [Quarantine](security.md#quarantine)",
      "driver, why, times, since_usec, until_usec, note", Unreliable},
     {"reasons-left-out", Report, Remarks, OnRecommendation,
-     "an answer over D-Bus has space for 2,048 reasons, and the last variants have none",
+     "an answer over D-Bus contains at most 2,048 reasons, so the reasons of the last variants "
+     "are left out",
      "count: the number of variants without reasons"},
     {"reported-failed", Request, Ends, OnCandidate | OnVariant,
      "the application reported that it tried this backend or variant and failed",
@@ -482,7 +485,7 @@ inline constexpr ReasonInfo kRows[] = {
      "driver, note; api: present only on a candidate"},
     {"slower-than-cpu", Measurement, Remarks, OnCandidate,
      "candidates are ordered by measured speed, and the CPU was faster than this candidate. A "
-     "candidate that is a software implementation is rejected",
+     "software implementation that is slower than the CPU is rejected",
      "score, cpu_score"},
     {"software-rasterizer", Device, Ends, OnCandidate,
      "the API's device is a software implementation that runs on the CPU", "name, api, driver"},
@@ -497,27 +500,27 @@ inline constexpr ReasonInfo kRows[] = {
      "renamed to `….broken`",
      "what, problem"},
     {"state-not-kept", Report, Remarks, OnReport,
-     "a state file cannot be written, so its changes are lost at the next start", "what, problem"},
+     "a state file cannot be written, so recent changes are lost when gpuprobed restarts",
+     "what, problem"},
     {"strict", Request, Ends, OnCandidate,
      "the request is strict and does not ask for the CPU, so the CPU is not chosen"},
     {"stub-library", Driver, Ends, OnView,
      "a toolkit's stub library was loaded instead of the driver library", "call, code",
      Refusal | ViewCause},
     {"superseded-document", Report, Remarks, OnRecommendation,
-     "the data file describes an older version of the application than the latest known version; "
-     "see "
-     "[Data files](data-files.md)",
+     "the data file describes a version of the application that is older than the latest known "
+     "version; see [Data files](data-files.md)",
      "document, version, newer; path: the path of the data file (missing if the file is built in)"},
     {"switched-off", Request, Ends, OnCandidate, "the request excludes all GPUs", "", Wished},
     {"system-not-ready", Hardware, Ends, OnView,
      "CUDA reports that the system is not ready (error 802). Usual causes: the fabric manager of "
-     "an NVSwitch machine does not run, or the GPU of a confidential virtual machine was not set "
-     "to the ready state",
+     "an NVSwitch machine is not running, or the GPU of a confidential virtual machine was not "
+     "set to the ready state",
      "call, code", Refusal | ViewCause, 0, "fabric-manager-not-ready"},
     {"too-few-gpus", Machine, Ends, OnVariant | OnCandidate,
      "the variant needs more GPUs than it can use on this machine", "have, need"},
     {"too-little-host-memory", Machine, Ends, OnVariant,
-     "the host has less memory than the variant needs; sizes are in bytes"},
+     "the host has less memory than the variant needs (`have` and `want` are in bytes)"},
     {"too-little-memory", Device, Ends, OnCandidate | OnPlan | OnVariant,
      "the GPU has less memory than the request, the variant or the model needs",
      "have, need: bytes; of: the compared memory size, `allocatable` or, if only that is known, "
@@ -529,7 +532,7 @@ inline constexpr ReasonInfo kRows[] = {
      "the smallest test computation takes more than 100 ms, so a watchdog could stop a measurement",
      "piece_usec"},
     {"unhealthy", Hardware, Remarks, OnCandidate,
-     "the GPU has a problem that does not exclude the GPU",
+     "the GPU has a problem, but gpuprobe does not reject the GPU because of it",
      "health: the code of the most severe finding"},
     {"unknown-not-chosen", Request, LeavesOpen, OnCandidate,
      "the verdict on the candidate is unknown, so the candidate was not chosen"},
@@ -546,7 +549,7 @@ inline constexpr ReasonInfo kRows[] = {
      "answer three times in a row",
      "driver, since_usec", Unreliable},
     {"unsupported-predicate", Policy, Ends, OnVariant,
-     "this version of gpuprobe does not support the requirement, so it rejects the variant", "",
+     "this version of gpuprobe does not support the requirement, so the variant is rejected", "",
      ByBuild},
     {"uvm-missing", Permission, Ends, OnGpu,
      "CUDA needs `/dev/nvidia-uvm`, but this device node is missing, and the CUDA probe got no "
@@ -583,7 +586,8 @@ inline constexpr ReasonInfo kRows[] = {
      "the probe process could not be started; earlier answers from the driver stay in the cache",
      "problem", Unheard},
     {"worker-output", Worker, Remarks, OnView | OnTrial,
-     "the last lines that the driver printed before it failed", "lines"},
+     "the driver printed messages before it failed",
+     "lines: the last lines that the driver printed"},
     {"worker-stuck", Worker, LeavesOpen, OnView | OnTrial,
      "the last process that probed this driver cannot be killed, so gpuprobe does not probe the "
      "driver again",
@@ -603,7 +607,7 @@ class ReasonCode {
 public:
     consteval ReasonCode(const char* code) : code_{code} {
         if (!std::ranges::binary_search(reason_rows::kRows, code_, {}, &ReasonInfo::code))
-            throw "report/reason_table.h has no such code";
+            throw "report/reason_table.h has no row with this code";
     }
     /// The code of a row that was looked up.
     constexpr ReasonCode(const ReasonInfo& row) : code_{row.code} {}
