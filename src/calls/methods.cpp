@@ -564,8 +564,8 @@ std::vector<Method> questions() {
             {UnknownApplication, UnknownDevice, InvalidRequest, NoMatch}),
         method<RecommendParameters, Recommendation, recommend_variant>(
             "Recommend",
-            "Returns the variant of an application to install. 'manifest' is the text of a "
-            "manifest to use instead of the installed manifest.",
+            "Returns the variant of an application that should be installed. 'manifest' is the "
+            "text of a manifest to use instead of the installed manifest.",
             kept,
             {{.member = "RecommendVariant",
               .in = "application:s manifest:s request:a{sv}",
@@ -665,7 +665,8 @@ std::vector<Method> administration() {
         method<GpuParameters, IdentifierList, get_identifiers>(
             "GetIdentifiers",
             "Returns the identifiers that distinguish a GPU from other GPUs of the same model, in "
-            "the form of each API. A caller who may not open the GPU needs an authorization.",
+            "the form of each API. A caller without permission to open the GPU's device nodes "
+            "needs an authorization.",
             {.may_need = {Action::GetIdentifiers}},
             {{.member = "GetIdentifiers",
               .in = "options:a{sv}",

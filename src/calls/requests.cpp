@@ -205,7 +205,8 @@ Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const F
         // Refuse the request only for sleeping GPUs that the caller named. The engine leaves out
         // all other sleeping GPUs.
         if (!request.allow_wake && is_asleep(files, *gpu))
-            return Error{ErrorCode::WouldWake, gpu->id + ": suspended; allow-wake was not given"};
+            return Error{ErrorCode::WouldWake,
+                         gpu->id + ": the GPU is suspended, and allow-wake was not given"};
         id = gpu->id;
     }
     return request;

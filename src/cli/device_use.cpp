@@ -510,7 +510,7 @@ Verb watch_verb() {
         .name = "watch",
         .group = VerbGroup::Start,
         .overview = {{"watch PID",
-                      "show which GPUs a running program uses, and how much GPU memory"}},
+                      "show which GPUs and how much GPU memory a running program uses"}},
         .usage = {"watch PID [--once]"},
         .about = R"(
 Shows which GPUs the process and its child processes use now, how much GPU memory they use, and

@@ -154,7 +154,7 @@ Result<ExportDifference> export_difference(const std::string& path,
                                 .gained = lost_lines(text, *there)};
     // The file and the export have the same lines, but in a different order.
     if (difference.is_none() && !is_same_export(*there, text))
-        difference.reason = "the order of its lines differs";
+        difference.reason = "the lines are in a different order";
     if (const auto expiry = expiry_of(*there); expiry && *expiry <= now)
         difference.reason = "the file has expired";
     // See has_mode() for the reason.

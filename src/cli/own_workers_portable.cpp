@@ -73,7 +73,7 @@ Result<std::string> worker_inside() {
     if (!embedded.starts_with(kZstdMagic))
         return std::string{embedded};
     // ZSTD_CONTENTSIZE_ERROR and ZSTD_CONTENTSIZE_UNKNOWN are above every limit.
-    const Error damaged{ErrorCode::Io, "the worker inside this program is damaged"};
+    const Error damaged{ErrorCode::Io, "the worker that is embedded in this program is damaged"};
     const auto size = ZSTD_getFrameContentSize(embedded.data(), embedded.size());
     if (size > kMaxWorker.count)
         return damaged;
@@ -186,7 +186,7 @@ std::optional<Refusal> refusal_of(const std::string& path) {
         return std::nullopt;
     // The worker was started and failed, for instance because the C library is too old.
     const auto why =
-        trimmed(text).empty() ? "the worker prints nothing" : std::string{trimmed(text)};
+        trimmed(text).empty() ? "the worker printed nothing" : std::string{trimmed(text)};
     return Refusal{.text = phrase("this machine cannot run the worker: {why}", {{"why", why}}),
                    .is_final = true};
 }

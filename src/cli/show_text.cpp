@@ -136,7 +136,7 @@ std::string node_text(const DeviceNode& node) {
     if (!node.reason)
         return text + (node.accessible == false ? ": not usable" : "");
     if (*node.reason == "no-permission")
-        return phrase("{node}: no permission[, belongs to the group {group}]",
+        return phrase("{node}: no permission[ (group {group})]",
                       {{"node", text}, {"group", node.group}});
     return text + ": " + explained(Reason{.code = *node.reason}).text;
 }

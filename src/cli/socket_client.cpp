@@ -101,7 +101,7 @@ Result<MethodAnswer> SocketClient::answer_to(const MethodCall& call, HearAnswer 
     const std::string_view document{text.get()};
     if (document.size() > kMaxReport.count)
         return Error{ErrorCode::TooLarge,
-                     fmt::format("{}: over {} bytes", kAnswer, kMaxReport.count)};
+                     fmt::format("{}: larger than {} bytes", kAnswer, kMaxReport.count)};
     // The library returns error replies as {"error":{…}} with a code other than 0.
     if (code == 0)
         return MethodAnswer{.document = std::string{document}};

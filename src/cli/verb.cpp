@@ -371,7 +371,7 @@ std::vector<Option> source_options() {
          .take = put<&Arguments::is_direct>},
         {.names = "--replay",
          .value = {.name = "DIR", .names = kFolders},
-         .help = "answer for the captured machine in DIR instead of this machine",
+         .help = "use the captured machine in DIR instead of this machine",
          .take = take_replay,
          .repeats = true},
         {.names = "--worker",

@@ -214,14 +214,16 @@ struct ToolForm {
 constexpr ToolForm kForms[] = {
     {"conda", "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _AMDGPU, _GLIBC …; mamba and pixi read them too"},
     {"uv",
-     "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; for APPLICATION, its package indexes"},
+     "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; with APPLICATION, the application's "
+     "package indexes"},
     {"wheel", "properties for providers of Python wheel variants"},
     {"pip", "the package and the indexes of the recommended variant of APPLICATION"},
     {"ffmpeg",
      "the options before -i for hardware decoding, on the GPU that select ffmpeg chooses"},
     {"ggml", "CMake options for llama.cpp and similar projects"},
     {"container",
-     "arguments for docker and podman; for APPLICATION, only for the GPUs that it uses"},
+     "arguments for docker and podman; with APPLICATION, only for the GPUs that the application "
+     "uses"},
 };
 
 /// The export for a tool: variables or arguments. Either the variables or the arguments are empty.
@@ -252,7 +254,7 @@ Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
         !context.arguments.fleet.allows_cpu)
         return Error{
             ErrorCode::NoMatch,
-            phrase("'{variant}' uses no GPU, and {unused}; to accept this, add --allow-cpu",
+            phrase("'{variant}' uses no GPU, and {unused}; to accept this variant, add --allow-cpu",
                    {{"variant", scrubbed(*answer.variant)}, {"unused", explained(*unused).text}})};
     return std::optional{std::move(answer)};
 }
@@ -438,7 +440,7 @@ void print_answer(const Context& context,
                       {{"tool", arguments.recommend.format}, {"version", answer.oldest}}));
     if (!answer.command.empty())
         remark(arguments,
-               phrase("the package is installed by: {command}", {{"command", answer.command}}));
+               phrase("to install the package, run: {command}", {{"command", answer.command}}));
     for (const auto& [name, value] : answer.variables)
         print(name + "=" + shell_quoted(value) + "\n");
     std::string line;
@@ -604,15 +606,14 @@ Status take_every(Arguments& arguments, const std::string& word) {
 std::vector<Option> fleet_options() {
     return {
         {.names = "--allow-cpu",
-         .help =
-             "with formats for another tool: accept a CPU variant even if this leaves a GPU unused",
+         .help = "with formats for other tools: accept a CPU variant even if a GPU is then unused",
          .take = put<&Arguments::fleet, &FleetArguments::allows_cpu>},
         {.names = "--output",
          .value = {.name = "FILE", .names = kFiles},
          .help = "write the export to this file atomically, instead of to standard output",
          .take = put<&Arguments::fleet, &FleetArguments::output>},
         {.names = "--install",
-         .help = "write the export to the file in which programs expect this format",
+         .help = "write the export to the default path of this format",
          .take = put<&Arguments::fleet, &FleetArguments::installs>},
         {.names = "--check",
          .value = {.name = "FILE", .names = kFiles},
@@ -640,7 +641,7 @@ Verb export_verb() {
         .name = "export",
         .group = VerbGroup::Record,
         .overview = {{"export FORMAT",
-                      "print the answer in the form that pip, docker, Ansible, Slurm … read"}},
+                      "print the answer in a form that pip, docker, Ansible, Slurm … can read"}},
         .usage = {"export FORMAT [APPLICATION…] [OPTION…]"},
         .about = about_export(),
         .operands = {{.word = {.name = "FORMAT", .offers = format_names(), .takes_others = false},

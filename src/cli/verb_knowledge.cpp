@@ -310,7 +310,9 @@ std::string findings_text(const DocumentCheck& check, const Screen& screen) {
             text_of(finding));
     }
     if (!check.is_complete)
-        text += "Correct these mistakes, then check the file again: it may contain more.\n";
+        text +=
+            "Correct these mistakes, then check the file again, because the file may contain "
+            "more mistakes.\n";
     return text;
 }
 
@@ -320,7 +322,7 @@ Cell variant_cell(const MachineOutcome& outcome, const Screen& screen) {
         return {.text = std::string{screen.dash()}};
     if (!outcome.variant)
         return {.text = outcome.status == RecommendStatus::NoPlatform
-                            ? "no variant for its platform"
+                            ? "no variant for the platform"
                             : "no variant fits",
                 .tone = Tone::Bad};
     const bool is_sure =

@@ -227,7 +227,7 @@ are not GPUs. Identical GPUs, and identical partitions of a GPU, share a line. W
 for each video codec of each kind of GPU instead, and of each V4L2 codec of an SoC, with the bits of a
 sample and the largest size that can be decoded and encoded, and the reasons why codecs are unknown.
 )",
-        .options = {all_option("print the lines of each GPU, partition and accelerator"),
+        .options = {all_option("print separate lines for each GPU, partition and accelerator"),
                     {.names = "--video",
                      .help = "print the video codecs that each GPU or SoC can decode and encode",
                      .take = put<&Arguments::shows_video>}},

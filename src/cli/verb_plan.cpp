@@ -233,9 +233,9 @@ Status print_arguments(Context& context, const PlanRequest& request, const Plan&
     const bool is_own_build = choice && choice->gpus.empty();
     remark(context.arguments,
            fmt::format(
-               "with the variables that this command prints: gpuprobectl env {} --gpu={}{}{}",
+               "set the variables that this command prints: gpuprobectl env {} --gpu={}{}{}",
                program, fmt::join(arguments.gpus, ","), is_own_build ? " --own-build" : "",
-               arguments.gpus.size() > 1 ? " (the shares are for the GPUs in this order)" : ""));
+               arguments.gpus.size() > 1 ? " (the shares are in the order of these GPUs)" : ""));
     return Done{};
 }
 
@@ -320,7 +320,7 @@ std::vector<Option> plan_options() {
          .help = "print only the arguments for this program",
          .take = put<&Arguments::plan, &PlanArguments::format>},
         {.names = "--print-model",
-         .help = "print the model in the form that the method Plan reads, without planning",
+         .help = "print the model as input for the method Plan, without planning",
          .take = put<&Arguments::plan, &PlanArguments::prints_model>},
         {.names = "--cache-type-k",
          .value = {.name = "TYPE", .offers = kCacheTypes},

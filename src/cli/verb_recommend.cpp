@@ -440,11 +440,12 @@ variants or families; family:NAME means only the family. The exit status is 3 if
             variant_options(),
             {explain_variants_option(),
              {.names = "--chain",
-              .help = "print only the names, in the order in which to try them",
+              .help = "print only the names of the variants, in the order in which to try them",
               .take = put<&Arguments::recommend, &RecommendArguments::chain>},
              {.names = "--force",
               .value = {.name = "NAME"},
-              .help = "use this variant despite its verdict, and print the reasons against it",
+              .help = "use this variant even if gpuprobe rejects it, and print the reasons "
+                      "against it",
               .take = put<&Arguments::recommend, &RecommendArguments::force>}}),
         .check = check_recommend,
         .run = run_recommend};

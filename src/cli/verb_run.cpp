@@ -451,7 +451,8 @@ report-outcome does: as a success, or as a failure if another candidate worked o
               .take = put<&Arguments::run, &RunArguments::falls_back>},
              {.names = "--output",
               .value = {.name = "FILE", .names = kFiles},
-              .help = "write the observed use to a file, as JSON; -j writes it to standard error",
+              .help = "write the observed GPU use to a file as JSON; -j writes the JSON to "
+                      "standard error",
               .take = put<&Arguments::run, &RunArguments::report>}},
             options_of_a_start()),
         .takes_program = true,

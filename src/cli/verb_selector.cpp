@@ -111,8 +111,8 @@ void explain_differences(const Arguments& arguments, const FleetQuery& query, bo
     if (is_given)
         return;
     remark(arguments,
-           "add --allow-weaker to omit the requirement, or --verdict to select machines by the "
-           "verdict that they exported");
+           "add --allow-weaker to omit the requirement, or --verdict to select machines by their "
+           "exported verdicts");
 }
 
 /// Prints the query, unless the orchestrator can't express a need and --allow-weaker was not given.

@@ -192,7 +192,7 @@ void add_memory(const GpuNeed& gpu, const std::string& target, NodeTerm& term, F
     const auto whole = (gpu.memory->count + gib(1).count - 1) / gib(1).count;
     if (gpu.memory->count % gib(1).count != 0)
         query.stronger.push_back(asked_more(
-            "machines whose memory is too small only after it is rounded down to whole GiB"));
+            "machines whose GPU memory becomes too small when it is rounded down to whole GiB"));
     if (!target.empty())
         return term.at_least("memory." + target + ".min-gib", whole);
     term.at_least("gpu.discrete.memory.min-gib", whole);

@@ -262,7 +262,8 @@ GaugeText best_of(const std::vector<Verdicts>& verdicts) {
 GaugeText findings_of(const Value& findings) {
     GaugeText found{
         "gpuprobe_finding",
-        "Number of GPUs with this finding of gpuprobectl doctor; 1 if it is about the machine."};
+        "Number of GPUs with this finding of gpuprobectl doctor; 1 if the finding is about the "
+        "machine."};
     std::map<std::pair<std::string, std::string>, std::size_t> gpus;
     for (const auto& finding : *findings.as_array())
         gpus[{*finding.at("id").as_string(), *finding.at("severity").as_string()}] +=
@@ -281,7 +282,7 @@ std::string about_the_probe(const Report& report) {
                                                     report.created->time_since_epoch())
                                                     .count()));
     GaugeText success{"gpuprobe_last_probe_success",
-                      "1 if every probe completed, 0 if one crashed or hung."};
+                      "1 if every probe completed, 0 if a probe crashed or hung."};
     const bool is_whole = std::ranges::none_of(report.probes, [](const ProbeEntry& probe) {
         return probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut;
     });

@@ -151,7 +151,7 @@ private:
         if (has("integrated") || has("tegra"))
             words.insert(GpuKind::Integrated);
         if (has("integrated") != has("tegra"))
-            leave(has("tegra") ? "kinds: tegra among integrated GPUs"
+            leave(has("tegra") ? "kinds: only Tegra among the integrated GPUs"
                                : "kinds: integrated GPUs except Tegra");
         each([&](GpuNeed& need) { need.kinds = words; });
     }

@@ -87,7 +87,7 @@ std::string obstacle(const ExportedGpu& gpu) {
     // whole GPU.
     if (partition ? stands_alone(*gpu.gpu) && partition->nodes.size() < 2
                   : !gpu.gpu->partitions.empty())
-        return gpu.place + " is partitioned: use Slurm's AutoDetect, which detects its partitions";
+        return gpu.place + " is partitioned: use Slurm's AutoDetect, which detects the partitions";
     if (files_of(gpu).empty())
         return gpu.place + " has no device node: slurmd would wait for the node and then exit";
     return "";

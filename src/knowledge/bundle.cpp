@@ -121,8 +121,8 @@ Result<Bundle> bundle_from(std::string_view message,
     }
     // Bytes at the end that the head does not list would not be covered by any hash.
     if (!rest.empty())
-        return malformed("documents", "has more data than its header says");
-    // The version is in the head and in the data file "release", and both versions must be equal.
+        return malformed("documents", "has more data than its header declares");
+    // The version is in the head and in the data file "release"; both must agree.
     const auto* release = bundle.set.documents.contains(kRelease)
                               ? &bundle.set.documents.find(kRelease)->second
                               : nullptr;

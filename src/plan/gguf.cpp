@@ -486,7 +486,7 @@ Status check_numbers(const std::vector<Gguf>& parts) {
         const auto count = parts[i].number("split.count").value_or(1);
         const auto number = parts[i].number("split.no").value_or(0);
         if (count != parts.size() || number != i)
-            return mismatch("part " + std::to_string(i + 1) + " identifies itself as part " +
+            return mismatch("part " + std::to_string(i + 1) + " is labeled as part " +
                             std::to_string(number + 1) + " of " + std::to_string(count));
     }
     return Done{};
@@ -532,7 +532,7 @@ Result<Gguf> joined(std::vector<Gguf> parts) {
     const auto wanted = whole.number("split.tensors.count").value_or(whole.tensors.size());
     if (wanted != whole.tensors.size())
         return mismatch("the parts contain " + std::to_string(whole.tensors.size()) +
-                        " tensors, but the first part announces " + std::to_string(wanted));
+                        " tensors, but the first part declares " + std::to_string(wanted));
     return whole;
 }
 

@@ -391,7 +391,7 @@ Status read_tensors(const Value& tensors, Gguf& gguf) {
         // Messages contain names, so accept only names that scrubbing leaves unchanged.
         auto name = scrubbed(record->name, kMaxGgufNameBytes);
         if (name != record->name || !seen.insert(name).second)
-            return malformed(name, "a tensor name is not text, too long, or not unique");
+            return malformed(name, "a tensor name is not text, is too long, or is not unique");
         auto tensor = tensor_of(std::move(name), ggml_type(record->type), record->shape);
         if (!tensor)
             return malformed("tensors", tensor.error().text);

@@ -158,7 +158,7 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
      [](const Value& v, PlanRequest& r) { return read_number(v, 1, kMaxBatch, r.run.batch); }},
     {{.key = "ubatch",
       .type = RequestType::Number,
-      .meaning = "physical batch size, if smaller than --batch, as llama.cpp's --ubatch-size",
+      .meaning = "physical batch size, if smaller than --batch (like llama.cpp's --ubatch-size)",
       .option = "--ubatch",
       .placeholder = "N"},
      [](const Value& v, PlanRequest& r) {
@@ -172,7 +172,7 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
      [](const Value& v, PlanRequest& r) { return read_number(v, 1, kMaxStreams, r.run.streams); }},
     {{.key = "swa-full",
       .type = RequestType::Flag,
-      .meaning = "keep the whole context in sliding-window layers, as llama.cpp's --swa-full",
+      .meaning = "keep the whole context in sliding-window layers (like llama.cpp's --swa-full)",
       .option = "--swa-full"},
      [](const Value& v, PlanRequest& r) { return read_value(v, r.run.keeps_whole_windows); }},
     {{.key = "gpus",
@@ -184,7 +184,8 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
      read_gpus},
     {{.key = "application",
       .type = RequestType::Word,
-      .meaning = "use only GPUs that select accepts for this application with its override",
+      .meaning = "use only GPUs that select accepts for this application with the application's "
+                 "override",
       .option = "--application",
       .placeholder = "NAME"},
      [](const Value& v, PlanRequest& r) { return read_value(v, r.application.emplace()); }},

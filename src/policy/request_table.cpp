@@ -55,7 +55,7 @@ ReadProblem add_assumption(std::string_view text, std::vector<std::string>& out)
         return std::move(*why);
     return assumed_values(out).size() == out.size()
                ? ReadProblem{}
-               : ReadProblem{scrubbed(out.back(), 64) + ": the same fact twice"};
+               : ReadProblem{scrubbed(out.back(), 64) + ": the fact is given twice"};
 }
 
 /// Checks a word about a build with the function `problem`, and adds the word if it is valid.

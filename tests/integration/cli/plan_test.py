@@ -196,7 +196,7 @@ class PlanFormats(unittest.TestCase):
     def printed(self, machine, *words, code=0):
         done = replay(machine, *self.MODEL, *words)
         self.assertEqual(done.returncode, code)
-        self.assertRegex(done.stderr, r"^(gpuprobectl: with the variables that this command prints: gpuprobectl env \S+ --gpu=\S+( \(.*\))?\n)?$")
+        self.assertRegex(done.stderr, r"^(gpuprobectl: set the variables that this command prints: gpuprobectl env \S+ --gpu=\S+( \(.*\))?\n)?$")
         return done.stdout
 
     def test_of_llama_cpp(self):
@@ -240,9 +240,9 @@ class PlanFormats(unittest.TestCase):
                 done = replay(capture, *self.MODEL, "--ctx=16k", "--parallel=3", "--format=llama.cpp")
                 first, second = map(int, done.stdout.split("--tensor-split ")[1].split(","))
                 self.assertLess(first, second, "the smaller GPU comes first and has the smaller share")
-                remark = done.stderr.strip().removeprefix("gpuprobectl: with the variables that this command prints: gpuprobectl ")
+                remark = done.stderr.strip().removeprefix("gpuprobectl: set the variables that this command prints: gpuprobectl ")
                 command, _, says = remark.partition(" (")
-                self.assertEqual(says, "the shares are for the GPUs in this order)")
+                self.assertEqual(says, "the shares are in the order of these GPUs)")
                 shown = run(f"--replay={capture}", *command.split()).stdout
                 variables = dict(line.split("=", 1) for line in shown.splitlines())
                 self.assertEqual({name: variables.get(name) for name in expected}, expected)
@@ -253,7 +253,7 @@ class PlanFormats(unittest.TestCase):
             capture = self.unlike(pathlib.Path(folder), "cuda")
             done = replay(capture, *self.MODEL, "--ctx=8k", "--format=llama.cpp")
             self.assertIn("--split-mode none", done.stdout)
-            self.assertEqual(done.stderr, "gpuprobectl: with the variables that this command prints: gpuprobectl env llama.cpp --gpu=pci:0000:02:00.0\n")
+            self.assertEqual(done.stderr, "gpuprobectl: set the variables that this command prints: gpuprobectl env llama.cpp --gpu=pci:0000:02:00.0\n")
 
     def test_of_llama_cpp_without_a_gpu(self):
         self.assertIn("--n-gpu-layers 0 ", self.printed("software-only", "--format=llama.cpp", code=3))
@@ -422,7 +422,7 @@ class PlanParts(unittest.TestCase):
         os.truncate(self.part(3), self.part(2).stat().st_size)
         done = replay("nvidia-h200-1", f"--gguf={self.part(1)}")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("part 3 identifies itself as part 2 of 3", done.stderr)
+        self.assertIn("part 3 is labeled as part 2 of 3", done.stderr)
 
     def test_under_another_name_are_asked_for(self):
         self.part(1).rename(self.folder / "renamed.gguf")

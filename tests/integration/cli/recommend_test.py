@@ -204,7 +204,7 @@ class Export(unittest.TestCase):
 
     def test_other_formats_name_the_command_for_a_python_package(self):
         for format in ("conda", "container"):
-            self.assertIn("the package is installed by: pip install 'jax[cuda13]~=0.11.1'\n", ask("export", format, "jax").stderr)
+            self.assertIn("to install the package, run: pip install 'jax[cuda13]~=0.11.1'\n", ask("export", format, "jax").stderr)
 
     def test_arguments(self):
         self.assertRegex(ask("export", "pip", "torch").stdout, r"^torch --index-url https://download\S+/cu13\d\n$")

@@ -47,7 +47,8 @@ TEST(Bundle, IsRefusedCutAtEachByte) {
     const auto message = message_of(head_for(kTexts, "2027.1.1", "2028-01-01"), kTexts);
     for (std::size_t size = 0; size < message.size(); ++size)
         EXPECT_FALSE(bundle_from(std::string_view{message}.substr(0, size), nullptr, "b")) << size;
-    EXPECT_EQ(problem_of(message + " "), "bundle: documents: has more data than its header says");
+    EXPECT_EQ(problem_of(message + " "),
+              "bundle: documents: has more data than its header declares");
 }
 
 TEST(Bundle, IsRefusedWithABitFlipped) {

@@ -58,12 +58,12 @@ TEST(Parts, OfAnotherModelAreRefused) {
         const auto whole = joined(std::move(parts));
         return whole ? std::string{} : whole.error().text;
     };
-    EXPECT_EQ(text({part(0, 3, "a"), part(1, 3, "b")}), "part 1 identifies itself as part 1 of 3");
-    EXPECT_EQ(text({part(0, 2, "a"), part(0, 2, "b")}), "part 2 identifies itself as part 1 of 2");
+    EXPECT_EQ(text({part(0, 3, "a"), part(1, 3, "b")}), "part 1 is labeled as part 1 of 3");
+    EXPECT_EQ(text({part(0, 2, "a"), part(0, 2, "b")}), "part 2 is labeled as part 1 of 2");
     EXPECT_EQ(text({part(0, 2, "a"), part(1, 2, "a")}), "the tensor a is in two parts");
     auto short_one = part(0, 1, "a");
     short_one.values.emplace("split.tensors.count", std::int64_t{5});
-    EXPECT_EQ(text({short_one}), "the parts contain 1 tensors, but the first part announces 5");
+    EXPECT_EQ(text({short_one}), "the parts contain 1 tensors, but the first part declares 5");
     EXPECT_EQ(text({}), "the model has no parts");
 }
 
