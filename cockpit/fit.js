@@ -67,7 +67,7 @@ function gpusNode(gpus) {
 
 function hostNode({ fit, need, available }) {
     return h("p", {}, Number.isFinite(available)
-        ? sentence(_("Without a GPU: $0, $1 of $2 that the machine has available"), fitMark(fit), size(need), size(available))
+        ? sentence(_("Without a GPU: $0, $1 of the $2 of available memory"), fitMark(fit), size(need), size(available))
         : sentence(_("Without a GPU: $0; $1 is needed"), fitMark(fit), size(need)));
 }
 
@@ -105,7 +105,7 @@ function planNode(plan, isWhole) {
         togetherNode(plan.together),
         hostNode(plan.host),
         h("p", { class: "faint" }, cockpit.format(
-            _("This is an estimate: the budgets leave $0 free. The exact need depends on the program that loads the model."),
+            _("This is an estimate that leaves $0 free on each GPU. The exact need depends on the program that loads the model."),
             size(plan.margin))),
     ];
 }

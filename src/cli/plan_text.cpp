@@ -231,9 +231,8 @@ std::string together_text(const PlanRequest& request, const Plan& plan, const Sc
 std::string host_text(const HostPlan& host, const Screen& screen) {
     const auto answer = toned(screen, tone_of(host.fit), name_of(host.fit));
     const auto sentence =
-        host.available
-            ? "Without a GPU: {answer}, {need} of {available} that the machine has available"
-            : "Without a GPU: {answer}; {need} is needed";
+        host.available ? "Without a GPU: {answer}, {need} of the {available} of available memory"
+                       : "Without a GPU: {answer}; {need} is needed";
     return "\n" +
            phrase(sentence,
                   {{"answer", answer},
@@ -405,10 +404,11 @@ std::string plan_text(const PlanRequest& request, const Plan& plan, const Screen
     text += reasons_text(plan, screen) + together_text(request, plan, screen) +
             host_text(plan.host, screen);
     if (screen.has_legend)
-        text += "\n" + hanging(screen, "", 0,
-                               phrase("This is an estimate: the budgets leave {margin} free. The "
-                                      "exact need depends on the program that loads the model.",
-                                      {{"margin", size_text(request.margin)}}));
+        text +=
+            "\n" + hanging(screen, "", 0,
+                           phrase("This is an estimate that leaves {margin} free on each GPU. The "
+                                  "exact need depends on the program that loads the model.",
+                                  {{"margin", size_text(request.margin)}}));
     return text;
 }
 

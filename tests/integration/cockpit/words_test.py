@@ -193,7 +193,7 @@ class Rare(unittest.TestCase):
         ("gpuprobe.js", "cli/verb_status.cpp"): ("no backend is known to work on",),
         ("gpus.js", "explain/wording_table.h"): ("the gpu's memory size is unknown", "not for gpus from this vendor"),
         ("fit.js", "cli/plan_text.cpp"): ("no gpu that can compute", "without a gpu: ", "no flash attention", "per gpu, at most", "together",
-            "an estimate: the budgets leave ", "exact need depends on the program", "that the machine has available"),
+            "an estimate that leaves ", "exact need depends on the program", " of available memory"),
         ("fit.js", "plan/plan.h"): ('"fits"', '"tight"', '"no"', '"unknown"'),
     }
 

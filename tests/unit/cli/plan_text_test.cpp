@@ -260,7 +260,7 @@ TEST(PlanText, ReportsWhetherTheModelFitsInHostMemory) {
     auto plan = plan_of({});
     plan.host = {.fit = Fit::Fits, .available = gib(32), .need = gib(5)};
     EXPECT_TRUE(has(plan_text(request_of(), plan, kAscii),
-                    "Without a GPU: fits, 5.0 GiB of 32.0 GiB that the machine has available\n"));
+                    "Without a GPU: fits, 5.0 GiB of the 32.0 GiB of available memory\n"));
     plan.host = {.fit = Fit::Unknown, .need = gib(5)};
     EXPECT_TRUE(
         has(plan_text(request_of(), plan, kAscii), "Without a GPU: unknown; 5.0 GiB is needed\n"));
