@@ -436,9 +436,9 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     // ---- about an API as a whole
     {"loader", Runtime, "", Text, Model, "the library that was loaded"},
     {"version", Runtime, "", Version, Model,
-     "version of the API or its library: libpci at build time, the Vulkan loader, the "
-     "first OpenCL platform, the NVML library, the HSA interface (`1.14`) or the HIP runtime "
-     "(`6.1.40092`), or the Level Zero loader. For CUDA, the newest CUDA version that the "
+     "version of the API or its library: the libpci that gpuprobe was built with, the Vulkan "
+     "loader, the first OpenCL platform, the NVML library, the HSA interface (`1.14`) or the HIP "
+     "runtime (`6.1.40092`), or the Level Zero loader. For CUDA, the newest CUDA version that the "
      "driver supports"},
     {"loader_name", Runtime, "opencl", Text, Model, "the loader's name: `ocl-icd` or `khronos`"},
     {"loader_path", Runtime, "vulkan opencl", Text, Model, "path of the library that was loaded"},

@@ -244,7 +244,7 @@ inline constexpr ReasonInfo kRows[] = {
      "the application, the request, the build or the build's toolkit requires a newer driver",
      "have, need"},
     {"fact-unknown", Device, LeavesOpen, OnVariant,
-     "a fact that the requirement depends on is unknown",
+     "a fact that a requirement depends on is unknown",
      "fact: the name of the fact (a fact about the host can be assumed: `--assume`)"},
     {"free-unknown", Device, Remarks, OnPlan,
      "the GPU's free memory is unknown, so the plan uses the allocatable or physical memory size",
@@ -317,7 +317,7 @@ inline constexpr ReasonInfo kRows[] = {
      "library, so it is unknown whether the library is installed",
      "library, build"},
     {"loader-missing", Driver, Ends, OnView | OnCandidate,
-     "the library for the API is not installed", "driver, note; api: present only on a candidate"},
+     "the library for the API is not installed", "driver, note; api: present only for a candidate"},
     {"lost", Hardware, Ends, OnGpu, "the GPU no longer responds", "", None, 110},
     {"malformed-answer", Worker, LeavesOpen, OnView | OnTrial,
      "the probe process sent malformed data, or a reason that this version of gpuprobe does not "
@@ -384,9 +384,9 @@ inline constexpr ReasonInfo kRows[] = {
      "too little memory is free for the test buffer, which must be larger than every cache",
      "free, need: bytes"},
     {"not-hidden", Machine, Remarks, OnRecommendation,
-     "no variable hides these GPUs from the application in this API, so the application can use "
-     "GPUs that were not chosen",
-     "api; gpus: the ids of these GPUs"},
+     "in this API, no variable can hide certain GPUs from the application, so the application can "
+     "use GPUs that were not chosen",
+     "api; gpus: the ids of the GPUs that no variable can hide"},
     {"not-in-profile-for-vendor", Policy, Ends, OnCandidate,
      "the application does not use this backend on GPUs of this vendor", "vendor", ByNature},
     {"not-listed", Driver, Ends, OnView, "the API answered but did not list this GPU",
@@ -469,7 +469,7 @@ inline constexpr ReasonInfo kRows[] = {
      "the application reported that it tried this backend or variant and failed",
      "detail: the application's message; at_usec: the time of the report; variant"},
     {"requirement-unknown", Policy, LeavesOpen, OnCandidate,
-     "a fact that the requirement depends on is unknown", "requirement"},
+     "a fact that a requirement depends on is unknown", "requirement"},
     {"requirement-unmet", Policy, Ends, OnCandidate,
      "the machine does not meet a requirement of the application or the request, and no more "
      "specific "
@@ -482,7 +482,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"simulated", Request, Remarks, OnCandidate,
      "this GPU is simulated: `fake` in the request added it"},
     {"skipped", Worker, LeavesOpen, OnView | OnCandidate, "the probe was not run",
-     "driver, note; api: present only on a candidate"},
+     "driver, note; api: present only for a candidate"},
     {"slower-than-cpu", Measurement, Remarks, OnCandidate,
      "candidates are ordered by measured speed, and the CPU was faster than this candidate. A "
      "software implementation that is slower than the CPU is rejected",
@@ -557,7 +557,7 @@ inline constexpr ReasonInfo kRows[] = {
      "node, module_loaded", Cause, 20},
     {"vendor-mismatch", Policy, Ends, OnView | OnVariant,
      "the backend or the variant is for GPUs of another vendor",
-     "vendor: the GPU's vendor; needs: the vendor that the backend needs, present only on a "
+     "vendor: the GPU's vendor; needs: the vendor that the backend needs, present only for a "
      "backend",
      ByNature, 0, "other-vendor"},
     {"vulkan-extension-missing", Device, Ends, OnVariant,
