@@ -68,8 +68,8 @@ void show_given_up(const Report& report, const DirectOptions& options) {
     for (const auto& probe : report.probes)
         if (probe.outcome == Outcome::TimedOut && report.source == ReportSource::Live)
             options.slow(phrase(
-                "{api}[ {driver}] did not answer within {seconds} s and is ignored; "
-                "--patience=SECONDS waits longer",
+                "{api}[ {driver}] did not answer within {seconds} s and is ignored; to wait "
+                "longer, use --patience=SECONDS",
                 {{"api", probe.api},
                  {"driver", probe.driver.empty() ? std::nullopt : std::optional{probe.driver}},
                  {"seconds", std::to_string(seconds)}}));

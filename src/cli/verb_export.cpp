@@ -333,7 +333,7 @@ ToolAnswer for_uv(const Report& report, const Recommendation* answer) {
     if (pip_arguments(*answer).empty())
         made.problem = not_python(*answer);
     else if (!fits_uv_variables(*answer))
-        made.problem = phrase("the variables of uv cannot contain a package; run: {command}",
+        made.problem = phrase("uv's environment variables cannot contain a package; run: {command}",
                               {{"command", made.command}});
     return made;
 }

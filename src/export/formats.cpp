@@ -160,7 +160,7 @@ namespace {
 /// For the paths, see the documentation of each orchestrator, which docs/fleet.md lists.
 constexpr ExportFormat kFormats[] = {
     {.name = "json",
-     .summary = "the data from which gpuprobe makes all other formats",
+     .summary = "the data from which gpuprobe generates all other formats",
      .write = write_json,
      .suffix = ".json"},
     {.name = "prometheus",

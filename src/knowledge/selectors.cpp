@@ -126,7 +126,7 @@ std::optional<std::string> variable_problem(std::string_view name, std::string_v
             return is_about_gpus(name, prefix);
         }))
         return std::nullopt;
-    constexpr std::string_view kRefusal = "a data file may not name this variable";
+    constexpr std::string_view kRefusal = "a data file must not name this variable";
     if (own.empty())
         return std::string{kRefusal};
     return std::string{kRefusal} + "; only variables that choose GPUs are allowed, such as " + own +

@@ -321,7 +321,7 @@ ReadProblem check_whole(const Value& artifact) {
     if (problem.empty() && type && *type == "oci")
         problem = needs_member(artifact, "ref");
     else if (problem.empty() && describes_image(artifact.at("image")))
-        problem = ReadProblem{"only for an artifact of type oci"}.in("image");
+        problem = ReadProblem{"allowed only for an artifact of type oci"}.in("image");
     return problem;
 }
 

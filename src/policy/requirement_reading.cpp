@@ -560,7 +560,7 @@ ReadProblem split_advice(const Value& value,
     std::erase_if(*predicates.as_object(),
                   [](const auto& member) { return member.key == "advises"; });
     if (own->at("device").as_array() || !own->at("device").at("advises").is_null())
-        return ReadProblem{"no alternatives are possible here"}.in("device").in("advises");
+        return ReadProblem{"alternatives are not allowed here"}.in("device").in("advises");
     auto problem = read_advice(*own, advice, unknown);
     return problem.empty() ? problem : std::move(problem).in("advises");
 }

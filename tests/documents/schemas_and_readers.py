@@ -29,7 +29,7 @@ DOCUMENTS = {
 }
 # Errors that only the reader can report, because a schema cannot contain the names of facts or describe how members depend
 # on each other.
-ABOUT_VARIABLES = ["a data file may not name this variable", "this variable loads files"]  # this depends on the application's name
+ABOUT_VARIABLES = ["a data file must not name this variable", "this variable loads files"]  # this depends on the application's name
 BEYOND_SCHEMA = {
     "application": [*ABOUT_VARIABLES, "no such fact", "expected a version like", "not a reader or a variable", "and \"forwards\"$",
                     "expected a backend or a GPU library", "default: does not name a variant", "not the name of a requirement$",

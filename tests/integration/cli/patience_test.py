@@ -36,7 +36,7 @@ class Patience(unittest.TestCase):
             taken, done = self.select("--patience=2")
             self.assertIn(done.returncode, (0, 3), done.stderr)
             self.assertIn("cuda has not answered yet", done.stderr, run)
-            self.assertIn("cuda did not answer within 2 s and is ignored; --patience=SECONDS waits longer", done.stderr, run)
+            self.assertIn("cuda did not answer within 2 s and is ignored; to wait longer, use --patience=SECONDS", done.stderr, run)
             self.assertGreater(taken, 1.5, run)
         _, done = self.select("--patience=30")
         self.assertNotIn("has not answered yet", done.stderr)

@@ -111,7 +111,7 @@ class DataFiles(QuotingCase):
         done = run(f"--replay={H200}", "recommend", f"--manifest={file}")
         self.assertEqual((done.returncode, done.stdout), (1, ""), done)
         self.assertIn("manifest.json", done.stderr)
-        self.assertIn("platforms.linux-x86_64.variants.cpu.env.LD_PRELOAD: a data file may not name this variable", done.stderr)
+        self.assertIn("platforms.linux-x86_64.variants.cpu.env.LD_PRELOAD: a data file must not name this variable", done.stderr)
 
 
 class QuotedExports(QuotingCase):

@@ -194,7 +194,7 @@ class Export(unittest.TestCase):
         for application, package in (("jax", "'jax[cuda13]~=0.11.1'"), ("tensorflow", "'tensorflow[and-cuda]'")):
             done = ask("export", "uv", application)
             self.assertEqual((done.returncode, done.stdout), (3, "--gpuprobe-has-no-answer\n"))
-            self.assertIn(f"export uv: the variables of uv cannot contain a package; run: uv pip install {package}\n", done.stderr)
+            self.assertIn(f"export uv: uv's environment variables cannot contain a package; run: uv pip install {package}\n", done.stderr)
 
     def test_names_the_oldest_uv_that_knows_the_value(self):
         self.assertRegex(ask("export", "uv", "torch").stderr, r"these variables need uv 0\.\d+\.\d+ or newer")

@@ -128,12 +128,12 @@ TEST_F(MachineKnowledge, RefusesASignedFileWithVariablesThatLoadCode) {
                      "reads":["LD_PRELOAD"],"environment":{"cpu":[{"LD_PRELOAD":"/tmp/evil.so"}]}}})";
     EXPECT_EQ(
         refusal_of(signed_by(1, bundle_message({{"applications/mine", application}}))),
-        "bundle: applications/mine: selection.reads: LD_PRELOAD: a data file may not name this "
+        "bundle: applications/mine: selection.reads: LD_PRELOAD: a data file must not name this "
         "variable; only variables that choose GPUs are allowed, such as MINE_GPU");
     const std::string selectors = R"({"schema":"gpuprobe.selectors/1","use":[],"readers":[
         {"name":"cuda","api":"cuda","reads":["LD_PRELOAD"],"hide":{"LD_PRELOAD":"/tmp/evil.so"}}]})";
     EXPECT_EQ(refusal_of(signed_by(1, bundle_message({{"selectors", selectors}}))),
-              "bundle: selectors: selectors: cuda: LD_PRELOAD: a data file may not name this "
+              "bundle: selectors: selectors: cuda: LD_PRELOAD: a data file must not name this "
               "variable");
     EXPECT_TRUE(in_use().starts_with("built-in"));
 }

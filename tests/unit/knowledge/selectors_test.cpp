@@ -60,13 +60,13 @@ TEST(Selectors, SetOnlyVariablesThatAReaderReads) {
 
 TEST(Selectors, NameOnlyVariablesThatChooseGpus) {
     EXPECT_NE(problem_of(document(R"({"name": "a", "api": "cuda", "reads": ["LD_PRELOAD"]})", ""))
-                  .find("a: LD_PRELOAD: a data file may not name this variable"),
+                  .find("a: LD_PRELOAD: a data file must not name this variable"),
               std::string::npos);
     EXPECT_NE(
         problem_of(
             document(R"({"name": "a", "api": "cuda", "reads": [], "lists": {"PATH": "numbers"}})",
                      ""))
-            .find("a: PATH: a data file may not name this variable"),
+            .find("a: PATH: a data file must not name this variable"),
         std::string::npos);
     EXPECT_NE(problem_of(document(R"({"name": "a", "api": "vulkan", "reads": ["VK_DRIVER_FILES"],
                                       "hide": {"VK_DRIVER_FILES": "/tmp/evil.json"}})",

@@ -72,9 +72,9 @@ TEST(DataFileVariables, BeginWithTheNameOfTheirApplication) {
     EXPECT_EQ(variable_problem("STABLE_DIFFUSION_CPP_DEVICE", "stable-diffusion.cpp"),
               std::nullopt);
     EXPECT_EQ(variable_problem("EXAMPLE_GPU", "other"),
-              "a data file may not name this variable; only variables that choose GPUs are "
+              "a data file must not name this variable; only variables that choose GPUs are "
               "allowed, such as OTHER_GPU");
-    EXPECT_EQ(variable_problem("EXAMPLE_GPU", ""), "a data file may not name this variable");
+    EXPECT_EQ(variable_problem("EXAMPLE_GPU", ""), "a data file must not name this variable");
     EXPECT_NE(variable_problem("EXAMPLE_GPU_PATH", "example"), std::nullopt);
     EXPECT_NE(variable_problem("_GPU", "."), std::nullopt);
     EXPECT_NE(variable_problem("7Z_GPU", "7z"), std::nullopt);

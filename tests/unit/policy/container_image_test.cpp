@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         MistakeRow{"OfAnIndex",
                    R"({"type":"index","urls":["https://a.org"],"image":{"bundles":{"rocm":"7"}}})",
-                   "image: only for an artifact of type oci"},
+                   "image: allowed only for an artifact of type oci"},
         MistakeRow{"UnknownPart", R"({"type":"oci","ref":"a","image":{"bundles":{"cudnn":"9"}}})",
                    "bundles.cudnn"},
         MistakeRow{"NoVersion", R"({"type":"oci","ref":"a","image":{"bundles":{"mesa":"new"}}})",

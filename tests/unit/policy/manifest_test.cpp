@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"Variable", with_variant(R"({"env":{"A=B":"1"}})"),
             R"(platforms.linux-x86_64.variants.v.env["A=B"]: not the name of a variable)"},
         Bad{"VariableThatLoadsCode", with_variant(R"({"env":{"LD_PRELOAD":"/tmp/evil.so"}})"),
-            "platforms.linux-x86_64.variants.v.env.LD_PRELOAD: a data file may not name this "
+            "platforms.linux-x86_64.variants.v.env.LD_PRELOAD: a data file must not name this "
             "variable; only variables that choose GPUs are allowed, such as P_GPU"},
         Bad{"VariableThatLoadsAFile", with_variant(R"({"env":{"OCL_ICD_VENDORS":"/tmp"}})"),
             "platforms.linux-x86_64.variants.v.env.OCL_ICD_VENDORS: this variable loads files: its "

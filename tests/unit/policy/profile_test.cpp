@@ -190,13 +190,15 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"ForwardsNoVariable", "forwards", R"(["A B"])",
             "forwards: A B: not the name of a variable"},
         Row{"ReadsWhatLoadsCode", "reads", R"(["cuda","LD_PRELOAD"])",
-            "reads: LD_PRELOAD: a data file may not name this variable; only variables that choose "
+            "reads: LD_PRELOAD: a data file must not name this variable; only variables that "
+            "choose "
             "GPUs are allowed, such as DEFAULT_GPU"},
         Row{"ForwardsWhatLoadsCode", "forwards", R"(["BASH_ENV"])",
-            "forwards: BASH_ENV: a data file may not name this variable; only variables that "
+            "forwards: BASH_ENV: a data file must not name this variable; only variables that "
             "choose GPUs are allowed, such as DEFAULT_GPU"},
         Row{"SetsWhatLoadsCode", "environment", R"({"cpu":[{"PATH":"/tmp"}]})",
-            "environment.cpu[0]: PATH: a data file may not name this variable; only variables that "
+            "environment.cpu[0]: PATH: a data file must not name this variable; only variables "
+            "that "
             "choose GPUs are allowed, such as DEFAULT_GPU"},
         Row{"SetsAFileOfItsOwn", "environment",
             R"({"vulkan":[{"VK_DRIVER_FILES":"/tmp/evil.json"}]})",
