@@ -35,12 +35,12 @@ Error failure_of_code(int code) {
         return {ErrorCode::Unavailable, "the daemon does not answer on its socket"};
     if (code == -EPROTO)
         return {ErrorCode::Internal,
-                "the answer on the daemon's socket is invalid: another program, or another version "
-                "of gpuprobe, sent it"};
+                "the answer on the daemon's socket is invalid: another program, or another "
+                "version of gpuprobe, sent the answer"};
     if (code == -E2BIG)
         return {ErrorCode::TooLarge,
                 "the answer on the daemon's socket is larger than 64 MiB, or has more than "
-                "1,048,576 values: another program sent it"};
+                "1,048,576 values: another program sent the answer"};
     if (code == -ETIMEDOUT)
         return {ErrorCode::Unavailable, "the daemon did not answer in time on its socket"};
     return {ErrorCode::Internal, std::string{"the daemon's socket: "} + std::strerror(-code)};

@@ -243,7 +243,7 @@ std::vector<Option> trial_options() {
     return {
         {.names = "--api",
          .value = {.name = "LIST", .offers = api_words(), .takes_others = false, .is_list = true},
-         .help = "use only these APIs: vulkan,opencl,…",
+         .help = "use only the given APIs: vulkan,opencl,…",
          .take = put<&Arguments::apis>},
         {.names = "--allow-wake",
          .help = "wake suspended GPUs",

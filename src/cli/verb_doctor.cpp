@@ -173,8 +173,8 @@ std::string doctor_text(const Report& report,
 /// that are safe on this machine, each command once.
 std::string fix_script(const std::vector<Finding>& findings) {
     std::string text =
-        "#!/bin/sh\n# Fixes from gpuprobectl doctor for this machine. Read them before you run "
-        "this script.\nset -e\n";
+        "#!/bin/sh\n# Fixes from gpuprobectl doctor for this machine. Read the fixes before you "
+        "run this script.\nset -e\n";
     std::set<std::string> printed;
     for (const auto& finding : findings) {
         // Fixes for the host don't work inside a container.

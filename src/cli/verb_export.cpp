@@ -212,7 +212,9 @@ struct ToolForm {
 };
 // The formats are in the order of the help.
 constexpr ToolForm kForms[] = {
-    {"conda", "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _AMDGPU, _GLIBC …; mamba and pixi read them too"},
+    {"conda",
+     "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _AMDGPU, _GLIBC …; mamba and pixi also read these "
+     "variables"},
     {"uv",
      "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; with APPLICATION, the application's "
      "package indexes"},

@@ -378,7 +378,7 @@ Result<ExitCode> run_check(Context& context) {
     if (check.findings.empty())
         print("no mistakes\n");
     if (!check.application)
-        remark(arguments, "programs reject this file, so it has no effect on any machine");
+        remark(arguments, "programs reject this file, so the file has no effect on any machine");
     else
         print("\n" + machines_text(found, context.screen));
     return code;

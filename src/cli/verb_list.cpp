@@ -224,8 +224,9 @@ Verb list_verb() {
         .about = R"(
 Prints one line for each kind of GPU, starting with the default GPU, and then the accelerators that
 are not GPUs. Identical GPUs, and identical partitions of a GPU, share a line. With --video, prints one line
-for each video codec of each kind of GPU instead, and of each V4L2 codec of an SoC, with the bits of a
-sample and the largest size that can be decoded and encoded, and the reasons why codecs are unknown.
+for each video codec of each kind of GPU, and for each V4L2 codec of an SoC. The line shows the bits
+of a sample and the largest sizes that can be decoded and encoded. If codecs are unknown, list prints
+the reason.
 )",
         .options = {all_option("print separate lines for each GPU, partition and accelerator"),
                     {.names = "--video",
@@ -336,7 +337,7 @@ its nodes; the answer includes its power draw and temperature.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
         .options = {all_option("print everything that is known about each GPU"),
-                    gpus_option("show only these GPUs")},
+                    gpus_option("show only the given GPUs")},
         .run = run_show};
 }
 

@@ -98,7 +98,7 @@ every word of the result; 'measure' measures bandwidth and arithmetic rates.
               .value = {.name = "STAGE", .offers = "query verify measure", .takes_others = false},
               .help = "query, verify or measure",
               .take = put<&Arguments::stage>}},
-            joined({gpus_option("probe only these GPUs")}, trial_options())),
+            joined({gpus_option("probe only the given GPUs")}, trial_options())),
         .run = run_probe};
 }
 
@@ -159,7 +159,7 @@ from the device (up, down), operations per second, kernel launch time, and the s
 Measuring one line takes about a second.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
-        .options = joined({gpus_option("measure only these GPUs")}, trial_options()),
+        .options = joined({gpus_option("measure only the given GPUs")}, trial_options()),
         .run = run_bench};
 }
 

@@ -422,7 +422,7 @@ Verb run_verb() {
         .usage = {"run [APPLICATION] [OPTION…] -- PROGRAM [ARGUMENT…]"},
         .about = R"(
 Starts PROGRAM, without a shell, with the environment that 'env APPLICATION' prints, and observes which
-GPU the program and its child processes use, how much GPU memory, and through which API. When the
+GPU and how much GPU memory the program and its child processes use, and through which API. When the
 program has ended, or ten seconds after it first used a GPU, run prints one line on standard error:
 
   gpuprobectl: used NVIDIA H200, 18.2 GiB through CUDA

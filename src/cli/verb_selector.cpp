@@ -186,7 +186,8 @@ std::vector<Option> selector_options() {
              .help = "the orchestrator for the query",
              .take = put<&Arguments::fleet, &FleetArguments::orchestrator>},
             {.names = "--allow-weaker",
-             .help = "omit requirements that the orchestrator cannot express, and list them",
+             .help = "omit requirements that the orchestrator cannot express, and list the "
+                     "omitted requirements",
              .take = put<&Arguments::fleet, &FleetArguments::allows_weaker>},
             {.names = "--verdict",
              .help = "match on the verdict that each node exported for APPLICATION",

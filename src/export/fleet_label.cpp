@@ -180,12 +180,13 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
                                       std::vector<ExportRemark>& left_out) {
     const auto over_budget = [limit](std::string_view what, std::size_t count) {
         return ExportRemark{.code = "over-budget",
-                            .text = std::to_string(count) + " " + std::string{what} + " over the " +
-                                    std::to_string(limit) + " labels that a machine may have"};
+                            .text = std::string{what} + ": " + std::to_string(count) +
+                                    " more than the " + std::to_string(limit) +
+                                    " labels that a machine may have"};
     };
     if (facts.size() > limit) {
         left_out.push_back(
-            over_budget("labels about the hardware are omitted: they are", facts.size() - limit));
+            over_budget("labels about the hardware are omitted", facts.size() - limit));
         return {};
     }
     // In `verdicts`, the best variants come first, so they are dropped last.
@@ -193,8 +194,8 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
     const auto last = verdicts.begin() + static_cast<std::ptrdiff_t>(room);
     facts.insert(facts.end(), verdicts.begin(), last);
     if (last != verdicts.end())
-        left_out.push_back(over_budget("verdicts are omitted: they are",
-                                       static_cast<std::size_t>(verdicts.end() - last)));
+        left_out.push_back(
+            over_budget("verdicts are omitted", static_cast<std::size_t>(verdicts.end() - last)));
     return facts;
 }
 

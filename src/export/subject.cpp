@@ -211,8 +211,8 @@ bool is_letter_or_digit(char character) {
 /// Makes the remark about a name that is invalid.
 ExportRemark unfit(const std::string& what) {
     return {.code = "unfit-name",
-            .text = what + " left out: a label may have up to " + std::to_string(kMaxFleetName) +
-                    " of the characters a-z, 0-9, '.', '_' and '-'"};
+            .text = what + " left out: a label can have at most " + std::to_string(kMaxFleetName) +
+                    " characters, and only a-z, 0-9, '.', '_' and '-'"};
 }
 
 /// The variant that should be installed, even if its name is invalid; nullopt if no variant can

@@ -176,7 +176,7 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
       .option = "--swa-full"},
      [](const Value& v, PlanRequest& r) { return read_value(v, r.run.keeps_whole_windows); }},
     {{.key = "gpus",
-      .meaning = "use only these GPUs",
+      .meaning = "use only the given GPUs",
       .option = "--gpu",
       .placeholder = "LIST",
       .offers_gpus = true,

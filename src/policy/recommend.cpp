@@ -72,7 +72,7 @@ constexpr ReadableKey<RecommendRequest> kRecommendKeys[] = {
       .rule_meaning = "variants or families that recommend tries first"},
      [](const Value& v, RecommendRequest& r) { return read_word_list(v, r.prefer); }},
     {{.key = "only",
-      .meaning = "use only these variants or families",
+      .meaning = "use only the given variants or families",
       .option = "--only",
       .placeholder = "NAMES",
       .offers = kFamilyWords,
