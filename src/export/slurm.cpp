@@ -546,7 +546,7 @@ Result<FleetQuery> slurm_query(const FleetNeed& need, const Rules& rules, const 
         return Error{ErrorCode::NoMatch, "no node of this cluster has the required features"};
     if (known.empty())
         query.stronger.push_back(
-            asked_more("all machines if one of the features exists on no node, because Slurm then "
+            asked_more("all machines if any of the features exists on no node, because Slurm then "
                        "rejects the query: pass the existing features with --features=\"$(sinfo "
                        "-h -o %f | paste -sd,)\""));
     unite(query.weaker);

@@ -241,7 +241,7 @@ Status check_cache_types(const Model& model, const RunShape& run, FlashAttention
                        model.architecture + " does not support it; use f16");
     if (run.keys.id != run.values.id && has_keys_alone(model))
         return refused(
-            "this model reads values from its keys, so keys and values need the same type: " +
+            "this model takes the values from the keys, so keys and values need the same type: " +
             std::string{run.keys.name} + " or " + std::string{run.values.name});
     // The following checks are about flash attention.
     if (wish == FlashAttention::Off || !has_flash)

@@ -54,9 +54,10 @@ INSTANTIATE_TEST_SUITE_P(
                  "values in q8_0 need flash attention, but grok does not support it; use f16"},
         TypesRow{"KeysOfGrok", "grok", 80, 80, "q8_0", "f16", kAuto, ""},
         TypesRow{"Latent", "deepseek2", 576, 0, "q8_0", "q8_0", kAuto, ""},
-        TypesRow{"LatentAndDifferent", "deepseek2", 576, 0, "q8_0", "f16", kOff,
-                 "this model reads values from its keys, so keys and values need the same type: "
-                 "q8_0 or f16"},
+        TypesRow{
+            "LatentAndDifferent", "deepseek2", 576, 0, "q8_0", "f16", kOff,
+            "this model takes the values from the keys, so keys and values need the same type: "
+            "q8_0 or f16"},
         TypesRow{"LatentButExpanded", "deepseek2", 192, 128, "q8_0", "f16", kAuto, ""},
         TypesRow{"OddKeys", "phi2", 80, 80, "q8_0", "f16", kAuto,
                  "keys in q8_0 have blocks of 32, but the head size is 80; f16 works with any "
