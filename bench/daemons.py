@@ -43,7 +43,7 @@ def private_bus(folder):
 
 
 def socket_beside(address):
-    """The path of the daemon's socket, which is in the same folder as the socket of the bus."""
+    """Returns the path of the daemon's socket, which is in the same folder as the socket of the bus."""
     return address.removeprefix("unix:path=").split(",")[0] + ".socket"
 
 
@@ -78,7 +78,7 @@ def resident_kib(pid):
 
 
 def private_kib(pid):
-    """The memory that only this process uses: its resident memory without the pages of files, which other processes share."""
+    """Returns the memory that only this process uses: its resident memory without the pages of files, which other processes share."""
     for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
         if line.startswith("Anonymous:"):
             return int(line.split()[1])
@@ -104,14 +104,14 @@ def round_trips(bench, address, which="."):
 
 
 def crowd(bench, address, clients=500):
-    """The median and the 99th percentile of the latency when `clients` clients make 100 calls each."""
+    """Returns the median and the 99th percentile of the latency when `clients` clients make 100 calls each."""
     environment = {**os.environ, "GPUPROBE_SOCKET": socket_beside(address)}
     told = subprocess.run([f"{bench}/bench_crowd", str(clients), "100"], check=True, capture_output=True, text=True, env=environment)
     return [float(word) for word in told.stdout.split()]
 
 
 def quick_start(binaries, address, options):
-    """The seconds from exec to the first correct answer. The connection to the bus is opened before the measurement."""
+    """Returns the seconds from exec to the first correct answer. The connection to the bus is opened before the measurement."""
     peer = Peer(address.removeprefix("unix:path=").split(",")[0])
     start = time.monotonic()
     process = subprocess.Popen([f"{binaries}/gpuprobed", f"--bus={address}", *options])

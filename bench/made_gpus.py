@@ -26,7 +26,7 @@ def devices(api, count):
 
 
 def options(binaries, folder, address, count):
-    """The options for a daemon that has `count` GPUs in its cache."""
+    """Returns the options for a daemon that has `count` GPUs in its cache."""
     pathlib.Path(folder).chmod(0o755)  # workers must be able to read the folder
     folder = pathlib.Path(folder, f"{count}-gpus")
     for name, file, text in (("vulkan", "nvidia_icd.json", '{"ICD":{"library_path":"libGLX_nvidia.so.0"}}'),

@@ -11,7 +11,7 @@ LINE = 14  # the height of a line of text
 
 
 def amount(value, unit):
-    """The value with three digits and a suitable unit: 0.001234 s is "1.23 ms"."""
+    """Returns the value with three digits and a suitable unit: 0.001234 s is "1.23 ms"."""
     if unit == "s":
         for scale, name in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
             if value * scale >= 1:
@@ -68,7 +68,7 @@ def chart(growth, top):
 
 
 def svg(rows, title, about, draw=group):
-    """A picture as SVG text. `about` contains the machine and the date. `draw` is `group` for results with references, or `chart` for
+    """Returns a picture as SVG text. `about` contains the machine and the date. `draw` is `group` for results with references, or `chart` for
     growth."""
     parts, y = [text(0, 16, title, 'font-size="14" font-weight="bold"'), text(0, 34, about, 'fill="#5c6166"')], 56
     for row in rows:

@@ -158,7 +158,7 @@ class Messages:
 
 
 def is_fit(connection: socket.socket) -> bool:
-    """Whether the connection can be used again, which means that it is open and no unexpected data has arrived."""
+    """Returns whether the connection can be used again, which means that it is open and no unexpected data has arrived."""
     connection.setblocking(False)
     try:
         connection.recv(1, socket.MSG_PEEK)
@@ -251,7 +251,7 @@ def answer_from(text: bytes, takes_more: bool = False) -> Tuple[Answer, bool]:
 
 
 def progress_in(answer: Answer) -> float:
-    """The progress of a probe. Raises Failure for an invalid answer."""
+    """Returns the progress of a probe. Raises Failure for an invalid answer."""
     progress = answer.get("progress")
     if isinstance(progress, bool) or not isinstance(progress, (int, float)) or not 0 <= progress <= 1:
         raise Failure("the answer is not valid: its progress is not a number from 0 to 1")

@@ -31,7 +31,7 @@ class FeatureConfig:
 
 @functools.lru_cache(maxsize=1)
 def _report() -> Optional[Report]:
-    """The report, cached because an installer calls three plugins. None (no variant fits) if gpuprobe does not answer."""
+    """Returns the report, cached because an installer calls three plugins. None (no variant fits) if gpuprobe does not answer."""
     try:
         with gpuprobe.Client() as client:
             return client.describe()
@@ -45,7 +45,7 @@ def _usable(report: Report, backend: str) -> List[Report]:
 
 
 def _runtime(report: Report, api: str, key: str) -> Optional[Version]:
-    """The version of the API's library that answered, as (12, 8) for "12.8"."""
+    """Returns the version of the API's library that answered, as (12, 8) for "12.8"."""
     return _version((report["runtimes"].get(api) or {}).get(key))
 
 
@@ -101,7 +101,7 @@ class Nvidia(_Plugin):
 
     @classmethod
     def _versions(cls, lowest: Version, highest: Version) -> List[str]:
-        """All versions from the highest to the lowest; each major version follows its minor versions."""
+        """Returns all versions from the highest to the lowest; each major version follows its minor versions."""
         values = []
         for major in range(highest[0], lowest[0] - 1, -1):
             last = highest[1] if major == highest[0] else cls.LAST_MINOR
