@@ -65,7 +65,7 @@ KEPT = 2  # the test changes this many documents at each place
 
 
 def members_of(schema):
-    """The names of all members in the schema."""
+    """Yields the names of all members in the schema."""
     if isinstance(schema, dict):
         yield from schema.get("properties", {})
         for part in schema.values():
@@ -76,7 +76,7 @@ def members_of(schema):
 
 
 def places(value, path=()):
-    """The path and the value of each place in a document."""
+    """Yields the path and the value of each place in a document."""
     yield path, value
     if isinstance(value, dict):
         for key, item in value.items():
@@ -87,7 +87,7 @@ def places(value, path=()):
 
 
 def changed(document, path, change):
-    """A copy of the document, changed by `change(holder, key)` at the path."""
+    """Returns a copy of the document, changed by `change(holder, key)` at the path."""
     root = [copy.deepcopy(document)]
     holder, key = root, 0
     for step in path:
@@ -116,7 +116,7 @@ def changes(value):
 
 
 def pieces(document):
-    """The document itself or, if it has long lists, one document per list item, because small documents are read faster."""
+    """Returns the document itself or, if it has long lists, one document per list item, because small documents are read faster."""
     lists = [key for key, value in document.items() if isinstance(value, list) and len(value) > 8]
     if not lists:
         return [document]
@@ -156,7 +156,7 @@ def matches(patterns, text):
 
 
 def differences(kind):
-    """The number of documents, the documents that only the reader accepts, and the documents that only the schema accepts."""
+    """Returns the number of documents, the documents that only the reader accepts, and the documents that only the schema accepts."""
     folders = (ROOT / "data/schema", pathlib.Path(READ_DOCUMENTS).parents[2] / "generated/interface")
     store = {path.name: json.loads(path.read_text(encoding="utf-8")) for folder in folders for path in folder.glob("*.schema.json")}
     schema = store[f"{kind}.schema.json"]

@@ -56,12 +56,12 @@ results = {}
 
 
 def timeless(note):
-    """The note, or None if it only reports that the driver was slow, because some tests slow down drivers on purpose."""
+    """Returns the note, or None if it only reports that the driver was slow, because some tests slow down drivers on purpose."""
     return None if note and re.fullmatch(r"answered after \d+ s", note) else note
 
 
 def others(report):
-    """The results of the APIs that do not attack, without the values that change from probe to probe."""
+    """Returns the results of the APIs that do not attack, without the values that change from probe to probe."""
     found = {f"{probe['api']} {probe['driver']}": (probe["outcome"], probe["signal"], timeless(probe["note"]))
              for probe in report["probes"] if probe["api"] != "cuda"}
     for gpu in report["gpus"]:
@@ -86,13 +86,12 @@ def texts(value):
 
 
 def moves_a_terminal(text):
-    """Whether the text contains characters that control a terminal or change the direction of text."""
+    """Returns whether the text contains characters that control a terminal or change the direction of text."""
     return any(unicodedata.category(one) in ("Cc", "Cf", "Cs") and one not in "\n\t" for one in text)
 
 
 def judged(row, calm, report):
-    """The differences between the report and the earlier results of the other APIs, and unexpected results of the driver that
-    attacks."""
+    """Returns the differences between the report and the earlier results of the other APIs, and unexpected results of the driver that attacks."""
     problems = differences("answer", calm, others(report))
     probe = own(report)
     note = probe["note"] or ""
@@ -209,7 +208,7 @@ class World:
         return found + left_in_the_system() + self.left_at_home()
 
     def is_marked(self, path):
-        """Whether the file's name or content contains the mark of an attack."""
+        """Returns whether the file's name or content contains the mark of an attack."""
         if MARK in path.name:
             return True
         with contextlib.suppress(FileNotFoundError):
@@ -217,7 +216,7 @@ class World:
         return False
 
     def left_at_home(self):
-        """Files that the attack left in our folders, and files of the daemon that contain the attack's mark. Waits, because the daemon
+        """Returns files that the attack left in our folders, and files of the daemon that contain the attack's mark. Waits, because the daemon
         removes large amounts of files only after its answer."""
         late = time.monotonic() + PATIENCE
         while (found := [path for place in self.kept for path in [place, *self.tree(place)] if self.is_marked(path)]):
@@ -320,14 +319,14 @@ class Cage(unittest.TestCase):
         self.watch = Watch(f"{self.world.victims}.peers", lambda: self.peers(pid), seen)
 
     def peers(self, pid):
-        """The processes of all workers that are running."""
+        """Returns the processes of all workers that are running."""
         return descendants(pid)
 
     def prepare(self, row):
         """Called before each attack."""
 
     def after(self):
-        """The changes in the process that started the worker."""
+        """Returns the changes in the process that started the worker."""
         return []
 
     def renew(self):
@@ -407,7 +406,7 @@ class OnBus(Cage):
         return [] if b"org.gpuprobe" in said and whom in self.owners() else [f"socket: process {whom} says {said[:80]}"]
 
     def owners(self):
-        """The processes that may have created the socket."""
+        """Returns the processes that may have created the socket."""
         return (self.daemon.pid,)
 
 
@@ -434,7 +433,7 @@ class Spawn(OnBus):
         self.start()
 
     def places(self):
-        """The paths and addresses of the daemon, which the attack uses."""
+        """Returns the paths and addresses of the daemon, which the attack uses."""
         folder = self.world.folder
         return {"state": folder / "state", "cache": folder / "cache", "bus": self.bus.address, "notify": self.notify.path,
                 "varlink": folder / "varlink"}

@@ -39,7 +39,7 @@ def read(path):
 
 
 def parents():
-    """{process: parent} of all processes."""
+    """Returns {process: parent} of all processes."""
     found = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -53,7 +53,7 @@ def parents():
 
 
 def stat_of(pid):
-    """The fields after the process's name in /proc/PID/stat (proc(5)); None if the process has ended."""
+    """Returns the fields after the process's name in /proc/PID/stat (proc(5)); None if the process has ended."""
     try:
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
     except OSError:
@@ -62,20 +62,20 @@ def stat_of(pid):
 
 
 def started(pid):
-    """The start time of a process; None if the process has ended."""
+    """Returns the start time of a process; None if the process has ended."""
     fields = stat_of(pid)
     return int(fields[19]) if fields else None
 
 
 def is_ending(pid):
-    """Whether the process has ended, or is ending while the kernel frees its resources."""
+    """Returns whether the process has ended, or is ending while the kernel frees its resources."""
     fields = stat_of(pid)
     return not fields or bool(int(fields[6]) & PF_EXITING)
 
 
 def still_runs(found):
-    """The processes that are still running, without processes that are ending and the ancestors of these, because an ancestor may wait
-    for its descendants."""
+    """Returns the processes that are still running, without processes that are ending and the ancestors of these, because an ancestor may wait for
+    its descendants."""
     ending = {pid for pid in found if is_ending(pid)}
     families = parents()
     waiting = set()
@@ -98,7 +98,7 @@ def descendants(root):
 
 
 def processes_of(user, but=()):
-    """All processes of that user."""
+    """Returns all processes of that user."""
     found = []
     for name in os.listdir("/proc"):
         if name.isdigit() and int(name) not in but and f"\nUid:\t{user}\t" in f"\n{read(f'/proc/{name}/status')}":
@@ -107,7 +107,7 @@ def processes_of(user, but=()):
 
 
 def standing(pid):
-    """The properties of a process that other processes can change, for example its priority."""
+    """Returns the properties of a process that other processes can change, for example its priority."""
     try:
         found = {
             "nice": os.getpriority(os.PRIO_PROCESS, pid),
@@ -130,7 +130,7 @@ def standing(pid):
 
 
 def picture(folder):
-    """The metadata and digests of all files below a folder."""
+    """Returns the metadata and digests of all files below a folder."""
     found = {}
     for path in [folder, *sorted(folder.rglob("*"))]:
         info = path.lstat()
@@ -146,7 +146,7 @@ def picture(folder):
 
 
 def flags_of(path):
-    """The attributes that chattr(1) changes; None if the file system does not support attributes."""
+    """Returns the attributes that chattr(1) changes; None if the file system does not support attributes."""
     with contextlib.suppress(OSError):
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
@@ -458,7 +458,7 @@ class Watch(threading.Thread):
 
 
 def with_mark(mark):
-    """The processes whose environment contains the mark."""
+    """Returns the processes whose environment contains the mark."""
     found = []
     for name in os.listdir("/proc"):
         try:

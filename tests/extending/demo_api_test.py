@@ -81,14 +81,14 @@ NEW = {"src/backends/demo/demo.h": "demo.h", "src/backends/demo/demo.cpp": "demo
 
 
 def tracked(folder):
-    """The names of all files that a build needs, including changed and new files that are not committed."""
+    """Returns the names of all files that a build needs, including changed and new files that are not committed."""
     listed = subprocess.run(["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             stdout=subprocess.PIPE, check=True).stdout.decode()
     return [name for name in listed.split("\0") if name and not name.startswith("tests/")]
 
 
 def contents():
-    """The tree with the additions: path → bytes."""
+    """Returns the tree with the additions: path → bytes."""
     files = {name: (SOURCE / name).read_bytes() for name in tracked(SOURCE) if (SOURCE / name).is_file()}
     for path, before, lines in CHANGES:
         text = files[path].decode()

@@ -29,7 +29,7 @@ def files(pattern):
 
 
 def capture():
-    """A recorded machine as one string. capture_fuzz.cpp describes the format."""
+    """Yields a recorded machine as one string. capture_fuzz.cpp describes the format."""
     for machine in sorted(MACHINES.iterdir()):
         text = b""
         for path in sorted(machine.rglob("*")):
@@ -88,7 +88,7 @@ def replies():
 
 
 def linker_cache():
-    """A linker cache with one library, in the format of glibc's sysdeps/generic/dl-cache.h."""
+    """Yields a linker cache with one library, in the format of glibc's sysdeps/generic/dl-cache.h."""
     strings = b"libcuda.so.1\0/usr/lib/libcuda.so.1\0"
     start = 48 + 24
     head = b"glibc-ld.so.cache1.1" + struct.pack("<II", 1, len(strings)) + b"\0" * 20

@@ -74,7 +74,7 @@ def answer(machine, question, home):
 
 
 def daemon_answers(machine):
-    """{question: answer} for D-Bus and the socket. If an answer is a string, its JSON is parsed."""
+    """Returns {question: answer} for D-Bus and the socket. If an answer is a string, its JSON is parsed."""
     with daemon.ReplayingDaemon(MACHINES / machine) as asked:
         return {question: parsed(given) if isinstance(given, str) else without_moments(given)
                 for question, given in asked.answers(questions())}

@@ -55,7 +55,7 @@ class Program:
 
 
 def smi(fields):
-    """One dictionary for each GPU. The keys are nvidia-smi's names of fields."""
+    """Returns one dictionary for each GPU. The keys are nvidia-smi's names of fields."""
     lines = subprocess.run(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"],
                            capture_output=True, text=True, check=True).stdout.strip().splitlines()
     return [dict(zip(fields, (cell.strip() for cell in line.split(",")))) for line in lines]
@@ -135,7 +135,7 @@ def check_selectors(tally, program, report):
 
 
 def without_moments(report):
-    """The report without the values that differ between two reports about the same machine."""
+    """Returns the report without the values that differ between two reports about the same machine."""
     text = json.dumps(report, sort_keys=True)
     for key in ("created_usec", "generation", "age_usec", "duration_usec", "free", "budget", "usage", "free_at_usec", "available", "source",
                 "state"):
@@ -150,7 +150,7 @@ def without_moments(report):
 
 
 def differences(left, right, path=""):
-    """The differences between two documents, as "path: left / right"."""
+    """Returns the differences between two documents, as "path: left / right"."""
     if isinstance(left, dict) and isinstance(right, dict):
         return [found for key in sorted(left.keys() | right.keys())
                 for found in differences(left.get(key), right.get(key), f"{path}.{key}")]
@@ -180,7 +180,7 @@ def check_capture(tally, program, out):
 
 
 def headless_vulkan(folder):
-    """The variables with which NVIDIA's Vulkan driver works without an X library; empty if the driver's manifest is not installed."""
+    """Returns the variables with which NVIDIA's Vulkan driver works without an X library; empty if the driver's manifest is not installed."""
     try:
         stock = next(pathlib.Path(place) / "nvidia_icd.json"
                      for place in ("/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d")
@@ -202,7 +202,7 @@ def wall(command, environment=None):
 
 
 def cold_query(program):
-    """The wall time of a report without a cache, and the time of the slowest worker in that run."""
+    """Returns the wall time of a report without a cache, and the time of the slowest worker in that run."""
     start = time.monotonic()
     report = program.json("--direct", "--no-cache", "describe")
     seconds = time.monotonic() - start

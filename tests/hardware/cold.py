@@ -41,13 +41,13 @@ def seconds_of(command):
 
 
 def environment(home):
-    """The environment of this process, or of a user without a cache."""
+    """Returns the environment of this process, or of a user without a cache."""
     places = ("HOME", "XDG_CACHE_HOME", "CUDA_CACHE_PATH", "__GL_SHADER_DISK_CACHE_PATH")
     return None if home is None else {"HOME": home} | {name: value for name, value in os.environ.items() if name not in places}
 
 
 def times_of(process, start):
-    """The times until the driver has answered and until its process has ended; None if the driver is missing."""
+    """Returns the times until the driver has answered and until its process has ended; None if the driver is missing."""
     answer = process.stdout.readline()
     answered = time.monotonic() - start
     process.wait()
@@ -71,7 +71,7 @@ def without_cache(bare, driver):
 
 
 def together(bare, drivers):
-    """The times of drivers that are started at the same time without a cache."""
+    """Returns the times of drivers that are started at the same time without a cache."""
     time.sleep(PAUSE)
     with (tempfile.TemporaryDirectory(prefix="gpuprobe-home-") as home,
           concurrent.futures.ThreadPoolExecutor(len(drivers)) as waiting):
@@ -126,7 +126,7 @@ def is_told(gpu):
 
 
 def first_look(binaries, options=()):
-    """The seconds from the start of a daemon to its first answers, and the daemon's last answer."""
+    """Returns the seconds from the start of a daemon to its first answers, and the daemon's last answer."""
     time.sleep(PAUSE)
     told, choices = {}, []
     with Daemon(binaries, options) as daemon:
@@ -150,13 +150,13 @@ def first_look(binaries, options=()):
 
 
 def medians_of_drivers(rounds):
-    """The median times of each driver: until it has answered, and until its process has ended."""
+    """Returns the median times of each driver: until it has answered, and until its process has ended."""
     return {driver: {what: statistics.median(one[driver][what] for one in rounds) for what in ("answered", "ended")}
             for driver in rounds[0]}
 
 
 def medians(rounds):
-    """The median of each value that all rounds contain."""
+    """Returns the median of each value that all rounds contain."""
     return {name: statistics.median(one[name] for one in rounds) for name in rounds[0] if all(name in one for one in rounds)}
 
 

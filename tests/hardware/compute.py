@@ -48,7 +48,7 @@ def manifest_of(folders, name):
 
 
 def targets(scratch):
-    """The API, options and environment of each worker, as the daemon would start it."""
+    """Yields the API, options and environment of each worker, as the daemon would start it."""
     yield "cuda", [], {}
     vulkan = manifest_of(["/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/usr/local/nvidia/share/vulkan/icd.d"],
                          "nvidia_icd.json")
@@ -72,7 +72,7 @@ def targets(scratch):
 
 
 def read_all(reader):
-    """All data, and (bytes so far, seconds since the start) for each block."""
+    """Returns all data, and (bytes so far, seconds since the start) for each block."""
     begin, data, arrivals = time.monotonic(), b"", []
     while piece := os.read(reader, 65536):
         data += piece
@@ -81,7 +81,7 @@ def read_all(reader):
 
 
 def phase_times(data, arrivals, end):
-    """The seconds from each phase frame to the next; for the last frame, to the worker's end."""
+    """Returns the seconds from each phase frame to the next; for the last frame, to the worker's end."""
     at, starts = 0, [("start", 0.0)]
     while at + 8 <= len(data):
         length, kind = struct.unpack_from("<II", data, at)

@@ -102,7 +102,7 @@ def used_mib(index):
 
 
 def taken(api, address):
-    """The size of a context in MiB according to nvidia-smi, or the reason why the size is unknown."""
+    """Returns the size of a context in MiB according to nvidia-smi, or the reason why the size is unknown."""
     before = used_mib(address)
     child = subprocess.Popen([sys.executable, __file__, "--take", api], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True,

@@ -45,7 +45,7 @@ PLAN_OVERHEAD = {"cuda": [], "vulkan": ["--context-memory=50MiB"]}  # docs/plan.
 # Creating the archives for the machine with the GPU.
 
 def without_other_code(data, keep=90):
-    """The library, with the CUDA kernels for other GPUs replaced by zeros. Layout as in src/inventory/gpu_code.cpp."""
+    """Returns the library, with the CUDA kernels for other GPUs replaced by zeros. Layout as in src/inventory/gpu_code.cpp."""
     data = bytearray(data)
     kept = dropped = 0
     at = data.find(b"\x50\xed\x55\xba")
@@ -137,7 +137,7 @@ class Machine:
         return [sys.executable, str(PROGRAM), str(self.libraries[backend]), str(model), str(context), str(tokens)]
 
     def held(self, command, variables, seconds=2.0):
-        """The program's output, exit status and errors, and the additional GPU memory that was used while it was running."""
+        """Returns the program's output, exit status and errors, and the additional GPU memory that was used while it was running."""
         before = used_mib()
         child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                  env={**os.environ, **variables})

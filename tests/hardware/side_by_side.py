@@ -22,7 +22,7 @@ def name_of(probe):
 
 
 def cold_start(binaries):
-    """The duration of a start without a cache, in milliseconds."""
+    """Returns the duration of a start without a cache, in milliseconds."""
     told, report = cold.first_look(binaries)
     taken = {f"daemon: {what}": at * 1000 for what, at in told.items()}
     taken |= {name_of(probe): probe["duration_usec"] / 1000 for probe in report["probes"] if probe["duration_usec"]}

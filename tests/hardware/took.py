@@ -54,7 +54,7 @@ class Machine:
         self.told = collections.defaultdict(collections.Counter)
 
     def new_home(self):
-        """A new home folder. `run` stores the outcome in the home folder, which would change the next choice."""
+        """Returns a new home folder. `run` stores the outcome in the home folder, which would change the next choice."""
         return tempfile.mkdtemp(dir=self.folder)
 
     def run(self, *words, program, **variables):

@@ -60,7 +60,7 @@ class Gpu:
 
 
 def decoded():
-    """NVDEC's capabilities on the current GPU, as a set of entries; None if the library is missing."""
+    """Returns NVDEC's capabilities on the current GPU, as a set of entries; None if the library is missing."""
     try:
         library = ctypes.CDLL("libnvcuvid.so.1")
     except OSError as problem:
@@ -127,7 +127,7 @@ class Encoder:
 
 
 def encoded(gpu):
-    """The entries of NVENC; None if they are unknown."""
+    """Returns the entries of NVENC; None if they are unknown."""
     try:
         encoder = Encoder(gpu)
     except (OSError, RuntimeError) as problem:
@@ -143,7 +143,7 @@ def encoded(gpu):
 
 
 def reported(binaries):
-    """The `nvcodec` view of each GPU in gpuprobe's report, by PCI address."""
+    """Returns the `nvcodec` view of each GPU in gpuprobe's report, by PCI address."""
     command = [str(pathlib.Path(binaries) / "gpuprobectl"), "--direct", "--no-cache", "describe", "-j"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     return {gpu["pci"]["address"]: gpu["apis"]["nvcodec"] for gpu in json.loads(done.stdout)["gpus"] if "nvcodec" in gpu["apis"]}

@@ -19,7 +19,7 @@ JSON = "application/vnd.pypi.simple.v1+json"
 
 
 def expanded(name):
-    """All names that result from replacing {arch} and {gfx} in a name."""
+    """Returns all names that result from replacing {arch} and {gfx} in a name."""
     names = [name]
     for word, values in (("{arch}", ("x86_64", "aarch64")), ("{gfx}", LISTINGS["gfx"])):
         names = [each.replace(word, value) for each in names for value in (values if word in each else [""])]
@@ -31,7 +31,7 @@ def project(name):
 
 
 def by_version(table, name, version):
-    """The entry for NAME+LOCAL, or the entry for NAME if there is none."""
+    """Returns the entry for NAME+LOCAL, or the entry for NAME if there is none."""
     local = version.partition("+")[2]
     return table.get(f"{name}+{local}", table.get(name)) if local else table.get(name)
 
@@ -51,7 +51,7 @@ def metadata(file):
 
 
 def wheel(file):
-    """The bytes of a wheel with that file name. The same name always results in the same bytes."""
+    """Returns the bytes of a wheel with that file name. The same name always results in the same bytes."""
     stem, tags = file.removesuffix(".whl").split("-")[:2], file.removesuffix(".whl").split("-")[-3:]
     folder = "-".join(stem) + ".dist-info"
     kinds = [f"{python}-{abi}-{platform}" for python in tags[0].split(".") for abi in tags[1].split(".")
@@ -121,5 +121,5 @@ class Indexes:
         self.server.server_close()
 
     def local(self, url):
-        """The URL of the test server that replaces this URL."""
+        """Returns the URL of the test server that replaces this URL."""
         return re.sub(r"^https?://", f"http://127.0.0.1:{self.server.server_port}/", url)

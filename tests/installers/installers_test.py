@@ -48,7 +48,7 @@ def ask(machine, *words):
 
 @functools.cache
 def builds():
-    """All variants in the applications' data files."""
+    """Returns all variants in the applications' data files."""
     found = []
     for path in sorted(APPLICATIONS.glob("*.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -68,7 +68,7 @@ def is_python(artifact):
 
 
 def arguments_of(artifact):
-    """The expected pip arguments for the artifact. This is written independently of the code under test."""
+    """Returns the expected pip arguments for the artifact. This is written independently of the code under test."""
     if is_wheel_file(artifact):
         return [f"{artifact['urls'][0]}#sha256={artifact['sha256']}"]
     if not is_python(artifact):
@@ -79,7 +79,7 @@ def arguments_of(artifact):
 
 
 def fits_uv(application, artifact):
-    """Whether environment variables are enough for uv: variables can contain indexes, but no names or extras of packages."""
+    """Returns whether environment variables are enough for uv: variables can contain indexes, but no names or extras of packages."""
     words = artifact.get("ref", "").split()
     is_index = artifact["type"] == "index"
     if any("[" in word for word in words) or is_wheel_file(artifact):
@@ -91,7 +91,7 @@ def fits_uv(application, artifact):
 
 
 def command_in(text):
-    """The words of the command that an error message tells the user to run."""
+    """Returns the words of the command that an error message tells the user to run."""
     return shlex.split(text.partition("; run: ")[2])
 
 
@@ -103,7 +103,7 @@ class Case(unittest.TestCase):
         cls.addClassCleanup(cls.indexes.close)
 
     def asked(self, build, form):
-        """The result of `export` for the variant."""
+        """Returns the result of `export` for the variant."""
         manifest = {"name": build.application, "platforms": {f"linux-{build.arch}": {
             "default": build.name, "variants": {build.name: {"tier": 1, "artifact": build.artifact}}}}}
         path = self.folder / f"{hash((build.application, build.arch, build.name))}.json"
@@ -112,7 +112,7 @@ class Case(unittest.TestCase):
         return ask(MACHINE[build.arch], "export", form, f"--manifest={path}", "--allow-cpu")
 
     def exported(self, build, form="pip"):
-        """The output of `export` for the variant, split into words as a shell splits "$(…)"."""
+        """Returns the output of `export` for the variant, split into words as a shell splits "$(…)"."""
         done = self.asked(build, form)
         self.assertEqual(done.returncode, 0, (build[:4], done.stderr))
         return done.stdout.split()
@@ -124,7 +124,7 @@ def listed(promise, arch):
 
 
 def promised(build):
-    """The patterns of the files that pip must choose for the variant; None if listings.json does not contain the variant."""
+    """Returns the patterns of the files that pip must choose for the variant; None if listings.json does not contain the variant."""
     for name, files in index.LISTINGS["promised"].get(build.application, {}).items():
         gfx = re.sub(r"^device-", "", build.name)
         if name.replace("{gfx}", gfx) == build.name:
@@ -143,7 +143,7 @@ class Pip(Case):
             raise unittest.SkipTest("pip is not installed for /usr/bin/python3")
 
     def resolve(self, arguments, arch, glibc):
-        """The names of the files that pip would install, and pip's messages."""
+        """Returns the names of the files that pip would install, and pip's messages."""
         tags = [f"manylinux_2_{minor}_{arch}" for minor in range(glibc, 4, -1)]
         tags += [f"manylinux2014_{arch}", f"linux_{arch}"] + (["manylinux1_x86_64"] if arch == "x86_64" else [])
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
@@ -240,7 +240,7 @@ class Uv(Case):
         self.assertGreater(counts[True], 50)
 
     def options(self, build):
-        """The variables and the options with which uv installs the variant."""
+        """Returns the variables and the options with which uv installs the variant."""
         if fits_uv(build.application, build.artifact):
             return dict(line.split("=", 1) for line in self.exported(build, "uv")), []
         words = command_in(self.asked(build, "uv").stderr)
@@ -318,7 +318,7 @@ class Machines(unittest.TestCase):
 
     @staticmethod
     def agrees(uv, application, artifact):
-        """Whether `export uv` contains the whole answer, or fails with a command that contains the whole answer."""
+        """Returns whether `export uv` contains the whole answer, or fails with a command that contains the whole answer."""
         if fits_uv(application, artifact):
             return uv.returncode == 0 and Machines.has_indexes(uv.stdout, artifact)
         words = artifact["ref"].split() if "ref" in artifact else arguments_of(artifact)
@@ -326,7 +326,7 @@ class Machines(unittest.TestCase):
 
     @staticmethod
     def has_indexes(text, artifact):
-        """Whether uv's variables contain each index of the artifact, either as the name of a backend or as a URL."""
+        """Returns whether uv's variables contain each index of the artifact, either as the name of a backend or as a URL."""
         words = [line.split("=")[1] for line in text.splitlines() if line.startswith("UV_TORCH_BACKEND=")]
         rest = "".join(line.partition("=")[2].strip("'") for line in text.splitlines() if line.startswith("UV_INDEX=")).split()
         torch = "https://download.pytorch.org/whl/"
@@ -408,7 +408,7 @@ class Archives(Case):
             self.assertEqual(len(urls), 1, (digest, uses, urls))
 
     def archive(self, name):
-        """An archive of this type, which contains a program that prints its version."""
+        """Returns an archive of this type, which contains a program that prints its version."""
         program = b"#!/bin/sh\n[ \"$1\" = --version ] && echo version: 1 stand-in\n"
         content = io.BytesIO()
         if name.endswith(".zip"):

@@ -13,7 +13,7 @@ PLAIN = ("VkPhysicalDeviceProperties", "VkPhysicalDeviceLimits", "VkPhysicalDevi
 
 
 def elsewhere(registry):
-    """The types that are declared only in headers for one platform or in headers of disabled extensions."""
+    """Yields the types that are declared only in headers for one platform or in headers of disabled extensions."""
     for extension in registry.iter("extension"):
         if extension.get("platform") or extension.get("supported") == "disabled":
             for kind in extension.iter("type"):

@@ -61,7 +61,7 @@ class V4l2(unittest.TestCase):
         return json.loads(done.stdout)
 
     def codecs(self, machine):
-        """The formats of each accelerator, by its name; None if they are unknown."""
+        """Returns the formats of each accelerator, by its name; None if they are unknown."""
         return {one["name"]: one["video"] and [(item["direction"], item["codec"], item["profile"], item["bits"], item["name"])
                                                for item in one["video"]] for one in self.report(machine)["accelerators"]}
 
