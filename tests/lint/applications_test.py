@@ -58,7 +58,7 @@ def variants(document):
 
 
 def devices(variant):
-    """The alternative requirements of a variant for a device."""
+    """Returns the alternative requirements of a variant for a device."""
     device = variant.get("requires", {}).get("device", [])
     return device if isinstance(device, list) else [device]
 

@@ -21,7 +21,7 @@ def tool():
 
 
 def points(name):
-    """All code points of a table in the header."""
+    """Returns all code points of a table in the header."""
     body = re.search(rf" {name} = {{{{(.*?)}}}};", HEADER, re.S)[1]
     found = set()
     for first, last in re.findall(r"{0x([0-9A-F]+), 0x([0-9A-F]+)}", body):

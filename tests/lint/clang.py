@@ -36,7 +36,7 @@ def options_of(command):
 
 
 def units_of(build):
-    """(options, files) of each unit that is checked together."""
+    """Yields (options, files) of each unit that is checked together."""
     groups = collections.defaultdict(list)
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         file = pathlib.Path(entry["directory"], entry["file"]).resolve()
@@ -52,7 +52,7 @@ def units_of(build):
 
 
 def is_passed(stamp):
-    """Whether all files of the unit are older than the last successful check."""
+    """Returns whether all files of the unit are older than the last successful check."""
     if not stamp.exists():
         return False
     since = stamp.stat().st_mtime

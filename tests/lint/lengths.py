@@ -17,7 +17,7 @@ CLASS = re.compile(r"(template\b.*)?(struct|class|union)\b[^(]*{$")
 
 
 def functions_at(indent, lines):
-    """(first line, number of lines) of each function that begins in that column."""
+    """Yields (first line, number of lines) of each function that begins in that column."""
     head = start = None
     for number, line in lines:
         code = re.sub(r"\s*//.*", "", line).rstrip()

@@ -24,7 +24,7 @@ LICENCES = {"LICENSES/Apache-2.0.txt", "LICENSES/MIT.txt", "LICENSE"}
 
 
 def source_files(root):
-    """(path relative to the root, expected license line) of each source file and each script without a suffix, except empty files."""
+    """Yields (path relative to the root, expected license line) of each source file and each script without a suffix, except empty files."""
     for folder in FOLDERS:
         for where, _, names in os.walk(root / folder):
             for path in (pathlib.Path(where, name) for name in sorted(names)):

@@ -20,7 +20,7 @@ SOURCE_PATH = re.compile(r"`(?:\./)?((?:tests|tools|src|docs|bench|data|debian|c
 
 
 def prose(text):
-    """The text without the content of fenced blocks. Line numbers stay the same."""
+    """Returns the text without the content of fenced blocks. Line numbers stay the same."""
     return re.sub(r"(?ms)^```.*?^```", lambda found: "\n" * found.group().count("\n"), text)
 
 

@@ -23,7 +23,7 @@ ALIAS = re.compile(r"using\s+(\w+)\s*=[^;]*$")
 
 
 def definitions(text):
-    """The full names of all types that another file could define too."""
+    """Yields the full names of all types that another file could define too."""
     text = NOISE.sub(" ", text)
     scopes, start = [], 0  # for each open brace: the namespace's name, "" for an unnamed namespace, None for other braces
     for at, letter in enumerate(text):
@@ -52,13 +52,13 @@ OTHER_HOMES = {"export": ("exports",), "wire": ("bus", "varlink")}
 
 
 def homes_of(component):
-    """The namespaces of a component. Namespaces with shared types are inline, so that other components can write `Gpu` instead of
+    """Returns the namespaces of a component. Namespaces with shared types are inline, so that other components can write `Gpu` instead of
     `report::Gpu`. Two components may still define types with the same name, but a file that includes both does not compile."""
     return tuple(f"gpuprobe::{home}::" for home in OTHER_HOMES.get(component, (component,)))
 
 
 def strays(files):
-    """(name, file) of each type that is outside the namespace of its component."""
+    """Yields (name, file) of each type that is outside the namespace of its component."""
     for name, text in files:
         for definition in definitions(text):
             if not definition.startswith(homes_of(name.split("/")[0])):
@@ -66,7 +66,7 @@ def strays(files):
 
 
 def clashes(files):
-    """(name, files) of each name that several files define."""
+    """Returns (name, files) of each name that several files define."""
     where = collections.defaultdict(set)
     for name, text in files:
         for definition in definitions(text):

@@ -25,7 +25,7 @@ LINE = 140
 
 
 def faults_of(script):
-    """(line number, fault) of each fault in a script. Comments are ignored."""
+    """Yields (line number, fault) of each fault in a script. Comments are ignored."""
     for number, line in enumerate(script.splitlines(), 1):
         code = re.sub(r"^\s*(//|/?\*).*|\s//\s.*$", "", line)
         for pattern, what in FORBIDDEN.items():
@@ -44,12 +44,12 @@ def syntax_faults(path):
 
 
 def scripts(folder):
-    """The scripts of the page, without the catalogs that tools/page-translations generates."""
+    """Returns the scripts of the page, without the catalogs that tools/page-translations generates."""
     return sorted(path for path in folder.glob("*.js") if not path.name.startswith("po."))
 
 
 def named_files(folder):
-    """(file, name) of each file in the page's folder that index.html and the modules load."""
+    """Yields (file, name) of each file in the page's folder that index.html and the modules load."""
     for path in [folder / "index.html", *scripts(folder)]:
         for name in re.findall(r"(?:src|href)=\"([^\"]+)\"|from \"\./([^\"]+)\"", path.read_text(encoding="utf-8")):
             yield path.name, name[0] or name[1]

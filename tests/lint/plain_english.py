@@ -50,7 +50,7 @@ wrap write""".split())
 
 
 def texts(source):
-    """(kind, [(file, line number, text)]) of all texts that people read."""
+    """Yields (kind, [(file, line number, text)]) of all texts that people read."""
     def lines_of(paths):
         return [(path.relative_to(source), number, line) for path in paths
                 for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)]
@@ -73,7 +73,7 @@ def habits_in(text):
 
 
 def density(lines):
-    """The hits per 1,000 words, and the lines that contain a hit."""
+    """Returns the hits per 1,000 words, and the lines that contain a hit."""
     hits = [(path, number, text, found) for path, number, text in lines if (found := habits_in(text))]
     words = sum(len(text.split()) for _, _, text in lines)
     return 1000 * sum(len(found) for *_, found in hits) / max(words, 1), hits

@@ -27,13 +27,13 @@ class Schemas(unittest.TestCase):
 
 
 def validator_of(name):
-    """A validator for a schema that may refer to other schemas."""
+    """Returns a validator for a schema that may refer to other schemas."""
     known = {path.name: load(path) for path in SCHEMAS.glob("*.schema.json")}
     return jsonschema.Draft202012Validator(known[name], resolver=jsonschema.RefResolver("", known[name], store=known))
 
 
 def manifest_of(path):
-    """The manifest of an application as an installer passes it; None for an application without one."""
+    """Returns the manifest of an application as an installer passes it; None for an application without one."""
     document = load(path)
     shared = {key: document[key] for key in ("name", "source") if key in document}
     return {"schema": "gpuprobe.variants/1", **shared, **document["manifest"]} if "manifest" in document else None

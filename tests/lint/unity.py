@@ -23,7 +23,7 @@ VARIABLE = re.compile(r"(\w+)(?:\[[^]]*\])*\s*(?:=.*)?$")
 
 
 def items(text):
-    """(head, whether the name is local to the file) of each declaration outside of functions and types."""
+    """Yields (head, whether the name is local to the file) of each declaration outside of functions and types."""
     text = re.sub(r"^[ \t]*#(?:.*\\\n)*.*$", " ", NOISE.sub(lambda noise: '""' if noise[0][0] in "R\"'" else " ", text),
                   flags=re.M)
     scopes, start = [], 0  # for each open brace: the namespace's name, "" for an unnamed namespace, None for other braces
@@ -45,7 +45,7 @@ def items(text):
 
 
 def without_templates(head):
-    """The declaration without template arguments, whose commas and parentheses would be misread."""
+    """Returns the declaration without template arguments, whose commas and parentheses would be misread."""
     while True:
         shorter = re.sub(r"\btemplate\s*<[^<>]*>\s*|(?<=\w)<[^<>]*>", "", head)
         if shorter == head:
@@ -54,13 +54,13 @@ def without_templates(head):
 
 
 def types_of(parameters):
-    """The types of a function's parameters, which distinguish overloads."""
+    """Returns the types of a function's parameters, which distinguish overloads."""
     words = [re.sub(r"\s*=.*", "", parameter).replace("const ", "").split() for parameter in parameters.split(",")]
     return tuple(" ".join(word[:-1] if len(word) > 1 else word).rstrip("&* ") for word in words)
 
 
 def name_of(head):
-    """The name that a declaration defines, or None. The name of a function includes the types of its parameters."""
+    """Returns the name that a declaration defines, or None. The name of a function includes the types of its parameters."""
     if re.match(r"static_assert|extern|friend|catch|using\s+(?!\w+\s*=)|namespace", head):
         return None
     if alias := ALIAS.match(re.sub(r"^template\s*<.*>\s*", "", head)):
@@ -78,12 +78,12 @@ def name_of(head):
 
 
 def together(name):
-    """The name of the source file that this file replaces: FILE_portable.cpp replaces FILE.cpp (cmake/components.cmake)."""
+    """Returns the name of the source file that this file replaces: FILE_portable.cpp replaces FILE.cpp (cmake/components.cmake)."""
     return name.replace("_portable.cpp", ".cpp")
 
 
 def clashes(files):
-    """(folder, name, files) of each local name that several files of a folder define. Several files may define the same alias if the
+    """Yields (folder, name, files) of each local name that several files of a folder define. Several files may define the same alias if the
     definitions are equal."""
     where = collections.defaultdict(dict)
     for name, text in files:

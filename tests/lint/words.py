@@ -49,7 +49,7 @@ BY_HAND = re.compile(r"""(==|!=|>) ?1 ?\? ?(""|"s"|''|'s') ?:""")
 
 
 def text_of(literals):
-    """The text of a C++ literal, or of several adjacent literals."""
+    """Returns the text of a C++ literal, or of several adjacent literals."""
     return "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', literals)).replace('\\"', '"').replace("\\n", "\n")
 
 
@@ -60,7 +60,7 @@ def code_of(text):
 
 
 def banned_in(sentence, banned=BANNED):
-    """The phrases in a sentence that are to be avoided, with their replacements. Quotes and commands are ignored."""
+    """Yields the phrases in a sentence that are to be avoided, with their replacements. Quotes and commands are ignored."""
     spoken = re.sub(r"'[^']* [^']*'|\{[^}]*\}|https?://\S+", " ", sentence)
     for pattern, instead in banned.items():
         if found := re.search(pattern, spoken):
@@ -82,7 +82,7 @@ def shape_faults(kind, sentence):
 
 
 def reasons_of(source):
-    """(code, sentence, fix) of each row in the table of reasons."""
+    """Yields (code, sentence, fix) of each row in the table of reasons."""
     text = code_of((source / "src/explain/wording_table.h").read_text(encoding="utf-8"))
     text = text[text.index("kWordings[]"):]
     for entry in re.findall(rf"\{{((?:\s*{LITERAL}\s*,?)+)\}}", text):
@@ -113,7 +113,7 @@ def cause_faults(causes):
 
 
 def glued_in(code):
-    """(line, fault) of sentences that the code concatenates from parts."""
+    """Yields (line, fault) of sentences that the code concatenates from parts."""
     for found in LITERALS.finditer(code):
         said = text_of(found.group())
         before, after = code[:found.start()].rstrip()[-12:], code[found.end():].lstrip()[:2]

@@ -83,7 +83,7 @@ def forbid_memory_files():
 
 
 def not_started(done):
-    """The reason in the report why no worker was started; None if the report contains no such reason."""
+    """Returns the reason in the report why no worker was started; None if the report contains no such reason."""
     notes = [probe["note"] or "" for probe in json.loads(done.stdout)["probes"]]
     return next((note for note in notes if note.startswith("drivers are not probed: ")), None)
 
@@ -198,7 +198,7 @@ class Alone(unittest.TestCase):
 
 
 def filters_in(text):
-    """The system-call filters in the output of filter_programs_main.cpp, in the kernel's binary format."""
+    """Returns the system-call filters in the output of filter_programs_main.cpp, in the kernel's binary format."""
     found = {}
     for name, steps in re.findall(r"sock_filter, \d+> (\w+) = {{(.*?)}};", text, re.S):
         steps = re.findall(r"{(\d+), (\d+), (\d+), (\d+)}", steps)
@@ -207,7 +207,7 @@ def filters_in(text):
 
 
 def answer_of(program, number, *arguments, arch=0xC00000B7):
-    """The result of a system-call filter: "allowed", or the name of an errno. Sources: seccomp(2), linux/audit.h."""
+    """Returns the result of a system-call filter: "allowed", or the name of an errno. Sources: seccomp(2), linux/audit.h."""
     data = struct.pack("<IIQ6Q", number, arch, 0, *arguments, *[0] * (6 - len(arguments)))
     accumulator, place = 0, 0
     while True:

@@ -6,7 +6,7 @@ NORM = {"attention__layer_norm_epsilon": 1e-5}
 
 
 def classic(architecture, layers, width, vocabulary, heads, inner, kv_heads=None, bias=True, second_norm=True, tied=True, **keys):
-    """A model with one matrix for queries, keys and values, and a feed-forward network without a gate."""
+    """Returns a model with one matrix for queries, keys and values, and a feed-forward network without a gate."""
     kv_heads = kv_heads or heads
     model = Model(architecture, layers, width, vocabulary, tied=tied, feed_forward_length=inner, attention__head_count=heads,
                   attention__head_count_kv=kv_heads, **NORM, **keys)

@@ -51,7 +51,7 @@ EQUAL = {device["id"] for device in (RTX, SECOND, NAVI31, TWIN)}
 
 
 def onnx_sum():
-    """An ONNX model that computes y = x + x, as a protocol buffer (onnx/onnx.proto, version 1.16)."""
+    """Returns an ONNX model that computes y = x + x, as a protocol buffer (onnx/onnx.proto, version 1.16)."""
 
     def number(value):
         return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + number(value >> 7)
@@ -85,7 +85,7 @@ class Programs:
         self.sum.write_bytes(onnx_sum())
 
     def of(self, application, reads, answer):
-        """The command for the application, or for a program with the same runtime; None if no program here is suitable."""
+        """Returns the command for the application, or for a program with the same runtime; None if no program here is suitable."""
         if application == "node-llama-cpp":
             return ["node", PROGRAMS / "node_llama_run.mjs", self.node_llama, self.model]
         if application == "transformers.js":
@@ -123,8 +123,7 @@ class Devices(unittest.TestCase):
         cls.needs = (folder.name, PROGRAMS.parent, npm.KEPT)
 
     def opened(self, machine, command, variables, expected, beside, words):
-        """The devices that the program opened, for the table. If they differ from the expected devices, adds an entry to
-        `self.wrong`.
+        """Returns the devices that the program opened, for the table. If they differ from the expected devices, adds an entry to `self.wrong`.
 
         llama.cpp uses all visible GPUs, and the other programs use one. `beside` contains the GPUs that the answer's warnings name: a
         program that reads only the variables of the Vulkan loader may open one of them instead. `beside` may only contain GPUs of equal
@@ -153,7 +152,7 @@ class Devices(unittest.TestCase):
 
     @staticmethod
     def beside(answer):
-        """The other GPUs that the program sees, according to the warnings in the answer."""
+        """Returns the other GPUs that the program sees, according to the warnings in the answer."""
         return {BY_ADDRESS[each] for warning in answer.get("warnings", []) if warning["code"] == "not-told-apart"
                 for each in warning["detail"]["gpus"]}
 
@@ -190,7 +189,7 @@ class Devices(unittest.TestCase):
                 print(f"{name:10} {words:48} {rows[words][name]}", flush=True)
 
     def drivers_of(self, name):
-        """The machine's drivers. If there is a root folder, Mesa's drivers get the version of the Mesa in that folder."""
+        """Returns the machine's drivers. If there is a root folder, Mesa's drivers get the version of the Mesa in that folder."""
         if not self.mesa:
             return MACHINES[name]
         return {driver: [{**each, "answers": {**each["answers"], "driverInfo": f"Mesa {self.mesa}"}}

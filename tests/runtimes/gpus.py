@@ -31,8 +31,7 @@ FEATURES = ("robustBufferAccess", "fullDrawIndexUint32", "imageCubeArray", "inde
 
 
 def gpu(key, name, vendor, device, kind, address=None, driver=NVIDIA, memory=8 * GIB, **answers):
-    """A device. `answers` uses the names of members in the Vulkan specification; `key` is the device's name in the driver's
-    log."""
+    """Returns a device. `answers` uses the names of members in the Vulkan specification; `key` is the device's name in the driver's log."""
     bus, slot = (int(part, 16) for part in (address or "0:0").split(":"))
     said = {"deviceName": name, "vendorID": vendor, "deviceID": device, "deviceType": kind, "driverID": driver,
             "apiVersion": (1 << 22) | (3 << 12) | 239, "driverName": "a driver that is told",
@@ -102,7 +101,7 @@ class Machine:
         return json.loads(self.ask("describe", "-j").stdout)
 
     def variables(self, *words):
-        """The variables that `env` prints, as a dictionary."""
+        """Returns the variables that `env` prints, as a dictionary."""
         done = self.ask("env", "-q", *words)
         if done.returncode not in (0, 3):
             raise RuntimeError(f"env {words}: {done.stderr}")

@@ -76,7 +76,7 @@ def load(folder):
 
 
 def listened(library):
-    """A list to which the library's log messages are added."""
+    """Returns a list to which the library's log messages are added."""
     lines = []
     form = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
     library.kept = form(lambda level, text, data: lines.append(text.decode(errors="replace")))
@@ -85,8 +85,7 @@ def listened(library):
 
 
 def made(ggml, library, folder, model, switches, is_account=True):
-    """A context for the model, or None. With `is_account`, sizes are calculated, but no memory is reserved and no weights are
-    loaded."""
+    """Returns a context for the model, or None. With `is_account`, sizes are calculated, but no memory is reserved and no weights are loaded."""
     ggml.ggml_backend_load_all_from_path(str(folder).encode())
     library.llama_backend_init()
     parameters = model_parameters(library, switches["layers"], switches["split"], is_account)
@@ -144,8 +143,7 @@ def command(folder, model, **switches):
 
 
 def reserved(folder, model, environment=None, **switches):
-    """The memory that the llama.cpp in `folder` reserves: {"cache", "compute"}; {"error"} if it rejects the model or the
-    switches."""
+    """Returns the memory that the llama.cpp in `folder` reserves: {"cache", "compute"}; {"error"} if it rejects the model or the switches."""
     done = subprocess.run(command(folder, model, **switches), text=True, check=False, capture_output=True, timeout=120,
                           env={**os.environ, "GGML_NO_BACKTRACE": "1", **(environment or {})})
     if done.returncode != 0:

@@ -47,7 +47,7 @@ MORE_WAYS = [
 
 
 def answer(model, way):
-    """The answer of `plan` for a machine without a GPU."""
+    """Returns the answer of `plan` for a machine without a GPU."""
     switches = {**llama.SWITCHES, **way}
     words = [f"--gguf={model}", f"--ctx={switches['ctx']}", f"--batch={switches['batch']}", f"--parallel={switches['streams']}",
              f"--cache-type-k={switches['keys']}", f"--cache-type-v={switches['values']}", f"--flash-attention={switches['flash']}"]
@@ -58,7 +58,7 @@ def answer(model, way):
 
 
 def planned(model, way):
-    """The planned sizes of cache and compute buffers in MiB."""
+    """Returns the planned sizes of cache and compute buffers in MiB."""
     need = answer(model, way)["need"]
     return need["cache"] / MIB, need["compute"] / MIB
 

@@ -22,7 +22,7 @@ mount -t proc proc "$root/proc" && exec chroot "$root" "$@"
 
 
 def folder(suite):
-    """The root folder of that release. If the folder does not exist and cannot be created, skips the test with the reason."""
+    """Returns the root folder of that release. If the folder does not exist and cannot be created, skips the test with the reason."""
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     root = cache / "gpuprobe/system" / f"{suite}-mesa"
     if os.geteuid() != 0:
@@ -44,11 +44,11 @@ def folder(suite):
 
 
 def version(root, package):
-    """The installed version of a package, according to dpkg."""
+    """Returns the installed version of a package, according to dpkg."""
     status = (root / "var/lib/dpkg/status").read_text(encoding="utf-8")
     return re.search(rf"^Package: {package}\n(?:.+\n)*?Version: (.+)$", status, re.MULTILINE).group(1)
 
 
 def started_in(root, folders, command):
-    """The command that runs `command` in the root folder, in which these folders are visible under their own paths."""
+    """Returns the command that runs `command` in the root folder, in which these folders are visible under their own paths."""
     return ["unshare", "--mount", "sh", "-c", START, str(root), *map(str, folders), "--", *map(str, command)]

@@ -81,7 +81,7 @@ class Model:
             self.block(layer, "ffn_down_shexp.weight", shared, self.width)
 
     def header(self):
-        """The header of the file, and the number of bytes of tensors after it."""
+        """Returns the header of the file, and the number of bytes of tensors after it."""
         head, offset = [b"GGUF" + struct.pack("<IQQ", 3, len(self.tensors), len(self.keys))], 0
         for key, value in self.keys.items():
             head.append(_text(key) + _value(value))
@@ -564,7 +564,7 @@ def llama4():
 
 
 def smallest():
-    """A model of a few hundred kilobytes with a vocabulary of single bytes, which every program for GGUF files can load."""
+    """Returns a model of a few hundred kilobytes with a vocabulary of single bytes, which every program for GGUF files can load."""
     words = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)]
     model = dense("llama", 1, 256, len(words), 4, 4, 64, 256)
     model.keys |= {"tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": words, "tokenizer.ggml.scores": [0.0] * len(words),

@@ -37,7 +37,7 @@ REORDERED_LEAST, REORDERED_MOST = -1.0, 6.0  # with few layers, an error of up t
 
 
 def weights(made, layers):
-    """The weights of these layers in MiB. The output layer has the number after the last layer."""
+    """Returns the weights of these layers in MiB. The output layer has the number after the last layer."""
     names = {"output.weight" if "output.weight" in made.tensors else "token_embd.weight", "output_norm.weight", "output_norm.bias"}
     used = made.layers - made.keys.get(f"{made.architecture}.nextn_predict_layers", 0)
     total = 0

@@ -43,7 +43,7 @@ ASSERTED = ["Vulkan 1.0"]
 
 
 def members(structure):
-    """The names of a structure's members, each with the length of its array, or 0."""
+    """Yields the names of a structure's members, each with the length of its array, or 0."""
     found = xml.etree.ElementTree.parse(REGISTRY).getroot().find(f"types/type[@name='{structure}'][@category='struct']")
     for member in found.findall("member"):
         length = "".join(member.itertext()).split("[", 1)[1:]
@@ -51,7 +51,7 @@ def members(structure):
 
 
 def said(name, value):
-    """A dictionary with the changed member. If the name contains an index, the other elements of the array stay the same."""
+    """Returns a dictionary with the changed member. If the name contains an index, the other elements of the array stay the same."""
     if "[" not in name:
         return {name: value}
     plain, index = name.rstrip("]").split("[")

@@ -18,7 +18,7 @@ BY_HAND = "tools/install-dependencies --engines"
 
 
 def go_problem():
-    """The reason why no Go program can be built; None if Go is installed."""
+    """Returns the reason why no Go program can be built; None if Go is installed."""
     return None if shutil.which("go", path=PATH) else f"go is not installed: {BY_HAND}"
 
 
@@ -37,7 +37,7 @@ needs_rust = unittest.skipIf(rust_problem(), rust_problem())
 
 
 def go_environment():
-    """The environment for Go without cgo. A workspace file makes our module available in every folder."""
+    """Returns the environment for Go without cgo. A workspace file makes our module available in every folder."""
     workspace = KEPT / "go.work"
     KEPT.mkdir(exist_ok=True)
     workspace.write_text(f"go 1.19\n\nuse {PACKAGES / 'go'}\n", encoding="utf-8")
@@ -45,7 +45,7 @@ def go_environment():
 
 
 def cargo_environment(home, more=""):
-    """The environment for cargo. Its configuration uses the distribution's registry and contains the additional lines `more`."""
+    """Returns the environment for cargo. Its configuration uses the distribution's registry and contains the additional lines `more`."""
     home.mkdir(parents=True, exist_ok=True)
     text = f'[source.crates-io]\nreplace-with = "distribution"\n[source.distribution]\ndirectory = "{REGISTRY}"\n{more}'
     (home / "config.toml").write_text(text, encoding="utf-8")
@@ -53,7 +53,7 @@ def cargo_environment(home, more=""):
 
 
 def rust_environment():
-    """The environment for cargo in which our crate is also available."""
+    """Returns the environment for cargo in which our crate is also available."""
     more = (f'[patch.crates-io]\ngpuprobe-client = {{ path = "{PACKAGES / "rust"}" }}\n[build]\njobs = 1\n'
             '[profile.dev.package.serde_json]\nopt-level = 1\n[profile.dev.package.gpuprobe-client]\nopt-level = 1\n')
     return cargo_environment(KEPT / "cargo", more)

@@ -13,7 +13,7 @@ BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
 
 
 def image(kind, arch, version=(1, 8), flags=0x11, payload=b"\0" * 16, head=64):
-    """An entry of a fat binary. Its header has 64 bytes, and more since Blackwell."""
+    """Returns an entry of a fat binary. Its header has 64 bytes, and more since Blackwell."""
     row = struct.pack("<HHIQIIHHIIIQQQ", kind, 0x101, head, len(payload), len(payload), 0, version[1], version[0],
                       arch, 0, 0, flags, 0, 0)
     return row + b"\0" * (head - len(row)) + payload
@@ -30,7 +30,7 @@ def cuda(sass=(), ptx=(), isa=(9, 1), suffix=0):
 
 
 def bundle(*targets):
-    """An offload bundle with an empty part for the host and one code object for each target."""
+    """Returns an offload bundle with an empty part for the host and one code object for each target."""
     ids = [b"host-x86_64-unknown-linux-gnu--", *[b"hipv4-amdgcn-amd-amdhsa--" + t.encode() for t in targets]]
     start = len(BUNDLE) + 8 + sum(24 + len(i) for i in ids)
     rows, body = b"", b""
@@ -42,7 +42,7 @@ def bundle(*targets):
 
 
 def compressed(content, version=2):
-    """The content compressed with zlib, which is method 0."""
+    """Returns the content compressed with zlib, which is method 0."""
     packed = zlib.compress(content)
     head = {1: struct.pack("<4sHHIQ", b"CCOB", 1, 0, len(content), 0),
             2: struct.pack("<4sHHIIQ", b"CCOB", 2, 0, 24 + len(packed), len(content), 0),

@@ -148,7 +148,7 @@ Binary::apt::APT::Keep-Downloaded-Packages "true";
                 yield Root(self.suite, copy)
 
     def manual(self, program):
-        """The program's --help text and manual page."""
+        """Returns the program's --help text and manual page."""
         pages = self.run(f"cat /usr/share/man/man?/{program}.?.gz | zcat; cat /etc/alternatives/{program}.1.gz /usr/lib/nvidia/current/{program}.1.gz | zcat")
         return self.run(f"{program} --help").stdout + pages.stdout.replace("\\-", "-")
 
@@ -237,8 +237,7 @@ class Fixes(unittest.TestCase):
 
 
 def table():
-    """The lines of the table of results by cause and release. If a cause has several commands, the first result in ORDER is
-    shown."""
+    """Yields the lines of the table of results by cause and release. If a cause has several commands, the first result in ORDER is shown."""
     yield "cause".ljust(30) + "".join(suite.ljust(12) for suite in VERSIONS)
     for cause, found in sorted(RESULTS.items()):
         yield cause.ljust(30) + "".join(next((word for word in ORDER if word in found.get(suite, ())), "-").ljust(12) for suite in VERSIONS)

@@ -100,7 +100,7 @@ def table_and_world(options):
 
 
 def drawn(rows, count, rng):
-    """The given number of attacks in random order, each equally often."""
+    """Yields the given number of attacks in random order, each equally often."""
     while count > 0:
         turn = rng.sample(rows, len(rows))
         yield from turn[:count]
@@ -159,7 +159,7 @@ def besiege(options, siege, figures):
 
 
 def waits_by_attack(times, clients):
-    """The rows of a table: the waiting times of each interface's client, in milliseconds, during each attack."""
+    """Returns the rows of a table: the waiting times of each interface's client, in milliseconds, during each attack."""
     rows = {}
     for name, start, end in times:
         row = rows.setdefault(name, {})

@@ -30,7 +30,7 @@ LEFT_OUT = {"SetOverride", "ClearOverride", "ReportOutcome", "ClearQuarantine", 
 
 
 def steady(value):
-    """The answer without values that change from call to call."""
+    """Returns the answer without values that change from call to call."""
     if isinstance(value, dict):
         return {key: steady(item) for key, item in value.items() if key != "Generation"}
     return [steady(item) for item in value] if isinstance(value, list) else value

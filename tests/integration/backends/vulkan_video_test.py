@@ -46,7 +46,7 @@ class VulkanVideo(unittest.TestCase):
         shutil.copy(DRIVER, self.folder)
 
     def worker(self, video, operations=ALL, extensions=EXTENSIONS, **fail):
-        """The frames of a worker that queries a driver with one device."""
+        """Returns the frames of a worker that queries a driver with one device."""
         device = {"id": "gpu", "answers": {}, "extensions": dict.fromkeys(extensions, True), "operations": operations, "video": video}
         (self.folder / "told.json").write_text(json.dumps({"devices": [device], "fail": fail}), encoding="utf-8")
         manifest = self.folder / "manifest.json"

@@ -16,7 +16,7 @@ CLIENT = "/usr/bin/switcherooctl"
 
 class Switcheroo(bus_case.BusCase):
     def machine(self):
-        """A machine with an AMD GPU that renders the desktop, and an NVIDIA card."""
+        """Returns a machine with an AMD GPU that renders the desktop, and an NVIDIA card."""
         capture = self.capture()
         capture.add_gpu("0000:00:02.0")
         capture.write("root/sys/devices/pci0000:00/0000:00:02.0/boot_vga", "1\n")

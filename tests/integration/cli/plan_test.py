@@ -211,7 +211,7 @@ class PlanFormats(unittest.TestCase):
         self.assertIn("--split-mode layer --tensor-split 33,32", text)
 
     def unlike(self, folder, kind):
-        """A machine with GPUs of 12 and 24 GB. The driver lists the smaller GPU first; applications would choose the larger GPU first."""
+        """Returns a machine with GPUs of 12 and 24 GB. The driver lists the smaller GPU first; applications would choose the larger GPU first."""
         machine = Machine(libraries=ONEAPI, libc_version="2.39")
         for number, (address, memory) in enumerate((("0000:01:00.0", 12 * GB), ("0000:02:00.0", 24 * GB))):
             if kind == "cuda":

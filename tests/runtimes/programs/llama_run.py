@@ -21,7 +21,7 @@ class Batch(ctypes.Structure):
 
 
 def devices(ggml):
-    """The GPUs that ggml found: name -> description."""
+    """Returns the GPUs that ggml found: name -> description."""
     for name in ("ggml_backend_dev_count", "ggml_backend_dev_get"):
         getattr(ggml, name).restype = ctypes.c_size_t
     found = {}

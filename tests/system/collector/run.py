@@ -59,7 +59,7 @@ def free_port():
 
 
 def post(port, text):
-    """The status and text of the answer."""
+    """Returns the status and text of the answer."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/metrics", text.encode(), {"Content-Type": "application/json"})
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:
@@ -69,7 +69,7 @@ def post(port, text):
 
 
 def plain(value):
-    """The value without members that messages may omit: false, and empty lists."""
+    """Returns the value without members that messages may omit: false, and empty lists."""
     if isinstance(value, list):
         return [plain(item) for item in value]
     if isinstance(value, dict):
