@@ -60,12 +60,12 @@ class WallClock:
         self.jumps += 1
 
     def has_shown(self, instant):
-        """Whether the clock ever showed this time (seconds since the epoch)."""
+        """Returns whether the clock ever showed this time (seconds since the epoch)."""
         return any(start - 1 <= instant - offset <= (end or time.time()) + 1 for offset, start, end in self.shown)
 
 
 def jumps(rng, now):
-    """The sequence of offsets for one step. `now` is the current offset."""
+    """Returns the sequence of offsets for one step. `now` is the current offset."""
     today = -time.time()
     kind = rng.randrange(7)
     if kind == 0:
@@ -84,7 +84,7 @@ def jumps(rng, now):
 
 
 def bounded(offset):
-    """The offset, limited so that the clock shows a time between 1900 and 2200."""
+    """Returns the offset, limited so that the clock shows a time between 1900 and 2200."""
     now = int(time.time())
     return max(-70 * YEAR - now, min(230 * YEAR - now, offset))
 

@@ -9,7 +9,7 @@ class _Memory(ctypes.Structure):
 
 
 def used():
-    """The used bytes of all GPUs together; None if unknown."""
+    """Returns the used bytes of all GPUs together; None if unknown."""
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:

@@ -50,13 +50,13 @@ class Drivers:
         path.touch() if hangs else path.unlink(missing_ok=True)
 
     def launches(self, api=None):
-        """The number of workers that were started for one API, or for all."""
+        """Returns the number of workers that were started for one API, or for all."""
         lines = self.launched.read_text(encoding="ascii").splitlines()
         return sum(api in (None, line.split(" ")[0]) for line in lines)
 
 
 def recorded(api):
-    """The devices of the recorded H200 for this API."""
+    """Returns the devices of the recorded H200 for this API."""
     return json.loads((RECORDED / f"{api}.json").read_text(encoding="utf-8"))["devices"]
 
 

@@ -15,8 +15,7 @@ DEADLINE = 15
 
 
 def reply_to(line):
-    """The reply of a server that accepts every client. If a client sends no user, the server asks for it, and accepts DATA without a
-    user."""
+    """Returns the reply of a server that accepts every client. If a client sends no user, the server asks for it, and accepts DATA without a user."""
     if b"AUTH EXTERNAL " in line or line.startswith(b"DATA"):
         return b"OK " + GUID + b"\r\n"
     if b"AUTH EXTERNAL" in line:
@@ -132,7 +131,7 @@ class FalseBus:
         self.has_name = self.has_name or member == "RequestName"
 
     def call(self, path, interface, member, signature="", values=()):
-        """The bytes of a call by another client, and the serial of the call."""
+        """Returns the bytes of a call by another client, and the serial of the call."""
         serial = self.next_serial()
         fields = {wire.PATH: path, wire.DESTINATION: NAME, wire.MEMBER: member, wire.SENDER: STRANGER}
         if interface:

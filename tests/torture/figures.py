@@ -8,7 +8,7 @@ MEMORY_SLACK = 16 * MIB  # allowed growth per GPU, because other programs also u
 
 
 def quantile(times):
-    """(median, 99th percentile, longest) in milliseconds; None if there are no values."""
+    """Returns (median, 99th percentile, longest) in milliseconds; None if there are no values."""
     if not times:
         return None
     ordered = sorted(times)
@@ -46,7 +46,7 @@ class Figures:
         return not (self.deaths or self.wrong or self.grown)
 
     def value(self):
-        """The results for JSON: sizes in bytes, times in milliseconds."""
+        """Returns the results for JSON: sizes in bytes, times in milliseconds."""
         return {"what": self.what, "count": self.count, "seconds": round(self.seconds, 1),
                 "outcomes": dict(sorted(self.outcomes.items())), "deaths": self.deaths, "kills": self.kills, "late": self.late,
                 "wrong": self.wrong, "grown": self.grown, "resident": self.resident,
@@ -84,7 +84,7 @@ class Figures:
         return "\n".join(lines)
 
     def table(self):
-        """The waiting times of clients during each attack, in milliseconds."""
+        """Yields the waiting times of clients during each attack, in milliseconds."""
         interfaces = list(dict.fromkeys(interface for waits in self.by_attack.values() for interface in waits))
         if interfaces:
             yield f"{'meanwhile':<26}" + "".join(f" {interface + ' p50':>11} {'p99':>9} {'longest':>9}" for interface in interfaces)

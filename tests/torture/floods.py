@@ -149,7 +149,7 @@ class Stranger(Flooder):
 
 
 def calls_of(peer, kind, place):
-    """A function that returns the next call as bytes."""
+    """Returns a function that returns the next call as bytes."""
     calls = BUS_CALLS[kind]
     calls = [(*call[:-1], [value.format(place) if isinstance(value, str) else value for value in call[-1]]) for call in calls]
     flags = wire.NO_REPLY if kind == "no reply" else 0
@@ -223,7 +223,7 @@ def each_flood(options, patient, paths, figures):
 
 
 def rested(patient, within=10):
-    """The resident bytes some time after the end of the flood."""
+    """Returns the resident bytes some time after the end of the flood."""
     late = time.monotonic() + within
     while patient.resident() >= RESTED and time.monotonic() < late:
         time.sleep(0.1)

@@ -95,7 +95,7 @@ class Fuzzer:
 
 
 def damaged(data, rng):
-    """The message with some of its bytes changed, removed or repeated."""
+    """Returns the message with some of its bytes changed, removed or repeated."""
     data = bytearray(data)
     # Usually change bytes after the lengths, because a reader with a wrong length waits for data that never arrives.
     first = 0 if rng.random() < 0.2 else wire.FIXED_HEADER
@@ -144,7 +144,7 @@ class Damage:
         self.bus.accept()
 
     def answers(self):
-        """Whether the daemon still answers a correct call. After a damaged message, the daemon may have to reconnect first."""
+        """Returns whether the daemon still answers a correct call. After a damaged message, the daemon may have to reconnect first."""
         for _ in range(2):
             try:
                 data, serial = self.bus.call(ROOT, MANAGER, "ListApplications")

@@ -115,7 +115,7 @@ class Machine:
             self.of_others(OTHERS if kind < 0.8 else MALFORMED)
 
     def reported(self):
-        """The GPUs in the report, in the same form as `plugged`."""
+        """Returns the GPUs in the report, in the same form as `plugged`."""
         found = {}
         for gpu in json.loads(self.peer.manager("Describe")[0])["gpus"]:
             identity = gpu["pci"]

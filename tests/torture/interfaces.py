@@ -17,7 +17,7 @@ class Method:
 
 
 def methods_of(peer, path="/"):
-    """All methods of all objects."""
+    """Yields all methods of all objects."""
     try:
         node = xml.fromstring(peer.call(NAME, path, INTROSPECTABLE, "Introspect")[0])
     except Refused:

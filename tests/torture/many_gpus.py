@@ -32,7 +32,7 @@ def uuid_of(place):
 
 
 def devices(recorded, count):
-    """The record of the H200 for each GPU, preceded by the devices that are not GPUs."""
+    """Yields the record of the H200 for each GPU, preceded by the devices that are not GPUs."""
     one = [device for device in recorded if device["pci"] == ADDRESS]
     yield from (device for device in recorded if device["pci"] != ADDRESS)
     for device in one:

@@ -128,7 +128,7 @@ class Patient:
         return self.process.poll() is None
 
     def last_words(self):
-        """The end of the daemon's log, and its exit status if it has ended. A negative status is the number of a signal."""
+        """Returns the end of the daemon's log, and its exit status if it has ended. A negative status is the number of a signal."""
         self.log.flush()
         with open(self.log.name, encoding="utf-8", errors="replace") as log:
             said = log.read()[-2000:]
@@ -141,12 +141,12 @@ class Patient:
         return b"__asan_init" in content or b"__tsan_init" in content
 
     def resident(self):
-        """The resident memory in bytes."""
+        """Returns the resident memory in bytes."""
         with open(f"/proc/{self.pid}/statm", encoding="ascii") as statm:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     def allocated(self):
-        """The bytes of resident memory, without pages of files."""
+        """Returns the bytes of resident memory, without pages of files."""
         with open(f"/proc/{self.pid}/statm", encoding="ascii") as statm:
             _, resident, shared, *_ = map(int, statm.read().split())
             return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
@@ -160,7 +160,7 @@ class Patient:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def settled_descriptors(self, most, within=10):
-        """The number of the daemon's descriptors. If there are more than `most`, waits until the daemon has closed those of disconnected
+        """Returns the number of the daemon's descriptors. If there are more than `most`, waits until the daemon has closed those of disconnected
         clients."""
         late = time.monotonic() + within
         while self.descriptors() > most and time.monotonic() < late:
@@ -168,14 +168,14 @@ class Patient:
         return self.descriptors()
 
     def settled_resident(self, most, within=10):
-        """The resident memory in bytes. If it is larger than `most`, waits until the daemon has returned the memory of large answers."""
+        """Returns the resident memory in bytes. If it is larger than `most`, waits until the daemon has returned the memory of large answers."""
         late = time.monotonic() + within
         while self.resident() > most and time.monotonic() < late:
             time.sleep(0.1)
         return self.resident()
 
     def children(self):
-        """The ids of the daemon's child processes, including those that were not reaped yet."""
+        """Returns the ids of the daemon's child processes, including those that were not reaped yet."""
         found = []
         for thread in os.listdir(f"/proc/{self.pid}/task"):
             try:

@@ -31,7 +31,7 @@ PROBED_EVERY, OVERRIDDEN_EVERY = 20, 3  # number of events between two probes, a
 
 
 def own_bytes(pid):
-    """The private memory of a process."""
+    """Returns the private memory of a process."""
     lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Private_"))
 

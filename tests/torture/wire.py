@@ -18,7 +18,7 @@ FIXED_HEADER = 16
 
 
 def single(signature, start=0):
-    """The end of the complete type that begins at this position."""
+    """Returns the end of the complete type that begins at this position."""
     code = signature[start]
     if code == "a":
         return single(signature, start + 1)
@@ -174,6 +174,6 @@ class Message:
 
 
 def whole_size(head):
-    """The total size of a message, from its first 16 bytes."""
+    """Returns the total size of a message, from its first 16 bytes."""
     body, fields = struct.unpack_from("<I", head, 4)[0], struct.unpack_from("<I", head, 12)[0]
     return FIXED_HEADER + fields + (-fields % 8) + body
