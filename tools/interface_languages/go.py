@@ -17,15 +17,15 @@ SIMPLE = {"bool": "bool", "float": "float64", "text": "string", "json": "json.Ra
 
 
 def go_name(name):
-    """The exported name in Go, for example MinMemory for min_memory and PCIInfo for PciInfo."""
+    """Returns the exported name in Go, for example MinMemory for min_memory and PCIInfo for PciInfo."""
     words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)
     initialisms = {**INITIALISMS, **PLURALS}
     return "".join(initialisms.get(word.lower(), word[:1].upper() + word[1:]) for word in words)
 
 
 def go_type(kind, is_input=False):
-    """The Go type. Lists, maps, JSON values and pointers are nil if they are unknown or not set. A string in a request is empty if it is
-    not set."""
+    """Returns the Go type. Lists, maps, JSON values and pointers are nil if they are unknown or not set. A string in a request is empty if it is not
+    set."""
     word = kind["kind"]
     if word in SIMPLE:
         return SIMPLE[word]
@@ -54,7 +54,7 @@ def comment(about, indent=""):
 
 
 def aligned(rows):
-    """The cells of each row, padded as gofmt pads them. A row with a comment starts a new group of columns."""
+    """Returns the cells of each row, padded as gofmt pads them. A row with a comment starts a new group of columns."""
     lines, group = [], []
 
     def flush():
@@ -80,7 +80,8 @@ def field(member, is_input):
 
 
 def record(name, members, about="", is_input=False):
-    """A Go struct. Members of a request that are not set are omitted from the JSON, even with Go versions before 1.24, which lack omitzero."""
+    """Returns a Go struct. Members of a request that are not set are omitted from the JSON, even with Go versions before 1.24, which lack
+    omitzero."""
     lines = ["", *comment(about), f"type {name} struct {{", *aligned([field(member, is_input) for member in members]), "}"]
     if is_input and any(map(may_lack, members)):
         lines += ["", "// MarshalJSON leaves out members that are not set.", f"func (request {name}) MarshalJSON() ([]byte, error) {{",

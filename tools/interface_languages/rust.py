@@ -47,14 +47,14 @@ def member_type(member):
 
 
 def comment(about, indent=""):
-    """A documentation comment. Brackets are escaped, because rustdoc would treat them as links."""
+    """Returns a documentation comment. Brackets are escaped, because rustdoc would treat them as links."""
     about = re.sub(r"([\[\]<>])", r"\\\1", about)
     lines = [part for line in about.splitlines() for part in textwrap.wrap(line, 92, break_long_words=False, break_on_hyphens=False)]
     return [f"{indent}/// {line}" for line in lines]
 
 
 def record(name, members, about="", is_input=False):
-    """A Rust struct. Members that an older daemon does not send have default values. Members of a request that are not set are not sent."""
+    """Returns a Rust struct. Members that an older daemon does not send have default values. Members of a request that are not set are not sent."""
     lines = ["", *comment(about), "#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]", "#[serde(default)]", f"pub struct {name} {{"]
     for member in members:
         lines += comment(member["about"], "    ")
@@ -86,7 +86,7 @@ def method(each):
 
 
 def errors(description):
-    """The enumeration of errors, which are matched by the last part of their names."""
+    """Returns the enumeration of errors, which are matched by the last part of their names."""
     rows = [f'        {short} = "{short}",' for short in description.errors()]
     return ["", "words! {", "    /// The errors of org.gpuprobe: the last parts of their names.", "    pub enum ErrorName {", *rows, "    }", "}"]
 

@@ -14,7 +14,7 @@ def path_of(root, interface):
 
 
 def wanted_of(methods, is_of_gpu):
-    """{member: (description, [(name, type, direction), …])} according to the table."""
+    """Returns {member: (description, [(name, type, direction), …])} according to the table."""
     found = {}
     for method in methods:
         for form in method["bus"]:
@@ -25,7 +25,7 @@ def wanted_of(methods, is_of_gpu):
 
 
 def written_in(text):
-    """{member: [(name, type, direction), …]} according to the text of a file."""
+    """Returns {member: [(name, type, direction), …]} according to the text of a file."""
     return {method.get("name"): [(word.get("name"), word.get("type"), word.get("direction")) for word in method.findall("arg")]
             for method in ElementTree.fromstring(text).iter("method")}
 
@@ -35,7 +35,7 @@ def spelled(words):
 
 
 def differences(text, wanted):
-    """One line for each method that differs from the table."""
+    """Yields one line for each method that differs from the table."""
     written = written_in(text)
     for member, (_, words) in wanted.items():
         if member not in written:
@@ -46,14 +46,14 @@ def differences(text, wanted):
 
 
 def element(member, about, words):
-    """The XML of a method, with a comment that is also the method's text in the manual."""
+    """Returns the XML of a method, with a comment that is also the method's text in the manual."""
     lines = [f"<!-- {about} -->", f'<method name="{member}">',
              *(f'  <arg name="{name}" type="{kind}" direction="{way}"/>' for name, kind, way in words), "</method>"]
     return "".join(f"{INDENT}{line}\n" for line in lines)
 
 
 def with_missing(text, wanted):
-    """The file with an element for each missing method, after the last method."""
+    """Returns the file with an element for each missing method, after the last method."""
     written = written_in(text)
     added = "".join("\n" + element(member, *described) for member, described in wanted.items() if member not in written)
     end = text.rindex("</method>\n") + len("</method>\n")
@@ -61,7 +61,7 @@ def with_missing(text, wanted):
 
 
 def with_arguments(text, wanted):
-    """The file with the arguments of its methods corrected according to the table. Annotations are kept."""
+    """Returns the file with the arguments of its methods corrected according to the table. Annotations are kept."""
     written = written_in(text)
     for member, (_, words) in wanted.items():
         if written[member] != words:
@@ -73,7 +73,7 @@ def with_arguments(text, wanted):
 
 
 def check(methods, root):
-    """One line for each difference between the files and the table."""
+    """Yields one line for each difference between the files and the table."""
     for interface, is_of_gpu in INTERFACES.items():
         path = path_of(root, interface)
         for difference in differences(path.read_text(encoding="utf-8"), wanted_of(methods, is_of_gpu)):

@@ -74,7 +74,7 @@ def compact(value):
 
 
 def words_given(function, parameters):
-    """The arguments: the parameters that the function takes by position, followed by the other parameters by name."""
+    """Returns the arguments: the parameters that the function takes by position, followed by the other parameters by name."""
     left = dict(parameters)
     first = []
     for name in function.first:
@@ -99,7 +99,7 @@ def message(method, parameters):
 # D-Bus -------------------------------------------------------------------------------------------------------------
 
 def arguments(text):
-    """(name, signature) of each argument in a string such as "application:s request:a{sv}"."""
+    """Returns (name, signature) of each argument in a string such as "application:s request:a{sv}"."""
     return [tuple(word.split(":")) for word in text.split()]
 
 
@@ -120,7 +120,7 @@ def variant_type(value):
 
 
 def bus_words(signature, value):
-    """A value as words for the command line of busctl."""
+    """Returns a value as words for the command line of busctl."""
     if signature == "a{sv}":
         value = value or {}
         return [str(len(value)), *(word for key, each in value.items()
@@ -134,7 +134,7 @@ def bus_words(signature, value):
 
 
 def bus_command(method, form, parameters):
-    """The call as a busctl command. If an argument has no parameter with the same name, the argument is a dictionary of the other
+    """Returns the call as a busctl command. If an argument has no parameter with the same name, the argument is a dictionary of the other
     parameters."""
     names = {member["name"] for member in method["parameters"]}
     taken = arguments(form["in"])
@@ -201,7 +201,7 @@ def c_call(method, parameters):
 
 
 def cpp_text(value):
-    """The value in C++. The outer braces of a record initialize the std::optional that contains it."""
+    """Returns the value in C++. The outer braces of a record initialize the std::optional that contains it."""
     if isinstance(value, dict):
         return "{" + cpp_fields(value) + "}"
     if isinstance(value, list):
@@ -226,7 +226,7 @@ LANGUAGES = {"Python": python_call, "Node": node_call, "C": c_call, "C++": cpp_c
 
 
 def calls(method, parameters):
-    """{interface: [code, …]} for the same call on each interface that has the method."""
+    """Returns {interface: [code, …]} for the same call on each interface that has the method."""
     found = {"gpuprobectl": [command(method, parameters)] if not method["traits"]["subscribes"] else [],
              "D-Bus": [bus_command(method, form, parameters) for form in method["bus"]],
              "socket": [message(method, parameters)]}

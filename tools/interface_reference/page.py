@@ -37,7 +37,7 @@ STATUSES = {"NoMatch": 3, "InvalidRequest": 2, "InvalidParameter": 2, "NotAuthor
 # Answers -----------------------------------------------------------------------------------------------------------
 
 def without_moment(value, is_root=True):
-    """The answer with 0 for each value that differs from call to call."""
+    """Returns the answer with 0 for each value that differs from call to call."""
     if isinstance(value, list):
         return [without_moment(each, False) for each in value]
     if not isinstance(value, dict):
@@ -47,7 +47,7 @@ def without_moment(value, is_root=True):
 
 
 def shortened(value, width):
-    """The value as JSON, shortened to about this width. "…" replaces the omitted parts."""
+    """Returns the value as JSON, shortened to about this width. "…" replaces the omitted parts."""
     text = json.dumps(value, ensure_ascii=False)
     if len(text) <= width or not value or not isinstance(value, (dict, list)):
         return text if len(text) <= max(width, 40) else text[:max(width, 40) - 2].rstrip("\\") + '…"'
@@ -67,7 +67,7 @@ def shortened(value, width):
 
 
 def shown(answer):
-    """The lines of an answer that the page shows: its first members, each on one line."""
+    """Returns the lines of an answer that the page shows: its first members, each on one line."""
     members = without_moment(answer)
     whole = json.dumps(members, ensure_ascii=False)
     lines = [whole] if len(whole) <= WIDTH else [
@@ -117,7 +117,7 @@ def members_table(first, members):
 
 
 def parameters_table(members):
-    """A table of parameters. Parameters that may be null are optional."""
+    """Returns a table of parameters. Parameters that may be null are optional."""
     lines = ["| parameter | type | | meaning |", "| --- | --- | --- | --- |"]
     for member in members:
         kind = member["type"]
@@ -151,7 +151,7 @@ def sentence(text):
 # Methods -----------------------------------------------------------------------------------------------------------
 
 def errors_of(method):
-    """The errors that the method lists, and the errors that follow from its traits."""
+    """Returns the errors that the method lists, and the errors that follow from its traits."""
     traits = method["traits"]
     names = [error.rpartition(".")[2] for error in method["errors"]]
     names += ["NotAuthorized"] if traits["needs"] or traits["may_need"] else []
@@ -180,7 +180,7 @@ def bus_form(form):
 
 
 def facts_of(method):
-    """The facts about a method that the page shows after its parameters."""
+    """Yields the facts about a method that the page shows after its parameters."""
     traits = method["traits"]
     record = method["result_record"]
     yield "Answer", f"[{record}](#{anchor(record)})"
@@ -226,7 +226,7 @@ def errors_table(codes, exceptions):
 
 
 def reference(description, examples, codes, exceptions):
-    """The generated part of the page, which follows the mark."""
+    """Returns the generated part of the page, which follows the mark."""
     methods = {method["name"]: method for method in description.methods}
     if list(methods) != list(examples):
         raise ValueError(f"docs/reference-examples.json needs an example for each method, in this order: {', '.join(methods)}")

@@ -45,7 +45,7 @@ def chip_word(name):
 
 
 def device_list(text):
-    """{device id: (architecture as spelled in the list, whether it is an APU, first name)} from AMD's device list."""
+    """Returns {device id: (architecture as spelled in the list, whether it is an APU, first name)} from AMD's device list."""
     found = {}
     for device, is_apu, architecture, name in DISCOVERED.findall(text):
         found.setdefault(int(device, 16), (architecture, is_apu == "true", name))
@@ -83,7 +83,7 @@ def by_name(name):
 
 
 def chip_of_target(gfx):
-    """The first chip in the table with that target. Used for ids that only AMD's device list has."""
+    """Returns the first chip in the table with that target. Used for ids that only AMD's device list has."""
     return BY_TARGET.get(gfx) or next((pair for pair in BY_NAME.values() if pair[1] == gfx), (None, gfx))
 
 
@@ -111,7 +111,7 @@ def discovered(names, listed):
 
 
 def facts(linux, names, listed):
-    """{device id: record} of every GPU of vendor 1002, and the disagreements between the sources."""
+    """Returns {device id: record} of every GPU of vendor 1002, and the disagreements between the sources."""
     listed_by_kernel = by_kernel(linux)
     others = [{device: says for device, says in table.items() if device not in listed_by_kernel}
               for table in (names, listed)]

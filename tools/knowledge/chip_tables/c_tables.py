@@ -33,7 +33,7 @@ def without_comments(text):
 
 
 def split_top(text, separator=","):
-    """The parts of the text between separators that are outside of brackets."""
+    """Returns the parts of the text between separators that are outside of brackets."""
     parts, depth, start = [], 0, 0
     for index, letter in enumerate(text):
         depth += (letter in "([{") - (letter in ")]}")
@@ -45,7 +45,7 @@ def split_top(text, separator=","):
 
 
 def closing(text, start):
-    """The position after the bracket that closes the bracket at `start`."""
+    """Returns the position after the bracket that closes the bracket at `start`."""
     depth = 0
     for index in range(start, len(text)):
         depth += (text[index] in "([{") - (text[index] in ")]}")
@@ -55,7 +55,7 @@ def closing(text, start):
 
 
 def macros_in(*texts):
-    """The object-like and function-like macros that these sources define: name → (parameters or None, body)."""
+    """Returns the object-like and function-like macros that these sources define: name → (parameters or None, body)."""
     found = {}
     for text in texts:
         for name, parameters, body in DEFINE.findall(without_comments(text).replace("\\\n", " ")):
@@ -65,7 +65,7 @@ def macros_in(*texts):
 
 
 def bound(parameters, body, arguments):
-    """A macro's body with its arguments in place of the parameters."""
+    """Returns a macro's body with its arguments in place of the parameters."""
     values = dict(zip((each for each in parameters if each != "..."), arguments))
     if "..." in parameters:
         rest = ", ".join(arguments[len(parameters) - 1:])
@@ -77,7 +77,7 @@ def bound(parameters, body, arguments):
 
 
 def vendor_device(name, arguments):
-    """The vendor and device of PCI_VDEVICE or PCI_DEVICE_DATA, which concatenate tokens; None for other macros."""
+    """Returns the vendor and device of PCI_VDEVICE or PCI_DEVICE_DATA, which concatenate tokens; None for other macros."""
     if name == "PCI_VDEVICE":
         return f".vendor = PCI_VENDOR_ID_{arguments[0]}, .device = ({arguments[1]})"
     if name == "PCI_DEVICE_DATA":
@@ -87,7 +87,7 @@ def vendor_device(name, arguments):
 
 
 def expanded(text, macros, depth=0):
-    """The text with every known macro expanded."""
+    """Returns the text with every known macro expanded."""
     if depth > MAX_DEPTH:
         return text
     out, place = [], 0
@@ -108,7 +108,7 @@ def expanded(text, macros, depth=0):
 
 
 def replaced(name, arguments, macros):
-    """The replacement of a word, and whether its arguments were used."""
+    """Returns the replacement of a word, and whether its arguments were used."""
     if arguments is not None and (pasted := vendor_device(name, arguments)):
         return pasted, True
     parameters, body = macros.get(name) or ROW_MACROS.get(name) or (None, None)
@@ -120,7 +120,7 @@ def replaced(name, arguments, macros):
 
 
 def number_of(text):
-    """The value of a constant expression, or None (PCI_ANY_ID, a name, an address)."""
+    """Returns the value of a constant expression, or None (PCI_ANY_ID, a name, an address)."""
     def value(node):
         if isinstance(node, ast.Constant) and isinstance(node.value, int):
             return node.value
@@ -134,7 +134,7 @@ def number_of(text):
 
 
 def row_from(text):
-    """The row in one `{ ... }` of the array; None for the empty row at the end."""
+    """Returns the row in one `{ ... }` of the array; None for the empty row at the end."""
     values = {}
     for position, part in enumerate(split_top(text)):
         named = re.match(r"\.(\w+)\s*=\s*(.*)", part, re.S)
