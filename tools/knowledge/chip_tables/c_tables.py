@@ -150,13 +150,13 @@ def row_from(text):
 
 
 def array_bodies(text, struct):
-    """The text between the braces of each array of that struct."""
+    """Yields the text between the braces of each array of that struct."""
     for start in re.finditer(rf"struct\s+{struct}\s+(?:const\s+)?\w+\s*\[\s*\]\s*=\s*\{{", text):
         yield text[start.end():closing(text, start.end() - 1) - 1]
 
 
 def pci_rows(text, macros):
-    """The rows of all arrays of `struct pci_device_id` in a file."""
+    """Returns the rows of all arrays of `struct pci_device_id` in a file."""
     rows = []
     for body in array_bodies(without_comments(text), "pci_device_id"):
         parts = split_top(expanded(body, macros))

@@ -53,7 +53,7 @@ class Claims:
 
 
 def integrated_by_driver(linux, driver):
-    """A function that returns whether a row is integrated according to the driver's table; None if this is unknown."""
+    """Returns a function that returns whether a row is integrated according to the driver's table; None if this is unknown."""
     if driver == "amdgpu":
         return lambda row: "AMD_IS_APU" in row.driver_data
     if driver == "radeon":
@@ -101,7 +101,7 @@ def claim_mesa(claims, mesa):
 
 
 def display_vendors(vendors):
-    """The vendors that have a device with the name of a display adapter. This is a heuristic, so a person must check each of them."""
+    """Returns the vendors that have a device with the name of a display adapter. This is a heuristic, so a person must check each of them."""
     found = [vendor for vendor, (_, devices) in vendors.items()
              if vendor not in NO_DISPLAY_MAKERS
              and any(DISPLAY.search(name) and not NO_DISPLAY.search(name) for name in devices.values())]
@@ -109,7 +109,7 @@ def display_vendors(vendors):
 
 
 def claims_of(sources):
-    """The rows of claimed.json, and the vendors of pci.ids that have a display adapter."""
+    """Returns the rows of claimed.json, and the vendors of pci.ids that have a display adapter."""
     claims, vendors = Claims(), pci_ids.read(sources["pci_ids"].read("pci.ids"))
     claim_kernel(claims, sources["linux"])
     claim_nvidia(claims, vendors[nvidia.VENDOR][1], sources["nvidia_open"].read("README.md"), sources["linux"],

@@ -19,7 +19,7 @@ def rows_text(name, rows):
 
 
 def text_of(head, maps, lists):
-    """The text of a data file: simple members, objects with one line for each key, and lists with one line for each row."""
+    """Returns the text of a data file: simple members, objects with one line for each key, and lists with one line for each row."""
     parts = [f"  {line(key)}: {line(value)}" for key, value in head.items()]
     for name, members in maps.items():
         body = ",\n".join(f"    {line(key)}: {line(value)}" for key, value in members.items())

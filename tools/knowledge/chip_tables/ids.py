@@ -7,7 +7,7 @@ def hex_id(number):
 
 
 def runs(numbers):
-    """(first, last) of each run of consecutive numbers."""
+    """Returns (first, last) of each run of consecutive numbers."""
     found = []
     for number in sorted(set(numbers)):
         if found and number == found[-1][1] + 1:
@@ -29,7 +29,7 @@ def id_list(numbers):
 
 
 def ids_in(text):
-    """The numbers in an id list; empty for "*"."""
+    """Returns the numbers in an id list; empty for "*"."""
     numbers = []
     for word in text.split():
         if word == "*":

@@ -15,7 +15,7 @@ DISCRETE = ("dg1", "dg2", "ats", "pvc", "bmg", "cri")
 
 
 def chip_of_group(group):
-    """The chip of a group, for example dg2-g10 for INTEL_DG2_G10_M_IDS and skl for INTEL_SKL_ULT_GT2_IDS."""
+    """Returns the chip of a group, for example dg2-g10 for INTEL_DG2_G10_M_IDS and skl for INTEL_SKL_ULT_GT2_IDS."""
     name = group.removeprefix("INTEL_").removesuffix("_IDS")
     if name.startswith(("I8", "I9", "G33", "G45", "GM45")):
         return name.lower()
@@ -28,7 +28,7 @@ def chip_of_group(group):
 
 
 def groups(header):
-    """{device id: chip}. The chip is the smallest group in the kernel's header that contains the id directly."""
+    """Returns {device id: chip}. The chip is the smallest group in the kernel's header that contains the id directly."""
     found = {}
     for name, (parameters, body) in c_tables.macros_in(header).items():
         if parameters and name.startswith("INTEL_") and name.endswith("_IDS"):
@@ -38,12 +38,12 @@ def groups(header):
 
 
 def ip_of_configs(text):
-    """{configuration: IP version}, for example "12.55.8"."""
+    """Returns {configuration: IP version}, for example "12.55.8"."""
     return dict(re.findall(r"^\s*(\w+) = 0x[0-9a-f]+, // ([\d.]+)$", text, re.M))
 
 
 def id_lists(runtime):
-    """{list name: ids} from the runtime's device_ids_configs files."""
+    """Returns {list name: ids} from the runtime's device_ids_configs files."""
     paths = [path for path in runtime.files("shared/source/", "") if "/device_ids_configs_" in path]
     text = "\n".join(c_tables.without_comments(runtime.read(path)) for path in paths)
     lists = {}
@@ -53,7 +53,7 @@ def id_lists(runtime):
 
 
 def architectures(runtime):
-    """{device id: (configuration without its stepping, IP version of the last stepping)}."""
+    """Returns {device id: (configuration without its stepping, IP version of the last stepping)}."""
     versions, lists, found = ip_of_configs(runtime.read(PLATFORMS)), id_lists(runtime), {}
     for config, name in re.findall(r"DEVICE_CONFIG\((\w+), \w+, (\w+),", runtime.read(CONFIGS)):
         chip = re.sub(r"_[ABC]\d\w*$", "", config).lower().replace("_", "-")
@@ -63,7 +63,7 @@ def architectures(runtime):
 
 
 def names(runtime):
-    """{device id: name}, for names in the runtime that are more specific than "Graphics"."""
+    """Returns {device id: name}, for names in the runtime that are more specific than "Graphics"."""
     text = runtime.read(NAMES)
     pairs = re.findall(r"NAMEDDEVICE\(0x([0-9A-Fa-f]+), \w+, \"([^\"]+)\"\)", text)
     plain = {int(device, 16): re.sub(r"\((R|TM)\)", "", name) for device, name in pairs}
@@ -71,7 +71,7 @@ def names(runtime):
 
 
 def integrated(linux):
-    """{device id: whether the device is integrated according to the kernel's drivers}."""
+    """Returns {device id: whether the device is integrated according to the kernel's drivers}."""
     found = {}
     for driver in ("i915", "xe"):
         discrete = kernel.discrete_descriptions(linux.read(kernel.DRIVERS[driver][0]))
@@ -88,13 +88,13 @@ def chip_word(kernel_chip, runtime_chip):
 
 
 def mesa_chips(mesa):
-    """{device id: chip} from Mesa's lists, for a few ids that the kernel has removed."""
+    """Returns {device id: chip} from Mesa's lists, for a few ids that the kernel has removed."""
     text = "\n".join(mesa.read(f"include/pci_ids/{name}_pci_ids.h") for name in ("iris", "crocus"))
     return {int(device, 16): family.split("_")[0] for device, family in re.findall(r"CHIPSET\(0x(\w+),\s*(\w+),", text)}
 
 
 def facts(linux, runtime, mesa):
-    """{device id: record} of every Intel GPU that the kernel's drivers, the runtime or Mesa know."""
+    """Returns {device id: record} of every Intel GPU that the kernel's drivers, the runtime or Mesa know."""
     chips, known, forms, called = groups(linux.read(HEADER)), architectures(runtime), integrated(linux), names(runtime)
     by_mesa, records = mesa_chips(mesa), {}
     for device in sorted(set(forms) | set(known) | set(by_mesa)):
@@ -123,7 +123,7 @@ def fill_versions(records):
 
 
 def without_driver(linux):
-    """{device id: record} of graphics devices that only have a frame-buffer or display driver: i810, i815, gma500."""
+    """Returns {device id: record} of graphics devices that only have a frame-buffer or display driver: i810, i815, gma500."""
     display = {"role": "display", "form": "integrated", "memory": "shared", "source": ["kernel"]}
     chips = groups(linux.read(HEADER))
     records = {device: display | {"chip": chip} for device, chip in chips.items() if chip in ("i810", "i815")}

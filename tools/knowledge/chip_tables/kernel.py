@@ -36,7 +36,7 @@ VIRTIO_VENDOR = 0x1af4
 
 
 def rows_of(linux, driver):
-    """The rows of a driver's table."""
+    """Returns the rows of a driver's table."""
     table, headers, _ = DRIVERS[driver]
     texts = [linux.read(path) for path in (PCI_IDS_HEADER, *headers, table)]
     return c_tables.pci_rows(texts[-1], c_tables.macros_in(*texts))
@@ -57,7 +57,7 @@ def virtio_gpu_id(linux):
 
 
 def discrete_descriptions(text):
-    """The names of the Intel device descriptions with is_dgfx."""
+    """Returns the names of the Intel device descriptions with is_dgfx."""
     macros = c_tables.macros_in(text)
     clean = c_tables.without_comments(text)
     found = set()
@@ -73,13 +73,13 @@ def is_integrated_intel(row, discrete):
 
 
 def gfx_word(version):
-    """The name of a gfx target: gfx90c for 90012, gfx1030 for 100300."""
+    """Returns the name of a gfx target: gfx90c for 90012, gfx1030 for 100300."""
     major, minor, step = version // 10000, version // 100 % 100, version % 100
     return f"gfx{major}{minor}{step:x}"
 
 
 def gfx_by_ip(text):
-    """{case label: gfx target} from kfd_device.c, where a label is CHIP_X or (major, minor, revision)."""
+    """Returns {case label: gfx target} from kfd_device.c, where a label is CHIP_X or (major, minor, revision)."""
     found, labels = {}, []
     pattern = re.compile(r"case (CHIP_\w+|IP_VERSION\([\d, ]+\)):|gfx_target_version = (\d+);|(break;)")
     for label, version, _ in pattern.findall(text[text.find("kgd2kfd_probe"):]):
@@ -92,7 +92,7 @@ def gfx_by_ip(text):
 
 
 def chips_by_ip(kfd, discovery):
-    """{CHIP_X: IP_VERSION(...)} from comments in kfd_device.c. For chips without a table of IPs, the versions are in amdgpu_discovery.c."""
+    """Returns {CHIP_X: IP_VERSION(...)} from comments in kfd_device.c. For chips without a table of IPs, the versions are in amdgpu_discovery.c."""
     queues = kfd[:kfd.find("kgd2kfd_probe")]
     found = {f"CHIP_{name}": ip for ip, name in re.findall(r"case (IP_VERSION\([\d, ]+\)):\s*/\* ([A-Z]\w+) \*/",
                                                            queues[queues.find("event_interrupt_class_v9") - 3000:])}
@@ -106,7 +106,7 @@ def chips_by_ip(kfd, discovery):
 
 
 def gfx_of_chips(linux):
-    """{CHIP_X: gfx target} for each chip whose target is in the kernel's source."""
+    """Returns {CHIP_X: gfx target} for each chip whose target is in the kernel's source."""
     kfd = linux.read(DRM + "amd/amdkfd/kfd_device.c")
     targets = gfx_by_ip(kfd)
     chips = {chip: gfx for chip, gfx in targets.items() if chip.startswith("CHIP_")}
@@ -116,21 +116,21 @@ def gfx_of_chips(linux):
 
 
 def unsupported_amd(linux):
-    """The ids that amdgpu rejects, which are all older chips, back to mach64."""
+    """Returns the ids that amdgpu rejects, which are all older chips, back to mach64."""
     text = c_tables.without_comments(linux.read(DRIVERS["amdgpu"][0]))
     start = text.find("amdgpu_unsupported_pciidlist[]")
     return {int(word, 16) for word in re.findall(r"0x([0-9A-Fa-f]{4})", text[start:text.find("};", start)])}
 
 
 def nouveau_members(linux):
-    """{chip name: members} of the chips that nouveau knows: {"GP108": {"pci", "nvdec", ...}}."""
+    """Returns {chip name: members} of the chips that nouveau knows: {"GP108": {"pci", "nvdec", ...}}."""
     text = linux.read(NOUVEAU)
     return {name: set(re.findall(r"^\s*\.(\w+)", body, re.M)) for name, body
             in re.findall(r"^nv\w+_chipset = \{\s*\.name = \"([^\"]+)\",(.*?)^\};", text, re.M | re.S)}
 
 
 def nouveau_chipsets(linux):
-    """{chip name: number} of the chips that nouveau knows; a name may contain two chips ("MCP77/MCP78")."""
+    """Returns {chip name: number} of the chips that nouveau knows; a name may contain two chips ("MCP77/MCP78")."""
     text = linux.read(NOUVEAU)
     numbers = dict((name, int(number, 16)) for number, name
                    in re.findall(r"case 0x(\w+): device->chip = &(\w+);", text))

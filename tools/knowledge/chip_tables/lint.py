@@ -119,7 +119,7 @@ def video(document):
 
 
 def known_architectures(rules):
-    """All architectures in data/rules: compute capabilities, gfx targets, IP versions."""
+    """Returns all architectures in data/rules: compute capabilities, gfx targets, IP versions."""
     cuda = json.loads((rules / "cuda_sm.json").read_text(encoding="utf-8"))
     intel = json.loads((rules / "intel_ip.json").read_text(encoding="utf-8"))
     return {row["sm"] for row in cuda["sm"]} | {row["ip"] for row in intel["ip"]} | NOT_IN_RULES
@@ -139,7 +139,7 @@ def architectures(document, rules):
 
 
 def problems(text, rules):
-    """All faults of the data file, one line for each."""
+    """Returns all faults of the data file, one line for each."""
     document = json.loads(text)
     if document.get("schema") != SCHEMA or next(iter(document)) != "schema":
         return ["schema: not the first member, or another"]

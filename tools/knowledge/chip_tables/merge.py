@@ -15,12 +15,12 @@ FIELDS = ("chip", "role", "kind", "form", "memory", "architecture", "name", "cla
 
 
 def table(name):
-    """One of the hand-written tables."""
+    """Returns one of the hand-written tables."""
     return json.loads((HERE / name).read_text(encoding="utf-8"))["rows"]
 
 
 def shortest(name):
-    """The name in a device list without the words that all names contain."""
+    """Returns the name in a device list without the words that all names contain."""
     return name.replace("AMD ", "").replace("NVIDIA ", "").replace("(TM)", "").replace("  ", " ").strip()
 
 
@@ -33,7 +33,7 @@ def with_name(record, device, names):
 
 
 def gathered(sources):
-    """({vendor: {device: record}}, disagreements) from the tables of other projects."""
+    """Returns ({vendor: {device: record}}, disagreements) from the tables of other projects."""
     names = {vendor: devices for vendor, (_, devices) in pci_ids.read(sources["pci_ids"].read("pci.ids")).items()}
     linux, runtime = sources["linux"], sources["intel_runtime"]
     listed = amd.device_list(sources["amd_devices"].read("DeviceInfo.cpp"))
@@ -83,7 +83,7 @@ def as_row(vendor, ids, record):
 
 
 def grouped(vendor, records):
-    """The rows of a vendor. Ids with equal records share a row."""
+    """Returns the rows of a vendor. Ids with equal records share a row."""
     groups = {}
     for device, record in records.items():
         key = json.dumps([{name: record.get(name) for name in FIELDS}, list(dict.fromkeys(record["source"]))])
@@ -92,12 +92,12 @@ def grouped(vendor, records):
 
 
 def video(sources):
-    """All rows of "video": chips without a video engine."""
+    """Returns all rows of "video": chips without a video engine."""
     return nvidia.video_rows(sources["nvidia_open"].read(nvidia.CLASS_LIST), kernel.nouveau_members(sources["linux"]))
 
 
 def chips(sources):
-    """All rows of "chips", sorted by vendor and first id, and the disagreements between the sources."""
+    """Returns all rows of "chips", sorted by vendor and first id, and the disagreements between the sources."""
     found, doubts = gathered(sources)
     add_display_drivers(found, sources["linux"])
     general = hand_rows(found)

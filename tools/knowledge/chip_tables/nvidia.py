@@ -38,7 +38,7 @@ def capability_by_chipset(text):
 
 
 def capability(chipset, rules):
-    """The compute capability of a chip, for example "8.6" for 0x172; None for a chip that cannot be used for compute."""
+    """Returns the compute capability of a chip, for example "8.6" for 0x172; None for a chip that cannot be used for compute."""
     for how, number, sm in rules:
         if chipset == number if how == "==" else chipset >= number:
             return f"{sm // 10}.{sm % 10}"
@@ -46,7 +46,7 @@ def capability(chipset, rules):
 
 
 def chip_of(name):
-    """The chip in a device's name, for example ga102 for "GA102GL [RTX A6000]"; None if the device is not a GPU."""
+    """Returns the chip in a device's name, for example ga102 for "GA102GL [RTX A6000]"; None if the device is not a GPU."""
     if name.startswith("nForce") and "NV1A" in name:
         return "nv1a"
     if name.startswith("nForce2 IGP"):
@@ -66,7 +66,7 @@ def chipset_of(chip, chipsets):
 
 
 def products(readme):
-    """{device id: name} of the GPUs that the open kernel modules support."""
+    """Returns {device id: name} of the GPUs that the open kernel modules support."""
     found = {}
     for name, device in PRODUCT.findall(readme):
         found.setdefault(int(device, 16), name)
@@ -78,7 +78,7 @@ def is_integrated(chip):
 
 
 def architecture_of(chip, chipsets, rules):
-    """The compute capability of a chip, and its sources."""
+    """Returns the compute capability of a chip, and its sources."""
     if chip in CAPABILITY:
         return CAPABILITY[chip], ["nvidia-list"]
     number = chipset_of(chip, chipsets)
@@ -95,7 +95,7 @@ def memory_of(chip, name):
 
 
 def engines_by_class(text):
-    """{chip: directions} from the classes that the kernel modules offer on each chip: NVDEC and NVENC each have a class."""
+    """Returns {chip: directions} from the classes that the kernel modules offer on each chip: NVDEC and NVENC each have a class."""
     return {chip.lower(): {word for word, name in (("decode", "_VIDEO_DECODER"), ("encode", "_VIDEO_ENCODER"))
                            if name in body}
             for chip, body in ((found.group(1), found.group()) for found in CLASSES.finditer(text))
@@ -103,8 +103,8 @@ def engines_by_class(text):
 
 
 def engines_by_nouveau(members):
-    """{chip: directions} from nouveau's members. A family in which no chip has NVDEC is left out, because nouveau then does not
-    know these engines; so are systems on a chip, whose video engines have another driver."""
+    """Returns {chip: directions} from nouveau's members. A family in which no chip has NVDEC is left out, because nouveau then does not know these
+    engines; so are systems on a chip, whose video engines have another driver."""
     engines = {name.lower(): {word for word, member in (("decode", "nvdec"), ("encode", "nvenc")) if member in found}
                for name, found in members.items() if "pci" in found}
     known = {chip[:2] for chip, directions in engines.items() if directions}
@@ -112,7 +112,7 @@ def engines_by_nouveau(members):
 
 
 def video_rows(class_list, members):
-    """The chips without an engine for decoding or encoding. For chips in NVIDIA's own list, that list has precedence."""
+    """Returns the chips without an engine for decoding or encoding. For chips in NVIDIA's own list, that list has precedence."""
     listed = engines_by_class(class_list)
     by_nouveau = engines_by_nouveau(members)
     rows = []
@@ -127,7 +127,7 @@ def video_rows(class_list, members):
 
 
 def facts(names, readme, chipsets, rules):
-    """{device id: record} of every GPU of vendor 10de."""
+    """Returns {device id: record} of every GPU of vendor 10de."""
     records, supported = {}, products(readme)
     for device in sorted(set(names) | set(supported)):
         name = names.get(device, "")

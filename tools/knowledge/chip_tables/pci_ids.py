@@ -5,7 +5,7 @@ import re
 
 
 def read(text):
-    """{vendor: (name, {device: name})}. Ids are numbers. Reading stops at the list of classes."""
+    """Returns {vendor: (name, {device: name})}. Ids are numbers. Reading stops at the list of classes."""
     vendors, devices = {}, None
     for line in text.splitlines():
         if line.startswith("C "):

@@ -55,7 +55,7 @@ class FolderSource:
 
 
 def source_from(argument):
-    """The source for an argument PATH or PATH@COMMIT. If the folder is not a git directory, `@` is required."""
+    """Returns the source for an argument PATH or PATH@COMMIT. If the folder is not a git directory, `@` is required."""
     path, _, commit = argument.partition("@")
     folder = pathlib.Path(path)
     if folder.is_file():

@@ -39,7 +39,7 @@ def within(place):
 
 
 def scrubbed(text, limit=256):
-    """The text in which U+FFFD replaces each unprintable character, cut to that many bytes of UTF-8."""
+    """Returns the text in which U+FFFD replaces each unprintable character, cut to that many bytes of UTF-8."""
     return UNPRINTABLE.sub("\ufffd", text).encode()[:limit].decode(errors="ignore")
 
 
@@ -116,7 +116,7 @@ def check_tree(node, depth):
 
 
 def path_part(key):
-    """The key as a part of a path. A key that is more than one word is quoted."""
+    """Returns the key as a part of a path. A key that is more than one word is quoted."""
     return key if re.fullmatch("[A-Za-z0-9_-]{1,64}", key) else f'["{scrubbed(key, 64)}"]'
 
 
@@ -137,13 +137,13 @@ class Json:
         return self.value
 
     def at(self, key):
-        """The member with that key; null if the member is missing."""
+        """Returns the member with that key; null if the member is missing."""
         part = path_part(key)
         dot = "." if self.path and not part.startswith("[") else ""
         return Json(self.expect("object").get(key), f"{self.path}{dot}{part}")
 
     def children(self):
-        """The items of a list, or the members of an object; nothing for other values."""
+        """Returns the items of a list, or the members of an object; nothing for other values."""
         if isinstance(self.value, dict):
             return [self.at(key) for key in self.value]
         items = self.value if isinstance(self.value, list) else []
@@ -155,11 +155,11 @@ class Json:
         return self.at(key).expect(kind)
 
     def optional(self, key, kind="string", default=None):
-        """The value of a member, or the default if the member is null or missing."""
+        """Returns the value of a member, or the default if the member is null or missing."""
         return default if self.at(key).value is None else self.at(key).expect(kind)
 
     def items(self, key):
-        """The items of a list; nothing if the list is missing."""
+        """Returns the items of a list; nothing if the list is missing."""
         if key not in self.expect("object"):
             return []
         self.at(key).expect("array")

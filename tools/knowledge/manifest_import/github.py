@@ -35,7 +35,7 @@ class Overlay:
 
 
 def matches(pattern, text):
-    """Whether the string matches the pattern, in which each `*` matches any characters."""
+    """Returns whether the string matches the pattern, in which each `*` matches any characters."""
     first, *rest = pattern.split("*")
     if not rest:
         return pattern == text
@@ -100,7 +100,7 @@ def place(asset, overlay, platforms):
 
 
 def convert(release, overlay):
-    """The manifest, and "name: reason" for each file that is left out."""
+    """Returns the manifest, and "name: reason" for each file that is left out."""
     with within("overlay"):
         overlay = overlay_from(parse_json(overlay, MAX_MANIFEST))
     with within("release"):

@@ -38,7 +38,7 @@ def github_release(data):
 
 
 def version_of(text):
-    """The version as numbers for comparisons; None if it is not a release, for example 2.15.0.dev1."""
+    """Returns the version as numbers for comparisons; None if it is not a release, for example 2.15.0.dev1."""
     return tuple(int(part) for part in text.split(".")) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9}){0,3}", text) else None
 
 
@@ -65,7 +65,7 @@ def names_in_index(data):
 
 
 def newest_wheels(data):
-    """The newest version for each processor architecture among the wheels for Linux in an index."""
+    """Returns the newest version for each processor architecture among the wheels for Linux in an index."""
     newest = {}
     for name in names_in_index(data)[:MAX_FILES]:
         parts = name.removesuffix(".whl").split("-")
@@ -84,7 +84,7 @@ class Project:
 
 
 def glibc_of(tag):
-    """{architecture: oldest glibc} for a wheel's platform tag, which may contain several tags joined by dots."""
+    """Returns {architecture: oldest glibc} for a wheel's platform tag, which may contain several tags joined by dots."""
     found = {}
     for part in tag.split("."):
         exact, legacy = GLIBC.fullmatch(part), re.fullmatch(r"(manylinux[0-9]+)_(x86_64|aarch64)", part)
@@ -119,15 +119,14 @@ class Code:
 
 
 def capability_of(word):
-    """The compute capability in 75, 75-real or 75-virtual as text; None for kernels that run only on one chip or family, for example
-    90a."""
+    """Returns the compute capability in 75, 75-real or 75-virtual as text; None for kernels that run only on one chip or family, for example 90a."""
     number = re.fullmatch("([0-9]{1,3})([0-9])(-real|-virtual)?", word)
     return f"{number[1]}.{number[2]}" if number else None
 
 
 def code_of(variables):
-    """The kernels that a preset builds. Only PTX without machine code of the same capability is listed, because other PTX is for chips
-    for which Ollama does not use this folder."""
+    """Returns the kernels that a preset builds. Only PTX without machine code of the same capability is listed, because other PTX is for chips for
+    which Ollama does not use this folder."""
     words = [word for word in variables.get("CMAKE_CUDA_ARCHITECTURES", "").split(";") if capability_of(word)]
     targets = [word.split(":")[0] for word in variables.get("AMDGPU_TARGETS", "").split(";") if word]
     return Code([capability_of(word) for word in words if not word.endswith("-virtual")],
@@ -143,7 +142,7 @@ def inherited(preset):
 
 
 def variables_of(presets, name, known):
-    """The variables that a preset sets or inherits. The preset's own variables come first, and the first parent has precedence over the
+    """Returns the variables that a preset sets or inherits. The preset's own variables come first, and the first parent has precedence over the
     others. `known` caches the results, and prevents endless recursion."""
     if name not in known:
         known[name] = found = {}
@@ -157,7 +156,7 @@ def variables_of(presets, name, known):
 
 
 def ollama_presets(data):
-    """{folder: Code} of the presets for Linux. Presets for Windows, and presets that the builder has to complete, are left out."""
+    """Returns {folder: Code} of the presets for Linux. Presets for Windows, and presets that the builder has to complete, are left out."""
     listed = parse_json(data, MAX_INDEX).items("configurePresets")
     if len(listed) > MAX_PRESETS:
         raise Refusal(f"over {MAX_PRESETS} presets")

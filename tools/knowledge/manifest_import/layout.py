@@ -21,7 +21,7 @@ def quoted(value):
 
 
 def filled(words, indent):
-    """A list of short words, with as many words on a line as fit."""
+    """Returns a list of short words, with as many words on a line as fit."""
     lines = [""]
     for place, word in enumerate(words):
         item = quoted(word) + ("," if place + 1 < len(words) else "")
@@ -39,7 +39,7 @@ def lines_of_list(items, depth):
 
 
 def laid_out(value, depth=0, column=0):
-    """The value as text without a line end. The text begins in column `column`, at nesting depth `depth`."""
+    """Returns the value as text without a line end. The text begins in column `column`, at nesting depth `depth`."""
     whole = on_one_line(value)
     if not isinstance(value, (dict, list)) or not value or depth > 0 and column + len(whole) <= WIDTH:
         return whole

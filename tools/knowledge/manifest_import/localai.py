@@ -84,7 +84,7 @@ def entries_of(root):
 
 
 def chosen_entry(entries, name):
-    """The entry with that name that lists capabilities. Without a name, the only entry that lists capabilities."""
+    """Returns the entry with that name that lists capabilities. Without a name, the only entry that lists capabilities."""
     fit = [entry for entry in entries if entry.capabilities is not None and not entry.uri and name in ("", entry.name)]
     if len(fit) == 1 or fit and name:
         return fit[0]
@@ -95,15 +95,15 @@ def chosen_entry(entries, name):
 
 
 def toolkit_of(ref, major):
-    """The toolkit version in a tag, for example 12.0 for "…-gpu-nvidia-cuda-12-llama-cpp". If the tag contains none, the capability's
-    major version is used."""
+    """Returns the toolkit version in a tag, for example 12.0 for "…-gpu-nvidia-cuda-12-llama-cpp". If the tag contains none, the capability's major
+    version is used."""
     found = re.search("-cuda-([^-]*)", ref)
     named = re.fullmatch("[0-9]{1,9}", found[1]) if found else None
     return f"{int(named[0]) if named else major}.0"
 
 
 def unfit(key, ref):
-    """The reason why the image does not fit the capability: some capabilities refer to an image that was built for another capability."""
+    """Returns the reason why the image does not fit the capability: some capabilities refer to an image that was built for another capability."""
     if "://" in ref:
         return "not an OCI reference"
     if key in ("default", "cpu"):
@@ -131,7 +131,7 @@ def place(key, backend, references, platforms):
 
 
 def capabilities_of(backend):
-    """{capability: name of the backend's entry}, sorted by name."""
+    """Yields {capability: name of the backend's entry}, sorted by name."""
     with within("capabilities"):
         members = members_of(backend.capabilities)
     for key, named in sorted(members.items()):
@@ -141,7 +141,7 @@ def capabilities_of(backend):
 
 
 def convert(index, name=""):
-    """The manifest, and "capability: reason" for each capability that is left out."""
+    """Returns the manifest, and "capability: reason" for each capability that is left out."""
     with within("index"):
         entries = entries_of(parse_yaml(index, MAX_LIST))
         backend = chosen_entry(entries, name)

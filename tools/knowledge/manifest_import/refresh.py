@@ -27,7 +27,7 @@ class Renewal:
         self.name, self.remarks, self.was_read = document["name"], [], False
 
     def manifest(self):
-        """The manifest as a separate document."""
+        """Returns the manifest as a separate document."""
         return {"schema": "gpuprobe.variants/1", "name": self.name, **self.now}
 
     def variants(self):
@@ -55,7 +55,7 @@ def architecture_of(platform):
 # GitHub ---------------------------------------------------------------------------------------------------------------
 
 def asset_of(url, repository, tag):
-    """The name of a file in this release; None if the URL belongs to another release."""
+    """Returns the name of a file in this release; None if the URL belongs to another release."""
     start = f"https://github.com/{repository}/releases/download/{tag}/"
     return url.removeprefix(start) if url.startswith(start) else None
 
