@@ -138,7 +138,7 @@ def expect(machine, function, facts):
 
 
 def facts_of(api, index, infos, address):
-    """The facts about an API object in the XML, with the same keys as the worker's facts."""
+    """Returns the facts about an API object in the XML, with the same keys as the worker's facts."""
     size = infos.get("CUDAGlobalMemorySize") or infos.get("OpenCLGlobalMemorySize")
     total = int(re.match(r"\d+", size)[0]) * 1024 if size else None
     facts = {"index": index, "name": infos["GPUModel"], "vendor_id": None, "device_id": None, "pci": address,

@@ -36,7 +36,7 @@ def convert_topology(path, case):
 
 
 def topology_files(path):
-    """{name below topology/: content} for the properties of nodes and of memory banks, without caches and links."""
+    """Yields {name below topology/: content} for the properties of nodes and of memory banks, without caches and links."""
     if os.path.isfile(path):
         with tarfile.open(path) as archive:
             for member in archive.getmembers():

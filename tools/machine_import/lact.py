@@ -149,7 +149,7 @@ def opencl_facts(index, device, platform):
 
 
 def intel_ip(raw):
-    """The architecture, release and revision in 10, 8 and 6 bits. Source: cl_intel_device_attribute_query."""
+    """Returns the architecture, release and revision in 10, 8 and 6 bits. Source: cl_intel_device_attribute_query."""
     return f"{raw >> 22}.{raw >> 14 & 0xff}.{raw & 0x3f}"
 
 

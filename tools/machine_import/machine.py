@@ -164,7 +164,7 @@ def write_json(path, document):
 
 
 def case_source(case):
-    """The `source` part of provenance.json from a case of the index."""
+    """Returns the `source` part of provenance.json from a case of the index."""
     source = case["source"]
     return {"repo": source["repo"], "commit": source["commit"], "path": source["path"],
             "licence": source["licence"]}
@@ -177,7 +177,7 @@ def copy_stated(machine, case):
 
 
 def gpu(address, **members):
-    """An expected GPU at a PCI address."""
+    """Returns an expected GPU at a PCI address."""
     return {"id": f"pci:{address}", **members}
 
 
@@ -187,7 +187,7 @@ def gap(reason, value):
 
 
 def answered(**device):
-    """An API that is expected to list this GPU with these facts."""
+    """Returns an API that is expected to list this GPU with these facts."""
     view = {"outcome": "answered"}
     if device:
         view["device"] = device

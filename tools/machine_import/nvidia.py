@@ -75,7 +75,7 @@ def read_text(text, machine):
 
 
 def compute_capability(text):
-    """The compute capability, from the CSV that the exporter parses."""
+    """Returns the compute capability, from the CSV that the exporter parses."""
     csv = text.split("idle :: query-gpu", 1)[1].splitlines()
     names = next(line for line in csv if line.startswith("timestamp, ")).split(", ")
     values = next(line for line in csv if re.match(r"20\d\d/", line)).split(", ")
@@ -131,7 +131,7 @@ def read_gpustack(text, machine):
 
 
 def split_id(text):
-    """The ids in a number of nvidia-smi, which contains device and vendor: 0x1E8110DE."""
+    """Returns the ids in a number of nvidia-smi, which contains device and vendor: 0x1E8110DE."""
     digits = text.lower().removeprefix("0x").zfill(8)
     return digits[:4], digits[4:]
 

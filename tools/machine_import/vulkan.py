@@ -67,7 +67,7 @@ def facts_of(name, profile, device):
 
 
 def driver_word(driver_id):
-    """The driver's name, for example mesa-radv for VK_DRIVER_ID_MESA_RADV."""
+    """Returns the driver's name, for example mesa-radv for VK_DRIVER_ID_MESA_RADV."""
     return driver_id.removeprefix("VK_DRIVER_ID_").lower().replace("_", "-")
 
 

@@ -29,7 +29,7 @@ LIBRARIES = [
 
 
 def licence(*own):
-    """The license of a work that contains the program, and whose other parts have the licenses in `own`."""
+    """Returns the license of a work that contains the program, and whose other parts have the licenses in `own`."""
     parts = {"Apache-2.0", *own, *(library.licence for library in LIBRARIES)}
     return " AND ".join(sorted(f"({part})" if " OR " in part else part for part in parts))
 

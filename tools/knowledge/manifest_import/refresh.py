@@ -71,7 +71,7 @@ def renew_file(file, asset, release, old):
 
 
 def files_of(artifact):
-    """The file itself and its companions, each with a URL."""
+    """Yields the file itself and its companions, each with a URL."""
     for file in (artifact, *artifact.get("companion_files", [])):
         if file.get("urls"):
             yield file, file["urls"][0]
@@ -160,7 +160,7 @@ def note_age(variant, there, newest):
 # PyPI -----------------------------------------------------------------------------------------------------------------
 
 def normal(project):
-    """The normalized name of a project (PEP 503)."""
+    """Returns the normalized name of a project (PEP 503)."""
     return re.sub("[-_.]+", "-", project).lower()
 
 

@@ -49,13 +49,13 @@ def clamped(number):
 
 
 def priority_of(artifact, line):
-    """The sort key, as in Unsloth's installer: newest runtime first, then the build for the fewest capabilities, then the lowest rank."""
+    """Returns the sort key, as in Unsloth's installer: newest runtime first, then the build for the fewest capabilities, then the lowest rank."""
     span = int(artifact.capabilities[-1]) - int(artifact.capabilities[0])
     return 1_000_000 * line - 1000 * clamped(span) - clamped(artifact.rank)
 
 
 def cuda_variant(artifact):
-    """The CUDA variant. Each NVIDIA GPU needs kernels for its own architecture."""
+    """Returns the CUDA variant. Each NVIDIA GPU needs kernels for its own architecture."""
     line = re.fullmatch("cuda0*([0-9]{1,2})", artifact.line)
     if not line or not artifact.capabilities:
         return None
@@ -106,7 +106,7 @@ def place(artifact, hashes, platforms):
 
 
 def convert(listing, hashes):
-    """The manifest, and "name: reason" for each file that is left out."""
+    """Returns the manifest, and "name: reason" for each file that is left out."""
     with within("list"):
         root = parse_json(listing, MAX_LIST)
         manifest = {"schema": "gpuprobe.variants/1", "name": root.required("component"),

@@ -121,8 +121,8 @@ def parse_yaml(data, limit):
 
 
 def members_of(mapping):
-    """The members of a mapping and of the mappings that it merges. The mapping's own members have precedence, then those of the first
-    merged mapping.
+    """Returns the members of a mapping and of the mappings that it merges. The mapping's own members have precedence, then those of the first merged
+    mapping.
 
     At most MAX_MERGES mappings are merged, so that a cycle also ends. Source: https://yaml.org/type/merge.html
     """

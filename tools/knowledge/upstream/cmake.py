@@ -18,7 +18,7 @@ VERSIONS = {"VERSION_LESS": lambda a, b: a < b, "VERSION_GREATER": lambda a, b: 
 
 
 def commands_of(text):
-    """(name, arguments) of each command; an argument is (text, whether it was quoted)."""
+    """Returns (name, arguments) of each command; an argument is (text, whether it was quoted)."""
     text = re.sub(r'("(?:[^"\\]|\\.)*")|#[^\n]*', lambda match: match[1] or "", text)
     place, found = 0, []
     while match := COMMAND.search(text, place):
@@ -107,7 +107,7 @@ class Run:
         self.commands, self.wanted, self.variables = commands_of(text), wanted, Variables(known)
 
     def ends_at(self, place, names):
-        """The index of the next command with one of these names at this level of if(), starting at `place`."""
+        """Returns the index of the next command with one of these names at this level of if(), starting at `place`."""
         depth = 0
         for number in range(place, len(self.commands)):
             name = self.commands[number][0]
@@ -176,7 +176,7 @@ class Run:
 
 
 def commands_before(commands, name):
-    """The commands before the first command with that name. An if() that is still open at this position ends there."""
+    """Returns the commands before the first command with that name. An if() that is still open at this position ends there."""
     end = next((number for number, (each, _) in enumerate(commands) if each == name), None)
     if end is None:
         raise Refusal(f"no {scrubbed(name)}()")
@@ -185,7 +185,7 @@ def commands_before(commands, name):
 
 
 def variable_in(text, wanted, known, before=None):
-    """The value of the variable at the end, or before the first command named `before`."""
+    """Returns the value of the variable at the end, or before the first command named `before`."""
     run = Run(text, wanted, known)
     if before:
         run.commands = commands_before(run.commands, before)

@@ -23,7 +23,7 @@ def from_json(text):
 
 
 def lowered(value):
-    """The string in lower case, because comparisons of strings ignore case."""
+    """Returns the string in lower case, because comparisons of strings ignore case."""
     return value.lower() if isinstance(value, str) else value
 
 
@@ -119,7 +119,7 @@ class Reading:
 
 
 def evaluate(text, known):
-    """The value of the expression without ${{ }}. Unknown names and functions are refused."""
+    """Returns the value of the expression without ${{ }}. Unknown names and functions are refused."""
     reading = Reading(text, known)
     value = reading.either()
     if reading.tokens:
@@ -128,7 +128,7 @@ def evaluate(text, known):
 
 
 def filled(text, known):
-    """The text with each ${{ expression }} replaced by its value."""
+    """Returns the text with each ${{ expression }} replaced by its value."""
     def value_of(match):
         value = evaluate(match[1], known)
         return {True: "true", False: "false", None: ""}.get(value, value) if not isinstance(value, float) else f"{value:g}"

@@ -26,7 +26,7 @@ class Function:
 
     @staticmethod
     def version(value):
-        """The version in a value such as {"version": "12.9"}."""
+        """Returns the version in a value such as {"version": "12.9"}."""
         return version_of(value["version"]) if isinstance(value, dict) else value
 
     def concerns(self, node):
@@ -65,7 +65,7 @@ class Function:
         self.values[self.wanted] = [*self.values[self.wanted], self.value(node.args[0])]
 
     def value(self, node):
-        """The value of an expression. `known` may contain the values of any expressions, by their source text."""
+        """Returns the value of an expression. `known` may contain the values of any expressions, by their source text."""
         if (text := ast.unparse(node)) in self.values:
             return self.values[text]
         if isinstance(node, ast.Constant):
@@ -94,7 +94,7 @@ class Function:
 
 
 def variable_in(text, name, wanted, known):
-    """The value of the variable at the end of the function. `known` contains the values of other variables, for example of parameters."""
+    """Returns the value of the variable at the end of the function. `known` contains the values of other variables, for example of parameters."""
     try:
         functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef) and node.name == name]
     except (SyntaxError, ValueError):

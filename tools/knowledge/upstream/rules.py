@@ -49,7 +49,7 @@ def refuse(why):
 
 
 def words_of(value):
-    """A list of words, from a list or from a string with separators."""
+    """Returns a list of words, from a list or from a string with separators."""
     items = sorted(value) if isinstance(value, (set, frozenset)) else value if isinstance(value, (list, tuple, dict)) else [value]
     return list(dict.fromkeys(word for item in items for word in re.split(r"[;,\s]+", str(item).strip()) if word))
 
@@ -101,13 +101,13 @@ def without_markup(text):
 
 
 def leaves(value, item):
-    """The items of a list as strings. If an item is a pair, its element number `item` is used."""
+    """Returns the items of a list as strings. If an item is a pair, its element number `item` is used."""
     values = sorted(value) if isinstance(value, (set, frozenset)) else value if isinstance(value, (list, tuple, dict)) else [value]
     return [str(each[item] if isinstance(each, (list, tuple)) else each) for each in values]
 
 
 def chosen(rule, value):
-    """The items that match the pattern `only`. If the pattern has a group, only the group's text is used."""
+    """Returns the items that match the pattern `only`. If the pattern has a group, only the group's text is used."""
     if "only" not in rule and "item" not in rule:
         return value
     found = [re.fullmatch(rule.get("only", "(.*)"), each, re.DOTALL) for each in leaves(value, rule.get("item", -1))]
@@ -115,7 +115,7 @@ def chosen(rule, value):
 
 
 def renamed(names, value):
-    """The words in the terms of the data file. A word without a name is refused, and a word whose name is null is left out."""
+    """Returns the words in the terms of the data file. A word without a name is refused, and a word whose name is null is left out."""
     for word in value if isinstance(value, list) else [value]:
         if word not in names:
             refuse(f"a word that has no entry in `names`: {word}")
@@ -127,18 +127,18 @@ def formed(form, value):
 
 
 def with_libraries(table, documents):
-    """The table of rules, with the kernels of each library version in `libraries`."""
+    """Returns the table of rules, with the kernels of each library version in `libraries`."""
     kernels = {f"{document['name']} {version}": lists for document in documents for version, lists in document["versions"].items()}
     return {**table, "libraries": kernels}
 
 
 def kernels_of(libraries, name, form):
-    """The targets for which the library has kernels. The list is empty if the library has no kernels of that form."""
+    """Returns the targets for which the library has kernels. The list is empty if the library has no kernels of that form."""
     return libraries[name].get("sass" if form in ("sass", "ptx", "all code") else "gfx", [])
 
 
 def parts_of(table, rule):
-    """The libraries that limit the kernels at the rule's places."""
+    """Returns the libraries that limit the kernels at the rule's places."""
     return [name for entry in table.get("parts", []) if set(entry["applications"]) & set(rule.get("applications", []))
             and set(entry["is"]) & set(rule.get("is", [])) for name in entry["of"]]
 
@@ -156,13 +156,13 @@ def extracted(rule, data, table):
 
 
 def lacking(data, texts_of_document):
-    """The strings in the data file that the cited file lacks. A part such as {words} matches any text."""
+    """Returns the strings in the data file that the cited file lacks. A part such as {words} matches any text."""
     text = " ".join(decoded(data, "text").split())
     return [each for each in texts_of_document for part in re.split(r"\{[^{}]*\}", each) if " ".join(part.split()) not in text]
 
 
 def places(node, path):
-    """(container, key) of each value at that path. `*` matches every member or item, and ~1 represents a slash."""
+    """Yields (container, key) of each value at that path. `*` matches every member or item, and ~1 represents a slash."""
     key, _, rest = path.partition("/")
     key = key.replace("~1", "/")
     keys = (range(len(node)) if isinstance(node, list) else list(node)) if key == "*" else [int(key) if isinstance(node, list) else key]
@@ -181,8 +181,7 @@ def is_same(one, other, is_ordered=False):
 
 
 def values_at(document, rule):
-    """The values in the data file to which the rule applies. If a build has several alternatives ("joined"), their values are in one
-    list."""
+    """Returns the values in the data file to which the rule applies. If a build has several alternatives ("joined"), their values are in one list."""
     found = [(container, key) for path in rule["is"] for container, key in places(document, path)]
     if not found:
         refuse(f"the data file has no {', '.join(rule['is'])}")
@@ -192,8 +191,7 @@ def values_at(document, rule):
 
 
 def compare(rule, document, value, libraries):
-    """(old value, place) of each value that differs. A joined list has no place, because a person has to divide it among the
-    alternatives."""
+    """Returns (old value, place) of each value that differs. A joined list has no place, because a person has to divide it among the alternatives."""
     if "expect" in rule:
         expected = kernels_of(libraries, rule["expect"]["library"], rule.get("as")) if isinstance(rule["expect"], dict) else rule["expect"]
         return [] if is_same(expected, value, rule.get("ordered")) else [(expected, None)]
@@ -201,7 +199,7 @@ def compare(rule, document, value, libraries):
 
 
 def facts_of(document, start):
-    """The facts with this text; if there are none, the facts whose text begins with this text."""
+    """Returns the facts with this text; if there are none, the facts whose text begins with this text."""
     facts = document["source"]["facts"]
     return [fact for fact in facts if fact["of"] == start] or [fact for fact in facts if fact["of"].startswith(start)]
 
@@ -212,13 +210,13 @@ def fact_of(document, start):
 
 
 def index_of(address):
-    """The path in the folder of the index or page with that address."""
+    """Returns the path in the folder of the index or page with that address."""
     matches = ((re.fullmatch(pattern, address), name) for pattern, name in INDEXES)
     return next((name.format(*(group.replace("/", "+") if "npm" in name else group for group in match.groups())) for match, name in matches if match), None)
 
 
 def page_of(folder, address):
-    """The content for that address in the folder. If the requested release is the latest release, its file is also used."""
+    """Returns the content for that address in the folder. If the requested release is the latest release, its file is also used."""
     name = index_of(address)
     if name is None or (folder / name).is_file():
         return name and read_file(folder / name, MAX_INDEX)
@@ -242,7 +240,7 @@ def file_of(folder, fact, is_pinned):
 
 
 def has_block(data, count, digest):
-    """Whether the data contains this number of consecutive lines with this SHA-256."""
+    """Returns whether the data contains this number of consecutive lines with this SHA-256."""
     lines = data.splitlines(keepends=True)
     return any(hashlib.sha256(b"".join(lines[start:start + count])).hexdigest() == digest for start in range(len(lines) - count + 1))
 
@@ -291,7 +289,7 @@ def contained(rule, document, data):
 
 
 def facts_without_rule(table, document):
-    """The facts without a rule and without an entry in `by_hand`. The list is empty if the rules are complete."""
+    """Returns the facts without a rule and without an entry in `by_hand`. The list is empty if the rules are complete."""
     entries = [entry for entry in table["rules"] + table["by_hand"] if document["name"] in entry["applications"]]
     covered = [fact["of"] for entry in entries for fact in facts_of(document, entry["fact"])]
     return [fact["of"] for fact in document.get("source", {}).get("facts", []) if fact["of"] not in covered]
@@ -310,7 +308,7 @@ def check_parts(table, document):
 
 
 def check_all(table, documents, folder, write=False):
-    """The results of all rules, and of all facts that are checked by hand. `documents` contains the data files by name."""
+    """Returns the results of all rules, and of all facts that are checked by hand. `documents` contains the data files by name."""
     results = [apply_rule(rule, documents[name], folder, table, write)
                for rule in table["rules"] for name in rule["applications"] if name in documents]
     results += [check_by_hand(entry, documents[name], folder)

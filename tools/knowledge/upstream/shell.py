@@ -18,7 +18,7 @@ ENDS = set(STARTS.values())
 
 
 def lines_of(text):
-    """The lines without comments and here documents. Continued lines are joined."""
+    """Returns the lines without comments and here documents. Continued lines are joined."""
     lines, ending = [], None
     for line in text.replace("\\\n", "").splitlines():
         if ending is not None:
@@ -161,7 +161,7 @@ class Script:
 
 
 def variable_in(text, wanted, known):
-    """The value of the variable at the end of the script. `known` contains the values of other variables, for example of arguments."""
+    """Returns the value of the variable at the end of the script. `known` contains the values of other variables, for example of arguments."""
     script = Script(text, wanted, known)
     script.run(0, len(script.lines))
     if not script.values.get(wanted):

@@ -11,7 +11,7 @@ from manifest_import.yaml_tree import parse_yaml
 
 
 def only(found, what):
-    """The only value. Zero or several different values are refused."""
+    """Returns the only value. Zero or several different values are refused."""
     values = list(dict.fromkeys(found))
     if len(values) != 1:
         raise Refusal(f"{what}: found {len(values)} values instead of one")
@@ -19,12 +19,12 @@ def only(found, what):
 
 
 def matched(text, pattern):
-    """The string that the pattern's only group matches. If the pattern matches several times, the strings must be equal."""
+    """Returns the string that the pattern's only group matches. If the pattern matches several times, the strings must be equal."""
     return only(re.findall(pattern, text, re.MULTILINE), scrubbed(pattern))
 
 
 def each_match(text, pattern, within=None):
-    """The string that the pattern's group matches, for each match. With `within`, only the place that matches `within` is searched."""
+    """Returns the string that the pattern's group matches, for each match. With `within`, only the place that matches `within` is searched."""
     found = re.findall(pattern, matched(text, within) if within else text, re.MULTILINE)
     if not found:
         raise Refusal(f"nothing found: {scrubbed(pattern)}")
@@ -32,7 +32,7 @@ def each_match(text, pattern, within=None):
 
 
 def python_value(text, name, path=()):
-    """The literal that is assigned to a name at the top level, or a part of the literal."""
+    """Returns the literal that is assigned to a name at the top level, or a part of the literal."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
@@ -54,7 +54,7 @@ def python_value(text, name, path=()):
 
 
 def docker_argument(text, name):
-    """The default of an ARG, or the value of an ENV. References to earlier arguments are replaced."""
+    """Returns the default of an ARG, or the value of an ENV. References to earlier arguments are replaced."""
     values = {}
     for line in re.sub(r"\\\n", " ", text).splitlines():
         if match := re.match(r"(?:ARG|ENV)\s+(\w+)[= ]\"?([^\"\s]*)\"?", line):
@@ -65,12 +65,12 @@ def docker_argument(text, name):
 
 
 def bazel_option(text, config, variable):
-    """The variable that --repo_env or --action_env sets for a configuration."""
+    """Returns the variable that --repo_env or --action_env sets for a configuration."""
     return matched(text, rf'^\w+:{re.escape(config)}\s+--(?:repo|action)_env[= ]{re.escape(variable)}="?([^"\n]*)"?\s*$')
 
 
 def make_variable(text, condition, variable):
-    """The variable in the branch of ifeq with that condition."""
+    """Returns the variable in the branch of ifeq with that condition."""
     branches = re.split(r"^(?:else\s+)?ifeq\s*", text, flags=re.MULTILINE)
     chosen = [branch.partition("\n")[2] for branch in branches if branch.startswith(condition)]
     return only([match[1] for branch in chosen for match in re.finditer(rf"^\s*{re.escape(variable)}\s*[?:]?=\s*(\S+)\s*$", branch, re.MULTILINE)],
@@ -78,7 +78,7 @@ def make_variable(text, condition, variable):
 
 
 def values_on(node, path):
-    """Each value at the path. `*` matches every member or item, and NAME=VALUE matches the items that have this member."""
+    """Returns each value at the path. `*` matches every member or item, and NAME=VALUE matches the items that have this member."""
     if not path:
         return [node]
     key, rest = path[0], path[1:]
@@ -95,7 +95,7 @@ def values_on(node, path):
 
 
 def value_on(node, path):
-    """The value at the path; a list if the path contains `*` or a condition."""
+    """Returns the value at the path; a list if the path contains `*` or a condition."""
     found = values_on(node, path)
     if not found:
         raise Refusal(f"{scrubbed('/'.join(map(str, path)))}: missing")

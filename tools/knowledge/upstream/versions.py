@@ -26,7 +26,7 @@ class Version:
 
 
 def described(document):
-    """The version that a data file describes. For a library with several versions, this is the last and newest."""
+    """Returns the version that a data file describes. For a library with several versions, this is the last and newest."""
     return (document.get("manifest", {}).get("version") or document.get("version") or document["source"].get("version")
             or next(reversed(document.get("versions", {})), None))
 
@@ -42,7 +42,7 @@ def is_newer(version, than):
 
 
 def newest_in(folder, index):
-    """The newest version in the index; None if the folder does not contain the index."""
+    """Returns the newest version in the index; None if the folder does not contain the index."""
     path = folder / index
     if not path.is_file():
         return None
@@ -51,7 +51,7 @@ def newest_in(folder, index):
 
 
 def looked_up(table, document, folder, day):
-    """The versions in the data file and, if the folder has an index, the versions in the index."""
+    """Returns the versions in the data file and, if the folder has an index, the versions in the index."""
     source = document["source"]
     found = Version(document["name"], described(document), source.get("checked"), source.get("newer"))
     index = table.get("releases", {}).get(document["name"])

@@ -34,7 +34,7 @@ def fits(entry, part):
 
 
 def matrix_entries(data, job):
-    """The entries of the matrix, after include and exclude."""
+    """Returns the entries of the matrix, after include and exclude."""
     matrix = mapping(mapping(job_of(data, job), "strategy"), "matrix")
     if not matrix:
         raise Refusal(f"the job {scrubbed(job)} has no matrix that is written out")
@@ -63,7 +63,7 @@ def add_included(entries, part, axes):
 
 
 def values_in_matrix(data, job, key, where):
-    """The values of `key` in the entries for which the expression `where` holds."""
+    """Returns the values of `key` in the entries for which the expression `where` holds."""
     chosen = [entry for entry in matrix_entries(data, job)
               if not where or evaluate(where, {f"matrix.{name}": value for name, value in entry.items()})]
     if not chosen or any(key not in entry for entry in chosen):
@@ -72,7 +72,7 @@ def values_in_matrix(data, job, key, where):
 
 
 def environment_value(data, job, variable, known):
-    """The value of the variable after all steps whose `if` is true. `known` contains the values of names in expressions."""
+    """Returns the value of the variable after all steps whose `if` is true. `known` contains the values of names in expressions."""
     root = members_of(parse_yaml(data, MAX_WORKFLOW))
     found = job_of(data, job)
     texts = {**mapping(root, "env"), **mapping(found, "env")}
