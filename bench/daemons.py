@@ -16,8 +16,8 @@ CALL = ["org.gpuprobe.GpuProbe1", "/org/gpuprobe/GpuProbe1", "org.gpuprobe.GpuPr
 
 @contextlib.contextmanager
 def undisturbed():
-    """Gives real-time priority to programs that are started in this context, so that other programs do not delay them. Prints a
-    warning if this process has no permission to set the priority."""
+    """Gives real-time priority to programs that are started in this context, so that other programs do not delay them. Prints a warning if the
+    process has no permission to set its priority."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     except PermissionError:
@@ -78,7 +78,7 @@ def resident_kib(pid):
 
 
 def private_kib(pid):
-    """Returns the memory that only this process uses: its resident memory without the pages of files, which other processes share."""
+    """Returns the memory that only the daemon uses: its resident memory without the pages of files, which other processes share."""
     for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
         if line.startswith("Anonymous:"):
             return int(line.split()[1])
@@ -91,7 +91,7 @@ def round_trips(bench, address, which="."):
     try:
         bare.stdout.readline()  # the program prints a line after it has acquired its name on the bus
         output = subprocess.run(
-            # The repetitions are interleaved, so that other programs slow down all measurements equally.
+            # The repetitions of the measurements are interleaved, so that other programs slow down all measurements equally.
             [f"{bench}/bench_bus_round_trip", "--benchmark_format=json", "--benchmark_repetitions=25",
              "--benchmark_enable_random_interleaving=true", "--benchmark_report_aggregates_only=true",
              "--benchmark_min_time=0.02", f"--benchmark_filter={which}"],

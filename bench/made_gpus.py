@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates a machine with any number of GPUs, which are copies of the recorded H200. A program replaces the worker and prints the
-recorded answers of the drivers. The daemon loads these answers from its cache, as after the first start on a real machine."""
+"""Simulates a machine with any number of GPUs, which are copies of the recorded H200. A script replaces the worker and prints the recorded answers of
+the drivers. The daemon loads these answers from its cache, as it does on a real machine after the first start."""
 import json
 import pathlib
 import sys
@@ -49,7 +49,7 @@ def options(binaries, folder, address, count):
 
 
 def use(address):
-    """Calls the methods of the daemon, once for each application and GPU."""
+    """Calls each method of the daemon once for each application and GPU."""
     with gpuprobe.Client(socket_beside(address), daemon_only=True) as client:
         gpus = [gpu["id"] for gpu in client.gpus()["gpus"]]
         for application in client.call("ListApplications")["applications"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws SVG pictures: results and their references as bars, and growth as lines."""
+"""Draws SVG pictures with bars for results and their reference values, and with lines for growth."""
 import math
 from xml.sax.saxutils import escape
 
@@ -57,7 +57,7 @@ def chart(growth, top):
     parts += [text(place(count, 0)[0], bottom + 16, str(count), 'text-anchor="middle"') for count in growth.counts]
     parts.append(text(LEFT + WIDTH, bottom + 30, growth.of, 'text-anchor="end"'))
     lowest = None
-    # Each label is at the end of its line. From top to bottom, a label that would overlap the previous label is moved down.
+    # Each label is at the end of its line. A label that would overlap the label above it is moved down.
     for name, values, colour in sorted(growth.series, key=lambda one: -one[1][-1]):
         points = [place(*point) for point in zip(growth.counts, values)]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

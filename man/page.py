@@ -4,7 +4,7 @@
 
 page.py NAME.SECTION.md OUTPUT VERBS BUILD
 
-The first line of the source has the form "NAME - DESCRIPTION". A line in braces includes another text:
+The first line of the source has the form "NAME - DESCRIPTION". A line in braces includes text from another source:
   {docs/FILE.md}                    a page of the documentation
   {docs/FILE.md: SECTION; SECTION}  some sections of that page
   {dbus/FILE.xml}                   the members of a D-Bus interface
@@ -26,7 +26,8 @@ MANUAL = {"applications": "gpuprobe-applications(5)", "data-files": "gpuprobe-ap
           "applications#a-request-for-a-variant": "gpuprobe-variants(5)", "applications#the-choice-of-a-variant": "gpuprobe-variants(5)",
           "doctor": "gpuprobectl(1)", "facts": "gpuprobe-report(5)", "plan": "gpuprobectl(1)", "reasons": "gpuprobe-reasons(7)"}
 LINK = r"\[([^]]*)\]\((?:\.\./|internals/)*([a-z-]*)(?:\.md)?(#[a-z-]+)?\)"
-# Placeholders for emphasis that begins within a word. lowdown itself must not look for such emphasis, because names contain underscores.
+# Placeholders for emphasis that begins within a word. lowdown itself must not treat underscores within a word as emphasis, because names contain
+# underscores.
 ITALIC, ROMAN = "\ue000", "\ue001"
 
 
@@ -35,7 +36,8 @@ def manual_of(page, section=""):
 
 
 def without_links(text):
-    """Replaces a link in parentheses with the name of the man page with that content, or removes the link. Replaces any other link with its text."""
+    """Replaces a link in parentheses with the name of the man page that contains the link's target, or removes the link. Replaces any other link with
+    the text of the link."""
     def in_brackets(link):
         manual = manual_of(link[2], link[3] or "") if link[2] else ""
         return f" ({manual})" if manual else ""
@@ -44,7 +46,7 @@ def without_links(text):
 
 
 def without_paths(text):
-    """Replaces names of documentation pages by names of man pages, in texts that are not Markdown."""
+    """Replaces names of documentation pages with names of man pages, in text that is not Markdown."""
     name = r"docs/(?:internals/)?([a-z-]+)\.md(#[a-z-]+)?"
 
     def manual(found):
@@ -60,7 +62,7 @@ def sections_of(text, wanted):
 
 
 def documentation(path, wanted=()):
-    """Returns a page without its title, or only the sections in `wanted`. Moves each heading up by one level."""
+    """Returns a page without its title, or only the sections in `wanted`, with each heading one level higher."""
     text = re.sub(r"\A# .*\n", "", path.read_text(encoding="utf-8"))
     text = sections_of(text, wanted) if wanted else text
     text = re.sub(r"^#(#+ )", r"\1", text, flags=re.M)
@@ -173,7 +175,8 @@ def version():
 
 
 def heading(title, section):
-    """Returns the macro for the header and footer. As in systemd's pages, both sides show GPUPROBECTL(1) and the middle shows the name."""
+    """Returns the macro for the header and footer. As in systemd's man pages, the left and the right side show GPUPROBECTL(1) and the middle shows
+    the name."""
     return f'.TH "{title.upper()}" "{section}" "{date()}" "gpuprobe {version()}" "{title}"'
 
 

@@ -15,7 +15,7 @@ NAME = "org.gpuprobe.GpuProbe1"
 
 
 def select(application, **request):
-    """Returns the answer of SelectBackend. Backend is "" if no backend fits this machine."""
+    """Returns the answer of SelectBackend, whose member Backend is "" if no backend fits the machine."""
     bus = dbus.SystemBus()
     manager = dbus.Interface(bus.get_object(NAME, "/org/gpuprobe/GpuProbe1"), NAME + ".Manager")
     return manager.SelectBackend(application, dbus.Dictionary(request, signature="sv"))

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """A client that gets the GPUs of this machine, and the backend to use, from gpuprobe.
 
-An answer is the same JSON document that `gpuprobectl -j` prints. The client calls the daemon through the daemon's
-socket. If no daemon answers, the client runs `gpuprobectl --direct`, unless `daemon_only` is set. program() returns the
-path of the gpuprobectl that the client runs.
+Each answer is the same JSON document that `gpuprobectl -j` prints. The client calls the daemon through the daemon's socket. If no daemon answers, the
+client runs `gpuprobectl --direct`, unless `daemon_only` is set. program() returns the path of the gpuprobectl that the client runs.
 
 The functions select(), recommend(), plan(), doctor() and watch() are the methods of Client with the same name. Each
 call uses a new client with the default options. A program that makes several calls should keep a Client.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""python3 -m gpuprobe: prints one answer as JSON."""
+"""python3 -m gpuprobe: prints the answer to one call as JSON."""
 import argparse
 import json
 import sys

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
 
 class AsyncClient(Questions):
-    """A client with the same methods as Client, but as coroutines. Tasks may share a client; their calls run one after
-    the other."""
+    """A client with the same methods as Client, but as coroutines. Several tasks may share a client, whose calls then run one after the other."""
 
     def __init__(self, socket: Optional[str] = None, *, timeout: Optional[float] = 25.0,
                  daemon_only: bool = False) -> None:
@@ -78,7 +77,7 @@ class AsyncClient(Questions):
 
     async def probe(self, *, on_progress: Optional[Callable[[float], object]] = None,
                     **request: Unpack[ProbeParameters]) -> ProbeAnswer:
-        """Probes the drivers again, as Client.probe() does. on_progress is a plain function."""
+        """Probes the drivers again, as Client.probe() does. on_progress is an ordinary function, not a coroutine."""
         try:
             connection = await self._connect()
         except Unavailable:
@@ -171,7 +170,7 @@ class AsyncClient(Questions):
 
 
 class _Connection:
-    """A connection to the daemon, as in the blocking client."""
+    """A connection to the daemon, with the same methods as in the blocking client."""
 
     def __init__(self, opened: socket.socket) -> None:
         self._messages = Messages()

@@ -37,8 +37,8 @@ _ENDED = (ConnectionResetError, BrokenPipeError)
 
 
 class Client(Questions):
-    """A client with one connection, which is opened at the first call and again after a restart of the daemon. Threads
-    may share a client; their calls run one after the other. timeout is in seconds for each call; None: no limit."""
+    """A client with one connection, which is opened at the first call and again after a restart of the daemon. Several threads may share a client,
+    whose calls then run one after the other. timeout is in seconds for each call; None: no limit."""
 
     def __init__(self, socket: Optional[str] = None, *, timeout: Optional[float] = 25.0,
                  daemon_only: bool = False) -> None:
@@ -79,8 +79,8 @@ class Client(Questions):
     def probe(self, *, on_progress: Optional[Callable[[float], object]] = None,
               **request: Unpack[ProbeParameters]) -> ProbeAnswer:
         """Probes the drivers again, and returns {"generation", "probes"}. Calls on_progress with the progress, from 0
-        to 1, each time it changes; without a daemon, on_progress is not called. There is no time limit, because a probe
-        may take minutes. Raises Refused, such as NotAuthorized."""
+        to 1, each time it changes; without a daemon, on_progress is not called. probe() has no time limit, because a probe may take minutes. Raises
+        Refused, such as NotAuthorized."""
         try:
             connection = self._connect(None)
         except Unavailable:
@@ -166,8 +166,8 @@ class Client(Questions):
 
 
 class _Connection:
-    """A connection to the daemon. Deadlines are instants of time.monotonic(); None means none. Raises _ENDED,
-    TimedOut, and Unavailable for other errors of the socket."""
+    """A connection to the daemon. Deadlines are instants of time.monotonic(); None means no deadline. Raises _ENDED and TimedOut, and Unavailable for
+    all other errors of the socket."""
 
     def __init__(self, path: str, deadline: Optional[float]) -> None:
         self._messages = Messages()
@@ -223,8 +223,7 @@ class _Connection:
         return True
 
     def _set_timeout(self, deadline: Optional[float]) -> None:
-        """Limits the next operation to the remaining time, because the deadline applies to a whole answer and not to
-        each block."""
+        """Limits the next operation on the socket to the remaining time, because the deadline applies to a whole answer and not to each block."""
         left = None if deadline is None else deadline - time.monotonic()
         if left is not None and left <= 0:
             raise TimedOut("no answer in time")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The messages of the socket: calls, answers and errors."""
+"""The messages on the daemon's socket: calls, answers and errors."""
 from __future__ import annotations
 
 import json
@@ -8,7 +8,7 @@ import os
 import socket
 from collections import deque
 
-# Type checkers treat this name as true. Importing the module typing would double the import time of the package.
+# Type checkers treat TYPE_CHECKING as true. Importing the module typing would double the import time of the package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Deque, Dict, List, Mapping, NoReturn, Optional, Tuple
@@ -73,9 +73,9 @@ class Refused(Failure):
 
 
 class NoMatch(Refused):
-    """Nothing on this machine satisfies the request. The message names the candidate that comes closest.
+    """Nothing on this machine satisfies the request. The message names the candidate that comes closest to satisfying the request.
 
-    candidates: all candidates, with the reasons against each. Every reason has "text", and "fix" if a fix is known."""
+    candidates: all candidates, with the reasons against each candidate. Every reason has "text", and "fix" if a fix is known."""
 
     def __init__(self, name: str, details: Answer) -> None:
         super().__init__(name, details)
@@ -158,7 +158,7 @@ class Messages:
 
 
 def is_fit(connection: socket.socket) -> bool:
-    """Returns whether the connection can be used again, which means that it is open and no unexpected data has arrived."""
+    """Returns whether the connection can be used again, because it is open and no unexpected data has arrived."""
     connection.setblocking(False)
     try:
         connection.recv(1, socket.MSG_PEEK)
@@ -214,8 +214,8 @@ def _check_levels(text: bytes, document: Answer) -> None:
 
 
 def document_from(text: bytes) -> Answer:
-    """Parses one JSON object. The client parses every answer with this function. Raises Failure if the data is not a
-    JSON object or is too large."""
+    """Parses one JSON object. The client uses this function to parse every answer. Raises Failure if the data is not a JSON object or is too
+    large."""
     if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_VALUES:
         raise Failure(f"the answer has more than {MAX_VALUES} values")
     try:
@@ -308,8 +308,8 @@ class Questions:
 
     @question
     def select(self, application: str = "default", **request: Unpack[SelectRequest]) -> SelectAnswer:
-        """Selects the backend that the application should use on this machine. Write the keys of the request with
-        underscores; min_memory is in bytes. Raises NoMatch, UnknownName, InvalidRequest."""
+        """Selects the backend that the application should use on this machine. Write the keys of the request with underscores instead of dashes;
+        min_memory is in bytes. Raises NoMatch, UnknownName, InvalidRequest."""
         return self._ask("Select", {"application": application, "request": request})
 
     @question
@@ -342,7 +342,7 @@ class Questions:
 
     @question
     def memory(self, gpu: str) -> GetMemoryAnswer:
-        """Returns the memory of the GPU with that id in bytes, read at the time of the call. Raises UnknownName."""
+        """Returns the memory of a GPU in bytes, read at the time of the call. Raises UnknownName."""
         return self._ask("GetMemory", {"gpu": gpu})
 
     @question

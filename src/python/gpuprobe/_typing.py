@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Only for type checkers: both clients share the methods of Questions, but AsyncClient's must be awaited."""
+"""Only for type checkers: Client and AsyncClient share the methods of Questions, but AsyncClient's methods must be awaited."""
 from typing import Any, Awaitable, Callable, Generic, TypeVar, overload
 
 from typing_extensions import Concatenate, ParamSpec

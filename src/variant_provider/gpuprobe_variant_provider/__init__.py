@@ -2,8 +2,8 @@
 """The wheel variants for NVIDIA, AMD and Intel GPUs that this machine can run.
 
 Nvidia, Amd and Intel are plugins for variantlib (wheelnext/variantlib@c3f54f38, variantlib/protocols.py). They have the
-namespaces, features and values of nvidia-, amd- and intel-variant-provider, but take all facts from gpuprobe's report. Only
-GPUs that a program can use count.
+namespaces, features and values of nvidia-, amd- and intel-variant-provider, but take all facts from gpuprobe's report. The plugins consider only GPUs
+that a program can use.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FeatureConfig:
 
 @functools.lru_cache(maxsize=1)
 def _report() -> Optional[Report]:
-    """Returns the report, cached because an installer calls three plugins. None (no variant fits) if gpuprobe does not answer."""
+    """Returns the report, which is cached because an installer calls three plugins. Returns None (no variant fits) if gpuprobe does not answer."""
     try:
         with gpuprobe.Client() as client:
             return client.describe()
@@ -101,7 +101,7 @@ class Nvidia(_Plugin):
 
     @classmethod
     def _versions(cls, lowest: Version, highest: Version) -> List[str]:
-        """Returns all versions from the highest to the lowest; each major version follows its minor versions."""
+        """Returns all versions from the highest to the lowest, with each major version after its minor versions."""
         values = []
         for major in range(highest[0], lowest[0] - 1, -1):
             last = highest[1] if major == highest[0] else cls.LAST_MINOR
@@ -144,7 +144,7 @@ class Intel(_Plugin):
     """Source: wheelnext/intel-variant-provider@9516bd28, intel_variant_provider/plugin.py and devices.py."""
 
     namespace = "intel"
-    # Each IP version that the provider knows, with the base version whose kernels it can run, too.
+    # Each IP version that the provider knows, with the base version whose kernels a GPU of this IP version can also run.
     BASES = {
         "35.11.0": None, "35.10.4": None, "30.5.4": "30.0.4", "30.4.4": "30.0.4", "30.3.1": "30.0.4", "30.1.0": "30.0.4",
         "30.0.4": None, "20.4.4": "20.1.0", "20.2.0": "20.1.0", "20.1.0": None, "12.74.4": None, "12.71.4": "12.70.4",

@@ -11,8 +11,8 @@ import gpuprobe
 
 from . import properties
 
-# The provider that is replaced in each namespace. Source of the format: astral-sh/uv, branch charlie/wheel-variant@dd4562af,
-# crates/uv-variants/src/variant_lock.rs. For uv, a missing provider is an error, so all providers are listed.
+# The vendor's provider that this package replaces in each namespace. Source of the format: astral-sh/uv, branch charlie/wheel-variant@dd4562af,
+# crates/uv-variants/src/variant_lock.rs. uv treats a missing provider as an error, so the list contains all providers.
 PROVIDERS = {
     "nvidia": ("nvidia-variant-provider==0.0.2", "nvidia_variant_provider.plugin:NvidiaVariantPlugin"),
     "amd": ("amd-variant-provider==0.0.2", "amd_variant_provider.plugin:AMDVariantPlugin"),
