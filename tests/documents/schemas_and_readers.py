@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Changes documents of each kind at every place that the schema of that kind describes, and checks that the schema and
-gpuprobe's reader accept and reject the same changed documents.
+"""Changes documents of each kind at every place that the document's schema describes, and checks that the schema and gpuprobe's reader accept and
+reject the same changed documents.
 
 schemas_and_readers.py READ_DOCUMENTS [KIND]
 """
@@ -52,9 +52,9 @@ NEW_WORDS = ["/artifact/type$", "/scope$", "/host/(libc|cpu_level_min)$", "/devi
 LENIENT = {
     "application": ["^source"],  # no decision depends on the source
     "variants": ["^schema$"],  # tsuku's recipes have no `schema`
-    # The schema describes what the current version writes. The reader also accepts documents from older and newer
-    # versions, in which members are missing or added. So the test only checks that the reader accepts every document
-    # that the schema accepts.
+    # The schema describes the documents that the current version of gpuprobe writes. The reader also accepts documents from older and newer versions
+    # of gpuprobe, in which members are missing or added. For these kinds, the test therefore only checks that the reader accepts every document that
+    # the schema accepts.
     "report": [""],
     "causes": [""],
     "distributions": [""],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The harm that each attack would do if it succeeded. The functions that attack are in the .c files in this folder."""
+"""The harm that each attack would do if it succeeded. The .c files in this folder contain the functions that make the attacks."""
 import dataclasses
 
 
@@ -43,7 +43,7 @@ ATTACKS = (
     Attack("limit-others", "the resource limits of other processes are lowered", beside=True),
     Attack("exit-signal", "the reaper gets another signal than SIGCHLD when a child ends"),
     Attack("death-signal", "the end of another process sends a signal"),
-    # The filter that systemd installs ends a program that makes a system call of another architecture.
+    # The system-call filter that systemd installs kills a program that makes a system call of another architecture.
     Attack("kill-by-int80", "another process gets a signal from a 32-bit system call", OWN_DEATH),
     Attack("kill-by-x32", "another process gets a signal from an x32 system call", OWN_DEATH),
     # processes.c

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver attacks everything that it can reach. Only the results of this driver may be lost; everything else must stay unchanged.
+"""In these tests, a driver attacks everything that it can reach. Only the results of this driver may be lost, and everything else must stay
+unchanged.
 
-The driver is our own libcuda.so.1 (attacks.c). Its reports of success are printed but ignored, except those made with
-breach(), because only the driver can see whether a system call was allowed.
+The driver is our own libcuda.so.1 (attacks.c). The test prints the driver's reports of success but ignores them, except reports made with breach(),
+because only the driver can see whether a system call was allowed.
 
-ESCAPE_ONLY=name,name runs only these attacks. ESCAPE_RESULTS=file appends the table to a file. With ESCAPE_BUILT=folder,
-nothing is compiled: the driver and the canary are in that folder, and ESCAPE_FOLDER is the folder that describes the victims.
+With ESCAPE_ONLY=name,name, the test makes only the attacks with these names. ESCAPE_RESULTS=file appends the table to a file. With
+ESCAPE_BUILT=folder, the test compiles nothing: the folder contains the driver and the canary, and ESCAPE_FOLDER is the folder that describes the
+victims.
 """
 import contextlib
 import ctypes
@@ -56,7 +58,7 @@ results = {}
 
 
 def timeless(note):
-    """Returns the note, or None if it only reports that the driver was slow, because some tests slow down drivers on purpose."""
+    """Returns the note of a probe, or None if the note only reports that the driver was slow, because some tests slow down drivers on purpose."""
     return None if note and re.fullmatch(r"answered after \d+ s", note) else note
 
 
@@ -91,7 +93,8 @@ def moves_a_terminal(text):
 
 
 def judged(row, calm, report):
-    """Returns the differences between the report and the earlier results of the other APIs, and unexpected results of the driver that attacks."""
+    """Returns the differences between the report and the earlier results of the APIs that do not attack, and unexpected results of the attacking
+    driver."""
     problems = differences("answer", calm, others(report))
     probe = own(report)
     note = probe["note"] or ""
@@ -127,7 +130,7 @@ class World:
         self.watch()
 
     def build(self):
-        """Compiles the driver, and links it under the name of each attack."""
+        """Compiles the attacking driver, and makes a link to it in a folder for each attack."""
         for name in ("drivers", "state", "cache", "tmp", "home", "sockets", "vulkan", "opencl", "services"):
             (self.folder / name).mkdir()
         library = self.folder / "drivers/libcuda.so.1"
@@ -216,8 +219,8 @@ class World:
         return False
 
     def left_at_home(self):
-        """Returns files that the attack left in our folders, and files of the daemon that contain the attack's mark. Waits, because the daemon
-        removes large amounts of files only after its answer."""
+        """Returns files that the attack left in our folders, and files of the daemon that contain the attack's mark. Waits first, because the daemon
+        removes large numbers of files only after it has answered."""
         late = time.monotonic() + PATIENCE
         while (found := [path for place in self.kept for path in [place, *self.tree(place)] if self.is_marked(path)]):
             if time.monotonic() > late:
@@ -228,7 +231,7 @@ class World:
         return [f"left: {len(found)} files: {', '.join(dict.fromkeys(names))[:160]}"] if found else []
 
     def tree(self, folder):
-        """Yields the entries of a tree. Skips very deep levels, because an attack may create a tree that is too deep to walk."""
+        """Yields the paths in a folder tree. Skips very deep levels, because an attack may create a tree that is too deep to walk."""
         for root, folders, files in os.walk(folder):
             if len(root) > 1000:
                 folders.clear()
@@ -257,7 +260,7 @@ def compile_driver(victims, library):
 
 
 class Cage(unittest.TestCase):
-    """The base class of the tests. Each derived class starts workers in a different way."""
+    """The base class of the tests of attacks. Each derived class starts workers in a different way."""
 
     SKIPPED = ()
     USER = None
@@ -270,7 +273,7 @@ class Cage(unittest.TestCase):
         results[type(self).__name__] = self.results = {}
 
     def new_folder(self):
-        """Creates the folder for this test."""
+        """Creates the folder for the test."""
         if not shutil.which("cc"):
             self.skipTest("no C compiler")
         if not os.access(BIN.parent, os.W_OK):
@@ -314,7 +317,7 @@ class Cage(unittest.TestCase):
         return list(dict.fromkeys(problems))
 
     def look_after(self, pid):
-        """Watches the processes that this process starts."""
+        """Watches the processes that the test process starts."""
         seen = self.watch.end() if self.watch else {}
         self.watch = Watch(f"{self.world.victims}.peers", lambda: self.peers(pid), seen)
 
@@ -326,7 +329,7 @@ class Cage(unittest.TestCase):
         """Called before each attack."""
 
     def after(self):
-        """Returns the changes in the process that started the worker."""
+        """Returns the changes in the process that started the attacking worker."""
         return []
 
     def renew(self):
@@ -406,7 +409,7 @@ class OnBus(Cage):
         return [] if b"org.gpuprobe" in said and whom in self.owners() else [f"socket: process {whom} says {said[:80]}"]
 
     def owners(self):
-        """Returns the processes that may have created the socket."""
+        """Returns the processes that the daemon's socket may report as its creator."""
         return (self.daemon.pid,)
 
 
@@ -495,8 +498,8 @@ class Spawn(OnBus):
 
 
 class SpawnWithoutNamespaces(Spawn):
-    """The same tests without namespaces, as if a container or the administrator forbade them. Only Landlock and the system-call filters
-    protect against the driver."""
+    """The same tests without namespaces, as if a container or the administrator forbade namespaces. Only Landlock and the system-call filters protect
+    against the driver."""
 
     LAUNCHED_BY = ("unshare", "--user", "--map-current-user", "sh", "-c",
                    'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', "sh")

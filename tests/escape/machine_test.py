@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks by a driver in a booted machine, in which systemd starts the workers from the units of the package.
+"""Tests attacks by a driver in a booted machine, in which systemd starts the workers from the units of the package.
 
-Must run as root in a disposable machine, as tests/system/run.py does. The driver and the canary were compiled beforehand
-(ESCAPE_BUILT); ESCAPE_FOLDER is the folder that describes the victims. The drivers of the other APIs are software drivers.
+Must run as root in a disposable machine, as tests/system/run.py does. The attacking driver and the canary were compiled beforehand (ESCAPE_BUILT);
+ESCAPE_FOLDER is the folder that describes the victims. The drivers of all other APIs are software drivers.
 """
 import os
 import pathlib
@@ -37,7 +37,7 @@ def property_of(unit, name):
 
 
 class Unit:
-    """The daemon's unit, with the members of subprocess.Popen that the tests use."""
+    """Wraps the daemon's unit in an object with the members of subprocess.Popen that the tests use."""
 
     def __init__(self):
         self.pid = int(property_of(DAEMON, "MainPID"))

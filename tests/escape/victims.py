@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that an attack could change, with functions that find the changes."""
+"""The things that an attack could change, with functions that find the changes."""
 import contextlib
 import ctypes
 import fcntl
@@ -39,7 +39,7 @@ def read(path):
 
 
 def parents():
-    """Returns {process: parent} of all processes."""
+    """Returns {process id: parent's process id} of all processes."""
     found = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -74,8 +74,8 @@ def is_ending(pid):
 
 
 def still_runs(found):
-    """Returns the processes that are still running, without processes that are ending and the ancestors of these, because an ancestor may wait for
-    its descendants."""
+    """Returns the processes that are still running, but not processes that are ending or ancestors of these, because an ancestor may wait for its
+    descendants."""
     ending = {pid for pid in found if is_ending(pid)}
     families = parents()
     waiting = set()
@@ -98,7 +98,7 @@ def descendants(root):
 
 
 def processes_of(user, but=()):
-    """Returns all processes of that user."""
+    """Returns all processes of a user."""
     found = []
     for name in os.listdir("/proc"):
         if name.isdigit() and int(name) not in but and f"\nUid:\t{user}\t" in f"\n{read(f'/proc/{name}/status')}":
@@ -162,7 +162,7 @@ def differences(what, before, after):
 
 
 class Canary:
-    """A process of the same user as the worker. No attack may change this process."""
+    """A process of the worker's user, which no attack may change."""
 
     def __init__(self, program, file, prefix=()):
         folder = pathlib.Path(file).parent  # files that an attack creates in the canary's working folder are found
@@ -243,7 +243,7 @@ class Listeners:
 
 
 class Terminal:
-    """A terminal. An attack could send input as if the user had typed it."""
+    """A terminal. An attack could send input to a terminal as if the user had typed this input."""
 
     def __init__(self):
         self.master, self.slave = pty.openpty()
@@ -275,7 +275,7 @@ class Terminal:
 
 
 class Queue:
-    """A POSIX message queue. Its name is passed as bytes, because ctypes passes the name to libc."""
+    """A POSIX message queue. The name of the queue is passed as bytes, because ctypes passes the name to libc."""
 
     class Attributes(ctypes.Structure):
         _fields_ = [(name, ctypes.c_long) for name in ("flags", "most", "size", "count")] + [("room", ctypes.c_long * 4)]
@@ -302,7 +302,7 @@ class Queue:
 
 
 class SystemV:
-    """System V shared memory that every process may write to. No attack may write to it."""
+    """System V shared memory with permission for every process to write to it, which no attack may use."""
 
     def __init__(self):
         LIBC.shmat.restype = ctypes.c_void_p
@@ -395,7 +395,7 @@ def remove(path):
 
 
 def left_in_the_system():
-    """Finds and removes files that an attack left in folders where everybody may write. The canaries' own files are ignored."""
+    """Finds and removes files that an attack left in folders where everybody may write, but ignores the canaries' own files."""
     found = []
     for folder in FOLDERS:
         try:
@@ -428,7 +428,7 @@ def leave_group(path):
 
 
 class Watch(threading.Thread):
-    """Keeps a file up to date that lists the running processes. The attack reads this file to find its victims."""
+    """Maintains a file that lists the running processes, in which the attack finds its victims."""
 
     def __init__(self, path, find, seen):
         super().__init__(daemon=True)
@@ -458,7 +458,7 @@ class Watch(threading.Thread):
 
 
 def with_mark(mark):
-    """Returns the processes whose environment contains the mark."""
+    """Returns the processes whose environment contains the mark of the attack."""
     found = []
     for name in os.listdir("/proc"):
         try:
@@ -470,9 +470,10 @@ def with_mark(mark):
 
 
 def strays(mark, watch, patience=3.0, patience_with_kernel=60.0):
-    """Waits for the attack's processes to end. Kills and reports processes that are still running after that time.
+    """Waits for some time for the attack's processes to end. Kills and reports processes that are still running after this time.
 
-    The kernel gets more time than the processes, because freeing millions of inotify watches can take a long time on a busy machine.
+    The kernel gets more time to free resources than processes get to end, because freeing millions of inotify watches can take a long time on a busy
+    machine.
     """
     began = time.monotonic()
 

@@ -11,14 +11,14 @@ import unittest
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 sys.path[:0] = [str(SOURCE / "tests" / "integration"), str(SOURCE / "tests" / "integration" / "scenarios")]
-# The folder is kept between runs, so that only changed files are compiled.
+# The folder with the copied tree is kept between runs, so that only changed files are compiled.
 PLACE = pathlib.Path(os.environ["GPUPROBE_EXTENDED"])
 TREE, BUILD = PLACE / "tree", PLACE / "build"
 PROGRAMS = BUILD / "src"
 os.environ["GPUPROBE_BIN"] = str(PROGRAMS)
 ADDRESS = "0000:65:00.0"
 
-# The changes that the page describes: (file, the line before which the new lines are inserted, new lines).
+# The changes that the page about extending describes: (file, line before which the new lines are inserted, new lines).
 API = (
     ("src/report/api_table.h", "    Cpu,  ///<", "    Demo,\n"),
     ("src/report/api_table.h", "    {.id = Api::Cpu,",
@@ -81,7 +81,7 @@ NEW = {"src/backends/demo/demo.h": "demo.h", "src/backends/demo/demo.cpp": "demo
 
 
 def tracked(folder):
-    """Returns the names of all files that a build needs, including changed and new files that are not committed."""
+    """Returns the names of all files that a build needs, including changed files and new files that are not committed."""
     listed = subprocess.run(["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             stdout=subprocess.PIPE, check=True).stdout.decode()
     return [name for name in listed.split("\0") if name and not name.startswith("tests/")]

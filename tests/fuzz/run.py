@@ -17,7 +17,7 @@ LIBFUZZER = ["-seed=1", "-runs=2000", "-max_total_time=10", "-rss_limit_mb=2048"
 
 def main(words):
     searcher, name, program = words
-    # Some harnesses write files. Use a file system in memory if there is one.
+    # Some harnesses write files, so use a file system in memory if one exists.
     place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=place) as folder:
         os.mkdir(f"{folder}/seeds")

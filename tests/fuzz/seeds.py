@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs with which a search starts: files of the source tree, and the files in seeds/<harness>.
+"""The inputs with which a fuzzer starts: files of the source tree, and the files in seeds/<harness>.
 
-Each input that made a harness fail is added to seeds/<harness>, under a name that describes the problem. Every later build
-tests this input again.
+Each input that made a harness fail is added to seeds/<harness>, under a name that describes the problem. Every later build tests these inputs again.
 """
 import base64
 import hashlib
@@ -55,7 +54,7 @@ def probes():
 
 
 def frames():
-    """Streams of frames that would produce the recorded probes. The sizes of the blocks precede each stream."""
+    """Yields streams of frames that would produce the recorded probes, each preceded by the sizes of its blocks."""
     for name, probe in probes():
         stream = frame(1, {"name": "query"})
         if isinstance(probe.get("runtime"), dict):
@@ -133,8 +132,7 @@ def bundles():
 
 
 def answers():
-    """Answers of a daemon and of a hostile server, for the client library. Each is preceded by the JSON pointer that the
-    harness looks up."""
+    """Answers of a daemon and of a hostile server, for the client library. Each answer is preceded by the JSON pointer that the harness looks up."""
     for row in hostile_answers.rows():
         if len(row.message) < 4096 and not row.name.startswith("no-key"):
             yield row.name, b"/parameters/x\n" + row.message
@@ -188,8 +186,7 @@ def seeds_of(harness):
 
 
 def write(harness, folder):
-    """Writes the seeds, and returns their paths in the order of seeds_of(). Seeds that are too large for a search are left
-    out."""
+    """Writes the seeds, and returns their paths in the order of seeds_of(). Leaves out seeds that are too large for fuzzing."""
     paths = []
     for name, content in seeds_of(harness):
         if len(content) <= MAX_SEED:

@@ -49,7 +49,7 @@ class ReplayingDaemon:
         return self
 
     def is_ready(self):
-        """Returns whether the report is complete. Before that, the answers depend on the time of the call."""
+        """Returns whether the report is complete. As long as the report is incomplete, the answers depend on the time of the call."""
         try:
             self.connection = self.bus.connect()
             return self.call_bus(ROOT, PROPERTIES, "Get", f"('{MANAGER}', 'State')") == "ready"

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Compares the answers of gpuprobe on every recorded machine with the expected answers in answers.json.xz, so that
-developers see each answer that a change of the code affects. The answers are those of gpuprobectl, and those of a replaying
-daemon over D-Bus and over the socket.
+developers see each answer that a change of the code affects. The answers come from gpuprobectl, and from a replaying daemon over D-Bus and over the
+socket.
 
 Usage: golden.py check [PART/PARTS]   prints "machine, question, path: before -> after" for each difference; the exit status is 1
                                       if there is a difference
@@ -27,7 +27,7 @@ SOURCE = HERE.parent.parent
 MACHINES = SOURCE / "tests/data/machines"
 FROZEN = HERE / "answers.json.xz"
 SHOWN = 60  # maximum number of differences that are printed for each part
-# Members whose values depend on the time of the run: dates, ages, and the number of the report. On D-Bus, the same keys are in camel case.
+# Members whose values depend on the time of the run: dates, ages, and the number of the report. On D-Bus, these keys are in camel case.
 MOMENTS = {"created_usec", "age_usec", "free_at_usec", "at_usec", "issued", "generated", "generation"}
 
 
@@ -74,14 +74,14 @@ def answer(machine, question, home):
 
 
 def daemon_answers(machine):
-    """Returns {question: answer} for D-Bus and the socket. If an answer is a string, its JSON is parsed."""
+    """Returns {question: answer} for D-Bus and the socket. Parses the JSON in answers that are strings."""
     with daemon.ReplayingDaemon(MACHINES / machine) as asked:
         return {question: parsed(given) if isinstance(given, str) else without_moments(given)
                 for question, given in asked.answers(questions())}
 
 
 def ask(names):
-    """Runs all questions on these machines, and returns {machine: {question: answer}}."""
+    """Asks all questions about a list of machines, and returns {machine: {question: answer}}."""
     asked = [(name, question) for name in names for question in questions()["gpuprobectl"]]
     with tempfile.TemporaryDirectory() as home, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         daemons = pool.map(daemon_answers, names)

@@ -55,7 +55,7 @@ class Program:
 
 
 def smi(fields):
-    """Returns one dictionary for each GPU. The keys are nvidia-smi's names of fields."""
+    """Returns one dictionary for each GPU, whose keys are nvidia-smi's names of fields."""
     lines = subprocess.run(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"],
                            capture_output=True, text=True, check=True).stdout.strip().splitlines()
     return [dict(zip(fields, (cell.strip() for cell in line.split(",")))) for line in lines]
@@ -202,7 +202,7 @@ def wall(command, environment=None):
 
 
 def cold_query(program):
-    """Returns the wall time of a report without a cache, and the time of the slowest worker in that run."""
+    """Returns the wall time that a report without a cache takes, and the time of the slowest worker for this report."""
     start = time.monotonic()
     report = program.json("--direct", "--no-cache", "describe")
     seconds = time.monotonic() - start

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how long the first report of a real machine takes, and compares the times with those of the bare drivers.
+"""Measures how long the first report about a real machine takes, and compares the times with the times that the drivers need without gpuprobe.
 
 Usage: tests/hardware/cold.py --bin FOLDER --bare PROGRAM [--rounds N]
 
@@ -41,13 +41,13 @@ def seconds_of(command):
 
 
 def environment(home):
-    """Returns the environment of this process, or of a user without a cache."""
+    """Returns the environment of the current process, or of a user without a cache."""
     places = ("HOME", "XDG_CACHE_HOME", "CUDA_CACHE_PATH", "__GL_SHADER_DISK_CACHE_PATH")
     return None if home is None else {"HOME": home} | {name: value for name, value in os.environ.items() if name not in places}
 
 
 def times_of(process, start):
-    """Returns the times until the driver has answered and until its process has ended; None if the driver is missing."""
+    """Returns the times until the driver has answered and until the process that called it has ended; None if the driver is missing."""
     answer = process.stdout.readline()
     answered = time.monotonic() - start
     process.wait()
@@ -71,7 +71,7 @@ def without_cache(bare, driver):
 
 
 def together(bare, drivers):
-    """Returns the times of drivers that are started at the same time without a cache."""
+    """Returns the times of drivers that are started at the same time, without a cache."""
     time.sleep(PAUSE)
     with (tempfile.TemporaryDirectory(prefix="gpuprobe-home-") as home,
           concurrent.futures.ThreadPoolExecutor(len(drivers)) as waiting):
@@ -81,7 +81,7 @@ def together(bare, drivers):
 
 
 class Daemon:
-    """A daemon without a cache. The test calls it through its socket until all drivers have answered."""
+    """A daemon without a cache. The script calls the daemon through its socket until all drivers have answered."""
 
     def __init__(self, binaries, options=()):
         self.folder = tempfile.TemporaryDirectory(prefix="gpuprobe-cold-")
@@ -136,7 +136,7 @@ def first_look(binaries, options=()):
             told.setdefault("first answer", at)
             if report["gpus"] and all(map(is_told, report["gpus"])):
                 told.setdefault("first useful answer", at)
-            # An earlier selection would only delay the daemon's other work.
+            # A selection before that moment would only delay the daemon's other work.
             if "first useful answer" in told or at > NO_USE:
                 choices.append((daemon.elapsed(), daemon.ask("Select", application="default").get("backend")))
             if choices and report["state"] in ("ready", "degraded"):
@@ -150,7 +150,7 @@ def first_look(binaries, options=()):
 
 
 def medians_of_drivers(rounds):
-    """Returns the median times of each driver: until it has answered, and until its process has ended."""
+    """Returns the median times of each driver: the time until it has answered, and the time until its process has ended."""
     return {driver: {what: statistics.median(one[driver][what] for one in rounds) for what in ("answered", "ended")}
             for driver in rounds[0]}
 

@@ -53,7 +53,7 @@ def targets(scratch):
     vulkan = manifest_of(["/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/usr/local/nvidia/share/vulkan/icd.d"],
                          "nvidia_icd.json")
     if vulkan:
-        # Use the library for machines without X, as the query stage would.
+        # Use NVIDIA's library for machines without X, as the query stage would.
         content = json.loads(pathlib.Path(vulkan).read_text())
         content["ICD"]["library_path"] = "libEGL_nvidia.so.0"
         egl = pathlib.Path(scratch) / "nvidia_icd.json"
@@ -62,7 +62,7 @@ def targets(scratch):
             yield "vulkan", ["--driver", manifest], {"VK_DRIVER_FILES": manifest, "VK_ICD_FILENAMES": manifest}
     opencl = manifest_of(["/etc/OpenCL/vendors"], "nvidia.icd")
     if opencl:
-        # All loaders accept a folder with a slash at its end.
+        # All loaders accept the path of a folder with a slash at its end.
         vendors = pathlib.Path(scratch) / "vendors"
         vendors.mkdir()
         (vendors / "nvidia.icd").write_text(pathlib.Path(opencl).read_text())
@@ -72,7 +72,7 @@ def targets(scratch):
 
 
 def read_all(reader):
-    """Returns all data, and (bytes so far, seconds since the start) for each block."""
+    """Returns all data from the worker, and (bytes so far, seconds since the start) for each block."""
     begin, data, arrivals = time.monotonic(), b"", []
     while piece := os.read(reader, 65536):
         data += piece
@@ -81,7 +81,7 @@ def read_all(reader):
 
 
 def phase_times(data, arrivals, end):
-    """Returns the seconds from each phase frame to the next; for the last frame, to the worker's end."""
+    """Returns the seconds from each phase frame to the next phase frame, and from the last phase frame to the worker's end."""
     at, starts = 0, [("start", 0.0)]
     while at + 8 <= len(data):
         length, kind = struct.unpack_from("<II", data, at)
