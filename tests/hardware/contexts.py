@@ -27,7 +27,7 @@ MIB = 1 << 20
 MAY_DIFFER = 8  # MiB: NVML rounds up to an even number, and a driver may use a few pages more or less
 
 
-# A process that only creates a context.
+# Runs a process that only creates a context.
 
 def check(call, code):
     if code != 0:
@@ -93,7 +93,7 @@ def take_vulkan():
 TAKERS = {"cuda": take_cuda, "opencl": take_opencl, "vulkan": take_vulkan}
 
 
-# The following runs on the machine with the GPU.
+# The following functions run on the machine with the GPU.
 
 def used_mib(index):
     done = subprocess.run(["nvidia-smi", "-i", index, "--query-gpu=memory.used", "--format=csv,noheader,nounits"],

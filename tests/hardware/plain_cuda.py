@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the speed of a CUDA GPU independently of gpuprobe. Both programs share only the driver.
+"""Measures the speed of a CUDA GPU independently of gpuprobe. This program and gpuprobe share only the driver.
 
 Usage: tests/hardware/plain_cuda.py [INDEX]
 
@@ -20,7 +20,7 @@ HEAD = ".version 7.0\n.target sm_70\n.address_size 64\n"
 
 
 def kernel(name, register, step, start, end):
-    """Returns a kernel in which every lane multiplies and adds independently. The results are stored, so that the compiler cannot remove the
+    """Returns a kernel in which every lane multiplies and adds independently. The kernel stores its results, so that the compiler cannot remove the
     computation."""
     lanes = range(LANES)
     lines = [f".visible .entry {name}(.param .u64 out, .param .f32 scale) {{",
@@ -73,7 +73,7 @@ class Cuda:
         return pointer
 
     def best(self, work, times):
-        """Returns the seconds for one run: the best of seven rounds, after two warm-up rounds."""
+        """Returns the seconds for one run of the kernel, which is the best of seven rounds after two warm-up rounds."""
         seconds = []
         for _ in range(9):
             self.call("cuEventRecord", self.events[0], None)

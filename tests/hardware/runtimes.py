@@ -42,10 +42,10 @@ HELD = {"cuda": 100, "vulkan": 30}  # MiB that a computing program uses at least
 PLAN_OVERHEAD = {"cuda": [], "vulkan": ["--context-memory=50MiB"]}  # docs/plan.md: memory for the driver's context
 
 
-# Creating the archives for the machine with the GPU.
+# The following functions create the archives for the machine with the GPU.
 
 def without_other_code(data, keep=90):
-    """Returns the library, with the CUDA kernels for other GPUs replaced by zeros. Layout as in src/inventory/gpu_code.cpp."""
+    """Returns the library, with zeros instead of the CUDA kernels for other GPUs. src/inventory/gpu_code.cpp describes the layout of the library."""
     data = bytearray(data)
     kept = dropped = 0
     at = data.find(b"\x50\xed\x55\xba")
@@ -91,7 +91,7 @@ def prepare(folder):
         print(f"{target}: {target.stat().st_size / MIB:.1f} MiB")
 
 
-# The following runs on the machine with the GPU.
+# The following functions run on the machine with the GPU.
 
 class Tally:
     def __init__(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares two builds of gpuprobe on a real machine: the time of each driver's worker, a start without a cache, and the measured values.
+"""Compares two builds of gpuprobe on a real machine: the time of each driver's worker, the time of a start without a cache, and the measured values.
 
 Usage: tests/hardware/side_by_side.py --bin FOLDER --beside FOLDER [--rounds N]
 

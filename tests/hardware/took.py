@@ -54,7 +54,8 @@ class Machine:
         self.told = collections.defaultdict(collections.Counter)
 
     def new_home(self):
-        """Returns a new home folder. `run` stores the outcome in the home folder, which would change the next choice."""
+        """Returns a new home folder. Each run needs a new home folder, because `run` stores the outcome in the home folder, which would change the
+        next choice."""
         return tempfile.mkdtemp(dir=self.folder)
 
     def run(self, *words, program, **variables):
@@ -99,7 +100,8 @@ def situations(machine, gpu):
 
 
 def short_programs(machine, gpu):
-    """Runs programs whose contexts exist only for a moment. If `run` did not see the use, it must report "unknown", never "no use"."""
+    """Runs programs whose contexts exist only for a moment. If `run` did not notice that the program used a GPU, it must report "unknown", never "no
+    use"."""
     wrong = untold = 0
     for _ in range(2):
         for api, taken in (("cuda", "context"), ("opencl", "opencl"), ("vulkan", "vulkan")):
@@ -144,7 +146,7 @@ def main():
         machine = Machine(options.bin, pathlib.Path(folder))
         report = json.loads(subprocess.run([machine.ctl, "--direct", "describe", "-j"], capture_output=True, text=True,
                                            env={**os.environ, "HOME": folder}, check=True).stdout)
-        # If several GPUs have the same name, gpuprobe prints a GPU with its address.
+        # If several GPUs have the same name, gpuprobe adds the address of a GPU to its name.
         gpu = re.escape(next(each["name"] for each in report["gpus"] if each["vendor"] == "nvidia")) + r"( \(pci:[0-9a-f:.]+\))?"
         for _ in range(options.rounds):
             situations(machine, gpu)

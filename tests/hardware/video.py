@@ -24,7 +24,7 @@ CODECS = {0: "mpeg1", 1: "mpeg2", 2: "mpeg4", 3: "vc1", 4: "h264", 5: "jpeg", 7:
 CHROMAS = ("4:0:0", "4:2:0", "4:2:2", "4:4:4")
 ENCODERS = {"6bc82762-4e63-4ca4-aa85-1e50f321f6bf": "h264", "790cdc88-4522-4d7b-9425-bda9975f7603": "hevc",
             "0a352289-0aa7-4759-862d-5d15cd16d254": "av1"}
-# The names, the bits of a sample and the required capabilities of each profile. Capabilities are numbers from NV_ENC_CAPS.
+# For each profile: its names, the bits of a sample, and the required capabilities, which are numbers from NV_ENC_CAPS.
 TEN, YUV422, YUV444 = 39, 59, 33
 PROFILES = {
     "0727bcaa-78c4-4c83-8c2f-ef3dff267c6a": (("baseline", 8, ()),), "60b5c1d4-67fe-4790-94d5-c4726d7b6e6d": (("main", 8, ()),),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Package indexes on the loopback interface. They serve dummy wheels with the file names in listings.json.
+"""Package indexes on the loopback interface. The indexes serve dummy wheels with the file names in listings.json.
 
-https://HOST/PATH is served as http://127.0.0.1:PORT/HOST/PATH, so a test only replaces the beginning of a URL. The wheels
-contain no code, but have metadata: the extras and requirements from listings.json.
+https://HOST/PATH is served as http://127.0.0.1:PORT/HOST/PATH, so a test only replaces the beginning of a URL. The dummy wheels contain no code, but
+have metadata, with the extras and requirements from listings.json.
 """
 import hashlib
 import html
@@ -19,7 +19,7 @@ JSON = "application/vnd.pypi.simple.v1+json"
 
 
 def expanded(name):
-    """Returns all names that result from replacing {arch} and {gfx} in a name."""
+    """Returns all names that result if {arch} and {gfx} in a name are replaced by each possible value."""
     names = [name]
     for word, values in (("{arch}", ("x86_64", "aarch64")), ("{gfx}", LISTINGS["gfx"])):
         names = [each.replace(word, value) for each in names for value in (values if word in each else [""])]
@@ -51,7 +51,7 @@ def metadata(file):
 
 
 def wheel(file):
-    """Returns the bytes of a wheel with that file name. The same name always results in the same bytes."""
+    """Returns the bytes of a wheel with a given file name; equal names always result in equal bytes."""
     stem, tags = file.removesuffix(".whl").split("-")[:2], file.removesuffix(".whl").split("-")[-3:]
     folder = "-".join(stem) + ".dist-info"
     kinds = [f"{python}-{abi}-{platform}" for python in tags[0].split(".") for abi in tags[1].split(".")
@@ -121,5 +121,5 @@ class Indexes:
         self.server.server_close()
 
     def local(self, url):
-        """Returns the URL of the test server that replaces this URL."""
+        """Returns the URL on the test server that replaces a real URL."""
         return re.sub(r"^https?://", f"http://127.0.0.1:{self.server.server_port}/", url)

@@ -35,7 +35,7 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "GPUPROBE_SOCKET": "/
                "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 ARCHIVES = (".tar.gz", ".tar.xz", ".tar.zst", ".tgz", ".zip")
 
-# No program has this option, so a command that contains the output of a failed export fails too.
+# No program has this option, so that a command with the output of a failed export fails too.
 NO_ANSWER = "--gpuprobe-has-no-answer\n"
 
 Build = collections.namedtuple("Build", "application platform arch name variant artifact")
@@ -68,7 +68,7 @@ def is_python(artifact):
 
 
 def arguments_of(artifact):
-    """Returns the expected pip arguments for the artifact. This is written independently of the code under test."""
+    """Returns the expected pip arguments for the artifact. This function is written independently of the code under test."""
     if is_wheel_file(artifact):
         return [f"{artifact['urls'][0]}#sha256={artifact['sha256']}"]
     if not is_python(artifact):
@@ -79,7 +79,7 @@ def arguments_of(artifact):
 
 
 def fits_uv(application, artifact):
-    """Returns whether environment variables are enough for uv: variables can contain indexes, but no names or extras of packages."""
+    """Returns whether environment variables are enough to configure uv: variables can contain indexes, but no names or extras of packages."""
     words = artifact.get("ref", "").split()
     is_index = artifact["type"] == "index"
     if any("[" in word for word in words) or is_wheel_file(artifact):
@@ -91,7 +91,7 @@ def fits_uv(application, artifact):
 
 
 def command_in(text):
-    """Returns the words of the command that an error message tells the user to run."""
+    """Returns the words of the command that an error message recommends."""
     return shlex.split(text.partition("; run: ")[2])
 
 
@@ -108,7 +108,7 @@ class Case(unittest.TestCase):
             "default": build.name, "variants": {build.name: {"tier": 1, "artifact": build.artifact}}}}}
         path = self.folder / f"{hash((build.application, build.arch, build.name))}.json"
         path.write_text(json.dumps(manifest), encoding="utf-8")
-        # The manifest contains no requirements, so gpuprobe assumes that the variant uses no GPU.
+        # The manifest of the test contains no requirements, so gpuprobe assumes that the variant uses no GPU.
         return ask(MACHINE[build.arch], "export", form, f"--manifest={path}", "--allow-cpu")
 
     def exported(self, build, form="pip"):
@@ -133,7 +133,7 @@ def promised(build):
 
 
 class Pip(Case):
-    """pip can resolve the output of `export pip`, and chooses the expected files."""
+    """Tests that pip can resolve the output of `export pip`, and chooses the expected files."""
 
     @classmethod
     def setUpClass(cls):
@@ -204,7 +204,7 @@ class Pip(Case):
                 self.assertIn("DO NOT MATCH THE HASHES", messages)
 
     def test_without_the_arguments_pip_takes_other_files(self):
-        # Shows why the arguments are needed: without them, pip chooses the builds from PyPI.
+        # Shows why the exported arguments are needed: without them, pip chooses the builds from PyPI.
         pypi = ["--index-url", "https://pypi.org/simple"]
         for name, files in {"torch": ["torch-2.14.0-*"], "vllm": ["vllm-0.31.0-*", "torch-2.13.0-*"],
                             "jax": ["jax-0.11.1-*", "jaxlib-0.11.1-*"]}.items():
@@ -219,10 +219,10 @@ class Pip(Case):
 
 
 class Uv(Case):
-    """uv can resolve the output of `export uv`."""
+    """Tests that uv can resolve the output of `export uv`."""
 
     def test_an_answer_that_variables_cannot_contain_is_a_command(self):
-        """`export uv` fails for a package with an extra or with another name, and prints a command that names the package."""
+        """Tests that `export uv` fails for a package with an extra or with another name, and prints a command that names the package."""
         counts = collections.Counter()
         for build in (build for build in builds() if is_python(build.artifact)):
             with self.subTest(build=build[:4]):
@@ -269,7 +269,7 @@ class Uv(Case):
 
 
 class Machines(unittest.TestCase):
-    """On every recorded machine, `export` prints the arguments for the variant that `recommend` recommends."""
+    """Tests on every recorded machine that `export` prints the arguments for the variant that `recommend` chooses."""
 
     @staticmethod
     def names():
@@ -295,7 +295,7 @@ class Machines(unittest.TestCase):
 
     @staticmethod
     def check(machine, application):
-        """Compares `export` with `recommend`. Returns a word for the result, or a description of the difference."""
+        """Compares `export` with `recommend`, and returns a word for the result or a description of the difference."""
         answer = json.loads(ask(MACHINES / machine, "-j", "recommend", application).stdout)
         pip = ask(MACHINES / machine, "export", "pip", application)
         if answer["variant"] is None:
@@ -318,7 +318,7 @@ class Machines(unittest.TestCase):
 
     @staticmethod
     def agrees(uv, application, artifact):
-        """Returns whether `export uv` contains the whole answer, or fails with a command that contains the whole answer."""
+        """Returns whether the output of `export uv` is complete, or its error message contains a complete command."""
         if fits_uv(application, artifact):
             return uv.returncode == 0 and Machines.has_indexes(uv.stdout, artifact)
         words = artifact["ref"].split() if "ref" in artifact else arguments_of(artifact)
@@ -339,8 +339,7 @@ class Machines(unittest.TestCase):
         self.assertGreater(counts["none"], 300)
 
     def test_conda_agrees_with_recommend(self):
-        """If `recommend torch` chooses a build for a GPU, `export conda` sets the variable of conda's virtual package for this
-        GPU."""
+        """Tests that `export conda` sets the variable of conda's virtual package for a GPU if `recommend torch` chooses a build for this GPU."""
         for machine in self.names():
             answer = json.loads(ask(MACHINES / machine, "-j", "recommend", "torch").stdout)
             done = ask(MACHINES / machine, "export", "conda", "torch", "--allow-cpu")
@@ -359,14 +358,14 @@ class Machines(unittest.TestCase):
 
 
 class Containers(Case):
-    """docker's own parser accepts the image references and the arguments for GPUs."""
+    """Tests that docker's own parser accepts the image references and the arguments for GPUs."""
 
     def setUp(self):
         if not shutil.which("docker"):
             self.skipTest("docker's client is not installed")
 
     def parsed(self, *words):
-        """docker's error message. docker parses its arguments before it connects to the daemon."""
+        """Returns docker's error message. docker parses its arguments before it connects to the daemon."""
         return subprocess.run(["docker", *words], capture_output=True, text=True, timeout=60, check=False,
                               env={**os.environ, "DOCKER_HOST": "unix:///nonexistent", "HOME": str(self.folder)}).stderr
 
@@ -388,7 +387,8 @@ class Containers(Case):
 
 
 class Archives(Case):
-    """The URLs and hashes of archives are valid, tar unpacks archives of these types, and the unpacked program answers --version."""
+    """Tests that the URLs and hashes of archives are valid, that tar unpacks archives of their types, and that the unpacked program accepts
+    --version."""
 
     def files(self):
         return [build for build in builds() if build.artifact["type"] == "file" and not is_wheel_file(build.artifact)]
@@ -408,7 +408,7 @@ class Archives(Case):
             self.assertEqual(len(urls), 1, (digest, uses, urls))
 
     def archive(self, name):
-        """Returns an archive of this type, which contains a program that prints its version."""
+        """Returns an archive of a given type, which contains a program that prints its version."""
         program = b"#!/bin/sh\n[ \"$1\" = --version ] && echo version: 1 stand-in\n"
         content = io.BytesIO()
         if name.endswith(".zip"):
