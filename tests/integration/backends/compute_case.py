@@ -40,7 +40,7 @@ class ComputeCase(unittest.TestCase):
         self.assertGreater(figures["duration_usec"], 0)
 
     def refused(self, answer, code):
-        """Checks that the worker refused with this code and exited normally. Returns the device in its answer."""
+        """Checks that the worker refused the stage with a given code and exited normally. Returns the device in the worker's answer."""
         self.assertEqual(answer.status, 0)
         self.assertEqual(answer.done["outcome"], "failed")
         self.assertEqual([reason["code"] for reason in answer.done["reasons"]], [code])

@@ -58,7 +58,7 @@ class ComputesOnCuda(FaultsOfRates, ComputeCase):
         answer = self.ask("measure", "healthy", device="pci:0000:c1:00.0")
         self.measured(answer)
         self.assertEqual(answer.devices[0]["measured"]["context"], 523 << 20)
-        # NVML has no GPU at this address.
+        # NVML lists no GPU at this PCI address.
         self.assertIsNone(self.ask("measure", "healthy", device="pci:0000:c2:00.0").devices[0]["measured"]["context"])
 
     def test_what_it_is_at_while_nvml_is_asked(self):

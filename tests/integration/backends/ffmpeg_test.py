@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs Debian's ffmpeg with the arguments that gpuprobe prints for FFmpeg. ffmpeg opens the render node with our own VA driver."""
+"""Runs Debian's ffmpeg with the arguments that gpuprobe prints for FFmpeg. ffmpeg uses our own VA driver for the render node."""
 import json
 import os
 import pathlib
@@ -11,7 +11,7 @@ from va_machine import VaMachine
 from vaapi_test import FULL, OPERATION_FAILED
 
 DOCUMENT = pathlib.Path(os.environ["GPUPROBE_SOURCE"]) / "data/knowledge/applications/ffmpeg.json"
-# With this input, FFmpeg has nothing to decode, but still opens the decoder's device at the start.
+# FFmpeg has nothing to decode in this input, but still opens the decoder's device at the start.
 INPUT = ("-f", "lavfi", "-i", "nullsrc=size=64x64:duration=0.1", "-f", "null", "-")
 # Parts of the messages that ffmpeg prints for an unknown option or for an unknown value of an option.
 REFUSED = ("Unrecognized", "Option not found")
@@ -66,7 +66,8 @@ class RealFfmpeg(unittest.TestCase):
             self.assertEqual(set(pictures.read_bytes()), {0x80})
 
     def test_knows_all_arguments(self):
-        """Tests that ffmpeg accepts each argument. ffmpeg may fail afterward, because the libraries for CUDA and QSV are missing here."""
+        """Tests that ffmpeg accepts each argument. ffmpeg may fail after it has parsed the arguments, because the libraries for CUDA and QSV are
+        missing."""
         answers = json.loads(DOCUMENT.read_text(encoding="utf-8"))["selection"]["answers"]
         for words in sorted({words for name, rules in answers.items() if name.startswith("arguments") for rule in rules for words in rule}):
             done = subprocess.run(["ffmpeg", "-hide_banner", *words.format(render_node="/dev/null").split(), *INPUT],

@@ -50,7 +50,7 @@ def formats(device, direction):
 
 
 def fill(folder, told, libraries=(DECODER, ENCODER), cuda="healthy"):
-    """Makes a folder with a driver that behaves as `told` describes (see told_nvcodec.cpp)."""
+    """Makes a folder with a fake NVDEC and NVENC driver that behaves as `told` describes (see told_nvcodec.cpp)."""
     shutil.copytree(FAKES / "nvidia" / cuda, folder, dirs_exist_ok=True)
     for name in libraries:
         shutil.copy(TOLD, folder / name)
@@ -59,7 +59,7 @@ def fill(folder, told, libraries=(DECODER, ENCODER), cuda="healthy"):
 
 class Case(unittest.TestCase):
     def setUp(self):
-        # The folder must not be below /tmp, because the sandbox hides /tmp.
+        # The folder of the driver must not be below /tmp, because the sandbox hides /tmp.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="nvcodec-", dir=FAKES))
         self.addCleanup(shutil.rmtree, self.folder)
 

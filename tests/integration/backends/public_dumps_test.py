@@ -54,7 +54,7 @@ def pairs(row):
 
 
 def node(row):
-    """Returns a description of the driver in the row, which told_va.cpp can read."""
+    """Returns a description of the driver in a row, in the format that told_va.cpp reads."""
     profiles, points = numbers("vaProfileStr", 100), numbers("vaEntrypointStr", 20)
     return {"vendor": row["info"], "profiles": [
         [profiles["VAProfile" + profile], [[points["VAEntrypoint" + point], attributes(row, profile, point)] for point in words.split()]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests a worker's answer to a stage that the API does not offer, and to an unknown stage."""
+"""Tests the worker's answer to a request for a stage that the API does not have, and for an unknown stage."""
 import unittest
 
 from worker_process import run_worker

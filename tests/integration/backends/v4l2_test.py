@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the v4l2 backend with made-up codecs (tests/fakes/v4l2/told_v4l2.cpp), and compares it with Debian's v4l2-ctl."""
+"""Tests the v4l2 backend with simulated codecs (tests/fakes/v4l2/told_v4l2.cpp), and compares the backend's answers with the output of Debian's
+v4l2-ctl."""
 import json
 import re
 import shutil
@@ -20,7 +21,7 @@ CODEC = {"driver": "rkvdec", "card": "rkvdec", "capabilities": M2M, "out": [["S2
 
 
 class CodecMachine(VaMachine):
-    """A machine with a GPU, and with V4L2 codecs that are bound to these kernel drivers."""
+    """Simulates a machine with a GPU, and with V4L2 codecs that are bound to the given kernel drivers."""
     WORKER = """#!/bin/sh
 export LD_PRELOAD={folder}/told.so
 exec {bin}/gpuprobe-worker "$@"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulates machines with GPUs, render nodes and our own VA drivers.
 
-A program sees such a machine in a mount namespace: /sys describes the GPUs, and each render node is a harmless device of
-the kernel, such as /dev/null, under another name. LIBVA_DRIVER_NAME is set, so that libva does not query the kernel driver
-of the node. `NAME` is the name of the driver, on which some answers depend.
+A program sees the simulated machine in a mount namespace: /sys describes the GPUs, and each render node is a harmless device of the kernel, such as
+/dev/null, under another name. LIBVA_DRIVER_NAME is set, so that libva does not query the kernel driver of the node. `NAME` is the name of the driver,
+on which some answers depend.
 """
 import json
 import os
@@ -29,7 +29,7 @@ for node in null zero full random urandom; do touch "$folder/dev/$node" && mount
 for node in $1; do touch "$folder/dev/dri/${node%=*}" && mount --bind "/dev/${node#*=}" "$folder/dev/dri/${node%=*}" || exit 125; done; shift
 mount --bind "$folder/sys" /sys && mount --rbind "$folder/dev" /dev && exec "$@"
 """
-# The launcher does not pass its environment on, so this script sets the variables by which libva finds our driver.
+# The launcher does not pass on its environment, so this script sets the variables by which libva finds our driver.
 WORKER = """#!/bin/sh
 export LIBVA_DRIVERS_PATH={folder}/drivers LIBVA_DRIVER_NAME={name}
 exec {bin}/gpuprobe-worker "$@"
@@ -42,7 +42,7 @@ def entry(entrypoint, formats=None, width=None, height=None):
 
 
 def needed():
-    """Skips the test, with the reason, if this machine does not allow mount namespaces."""
+    """Skips the test and gives the reason, if the machine that runs the test does not allow mount namespaces."""
     apart = subprocess.run(["unshare", *OPTIONS, "true"], capture_output=True, text=True, check=False)
     if apart.returncode != 0:
         raise unittest.SkipTest(f"no mount namespace: {apart.stderr.strip()}")
@@ -61,7 +61,7 @@ class VaMachine:
 
     def __init__(self, *nodes):
         needed()
-        # The folder must not be below /tmp, because the sandbox hides /tmp.
+        # The folder of the drivers must not be below /tmp, because the sandbox hides /tmp.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="va-", dir=FAKES))
         for name in ("dev/dri", "dev/shm", "sys/class/drm", "sys/dev/char", "sys/bus/pci/devices", f"sys/bus/pci/drivers/{self.KERNEL_DRIVER}", "drivers"):
             (self.folder / name).mkdir(parents=True)
@@ -92,7 +92,7 @@ class VaMachine:
         (sys / f"bus/pci/devices/{address}").symlink_to(f"../../../devices/pci0000:00/{address}")
 
     def tell(self, *nodes):
-        """Sets the behavior of the drivers. Deletes the cached answers, because gpuprobe does not notice this change."""
+        """Sets the behavior of the drivers, and deletes the cached answers, because gpuprobe does not notice that the behavior has changed."""
         shutil.rmtree(self.folder / ".cache", ignore_errors=True)
         document = {number: node for (_, number), node in zip(DEVICES, nodes)}
         (self.folder / f"drivers/{self.NAME}_drv_video.json").write_text(json.dumps(document), encoding="utf-8")
@@ -107,7 +107,7 @@ class VaMachine:
         shutil.rmtree(self.folder)
 
     def started(self, *command):
-        """Returns the command line that runs a command on this machine."""
+        """Returns the command line that runs a command on the simulated machine."""
         return ["unshare", *OPTIONS, "sh", "-c", START, "sh", str(self.folder), " ".join(self.nodes), *map(str, command)]
 
     def run(self, *command, **variables):

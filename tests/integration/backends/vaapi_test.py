@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the vaapi backend with our own VA drivers and the installed libva, and compares the backend with Debian's vainfo."""
+"""Tests the vaapi backend with our own VA drivers and the installed libva, and compares the backend's answers with the output of Debian's vainfo."""
 import ctypes
 import json
 import random
@@ -131,7 +131,7 @@ class VaApi(Case):
 
 
 class BadVaDrivers(Case):
-    """Tests that the answers about a GPU stay complete if the VA driver of another GPU misbehaves."""
+    """Tests that the answer about a GPU is still complete if the VA driver of another GPU misbehaves."""
 
     def bad(self, outcome, **fail):
         with VaMachine({**FULL, "fail": fail}, FULL) as machine:

@@ -40,7 +40,7 @@ class VulkanVideo(unittest.TestCase):
             ctypes.CDLL("libvulkan_lvp.so")
         except OSError:
             self.skipTest("lavapipe is not installed")
-        # Not below /tmp, which the sandbox hides.
+        # The folder must not be below /tmp, because the sandbox hides /tmp.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="video-", dir=FAKES))
         self.addCleanup(shutil.rmtree, self.folder)
         shutil.copy(DRIVER, self.folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the plot of bench/run: the lengths of the bars are proportional to the figures."""
+"""Tests that the lengths of the bars in the plot of bench/run are proportional to the figures."""
 import os
 import pathlib
 import subprocess

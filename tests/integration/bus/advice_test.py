@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of overrides and reported outcomes: who may set them, what they change, and that they are kept when the daemon ends."""
+"""Tests which users may set overrides and report outcomes, how these change the answers, and that they are kept when the daemon ends."""
 import os
 import subprocess
 import unittest
@@ -21,7 +21,7 @@ def text(value):
 
 
 class AdviceCase(BusCase):
-    # By default, a bus accepts only the user that runs the bus.
+    # By default, a bus accepts only connections of the user that runs the bus.
     POLICY = OPEN_POLICY.replace("<allow own", '<allow user="*"/>\n    <allow own')
 
     def setUp(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a folder of applications adds and replaces applications, that broken files are ignored, and that D-Bus replies contain the answers."""
+"""Tests that a folder of data files can add and replace applications, that broken files are ignored, and that D-Bus replies contain the answers."""
 import json
 import os
 import pathlib

@@ -108,7 +108,7 @@ class Notify:
         self.socket.settimeout(0.1)
 
     def wait_for(self, word, sender):
-        """Waits until the sender reports `word`. Raises AssertionError with the sender's standard error if it ends or takes too long."""
+        """Waits until the sender reports `word`. If the sender ends or takes too long, raises AssertionError with the sender's standard error."""
         late = time.monotonic() + DEADLINE
         while time.monotonic() < late:
             ended = sender.poll() is not None
@@ -165,7 +165,7 @@ class Failure(Exception):
 
 @unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")
 class BusCase(unittest.TestCase):
-    """Base class of tests that each have a separate folder and bus; start() starts a daemon on the bus."""
+    """Base class of tests that each have a separate folder and a separate bus; start() starts a daemon on this bus."""
 
     POLICY = OPEN_POLICY
     INCLUDES = ()
@@ -232,7 +232,7 @@ class BusCase(unittest.TestCase):
         return self.manager("SelectBackend", GLib.Variant("(sa{sv})", (application, request or {})))
 
     def explain(self, request=None, application="default"):
-        """Like select(), but the answer contains every candidate, even if no candidate matches."""
+        """Like select(), but returns an answer with every candidate, even if no candidate matches."""
         return self.select({**(request or {}), "explain": GLib.Variant("b", True)}, application)
 
     def gpus(self):
@@ -255,7 +255,7 @@ class BusCase(unittest.TestCase):
             NAME, interface, member, None, None, Gio.DBusSignalFlags.NONE,
             lambda _bus, _from, path, _interface, _member, arguments: seen.append((path, arguments.unpack())),
         )
-        # Wait until a later call is answered, because the subscription is active from then on.
+        # Wait until a later call is answered, because the subscription is active when that call is answered.
         self.ping(connection)
         return seen
 
@@ -268,7 +268,7 @@ class BusCase(unittest.TestCase):
         context = GLib.MainContext.default()
         late = []
         timer = GLib.timeout_add_seconds(DEADLINE, lambda: late.append(True) or False)
-        # Wake up every 10 ms, because some conditions change without an event in this loop.
+        # Wake up every 10 ms, because some conditions change without an event in the main loop.
         tick = GLib.timeout_add(10, lambda: True)
         while not done() and not late:
             context.iteration(True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of environment variables in D-Bus replies, for the choice and for each candidate, and of GPUs that the caller's variables hide."""
+"""Tests of environment variables in D-Bus replies, both for the chosen backend and for each candidate, and of GPUs that the caller's variables
+hide."""
 import unittest
 
 from bus_case import SOURCE, BusCase

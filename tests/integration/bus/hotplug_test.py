@@ -148,7 +148,8 @@ class Removal(HotPlugCase):
         told_worker.tell(pathlib.Path(self.folder), answers)
 
     def has_reader(self):
-        """Returns whether a worker is waiting for the pipe. If so, opens the pipe; the worker answers when the test closes the pipe."""
+        """Returns whether a worker is waiting for the pipe. If a worker is waiting, opens the pipe; the worker answers when the test closes the
+        pipe."""
         try:
             self.answering = os.open(self.pipe, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
@@ -229,15 +230,16 @@ class Storm(HotPlugCase):
         print(f"{self.EVENTS} events in {lasted:.1f} s: {self.rounds() - rounds} rounds, {len(changes)} signals, "
               f"{self.processor_seconds() - processor:.2f} s of processor time")
         self.assertGreater(self.rounds() - rounds, 0)
-        # The daemon signals a new device when it finds the device, and again when the drivers have answered. On a
-        # busy machine the events take so long that the daemon also scans in between (engine/system_events.h).
+        # The daemon signals a new device when it finds the device, and again when the drivers have answered. On a busy machine, the events take so
+        # long that the daemon also scans between the events (engine/system_events.h).
         most = 2 + (lasted > 9) + lasted // 30
         self.assertLessEqual(self.rounds() - rounds, most)
         self.assertLessEqual(len(changes), 2 * most)
         self.assert_same_daemon()
 
     def send_some(self, card):
-        """Sends events from a child process. Tries again if the test bed ends it because a reader's queue is full (net.unix.max_dgram_qlen)."""
+        """Sends events from a child process. Tries again if the test bed ends the child process because the queue of a reader is full
+        (net.unix.max_dgram_qlen)."""
         for _ in range(100):
             child = os.fork()
             if child == 0:

@@ -19,8 +19,8 @@ def shape(interface):
         return sorted(
             (item.get("name"), item.get("value"))
             for item in node.findall("annotation")
-            # These annotations are left out, because only the code generator reads Method.Async,
-            # and sd-bus shows systemd1.Privileged only on system buses.
+            # The comparison ignores these annotations, because only the code generator reads Method.Async, and sd-bus shows systemd1.Privileged only
+            # on system buses.
             if not item.get("name").endswith((".Method.Async", ".systemd1.Privileged"))
         )
 
@@ -37,7 +37,7 @@ def shape(interface):
         found[node.get("name")] = ("signal", arguments(node, "out"), annotations(node))
     for node in interface.findall("property"):
         marks = annotations(node)
-        # A missing annotation means true, so sd-bus leaves it out.
+        # If this annotation is missing, its value is true, so sd-bus leaves out the annotation.
         marks = [mark for mark in marks if mark != ("org.freedesktop.DBus.Property.EmitsChangedSignal", "true")]
         found[node.get("name")] = ("property", node.get("type"), node.get("access"), marks)
     return found

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the daemon's start and end, of its name, and of the loss of the bus."""
+"""Tests how the daemon starts and ends, how it gets its name on the bus, and how it reacts if the bus is lost."""
 import fcntl
 import os
 import socket
@@ -187,7 +187,7 @@ class End(BusCase):
         self.notify.wait_for("STOPPING=1", self.daemon)
 
     def test_idle_means_idle(self):
-        """Tests that the daemon does not wake up without an event, by reading the kernel's counters of context switches."""
+        """Reads the kernel's counters of context switches to test that the daemon does not wake up without an event."""
         self.start_on(self.capture())
         self.property(ROOT, MANAGER, "State")
 

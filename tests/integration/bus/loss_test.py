@@ -18,14 +18,14 @@ from peer import BUS, MANAGER, NAME, ROOT, Gone, Refused  # noqa: E402
 
 BUS_PATH = "/org/freedesktop/DBus"
 ALLOW_REPLACEMENT, REPLACE, DO_NOT_QUEUE, ALREADY_OWNED = 1, 2, 4, 3
-# The worker waits for the file "go" before it answers, and records that it was started.
+# The fake worker records that it was started, and waits for the file "go" before it answers.
 WORKER = """#!/bin/sh
 echo started >> {folder}/started
 while [ ! -e {folder}/go ]; do sleep 0.05; done
 exit 3
 """
 BACK_WITHIN = 5  # seconds within which the daemon must be on the new bus
-# Starts the daemon on a machine without a machine id, as in containers and at the first boot.
+# Starts the daemon without a machine id, as in containers and at the first boot of a machine.
 WITHOUT_ID = """#!/bin/sh
 exec unshare --mount sh -c 'mount --bind {folder}/empty /etc/machine-id && exec {daemon} "$@"' sh "$@"
 """

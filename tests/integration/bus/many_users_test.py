@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with twenty ordinary users who send as many calls as possible on a bus: another user is still served, and memory stays bounded.
+"""Tests with twenty ordinary users who send as many calls as possible on a bus: the daemon still answers another user, and its memory stays bounded.
 
 A bus rejects a uid without an account, so only the tests of the socket use such uids.
 """
@@ -44,7 +44,7 @@ class ManyUsers(unittest.TestCase):
         return peer
 
     def outcome(self, peer):
-        """Reports an outcome. Returns None, or the name of the error."""
+        """Reports an outcome, and returns None or the name of the error."""
         return peer.reply_to(peer.ask(NAME, ROOT, MANAGER, "ReportOutcome", "a{sv}", [OUTCOME])).error
 
     def assert_small(self):
@@ -83,7 +83,7 @@ class ManyUsers(unittest.TestCase):
         self.assertEqual(self.outcome(other), None)
 
     def test_of_users_that_wait_for_memory(self):
-        """Each of twenty users makes more GetMemory calls at once than are allowed; a call of another user is still accepted."""
+        """Tests that a call of another user is still accepted if each of twenty users makes more GetMemory calls at once than are allowed."""
         other = self.connect(NOBODY)
         gpu = other.manager("ListGpus", "a{sv}", [{}])[0][0]
         for uid in ORDINARY:

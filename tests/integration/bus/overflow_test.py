@@ -37,7 +37,7 @@ PATH = ROOT + "/gpu/pci_0000_03_00_0"
 
 
 def hash_of(text):
-    """Computes the 32-bit MurmurHash2 with seed 0; libudev lets the kernel filter messages by this hash."""
+    """Computes the 32-bit MurmurHash2 with seed 0; the kernel uses this hash to filter messages for libudev."""
     data, mix, whole = text.encode(), 0x5BD1E995, 0xFFFFFFFF
     value = len(data)
     for start in range(0, len(data) - 3, 4):
@@ -90,7 +90,7 @@ class Overflow(BusCase):
                 yield os.readlink(link)
 
     def drops(self):
-        """Returns how many messages the daemon's socket has lost."""
+        """Returns how many messages the kernel has dropped at the daemon's socket."""
         inodes = {target.strip("socket:[]") for target in self.open_files() if target.startswith("socket:")}
         lines = pathlib.Path(f"/proc/{self.daemon.pid}/net/netlink").read_text(encoding="ascii").splitlines()
         names = lines[0].split()

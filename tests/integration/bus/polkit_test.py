@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of permissions, with a fake polkit that allows, refuses, hangs or sends nonsense."""
+"""Tests of permissions, with a fake polkit that allows the action, denies it, hangs or sends an invalid reply."""
 import os
 import pty
 import subprocess
@@ -25,8 +25,8 @@ INTERFACE = """
 
 
 class FakePolkit:
-    """Replies to every request with `answer`. If `answer` is a function, the function computes the reply from the request. A reply that
-    is a string is sent as a D-Bus error with that name; if the reply is None, nothing is sent."""
+    """Replies to every request with `answer`. If `answer` is a function, the function computes the reply from the request. If the reply is a string,
+    sends a D-Bus error with this name; if the reply is None, sends nothing."""
 
     def __init__(self, bus, answer, signature=VERDICT):
         self.answer = answer
@@ -51,7 +51,7 @@ class FakePolkit:
 
 @unittest.skipUnless(os.geteuid() == 0, "only root can make calls as another user")
 class Polkit(BusCase):
-    # By default, a bus accepts only the user that runs the bus.
+    # By default, a bus accepts only connections of the user that runs the bus.
     POLICY = OPEN_POLICY.replace("<allow own", '<allow user="*"/>\n    <allow own')
 
     def setUp(self):
@@ -123,7 +123,7 @@ class Polkit(BusCase):
         return self.end_of(done)
 
     def test_gpuprobectl_lets_people_be_asked_on_a_terminal_only(self):
-        # This polkit requires a password: polkit gives permission only if the call allows asking for the password.
+        # This fake polkit requires a password: it gives permission only if the call allows polkit to ask for the password.
         polkit = FakePolkit(self.bus, lambda question: ((question[3] == 1, question[3] == 0, {}),))
         for terminal, flags in ((True, [0, 1]), (False, [0])):
             code, text = self.override_as_nobody(terminal)

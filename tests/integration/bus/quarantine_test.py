@@ -13,7 +13,7 @@ NOBODY = 65534
 
 
 class Quarantine(BusCase):
-    # By default, a bus accepts only the user that runs the bus.
+    # By default, a bus accepts only connections of the user that runs the bus.
     POLICY = OPEN_POLICY.replace("<allow own", '<allow user="*"/>\n    <allow own')
 
     def setUp(self):
@@ -24,7 +24,7 @@ class Quarantine(BusCase):
         self.cuda_is("kill -SEGV $$")
 
     def cuda_is(self, script):
-        """Makes a worker that runs `script` instead of probing CUDA, and that logs each start."""
+        """Makes a worker program that runs `script` instead of probing CUDA, and that logs each start."""
         self.log.write_text("", encoding="utf-8")
         self.worker.write_text(
             f'#!/bin/sh\necho "$1" >> {self.log}\n'

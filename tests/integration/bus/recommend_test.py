@@ -116,7 +116,8 @@ class RecommendOnTheBus(BusCase):
 
 class RecommendForManyGpus(BusCase):
     def test_says_how_many_variants_have_no_reasons(self):
-        """Tests with 5 reasons for each variant, on eight equal GPUs. A message can contain 2,048 reasons, so those of 409 of these variants fit."""
+        """Tests with variants that each have 5 reasons, on eight equal GPUs. A message can contain 2,048 reasons, so the reasons of 409 variants fit
+        into a message."""
         self.start("--replay", str(H200.parent / "hwloc-g4dnmetal"))
         requires = {"host": {"glibc_min": "99", "kernel_min": "99", "cpu_features": ["none-such"]},
                     "device": {"backend": "cuda", "driver_min": "9999", "vram_min_mib": 99_999_999}}

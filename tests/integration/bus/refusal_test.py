@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with clients that make mistakes, send many calls or disconnect early: other clients are not affected."""
+"""Tests that clients which make mistakes, send many calls or disconnect early do not affect other clients."""
 import os
 import subprocess
 
@@ -140,7 +140,7 @@ class Probes(BusCase):
         self.errors = []
 
     def probe(self, connection=None):
-        """Calls Probe. When the call has ended, the name of its error, or None, is appended to `errors`."""
+        """Calls Probe. When the call has ended, appends the name of its error, or None, to `errors`."""
         def done(bus, result):
             try:
                 bus.call_finish(result)

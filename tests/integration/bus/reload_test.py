@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of external events while a daemon runs: an application changes, the machine is suspended, systemd's watchdog expects signals."""
+"""Tests how a running daemon reacts to external events: an application changes, the machine is suspended, or systemd's watchdog expects a
+notification."""
 import json
 import pathlib
 import signal
@@ -89,7 +90,7 @@ class Sleep(BusCase):
         self.login.emit_signal(None, "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "PrepareForSleep",
                                GLib.Variant("(b)", (is_about_to,)))
         self.login.flush_sync(None)
-        # The bus keeps the order of messages: when this call is answered, the daemon has received the signal.
+        # The bus keeps the order of messages, so when this call is answered, the daemon has received the signal.
         self.login.call_sync("org.gpuprobe.GpuProbe1", ROOT, "org.freedesktop.DBus.Peer", "Ping", None, None, 0, -1, None)
 
     def probe(self):

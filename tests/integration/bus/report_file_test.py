@@ -48,7 +48,7 @@ class ExportUnits(bus_case.BusCase):
         """Tests that the systemd drop-in of each format allows writing to the path in docs/fleet.md."""
         page = (bus_case.SOURCE / "docs/fleet.md").read_text(encoding="utf-8")
         drop_ins = sorted((SYSTEMD / "export").glob("*.conf"))
-        # gpuprobectl does not write one of the formats; docs/applications.md describes this format.
+        # gpuprobectl does not write one of the formats, which docs/applications.md describes.
         own = [file for file in drop_ins if "ExecStart=" not in file.read_text().splitlines()]
         self.assertEqual((len(drop_ins), len(own)), (6, 5))
         for file in own:

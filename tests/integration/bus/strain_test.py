@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with many callers, large messages, and callers that never read, up to the limits of the bus.
+"""Tests with many callers, with large messages, and with callers that never read, up to the limits of the bus.
 
-The connections send raw bytes (tests/torture), because no D-Bus library would send most of these messages.
+The tests send raw bytes over the connections (tests/torture), because no D-Bus library would send most of these messages.
 """
 import os
 import pathlib
@@ -49,7 +49,7 @@ class StrainCase(unittest.TestCase):
         return self.peers[-1]
 
     def assert_unharmed(self, resident=32 * MIB):
-        """Checks that the daemon did not restart, answers, uses little memory, and has closed all connections."""
+        """Checks that the daemon was not restarted, still answers, uses little memory, and has closed all connections."""
         self.assertTrue(self.patient.is_alive(), self.patient.last_words())
         self.patient.connect().ping()
         self.assertLessEqual(self.patient.settled_descriptors(self.before), self.before)
@@ -107,7 +107,8 @@ class Crowds(StrainCase):
 
     @unittest.skipIf(os.geteuid() != 0, "only root can connect as two users")
     def test_one_users_calls_do_not_wait_for_all_of_another(self):
-        """One user makes 3,000 calls that take a millisecond each; a later call of another user is answered while over 500 of them still wait."""
+        """One user makes 3,000 calls that take a millisecond each; the daemon answers a later call of another user while over 500 of these calls
+        still wait."""
         os.chmod(self.patient.folder, 0o755)
         crowd = []
         os.seteuid(NOBODY)
@@ -154,7 +155,8 @@ class Crowds(StrainCase):
 
 
 class SlowReaders(StrainCase):
-    """Tests with callers that never read. If the daemon sent such callers too much, the bus would stop reading from it for 5 s, and all callers would wait."""
+    """Tests with callers that never read. If the daemon sent these callers too many messages, the bus would stop reading from the daemon for 5 s, and
+    all callers would have to wait."""
 
     LIMITS = {"max_connections_per_user": CONNECTIONS, "max_replies_per_connection": PENDING}
 
@@ -168,8 +170,8 @@ class SlowReaders(StrainCase):
 
     def assert_prompt(self):
         _median, late, _longest = self.waits()
-        # A call may wait a quarter of a second, or longer if other programs use the machine. If the bus stalled,
-        # calls would wait at least 5 s.
+        # A call may take a quarter of a second, or longer if other programs use the machine. If the bus stopped reading from the daemon, calls would
+        # wait at least 5 s.
         busy = max(1, os.getloadavg()[0] / os.cpu_count())
         self.assertLess(late, 250 * busy)
         self.assert_unharmed()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the tests from Debian's source package of switcheroo-control, with our daemon instead of switcheroo-control.
 
-apt fetches the source into the build folder, where it is kept. If the source cannot be fetched, the test is skipped."""
+apt downloads the source into the build folder, where the source is kept. If apt cannot download the source, the test is skipped."""
 import os
 import pathlib
 import re

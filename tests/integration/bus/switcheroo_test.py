@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests our daemon with the packaged switcherooctl, and with the calls that desktops make."""
+"""Tests our daemon with the switcherooctl from Debian's package, and with the calls that desktops make."""
 import os
 import pathlib
 import shutil
