@@ -17,9 +17,8 @@ WORKER = UNITS / "gpuprobe-worker@.service"
 SOCKET = UNITS / "gpuprobe-worker.socket"
 VARLINK = UNITS / "gpuprobed-varlink.socket"
 EXPORT = [UNITS / f"gpuprobe-export@.{kind}" for kind in ("service", "path", "timer")]
-# The highest exposure that systemd-analyze may report, in tenths, as for --threshold. It cannot be 0, because the
-# daemon needs netlink, the host's network and /dev, and a worker needs devices and memory that is both writable
-# and executable.
+# The highest exposure that systemd-analyze may report, in tenths, as for --threshold. The exposure cannot be 0, because the daemon needs netlink, the
+# host's network and /dev, and a worker needs devices and memory that is both writable and executable.
 EXPOSURE = {UNIT.name: 10, WORKER.name: 15, EXPORT[0].name: 15}
 
 
@@ -63,7 +62,7 @@ class Sandboxes(unittest.TestCase):
         self.assertFalse([line for line in daemon if line.startswith("DeviceAllow=")])
         self.assertTrue([line for line in worker if line.startswith("DeviceAllow=char-drm")])
         self.assertTrue([line for line in daemon if line.startswith("ExecStart=") and "--launcher=socket" in line])
-        # Without this setting, a forbidden system call kills the driver's process.
+        # Without this setting, a forbidden system call would kill the driver's process.
         for unit in (daemon, worker):
             self.assertIn("SystemCallErrorNumber=EPERM", unit)
 

@@ -8,7 +8,7 @@ import threading
 from bus_case import BIN
 
 WORKER = BIN / "gpuprobe-worker"
-# The connection is descriptor 3, and LISTEN_PID is the id of the process that gets the connection: sd_listen_fds(3).
+# As sd_listen_fds(3) describes, the connection is descriptor 3, and LISTEN_PID is the id of the process that gets the connection.
 EXEC = 'exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"'
 
 
@@ -41,11 +41,10 @@ class WorkerSocket:
                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
     def refuse(self):
-        """Stops listening but keeps the path, as systemd does after its trigger limit."""
+        """Stops listening but keeps the path of the socket, as systemd does when its trigger limit is exceeded."""
         if not self.thread.is_alive():
             return
-        # If the socket were only closed, the thread would stay in accept(2), possibly with a descriptor
-        # number that is reused.
+        # If close() were called without shutdown(), the thread would stay in accept(2), possibly with a descriptor number that is reused.
         self.socket.shutdown(socket.SHUT_RDWR)
         self.thread.join()
         self.socket.close()

@@ -17,7 +17,8 @@ FAKES = pathlib.Path(os.environ.get("GPUPROBE_FAKES", BIN.parent / "fakes"))
 
 
 def without_times(probe):
-    """Removes times from the probe. If the worker has sent its result, also removes the exit status, because the worker may still be running."""
+    """Removes the times from a probe. If the worker has sent its result, also removes the worker's exit status, because the worker may still be
+    running."""
     others = {"duration_usec", "at_usec"} | ({"exit"} if probe["outcome"] in ("answered", "absent") else set())
     return {name: value for name, value in probe.items() if name not in others}
 
@@ -85,7 +86,7 @@ class Answers(SocketCase):
 
 
 class Misfortunes(SocketCase):
-    """Tests that each fault of a worker becomes an outcome, and that the daemon keeps no descriptor or child of the worker."""
+    """Tests that each fault of a worker becomes an outcome, and that the daemon keeps no descriptor of the worker and no child process."""
 
     def assert_unharmed(self, descriptors):
         self.assert_same_daemon()
@@ -147,7 +148,7 @@ class Misfortunes(SocketCase):
 
 
 class Booted(unittest.TestCase):
-    """Tests of the units that systemd runs on this machine."""
+    """Tests with units that systemd runs on the test machine."""
 
     @unittest.skipUnless(pathlib.Path("/run/systemd/system").is_dir(), "this machine was not booted with systemd")
     @unittest.skipUnless(pathlib.Path("/run/gpuprobe/worker.sock").exists(), "gpuprobe-worker.socket is not active")

@@ -36,7 +36,7 @@ class AdviceVerbs(unittest.TestCase):
         self.assertIn(f"variants: exclude {before['variant']}; need-mib 1", self.direct("override").stdout)
         after = json.loads(self.direct("recommend", "llama.cpp", "-j").stdout)
         self.assertNotEqual(after["variant"], before["variant"])
-        # The application's rule applies to a manifest that contains the name of the application.
+        # The override for an application applies to a manifest that contains the name of the application.
         self.assertEqual(json.loads(self.direct("recommend", manifest, "-j").stdout)["variant"], after["variant"])
 
     def test_an_override_of_backends_narrows_the_variants_too(self):

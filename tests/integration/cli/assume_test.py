@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the option --assume with captures that lack a fact."""
+"""Tests the option --assume with captures in which a fact is missing."""
 import json
 import unittest
 

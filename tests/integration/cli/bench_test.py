@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of probe --stage, of bench, and of choices based on their results, with a fake worker whose answers each test sets."""
+"""Tests of `probe --stage` and `bench`, and of choices that are based on the results of both, with a fake worker whose answers each test sets."""
 import json
 import os
 import pathlib
@@ -76,8 +76,7 @@ class Bench(unittest.TestCase):
                 self.folder = pathlib.Path(folder)
                 told.install(self.folder, {**FAST, "cuda verify": answer})
                 self.ask("probe", "--stage=verify")
-                # The process that runs the stage must also print the result, because failures are not
-                # stored for the next process.
+                # The process that runs the stage must also print the result, because gpuprobectl does not store failures for the next process.
                 rows = json.loads(self.ask("bench", "-j", GPU))["results"]
                 kept = rows[0]["verification"]
                 reasons = [reason["code"] for reason in kept["reasons"]]

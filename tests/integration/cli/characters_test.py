@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that no output for people contains characters that hide, reorder or break text, wherever the output comes from."""
+"""Tests that no output for people contains characters that hide, reorder or break text, whatever the source of the output is."""
 import json
 import pathlib
 import shutil
@@ -25,7 +25,7 @@ def every_odd_character():
 
 
 ODD = every_odd_character()
-# The odd characters as one argument of a command line, and in pieces with the maximum length of a name.
+# The dangerous characters as one argument of a command line, and in pieces with the maximum length of a name.
 WORD = "x" + ODD + "z"
 PIECES = ["x" + ODD[start:start + 55] + "z" for start in range(0, len(ODD), 55)]
 TOWER = "e" + "\u0301" * 500
@@ -43,7 +43,7 @@ class TextCase(unittest.TestCase):
         self.assertNotIn("\u0301" * 5, text, message)
 
     def clean(self, *words, **more):
-        """Runs gpuprobectl. Returns the finished process, whose output must be safe for a terminal."""
+        """Runs gpuprobectl, checks that the output is safe for a terminal, and returns the finished process."""
         done = run(*words, **more)
         self.assert_clean(done.stdout + done.stderr, words[:3])
         return done

@@ -35,7 +35,8 @@ def environment(**more):
 
 
 def without_sudo(text):
-    """Removes sudo from the output, as for root. Joins wrapped lines, because shorter output is wrapped at other places."""
+    """Removes sudo from the output, because gpuprobectl prints no sudo for root. Joins wrapped lines, because shorter output is wrapped at other
+    places."""
     text = re.sub(r"\n {4,}(?=sudo )", " ", text)
     return re.sub(r"\n {6,}(?=\S)", " ", text.replace("sudo ", ""))
 
@@ -46,7 +47,7 @@ def run(*words, **more):
 
 
 def run_in_terminal(columns, *words, program=CTL, **more):
-    """Returns the exit code of a program and its output on a terminal of this width."""
+    """Returns the exit code of a program, and its output on a terminal with the given width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     child = subprocess.Popen([program, *words], env=environment(**more), stdin=slave, stdout=slave, stderr=slave)
@@ -63,7 +64,7 @@ def run_in_terminal(columns, *words, program=CTL, **more):
 
 
 class FakeDaemon:
-    """Runs fake_daemon.py, which answers with the content of files."""
+    """Runs fake_daemon.py, which answers calls with the content of files."""
 
     def __init__(self, path, *files):
         self.process = subprocess.Popen(

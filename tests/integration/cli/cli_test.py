@@ -118,14 +118,14 @@ class Accelerators(unittest.TestCase):
 
 
 def without_words(value):
-    """Removes from a document the messages that a verb adds to reasons."""
+    """Removes the messages that a verb adds to reasons from a document."""
     if isinstance(value, dict):
         return {key: without_words(part) for key, part in value.items() if key not in ("text", "fix", "commands", "subject", "why")}
     return [without_words(part) for part in value] if isinstance(value, list) else value
 
 
 def without_unknown(value):
-    """Removes members that are null or empty: `show` prints all such members, `list` prints only the ones that the daemon sent."""
+    """Removes members that are null or empty: `show` prints all these members, but `list` prints only those that the daemon sent."""
     if isinstance(value, dict):
         return {key: without_unknown(part) for key, part in value.items() if part is not None and part not in ([], {})}
     return [without_unknown(part) for part in value] if isinstance(value, list) else value
@@ -295,7 +295,7 @@ class Refusals(WithDaemon):
 
 
 class EmptyNames(unittest.TestCase):
-    """Tests that an empty name, such as a script's empty variable, is an error and does not mean "any GPU"."""
+    """Tests that an empty name of a GPU, for example from an empty variable of a script, is an error and does not mean "any GPU"."""
 
     MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 

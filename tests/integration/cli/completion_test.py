@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of shell completion: verbs and options, names on the machine, and no completions if gpuprobectl fails."""
+"""Tests that shells complete verbs, options, and the names on the machine, and that they offer no completions if gpuprobectl fails."""
 import json
 import pathlib
 import re
@@ -16,7 +16,7 @@ GPUS = [gpu["id"] for gpu in json.loads((DATA / "laptop.report.json").read_text(
 
 
 def verbs_and_options():
-    """Returns {verb: the long options in its help}. The key "" contains the options that all verbs have."""
+    """Returns {verb: the long options in its help}; the value for "" contains the options that all verbs have."""
 
     def page(*topic):
         return subprocess.run([CTL, "help", *topic], env=environment(), capture_output=True, text=True, check=True).stdout
@@ -49,7 +49,7 @@ class Shell(WithDaemon):
 
 class BashCompletion(Shell):
     def complete(self, *words):
-        """Returns the completions that bash offers for the last word. The caller must split `words` as bash splits them."""
+        """Returns the completions that bash offers for the last word. The caller must split `words` as bash splits a command line."""
         quoted = " ".join(f"'{word}'" for word in ("gpuprobectl", *words))
         script = (
             f"source {FOLDER}/gpuprobectl.bash; COMP_WORDS=({quoted}); COMP_CWORD={len(words)};"
@@ -96,7 +96,7 @@ class BashCompletion(Shell):
 
 class FishCompletion(Shell):
     def complete(self, line):
-        """Returns {completion: description} for the completions that fish offers at the end of the line."""
+        """Returns {completion: description} for the completions that fish offers at the end of a command line."""
         if not shutil.which("fish"):
             self.skipTest("fish is not installed")
         script = f"source {FOLDER}/gpuprobectl.fish; complete -C '{line}'"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the findings of the doctor on each captured machine, and that each finding has a sentence and a line in docs/doctor.md.
+"""Tests the doctor's findings on each captured machine, and tests that each finding has a message, and a line in docs/doctor.md.
 
-With GPUPROBE_ACCEPT=1, writes the findings to tests/data/doctor/machines.json; otherwise compares them with that file.
+With GPUPROBE_ACCEPT=1, writes the findings to tests/data/doctor/machines.json; otherwise compares the findings with this file.
 """
 import json
 import os
@@ -110,7 +110,7 @@ class Machines(unittest.TestCase):
 
 
 class Here(unittest.TestCase):
-    """Tests on the running machine, on which the doctor also examines environment variables of the caller."""
+    """Tests on the machine that runs the tests, on which the doctor also examines environment variables of the caller."""
 
     def found(self, **environment):
         done = run("--direct", "doctor", "-j", **environment)
@@ -124,7 +124,7 @@ class Here(unittest.TestCase):
         self.assertNotIn("\x1b", found["drivers-overridden"]["sentence"])
 
     def test_a_driver_that_a_variable_names_is_a_driver(self):
-        """Uses a copy of the manifest of Mesa's software driver, so the only difference is the location of the manifest."""
+        """Uses a copy of the manifest of Mesa's software driver, so that only the location of the manifest differs."""
         with tempfile.TemporaryDirectory(dir=SOURCE / "tests") as folder:
             manifest = pathlib.Path(folder, "own.json")
             manifest.write_bytes(pathlib.Path("/usr/share/vulkan/icd.d/lvp_icd.x86_64.json").read_bytes())

@@ -36,7 +36,7 @@ class UseAndHide(unittest.TestCase):
         for words in (("--backend=none",), ("--backend=off",), ("--backend=cpu",), ("--exclude=cuda,vulkan",)):
             with self.subTest(words=words):
                 self.assertEqual(variables("node-llama-cpp", *words), hidden)
-        # This application cannot use the CPU, so nothing is chosen. All GPUs are hidden even then.
+        # This application cannot use the CPU, so no backend is chosen. Even if no backend is chosen, all GPUs are hidden.
         self.assertEqual(variables("tsuku", "--backend=none"), hidden)
         self.assertEqual(variables("ramalama", "--backend=none"), {"GGML_VK_VISIBLE_DEVICES": "none"})
 
@@ -89,7 +89,7 @@ class UseAndHide(unittest.TestCase):
         self.assertEqual(variables("localai", "--backend=none")["LOCALAI_FORCE_META_BACKEND_CAPABILITY"], "default")
 
     def test_what_lets_an_application_use_a_gpu_stays_there(self):
-        # Only ROCm reports this GPU as discrete.
+        # Only ROCm reports that this GPU is discrete.
         self.assertNotIn("OLLAMA_IGPU_ENABLE", variables("ollama", machine="soc-strix-halo", OLLAMA_IGPU_ENABLE="1"))
         told = variables("ollama", "--backend=vulkan", machine="soc-strix-halo", OLLAMA_IGPU_ENABLE="1")
         self.assertEqual(told["OLLAMA_IGPU_ENABLE"], "1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of exports to files: writing a file, comparing it with the existing file, and refusing to write it."""
+"""Tests of exports to files: how gpuprobectl writes a file, compares it with an existing file, and refuses to write it."""
 import ctypes
 import json
 import os
@@ -66,7 +66,7 @@ class Printed(InFolder):
 
 
 class Embedded(InFolder):
-    """Tests of command lines that contain the output of an export, and therefore ignore its exit status."""
+    """Tests of command lines that contain the output of an export and therefore ignore the exit status of the export."""
 
     def on(self, machine, *words):
         return run("--replay", str(SOURCE / "tests/data/machines" / machine), "export", *words)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A fake daemon whose answers a test sets. It serves org.gpuprobe on the socket $FAKE_SOCKET.
+"""A fake daemon, which serves org.gpuprobe on the socket $FAKE_SOCKET with the answers that a test sets.
 
 Usage: fake_daemon.py REPORT.json [DECISION.json]
 

@@ -45,7 +45,7 @@ def tensor(name, shape, kind, offset):
 
 
 def header(pairs, tensors, version=3):
-    """Returns the header and the size of the whole file. `tensors` are (name, shape, type), in the order of their data in the file."""
+    """Returns the header of a file and the size of the whole file. `tensors` are (name, shape, type), in the order of their data in the file."""
     infos, offset = [], 0
     for name, shape, kind in tensors:
         infos.append(tensor(name, shape, kind, offset))

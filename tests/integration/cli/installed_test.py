@@ -76,9 +76,9 @@ class Installed(InstalledCase):
         answer = self.ask(path)
         self.assertEqual(answer["backend"], "cpu")
         self.assertIn("library-missing", self.reasons(answer))
-        # The machine with the toolkit has both libraries.
+        # The machine with the CUDA toolkit has both libraries.
         self.assertEqual(self.ask(path, machine=H200)["backend"], "cuda")
-        # A copy of both libraries in the build's folder is enough, too.
+        # A copy of both libraries in the build's folder is also sufficient.
         for name in ("libcudart.so.13", "libcublas.so.13"):
             gpu_files.library(self.build, name, soname=name)
         self.assertEqual(self.ask(path)["backend"], "cuda")
@@ -92,7 +92,7 @@ class Installed(InstalledCase):
         for option in ("-Wl,-rpath,$ORIGIN/../nvidia/lib", "-Wl,--disable-new-dtags,-rpath,${ORIGIN}/../nvidia/lib"):
             path = self.library(needs=["libcudart.so.12"], sections=code, options=[option])
             self.assertEqual(self.ask(path)["backend"], "cuda", option)
-        # An absolute path in the file is not used, because the capture is from another machine.
+        # gpuprobe does not use an absolute path in the file, because the capture is from another machine.
         path = self.library(needs=["libcudart.so.12"], sections=code, options=[f"-Wl,-rpath,{beside}"])
         self.assertIn("library-missing", self.reasons(self.ask(path)))
 
@@ -184,7 +184,7 @@ class InstalledForIntel(InstalledCase):
         detail = self.reasons(answer, "sycl")["library-missing"]
         self.assertEqual((detail["want"], detail["build"]), (["libsycl.so.8"], "libggml-sycl.so"))
         self.assertEqual(self.ask(path, "llama.cpp", with_it)["backend"], "sycl")
-        # A different version of the library does not count, but a bundled library is enough.
+        # A different version of the library is not sufficient, but a library in the build's folder is.
         self.assertEqual(self.verdict(path, self.arc("older", ["libsycl.so.7"]))[1], ["library-missing"])
         for name in ("libsycl.so.8", "libsvml.so"):
             gpu_files.library(self.build, name, soname=name)
@@ -193,8 +193,7 @@ class InstalledForIntel(InstalledCase):
     def test_needs_level_zero(self):
         path = self.library("libown.so", ["libze_loader.so.1"])
         self.assertEqual(self.ask(path, "llama.cpp", self.arc("with"))["backend"], "sycl")
-        # The loader belongs to the driver. A list of libraries does not show that the loader
-        # works; only the replies of its API show this.
+        # The loader belongs to the driver. A list of libraries does not show that the loader works; only the answers of the loader's API show this.
         backend, reasons = self.verdict(path, self.arc("without", ["libze_loader.so.1"], level_zero=False))
         self.assertNotEqual(backend, "sycl")
         self.assertIn("loader-missing", reasons)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that gpuprobectl, run by root with a user's variables and folders, never follows that user's links to create or replace files."""
+"""Tests that gpuprobectl, if root runs it with a user's variables and folders, never follows this user's links when it creates or replaces files."""
 import json
 import os
 import pathlib
@@ -38,7 +38,7 @@ class RootInTheHomeOfAUser(unittest.TestCase):
         os.chown(path, SOMEBODY, SOMEBODY, follow_symlinks=False)
 
     def link(self, name, target):
-        """Makes a symbolic link in the home folder. The user owns the link and the folders above it."""
+        """Makes a symbolic link in the user's home folder. The user owns the link and the folders above the link."""
         path = self.home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(target)

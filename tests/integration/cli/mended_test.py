@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Applies the fixes that the doctor recommends to machines that need them.
+"""Applies the doctor's fixes to machines that need these fixes.
 
 Each machine is a root folder in a private mount namespace: it has the /sys and /proc/driver of a recorded machine, and
-separate device nodes, /etc and kernel command line. It has the programs of this system, but none of its drivers. A test
-breaks one thing, runs the doctor as an unprivileged user, applies the fix (if the fix has commands, a shell runs them as
-root), and runs the doctor again. The finding must be gone, and a new finding is allowed only if the unchanged machine has
-it, too. Prints a table.
+separate device nodes, /etc and kernel command line. The root folder has the programs of the test system, but none of its drivers. A test breaks one
+thing, runs the doctor as an unprivileged user, applies the fix (if the fix has commands, a shell runs the commands as root), and runs the doctor
+again. The finding must be gone, and the doctor may report a new finding only if the unchanged machine also has this finding. Prints a table.
 """
 import json
 import os
@@ -33,7 +32,7 @@ exec chroot {root} {words}
 """
 ROWS = []
 SOUND = {}
-# The causes whose fix is applied by a test below; docs/doctor.md mentions these tests.
+# The causes whose fix a test in this file applies; docs/doctor.md mentions these tests.
 MENDED = {"all-devices-hidden", "capabilities-without-compute", "capabilities-without-video", "cuda-library-missing", "devices-hidden",
           "drivers-overridden", "force-probe-shut", "gttsize-deprecated", "modeset-off", "msi-off", "no-driver", "no-permission",
           "node-missing", "nomodeset", "nvidia-blacklisted", "nvidia-devices-void", "nvidia-nodes-by-root", "path-with-stubs",
@@ -46,7 +45,7 @@ def may_mount():
 
 
 class Machine:
-    """A root folder with the devices of a recorded machine; `put` and `node` change files and device nodes."""
+    """A root folder with the devices of a recorded machine, in which `put` and `node` change files and device nodes."""
 
     def __init__(self, folder, recorded):
         self.root = pathlib.Path(folder)
@@ -111,7 +110,7 @@ class Machine:
         return {finding["id"]: finding for finding in json.loads(done.stdout)["findings"]}
 
     def obey(self, finding):
-        """Runs the commands of the fix as root, for the account that called the doctor."""
+        """Runs the commands of a fix as root, for the account that ran the doctor."""
         for command in finding["commands"]:
             done = self.run("sh", "-ec", command.replace("sudo ", ""), USER="someone")
             if done.returncode:
@@ -160,7 +159,7 @@ class MendedCase(unittest.TestCase):
         return machine
 
     def mended(self, machine, cause, do=None, before="", may_come=()):  # pylint: disable=too-many-arguments
-        """Checks that the fix of a cause works. `do` applies the fix of a finding; without `do`, the commands of the finding are run."""
+        """Checks that the fix of a cause works. Calls `do` to apply the fix of the finding; without `do`, runs the commands of the fix."""
         self.assertIn(cause, MENDED)
         found = machine.examined()
         self.assertIn(cause, found, sorted(found))
@@ -298,8 +297,7 @@ class MendedKernel(MendedCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             return "the line taken out of the file that grep names"
 
-        # The module is loaded at the next start. Until then, the driver is missing, and its absence has
-        # no known reason.
+        # The module is loaded when the machine starts again. Until the next start, the driver is missing, and the reason for its absence is unknown.
         self.mended(machine, "nvidia-blacklisted", edit, may_come=["no-driver"])
 
     def test_a_driver_is_bound(self):
@@ -336,7 +334,7 @@ class MendedFiles(MendedCase):
             return "a libcuda.so.1 that the linker finds"
 
         # The fake library reports other cards, and its NVML reports a power limit, heat, faulty memory and a missing
-        # license. NVDEC and NVENC are in other packages.
+        # license. NVDEC and NVENC are in other packages than CUDA.
         self.mended(machine, "cuda-library-missing", install,
                     may_come=("nvdec-library-missing", "nvenc-library-missing",
                               "joined-weakly", "lost", "unlisted", "not-given", "power-limited", "slowed-by-heat", "remap-pending", "vgpu-unlicensed"))
@@ -356,7 +354,7 @@ class MendedFiles(MendedCase):
         machine = self.machine(AMD, amd)
         machine.put("/etc/vulkan/icd.d/closed_icd.json", '{"file_format_version": "1.0.0", "ICD": {"library_path": "libvulkan_radeon.so", "api_version": "1.3.0"}}')
         (machine.root / "etc/vulkan/icd.d/closed_icd.json").chmod(0o600)
-        # The manifest is for a real driver, which does not find the fake card.
+        # The manifest is for a real driver, which does not find the simulated card.
         self.mended(machine, "unreadable-manifest", may_come=("unlisted",))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of gpuprobectl --direct with a driver that hangs: verbs that can answer without this driver do not wait long for it."""
+"""Tests of `gpuprobectl --direct` with a driver that hangs: verbs that can answer without this driver do not wait long for its answer."""
 import os
 import pathlib
 import subprocess
@@ -8,7 +8,7 @@ import time
 import unittest
 
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
-# A worker that never answers a probe of CUDA.
+# This worker never answers a probe of CUDA.
 WORKER = """#!/bin/sh
 if [ "$1" = cuda ]; then exec sleep 60; fi
 exec {bin}/gpuprobe-worker "$@"

@@ -217,8 +217,7 @@ class PlanFormats(unittest.TestCase):
             if kind == "cuda":
                 machine.nvidia(address, memory=memory, number=number, device=("2684", "2204")[number], capability=("8.9", "8.6")[number])
             elif kind == "sycl":
-                # Level Zero lists the larger GPU first. If a variable is set, Level Zero sorts GPUs by
-                # address.
+                # Level Zero lists the larger GPU first. If this variable is set, Level Zero sorts GPUs by address.
                 machine.intel(("0000:04:00.0", "0000:03:00.0")[number], device="56a0", memory=(24 * GB, 12 * GB)[number], level_zero=True,
                               vulkan=False, integrated=False)
             else:
@@ -227,7 +226,7 @@ class PlanFormats(unittest.TestCase):
         return folder
 
     def test_parts_are_in_the_order_that_env_makes(self):
-        # {runtime: {variable: value}}. The values select the GPUs in the same order as the shares of --tensor-split.
+        # {runtime: {variable: value}}. These values select the GPUs in the same order as the shares of --tensor-split.
         told = {
             "cuda": {"CUDA_VISIBLE_DEVICES": "GPU-00000000-0000-4000-8000-000000000001,GPU-00000000-0000-4000-8000-000000000002"},
             "rocm": {"ROCR_VISIBLE_DEVICES": "GPU-00c0ffee00c0ffe0,GPU-00c0ffee00c0ffe1", "HIP_VISIBLE_DEVICES": "0,1"},
@@ -325,7 +324,7 @@ class PlanFiles(unittest.TestCase):
         self.assertIn("the file ends within its header", self.refused("--beginning"))
 
     def test_from_standard_input(self):
-        """Tests with a pipe, whose size is unknown until its end."""
+        """Tests with a pipe, in which the size of the model is unknown until the end of the data."""
         whole = (MODELS / "llama-3.1-8b.header.gguf").read_bytes()
         words = [CTL, f"--replay={MACHINES / 'nvidia-h200-1'}", "plan", "-j", "--gguf=-"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that programs and shells parse gpuprobectl's output correctly, whatever characters a value contains."""
+"""Tests that programs and shells parse gpuprobectl's output correctly, regardless of the characters in a value."""
 import json
 import pathlib
 import shlex
@@ -11,8 +11,8 @@ import unittest
 from cli_case import SOURCE, environment, run
 
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
-# All values are printable, because data files must not contain other characters. No value contains braces, because braces have a special
-# meaning in data files.
+# All values consist of printable characters, because data files must not contain other characters. No value contains braces, because braces have a
+# special meaning in data files.
 HOSTILE = ("$(touch CANARY)", "`touch CANARY`", "; touch CANARY", "x\\$(touch CANARY)", "'; touch CANARY; '", "\"; touch CANARY; \"",
            "'\"; touch CANARY; '\"'", "\\'; touch CANARY #", "&& touch CANARY", "| touch CANARY", "x > CANARY", "!touch", "~root", "*", "?",
            "-x", "--", " a  b ", "#x", "%s %n", "=ls", "^x", "(touch CANARY)", "$((1))", "$'x'", "\\", "'", "\"", "''", "a=b", "$HOME", "", "a:=ls",

@@ -139,7 +139,7 @@ class Recommend(unittest.TestCase):
             self.assertIn("empty", ask("recommend", "--manifest", path).stderr)
 
     def piped(self, text, *words):
-        """Runs `recommend` with the text on standard input, which is a pipe."""
+        """Runs `recommend` with a manifest on standard input, which is a pipe."""
         words = [CTL, f"--replay={H200}", "recommend", *words, "-q"]
         return subprocess.run(words, env=environment(), input=text, capture_output=True, text=True, timeout=60, check=False)
 
@@ -208,7 +208,7 @@ class Export(unittest.TestCase):
 
     def test_arguments(self):
         self.assertRegex(ask("export", "pip", "torch").stdout, r"^torch --index-url https://download\S+/cu13\d\n$")
-        # The output has no quotes, because in "$(…)" quotes would become part of the argument.
+        # The output has no quotes, because quotes in the output of "$(…)" would become part of the argument.
         self.assertRegex(ask("export", "pip", "jax").stdout, r"^jax\[cuda13\]\S+\n$")
         self.assertEqual(ask("export", "ggml").stdout, "-DGGML_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=90\n")
         self.assertRegex(ask("export", "container").stdout, r"^--device=nvidia\.com/gpu=\S+\n$")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that redacted captures and the doctor's bug reports contain nothing that identifies a card, a machine or a person,
-whatever drivers print and whatever their files are called."""
+"""Tests that redacted captures and the doctor's bug reports contain nothing that identifies a card, a machine or a person, regardless of the output
+of drivers and the names of their files."""
 import json
 import os
 import pathlib

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of `run` with a program that runs computations through a Vulkan driver. The driver works, crashes when work is submitted, or returns an error.
+"""Tests of `run` with a program that runs computations through a Vulkan driver. The driver works, crashes when the program submits work, or returns
+an error.
 
-A fake Vulkan driver reports the GPU (tests/runtimes/gpus.py). The program is gpuprobe-worker, which loads the driver that the
-chosen environment names, and checks a test computation.
+A fake Vulkan driver reports the GPU (tests/runtimes/gpus.py). The program is gpuprobe-worker, which loads the driver that the chosen environment
+names, and checks the result of a test computation.
 """
 import json
 import pathlib
@@ -42,7 +43,7 @@ class ThroughADriver(unittest.TestCase):
         return machine.ask("select", "llama.cpp", "--built=vulkan,cpu", "-q").stdout.strip()
 
     def run_on(self, machine, *words):
-        """Returns the finished `run`, the GPUs that computed, and whether the program verified the result of its computation."""
+        """Returns the finished process of `run`, the GPUs that computed, and whether the program verified the result of its computation."""
         frames = machine.folder / "frames"
         frames.unlink(missing_ok=True)
         command = [BIN / "gpuprobectl", f"--socket={machine.folder}/socket", "run", "llama.cpp", "--built=vulkan,cpu", *words, "--",
