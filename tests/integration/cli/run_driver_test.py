@@ -56,7 +56,7 @@ class ThroughADriver(unittest.TestCase):
         machine = self.machine()
         done, computed, is_right = self.run_on(machine, "--fallback")
         self.assertEqual((done.returncode, computed, is_right), (0, {"RTX 4090"}, True), done.stderr)
-        # The driver uses the CPU, so `run` detects no GPU in use and reports that no GPU was used.
+        # The fake driver computes on the CPU, so `run` detects no GPU in use and reports that no GPU was used.
         self.assertEqual(done.stderr, "gpuprobectl: used no GPU, although vulkan was chosen\n")
         self.assertEqual(self.chosen(machine), "vulkan")
 
@@ -78,8 +78,7 @@ class ThroughADriver(unittest.TestCase):
         attempts = json.loads(done.stderr)["attempts"]
         self.assertEqual([(each["backend"], each["signal"], each["failed"], each["reported"]) for each in attempts],
                          [("vulkan", "SIGSEGV", True, "failed"), ("cpu", None, False, None)])
-        # `run` looks for loaded libraries at intervals; the program may have crashed before `run` looked
-        # for the first time.
+        # `run` looks for loaded libraries at intervals, so the program may have crashed before `run` looked for the first time.
         self.assertIn(attempts[0]["loaded"], ([], ["vulkan"]))
         self.assertEqual(self.chosen(machine), "cpu")
 

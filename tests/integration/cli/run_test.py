@@ -59,7 +59,7 @@ def started(*words, program, **options):
 
 
 def loading(library, then="time.sleep(0.5)"):
-    """Returns the command line of a program that loads a library with this file name, then runs the code in `then`."""
+    """Returns the command line of a program that loads a library with a given file name, then runs the code in `then`."""
     shutil.copy(next(pathlib.Path("/usr/lib").rglob("libz.so.1")), library)
     return python(f"import ctypes, os, sys, time\nctypes.CDLL({str(library)!r})\n" + then, "20", "0.3")
 
@@ -165,7 +165,7 @@ class InATerminal(unittest.TestCase):
         os.waitpid(self.pid, 0)
 
     def until(self, text):
-        """Returns the terminal's output up to and including `text`. Keeps later output for the next call."""
+        """Returns the output on the terminal up to and including `text`, and keeps later output for the next call."""
         end = time.monotonic() + 30
         while text not in self.seen:
             ready, _, _ = select.select([self.master], [], [], max(0, end - time.monotonic()))
@@ -197,7 +197,7 @@ class InATerminal(unittest.TestCase):
         self.assertIn("end", seen)
 
     def test_ctrl_c_ends_both(self):
-        # Use the default action: if the signal arrives just before the sleep, Python runs a handler only after the sleep.
+        # Use the default action of the signal, because Python would run a handler only after the sleep if the signal arrives just before the sleep.
         self.start(self.script("import signal, time\nsignal.signal(2, signal.SIG_DFL)\n"
                                "print('rea' + 'dy', flush=True)\ntime.sleep(60)"))
         self.until("ready")
@@ -319,8 +319,7 @@ def chosen_by(path):
 class WithNvidiasNodes(unittest.TestCase):
     """Tests with a program that opens a file at the path of NVIDIA's node, and a fake worker that answers for NVML."""
 
-    # Writes its process id into the data that NVML reports about processes, then opens the
-    # node.
+    # Writes its process id into the data that NVML reports about processes, then opens the device node.
     HOLD = ("import os, sys, time\n"
             "told = os.environ['TOLD']\n"
             "text = open(told).read().replace('\"PID\"', str(os.getpid()))\n"
@@ -341,7 +340,7 @@ class WithNvidiasNodes(unittest.TestCase):
         self.install("")
 
     def install(self, first):
-        """Makes a worker that creates a file after NVML was queried. The program waits for this file, however busy the machine is."""
+        """Makes a worker that creates a file after NVML was queried. The program waits for this file, regardless of how busy the machine is."""
         self.worker.write_text(f'#!/bin/sh\n{first}\n{self.folder}/told-worker "$@"\ntouch {self.folder}/told.json.asked\n',
                                encoding="utf-8")
         self.worker.chmod(0o755)
@@ -458,7 +457,7 @@ class WithNvidiasNodes(unittest.TestCase):
 
 @unittest.skipUnless(UNSHARE, "mount namespaces cannot be created here")
 class AHundredRuns(unittest.TestCase):
-    """Tests with 100 runs in separate folders. Every other program keeps the node open until NVML has been queried."""
+    """Tests with 100 runs in separate folders. Every second program keeps the device node open until NVML has been queried."""
 
     def one(self, takes):
         case = WithNvidiasNodes("test_tells_the_gpu_and_its_memory")
@@ -477,7 +476,7 @@ class AHundredRuns(unittest.TestCase):
 
 
 class Falls(unittest.TestCase):
-    """Tests that the next candidate is tried when a program fails within a minute."""
+    """Tests that `run` tries the next candidate if a program fails within a minute."""
 
     def ask(self, *words, program, application="llama.cpp"):
         return run(application, "--fallback", *words, program=program)

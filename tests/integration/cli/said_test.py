@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the doctor finds each cause that depends on an error number, if a driver returns the number.
+"""Tests that the doctor finds each cause that depends on an error number if a driver returns this number.
 
-A fake driver returns the number, and a worker reports the error. Then the machine that the cause names is replayed with this
-report instead of the recorded one. This ensures that some backend reports each value on which a cause depends.
+A fake driver returns the error number, and a worker reports the error. The test then replays the machine that the cause names, with the worker's
+report instead of the recorded report. The test thus ensures that some backend reports each value on which a cause depends.
 """
 import json
 import os
@@ -17,17 +17,17 @@ from worker_process import run_worker
 
 FAKES = pathlib.Path(os.environ["GPUPROBE_FAKES"])
 NUMBER = re.compile(r"\.code=(-?\d+)")
-# {API: (path of the fake driver, {name of a call in the API's reference: the driver's name for the call})}.
+# {API: (path of the fake driver, {name of a call in the API's reference: name of the call in the fake driver})}.
 DRIVERS = {"cuda": ("nvidia/healthy", {}),
            "nvml": ("nvidia/healthy", {"nvmlInit": "nvmlInit_v2", "nvmlDeviceGetHandleByIndex": "nvmlDeviceGetHandleByIndex_v2"}),
            "vulkan": ("vulkan/gpu", {})}
 USUAL_MANIFEST = "/usr/share/vulkan/icd.d/radeon_icd.x86_64.json"
-# This cause needs /dev/kfd. tests/integration/backends/hip_test.py tests its error number.
+# This cause needs /dev/kfd, so tests/integration/backends/hip_test.py tests its error number.
 ELSEWHERE = {"kfd-locked"}
 
 
 def word(cause, name):
-    """Returns the value that the cause requires in a term ".name=value"."""
+    """Returns the value that a cause requires in a term ".name=value"."""
     return next((term.split("=", 1)[1] for term in cause.get("when", []) if term.startswith(f".{name}=")), None)
 
 

@@ -27,7 +27,7 @@ def one_line(text):
 
 
 def commands_in(document):
-    """Returns all strings in a document; each may be a command. gpuprobectl does not wrap commands, so that users can copy them."""
+    """Returns all strings in a document, each of which may be a command. gpuprobectl does not wrap commands, so that users can copy them."""
     if isinstance(document, dict):
         return [found for value in document.values() for found in commands_in(value)]
     if isinstance(document, list):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that every captured machine can be shown, and that the table of messages contains all its reasons."""
+"""Tests that gpuprobectl can show every captured machine, and that the table of messages contains all reasons of these machines."""
 import json
 import re
 import unittest

@@ -20,7 +20,7 @@ METHODS = [f"x.Method{number}" for number in range(20)]
 
 
 def check(method, answer):
-    """Checks that the answer belongs to this call."""
+    """Checks that the answer belongs to the call."""
     if answer["method"] != method:
         raise AssertionError(f"{method} got the answer {answer}")
 

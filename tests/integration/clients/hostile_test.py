@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests every client with a server that is not gpuprobe. The server's answers are in tests/support/hostile_answers.py.
 
-A client returns the answer or its documented error, within its timeout and in bounded memory. A client never crashes and never
-raises another error.
+A client must return the answer or one of its documented errors, within its timeout and with limited memory. A client must never crash or raise any
+other error.
 """
 import json
 import os
@@ -32,7 +32,8 @@ CODES = {-110: LATE}  # ETIMEDOUT
 
 
 def followed():
-    """Yields the rows that suit a client that follows the report. The server disconnects after each answer."""
+    """Yields the rows of hostile answers that are suitable for a client that follows the report. The server of the test disconnects after each
+    answer."""
     for row in hostile_answers.rows():
         if not row.at_once and row.expected != LATE:
             yield row._replace(ending="closes" if row.ending == "waits" else row.ending)
@@ -47,7 +48,7 @@ class HostileCase(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def run_client(self, *command, patience=100, **environment):
-        """Returns the lines that the client prints, and its largest resident memory in KiB."""
+        """Returns the lines that a client prints, and the client's largest resident memory in KiB."""
         output = self.folder / "output"
         with open(output, "wb") as file, open(self.folder / "errors", "wb") as errors:
             child = subprocess.Popen(command, stdout=file, stderr=errors, env={**os.environ, **environment})
@@ -67,7 +68,7 @@ class HostileCase(unittest.TestCase):
         return file
 
     def assert_outcomes(self, rows, lines):
-        """Checks the outcome in each line, and the answer if the outcome has one."""
+        """Checks the outcome in each line, and the answer if the line contains an answer."""
         self.assertEqual(len(lines), len(rows))
         wrong = []
         for row, line in zip(rows, lines):
@@ -336,7 +337,7 @@ def typed_documents():
 
 
 def rows_of_other_types(count):
-    """Returns {verb: about `count` answers in which one member has another type}."""
+    """Returns {verb: about `count` answers in which one member has a wrong type}."""
     found = {}
     for verb, document in typed_documents().items():
         others = list(hostile_answers.with_other_values(document))

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with files that are dropped on the page: the plan for models, and the messages for other files."""
+"""Tests with files that are dropped on the page: the page shows a plan for a model, and a message for any other file."""
 import base64
 import json
 import pathlib
@@ -56,7 +56,7 @@ class Fit(PageCase):
         self.take_picture("fit", "#fit")
 
     def test_every_model_has_the_plan_of_the_whole_file(self):
-        """Tests that the header that the page sends gives the same plan as the file, although tokens and templates were removed."""
+        """Tests that the header that the page sends leads to the same plan as the file, although the page removed tokens and templates."""
         lists = {"tokenizer.ggml.tokens": ["token"] * 150_000, "tokenizer.ggml.scores": [0.5] * 150_000}
         for name in shapes.PUBLISHED:
             file = pathlib.Path(self.folder) / f"{name}.gguf"

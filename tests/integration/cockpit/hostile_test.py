@@ -48,7 +48,7 @@ class HostileTexts(unittest.TestCase):
         return json.loads(done.stdout)
 
     def elements(self, tag, script, value):
-        """Returns all elements with this tag in the result of the script."""
+        """Returns all elements with a given tag in the result of the script."""
         def below(node):
             if isinstance(node, dict):
                 if node["tag"] == tag:

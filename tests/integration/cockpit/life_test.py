@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the page while daemons and GPUs appear and disappear, inside Cockpit's shell, and of the copy buttons."""
+"""Tests of the page inside Cockpit's shell while daemons and GPUs appear and disappear, and of the copy buttons."""
 import json
 import pathlib
 import shutil
@@ -75,7 +75,7 @@ class WithoutDaemon(PageCase):
             self.assertEqual(self.ask("count", selector="#start"), 0)
 
     def fake_systemctl(self, shown, change="exit 0"):
-        """Makes a systemctl that prints `shown` for `systemctl show`, and writes other commands to a file. Returns the path of the file."""
+        """Makes a systemctl that prints `shown` for `systemctl show`, and writes all other commands to a file. Returns the path of this file."""
         folder = pathlib.Path(self.folder) / "bin"
         folder.mkdir(exist_ok=True)
         log = folder / "log"
@@ -109,7 +109,7 @@ for line in sys.stdin:
 
 @unittest.skipUnless(WRAPPER, "umockdev is not installed")
 class HotPlug(PageCase):
-    """Tests with a test bed that runs in a separate process, because a browser does not start in a test bed."""
+    """Tests with umockdev's test bed, which runs in a separate process, because a browser does not start in a test bed."""
 
     def setUp(self):
         super().setUp()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared code for the tests of the Cockpit page: shows the page in Chromium, served by a real cockpit-ws, with a daemon on a private bus.
 
-Pictures are written to the build folder and compared with the pictures in docs/ that pictures.txt lists. The words in a picture are
-compared exactly with picture_words.json. If GPUPROBE_PICTURES names a folder, the pictures are written to this folder and the words to
-picture_words.json, and neither is compared; tests/integration/cockpit/pictures makes the pictures in docs/ from this folder."""
+Pictures are written to the build folder and compared with the pictures in docs/ that pictures.txt lists. The words that a picture shows must be
+exactly the words in picture_words.json. If GPUPROBE_PICTURES names a folder, the pictures are written to this folder and the words to
+picture_words.json, and nothing is compared; tests/integration/cockpit/pictures makes the pictures in docs/ from this folder."""
 import json
 import os
 import pathlib
@@ -30,7 +30,7 @@ BRIDGE = "/usr/bin/cockpit-bridge"
 BUILT = BIN.parent / "tests/cockpit"
 BIN_OF_BRIDGE = "/usr/sbin:/usr/bin:/sbin:/bin"
 PICTURES = pathlib.Path(os.environ.get("GPUPROBE_PICTURES", BUILT / "pictures"))
-# The share of blocks of pixels that may differ, because other versions of Chromium or of a font smooth letters differently.
+# The share of blocks of pixels that may differ between two pictures, because other versions of Chromium or of a font smooth letters differently.
 TOLERANCE = 0.02
 # {name of a picture in docs/pictures: the words that it shows, from top to bottom}.
 WORDS = HERE / "picture_words.json"
@@ -54,7 +54,7 @@ IN_SHELL = "/gpuprobe"
 
 
 def missing():
-    """Returns the reason why the page cannot be shown on this machine, or an empty string if the page can be shown."""
+    """Returns the reason why the test machine cannot show the page, or an empty string if it can."""
     for program in (WS, BRIDGE, "chromium", "node", "npm", "dbus-daemon"):
         if not shutil.which(program):
             return f"{program} is not installed: tools/install-dependencies --test"
@@ -213,7 +213,7 @@ class PageCase(BusCase):
         self.ask("run", script="document.querySelectorAll('details').forEach(one => { one.open = true })")
 
     def text_unfolded(self, selector):
-        """Opens everything and reads in one step, between which the page cannot be drawn again."""
+        """Unfolds everything and reads the text in one step, so that the page cannot be drawn again in between."""
         return self.ask("run", script=f"""(() => {{
             document.querySelectorAll("details").forEach(one => {{ one.open = true }});
             return document.querySelector({json.dumps(selector)}).innerText;
@@ -239,7 +239,7 @@ class PageCase(BusCase):
         self.assert_as_documented(name, "body")
 
     def words_in(self, selector, height):
-        """Returns the visible words of a section, down to `height` unless `height` is 0. Replaces times, because they change."""
+        """Returns the visible words of a section, down to `height` unless `height` is 0. Replaces times of day and ages, because they change."""
         words = self.ask("run", script=f"{VISIBLE}(document.querySelector({json.dumps(selector)}), {height})")
         return [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "TIME", one) for one in words]
 
@@ -257,7 +257,8 @@ class PageCase(BusCase):
         self.assertLess(share, TOLERANCE, advice)
 
     def take_pictures(self, name):
-        """Takes pictures in the light and dark theme, in desktop and phone size. Before each, checks that the page is accessible and fits."""
+        """Takes pictures in the light and dark theme, in desktop and phone size. Before each picture, checks that the page is accessible and is not
+        wider than the window."""
         for kind, theme, width in (("light", "light", 1280), ("dark", "dark", 1280), ("phone", "light", 375), ("phone-dark", "dark", 375)):
             self.ask("theme", name=theme)
             self.ask("size", width=width, height=800)

@@ -40,7 +40,7 @@ class German(PageCase):
 
 
 class Videos(PageCase):
-    """Tests with a copy of a recorded machine on which NVDEC and NVENC answered, too."""
+    """Tests with a copy of a recorded machine on which NVDEC and NVENC also answered."""
     MACHINE = "nvidia-h200-1"
 
     def machine(self):
@@ -229,7 +229,7 @@ class Keyboard(PageCase):
         self.ask("press", key="Enter")
         self.see("#gpus details[id^=apis]", "13.580.159.04")
         self.ask("run", script="document.getElementById('choice-application').focus()")
-        # Each press of "o" selects the next application whose name begins with "o".
+        # Each time the user presses "o", the page selects the next application whose name begins with "o".
         names = self.ask("run", script="[...document.getElementById('choice-application').options].map(one => one.value)")
         for _ in range([name for name in names if name.startswith("o")].index("ollama") + 1):
             self.ask("press", key="o")
@@ -311,12 +311,12 @@ def divided(folder):
 
 
 class HalfAsked(PageCase):
-    """Tests with GPUs on which some backends cannot be used and others are unknown."""
+    """Tests with GPUs on which some backends cannot be used, and on which it is unknown whether other backends can be used."""
 
     MACHINE = "nvidia-h100-mig-mixed"
 
     def reasons(self, place):
-        """Returns {heading: sentences} of the unfolded card with this number."""
+        """Unfolds the card of the GPU with a given number, and returns {heading: sentences} of this card."""
         self.ask("run", script="document.querySelectorAll('#gpus details[id^=not]').forEach(one => { one.open = true })")
         texts = self.ask("run", script=f"""[...document.querySelectorAll("#gpus article:nth-of-type({place}) details[id^=not]")]
             .map(one => one.innerText)""")

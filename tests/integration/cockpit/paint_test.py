@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how long a user waits for data. The test only checks that the page marks the time at which the data was painted.
+"""Measures how long a user waits for data. In a normal run, the test only checks that the page records the time at which the data was painted.
 tests/integration/cockpit/first-paint sets GPUPROBE_PAINTS to the number of runs, and prints the measured times."""
 import json
 import os
@@ -38,7 +38,7 @@ class FirstPaint(PageCase):
         return self.ask("run", script="performance.timeOrigin")
 
     def marked(self, name):
-        """Returns the time of the performance mark with this name. Fails unless there is exactly one such mark."""
+        """Returns the time of the performance mark with a given name. Fails unless exactly one mark has this name."""
         marks = self.ask("run", script=f"performance.getEntriesByName('{name}').map(one => performance.timeOrigin + one.startTime)")
         self.assertEqual(len(marks), 1)
         return marks[0]
@@ -54,7 +54,7 @@ class FirstPaint(PageCase):
         return data - self.began()
 
     def picked(self):
-        """Opens the page from the menu, as a user who has logged in and is on another page."""
+        """Opens the page from Cockpit's menu, as a user does who has logged in and sees another page."""
         self.open("/bare")
         self.ask("enter", url="bare/index.html")
         self.see("#bare", "there")

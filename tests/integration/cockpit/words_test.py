@@ -28,13 +28,13 @@ def joined(headline):
 
 
 class Same(PageCase):
-    """Tests that the page shows gpuprobectl's sentences. Only a sentence inside another sentence begins with a small letter."""
+    """Tests that the page shows gpuprobectl's sentences. Sentences begin with a lower-case letter only inside other sentences."""
 
-    # Machines with and without a choice; with equal, different, known, unknown, partitioned and no GPUs; with accelerators; and
-    # with WSL.
+    # Machines on which a backend is chosen or not; without GPUs, and with equal, different, known, unknown and partitioned GPUs; with accelerators;
+    # and with WSL.
     MACHINES = ("nvidia-h200-4", "soc-strix-halo", "pc-three-vendors", "nvidia-h100-mig-mixed", "software-only",
                 "soc-rk3588-mainline", "wsl2-nvidia")
-    # Variants that fit, variants that may fit, and a variant for which the system is unknown.
+    # Variants that fit, variants that may fit, and a variant for which it is unknown whether the system is suitable.
     VARIANTS = (("nvidia-h200-4", "torch"), ("nvidia-h200-1", "llama.cpp"), ("pc-three-vendors", "torch"),
                 ("pc-three-vendors", "llama.cpp"), ("soc-gb10", "ollama"), ("identity-yzma-4070", "torch"))
 
@@ -46,7 +46,7 @@ class Same(PageCase):
         self.ask("run", script="document.querySelectorAll('details').forEach(one => { one.open = true })")
 
     def details(self, heading):
-        """Returns the text below this heading on all cards."""
+        """Returns the text below a given heading on all cards."""
         return "\n".join(text for text in self.ask("run", script="""[...document.querySelectorAll("#gpus details")]
             .map(one => one.innerText)""") if text.startswith(heading))
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every command that is shown on the pages in the root folder and in docs/.
+"""Runs every command on the documentation pages in the root folder and in docs/.
 
 In a block marked `console`, each line "$ command" is run, and must print the lines that follow; a line "…" matches any
-lines, and "…" within a line matches any text. A block marked `sh` is run as a script and must succeed. The commands of
-README and of "Getting started" are run in tools/tour, which these pages tell users to start. The commands of the other
-pages have a system bus with a daemon that replays the captured H200, as in the examples.
+lines, and "…" within a line matches any text. A block marked `sh` is run as a script and must succeed. The commands of README and of "Getting
+started" are run in tools/tour, which users of these two pages start first. For the commands of all other pages, there is a system bus with a daemon
+that replays the captured H200, as in the examples.
 """
 import contextlib
 import os
@@ -20,7 +20,7 @@ SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
-# {beginning of a command: the reason why the command is not run here}.
+# {beginning of a command: the reason why the test does not run the command}.
 NOT_RUN = {
     "varlinkctl": "Debian 12 has no varlinkctl; tests/system/guest runs it on Debian 13",
     "tools/build": "takes minutes, and is how this test's programs were built",
@@ -232,7 +232,7 @@ class Quickstart(unittest.TestCase):
 
 
 class Announced(unittest.TestCase):
-    """Tests the messages of tools/quickstart before it downloads or compiles anything, in a tree of 200 files that is not built."""
+    """Tests the messages of tools/quickstart before it downloads or compiles anything, in a source tree of 200 files that has not been built."""
     APT_GET = """#!/bin/sh
 [ "$1" = update ] && exit
 for share in 0.0 12.5 25.0 60.1 100.0; do echo "dlstatus:1:$share:words" >&3; done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that every row of docs/internals/faults.md names existing tests, or the reason why there is no test."""
+"""Tests that every row of docs/internals/faults.md names existing tests, or gives the reason why there is no test."""
 import os
 import pathlib
 import re

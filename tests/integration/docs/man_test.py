@@ -47,7 +47,7 @@ class ManPages(unittest.TestCase):
             self.assertEqual(lint.stdout, "", page)
             groff = subprocess.run(["groff", "-K", "utf8", "-t", "-man", "-ww", "-T", "utf8", PAGES / page], capture_output=True,
                                    text=True, check=False)
-            # A word that is wider than its column is not a fault.
+            # A word that is wider than its table column is not a fault.
             complaints = [line for line in groff.stderr.splitlines() if "can't break line" not in line]
             self.assertEqual(complaints, [], page)
 
@@ -88,7 +88,7 @@ class ManPages(unittest.TestCase):
             self.assertNotRegex(text, r"\[[a-z-]+\.md\]|\]\(", page)
 
     def test_no_markdown_and_no_page_of_the_source_tree_is_left(self):
-        """Tests that asterisks and backticks occur only in code, which is bold, and that no page in docs/ is mentioned."""
+        """Tests that asterisks and backticks occur only in code, which is bold, and that man pages do not mention a page in docs/."""
         for page in ALL:
             formatted = printed("mandoc", "-T", "utf8", "-O", "width=200", PAGES / page)
             plain = [re.sub(r".\x08.", "", line) for line in formatted.splitlines()]

@@ -72,19 +72,19 @@ def sections():
 
 
 def program(language):
-    """Returns the program in this language on the page."""
+    """Returns the program in a given language on the page."""
     return re.search(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)[1]
 
 
 def with_call(text, call, replacement):
-    """Returns the program with its call replaced by another call."""
+    """Returns the program, in which another call replaces the original call."""
     if text.count(call) != 1:
         raise AssertionError(f"the program on the page must contain exactly once: {call}")
     return text.replace(call, replacement)
 
 
 class ReferenceCase(BusCase):
-    """Base class of tests with a daemon that replays the machine of the examples. Its answers on the socket are the expected answers."""
+    """Base class of tests with a daemon that replays the machine of the examples. The daemon's answers on the socket are the expected answers."""
     maxDiff = None
 
     def setUp(self):
@@ -101,7 +101,7 @@ class ReferenceCase(BusCase):
             return client.receive()["parameters"]
 
     def prepare(self, section):
-        """Calls the methods that must be called before the example."""
+        """Calls the methods that must be called before the call of the example."""
         for name in DATA["examples"][section.name].get("after", []):
             with Client(self.socket) as client:
                 client.call(name, DATA["examples"][name]["parameters"])
@@ -141,8 +141,7 @@ class ReferencePage(ReferenceCase):
                 self.assertEqual(section.answer, shown(self.on_socket(section)), "read the difference, then run with GPUPROBE_ACCEPT=1")
 
     def accept(self):
-        # First, write the parameters from the file to the calls on the page; then record the
-        # answers to these calls.
+        # First, write the parameters in the file to the calls on the page; then record the answers to these calls.
         write = [SOURCE / "tools/interface-files", "--write", "reference", TYPES]
         subprocess.run(write, check=True)
         data = json.loads(EXAMPLES.read_text(encoding="utf-8"))
@@ -332,7 +331,7 @@ class ReferenceInNode(ReferenceCase):
 
 
 class ReferenceInC(ReferenceCase):
-    """Tests with one program that contains all examples; its argument is the method to call."""
+    """Tests with one program that contains all examples, and whose argument is the name of the method to call."""
 
     def built(self, compiler, name, text):
         source = pathlib.Path(self.folder, name)

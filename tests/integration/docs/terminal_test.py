@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that docs/pictures/terminal.svg shows what gpuprobectl currently prints on a terminal with 112 columns for the machine that README's tour
-uses, and that the pictures in docs/getting-started.md show what tests/system/quickstart recorded in tests/data/first_contact.
+"""Tests that docs/pictures/terminal.svg shows the current output of gpuprobectl on a terminal with 112 columns for the machine of README's tour, and
+that the pictures in docs/getting-started.md show the output that tests/system/quickstart recorded in tests/data/first_contact.
 
 GPUPROBE_ACCEPT=1 draws the pictures again."""
 import os
@@ -17,7 +17,7 @@ from cli_case import run_in_terminal  # noqa: E402
 
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 COLUMNS, WIDTH, HEIGHT = 112, 8.4, 19
-# How many lines are shown at the beginning and at the end of each part of a recording.
+# The numbers of lines at the beginning and at the end of each part of a recording that the picture shows.
 SHOWN = 7, 2
 # The colors of a dark terminal, by their numbers in "select graphic rendition" (ECMA-48, 8.3.117).
 COLOURS = {"31": "#ff8f85", "32": "#7fd88f", "33": "#f0c674", "36": "#8abeb7"}
@@ -49,7 +49,7 @@ def drawn(lines):
     for number, line in enumerate(lines):
         column = 0
         for style, text in spans(line):
-            # Each word is placed at its column, because fonts differ.
+            # Place each word at its column, because the widths of fonts differ.
             for word in re.finditer(r"\S+(?: \S+)*", text):
                 place = f'x="{20 + (column + word.start()) * WIDTH:.1f}" y="{32 + number * HEIGHT}"'
                 parts.append(f'<text {place} textLength="{len(word[0]) * WIDTH:.1f}" {style}>{escape(word[0])}</text>')
@@ -58,7 +58,7 @@ def drawn(lines):
 
 
 def recorded(file):
-    """Yields (time since the start, line) of a recording. The middle of a long output is left out."""
+    """Yields (time since the start, line) for the lines of a recording. Leaves out the middle of a long output."""
     parts = []
     for line in file.read_text(encoding="utf-8").splitlines():
         seconds, text = line.split("\t", 1)
@@ -70,7 +70,7 @@ def recorded(file):
 
 
 def with_times(file):
-    """Yields the lines of the terminal. A long line is wrapped once; a time is shown before a line when the time has changed."""
+    """Yields the lines of the terminal. Wraps a long line once, and shows the time before a line if the time has changed."""
     before = ""
     for time, text in recorded(file):
         for piece in textwrap.wrap(text, COLUMNS - 8, subsequent_indent="    ", max_lines=2, placeholder=" …", drop_whitespace=False) or [""]:
