@@ -49,7 +49,7 @@ class ExampleCase(BusCase):
 
 
 def blocks():
-    """Returns the commands of each example in README.md. The last command runs the example; the others build the example."""
+    """Returns the commands of each example in README.md. The last command of an example runs the example; all earlier commands build the example."""
     page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     return [list(steps(text)) for language, text in FENCE.findall(page) if language == "console"]
 
@@ -67,7 +67,7 @@ def is_missing(block):
 
 @contextlib.contextmanager
 def refusing_daemon(path, answer):
-    """Runs a server on a socket that gives this answer to each call."""
+    """Runs a server on a socket, which gives the same answer to each call."""
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path)
         server.listen()
@@ -90,7 +90,7 @@ def refusing_daemon(path, answer):
 
 
 class Programs(ExampleCase):
-    """Tests that all programs take the same arguments and end in the same way."""
+    """Tests that all programs accept the same arguments and end with the same results."""
 
     @classmethod
     def setUpClass(cls):
@@ -170,14 +170,15 @@ class Programs(ExampleCase):
 
 
 class Which(ExampleCase):
-    """Tests the programs of 15 lines in docs/integrating.md. After each change, they print the build to download and why other builds do not fit."""
+    """Tests the programs of 15 lines in docs/integrating.md. After each change, these programs print the build to download, and why other builds do
+    not fit."""
 
     LONGEST = 15
     CODE = re.compile(r"^func main|^fn main|^int main")
     LANGUAGES = {".cpp": "cpp", ".go": "go", ".rs": "rust"}
 
     def follow(self, program):
-        """Returns the first answer that the program prints, and the answer after a change."""
+        """Returns the first answer that a program prints, and the answer that it prints after a change."""
         self.start("--replay", str(H200), f"--socket={self.socket}", f"--state-dir={self.folder}")
         environment = {**os.environ, "GPUPROBE_SOCKET": self.socket, "LD_LIBRARY_PATH": str(BIN)}
         process = subprocess.Popen([program], env=environment, stdout=subprocess.PIPE, text=True)
@@ -189,7 +190,7 @@ class Which(ExampleCase):
         return first, self.answer(process)
 
     def answer(self, process):
-        """Returns {variant: [verdict, reason]} from one answer of the program. The key "download" contains the first line."""
+        """Returns {variant: [verdict, reason]} from one answer of the program. The value for the key "download" is the first line."""
         lines = [process.stdout.readline() for _ in range(self.count() + 1)]
         return {word.rstrip(":"): rest.split(" ", 1) for word, _, rest in (line.strip().partition(" ") for line in lines)}
 
@@ -209,7 +210,7 @@ class Which(ExampleCase):
         return json.loads(text[:-1])["parameters"]
 
     def shown(self, language):
-        """Returns the program in this language on the page."""
+        """Returns the program in a given language on the page."""
         page = (SOURCE / "docs/integrating.md").read_text(encoding="utf-8")
         (text,) = (text for name, text in FENCE.findall(page) if name == language)
         return text
@@ -253,14 +254,14 @@ class Page(unittest.TestCase):
             self.assertRegex(shown, rf"\b{re.escape(file.name)}\b")
 
     def test_is_built_as_a_whole(self):
-        """Skipped if a compiler is missing, because the class Programs then leaves out the examples that need the compiler."""
+        """This test is skipped if a compiler is missing, because the class Programs then leaves out the examples that need the compiler."""
         missing = [compiler_of(block) for block in blocks() if is_missing(block)]
         if missing:
             self.skipTest(f"not installed: {', '.join(missing)}: tools/install-dependencies --engines")
 
 
 class Service(ExampleCase):
-    """Tests the example unit as systemd would run it: ExecStartPre writes a file with variables, which the program then gets."""
+    """Tests the example unit as systemd would run it: ExecStartPre writes a file with variables, which systemd then sets for the program."""
 
     def unit(self):
         unit = configparser.ConfigParser(interpolation=None, strict=False)

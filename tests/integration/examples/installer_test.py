@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that docs/examples/install-what-fits.sh installs the right variant with a daemon, with a capture and on this machine."""
+"""Tests that docs/examples/install-what-fits.sh installs the right variant with a daemon, with a capture and on the test machine."""
 import hashlib
 import io
 import json
@@ -28,7 +28,7 @@ class Installer(ExampleCase):
         self.variants = {}
 
     def add(self, name, requires, tier, test="exit 0"):
-        """Adds a build whose self-test runs these shell commands."""
+        """Adds a build whose self-test runs the given shell commands."""
         program = f"#!/bin/sh\n{test}\n".encode()
         archive = self.archives / f"tool-{name}.tar.gz"
         with tarfile.open(archive, "w:gz") as tar:

@@ -41,8 +41,8 @@ class ContextsOfADaemon(FaultCase):
         self.assertEqual(self.counted(), 523 + 7)
 
     def test_is_measured_although_somebody_has_just_left(self):
-        # The memory of a process is returned only a moment after its end. Here, two workers have just ended: the worker of
-        # the previous API, and the NVML worker that reported the used memory.
+        # The driver frees the memory of a process only a moment after the process has ended. Here, two workers have just ended: the worker of the
+        # previous API, and the NVML worker that reported the used memory.
         self.start_healthy()
         self.set_fault("cuda", "another-leaves")
         self.assertEqual(self.measured(), 523 * MIB)

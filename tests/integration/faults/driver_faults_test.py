@@ -8,8 +8,8 @@ import unittest
 from fault_case import FAKES, FaultCase
 from bus_case import MANAGER, ROOT
 
-# (API, fault, outcome, phase, note). The phase is "instance" even if a Vulkan or OpenCL driver fails to load, because
-# their loaders open a driver only when an instance is created.
+# (API, fault, outcome, phase, note). The phase is "instance" even if a Vulkan or OpenCL driver fails to load, because the loaders of Vulkan and
+# OpenCL open a driver only when an instance is created.
 DEATHS = (
     ("vulkan", "segv@load", "crashed", "instance", "^SIGSEGV in phase instance$"),
     ("vulkan", "segv@negotiate", "crashed", "instance", "^SIGSEGV"),
@@ -62,7 +62,7 @@ HARMLESS = (
     ("cuda", "endless-devices"),
     ("level_zero", "endless-devices"),
 )
-# A loader may crash, because it uses these counts without a check.
+# The loader may crash, because it uses these counts without checking them.
 BELIEVED = (
     ("vulkan", "endless-devices"),
     ("vulkan", "many-devices"),
@@ -100,7 +100,7 @@ class Deaths(FaultCase):
 
 
 class Silence(FaultCase):
-    """Tests that a worker that sends no final frame never counts as having answered, whatever its exit status and output are."""
+    """Tests that a worker that sends no final frame never counts as having answered, regardless of its exit status and output."""
 
     def test_it_is_never_taken_for_absence(self):
         self.start_healthy()
@@ -119,8 +119,8 @@ class Silence(FaultCase):
                 folder.mkdir()
                 (folder / "libcuda.so.1").write_bytes(content)
                 probe = self.fault("cuda", "none", folder)
-                # The dynamic linker skips a library with another word size and uses the next one. If a library is
-                # truncated, the linker reads beyond its end.
+                # The dynamic linker skips a library with another word size and uses the next one. If a library is truncated, the dynamic linker reads
+                # beyond the end of the file.
                 wanted = {"of-32-bits": ("answered",), "cut": ("crashed", "failed")}
                 self.assertIn(probe["outcome"], wanted.get(what, ("failed",)), probe)
 
@@ -152,7 +152,7 @@ class Harmless(FaultCase):
 
 
 class Torrents(FaultCase):
-    """Tests with workers that each print one GiB. The deadline is long, because other tests cover deadlines."""
+    """Tests with workers that each print one GiB. The deadline in these tests is long, because other tests cover deadlines."""
 
     OPTIONS = ("--deadline-ms=60000",)
     KEPT = 16 << 10  # KiB that the daemon may keep; a stream of frames may have up to 8 MiB
@@ -177,7 +177,7 @@ class Torrents(FaultCase):
 
 
 class Hangs(FaultCase):
-    # The deadline is several times the time that a healthy daemon needs on a busy machine.
+    # The deadline is several times as long as the time that a healthy daemon needs on a busy machine.
     OPTIONS = ("--deadline-ms=1000",)
 
     def test_each_ends_at_the_deadline(self):

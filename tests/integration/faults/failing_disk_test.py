@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with a disk that fails at one call of the daemon, or at this call and all later calls.
+"""Tests with a disk that fails at one system call of the daemon, or at this call and all later calls.
 
 The first call fails in the first round, the second call in the second round, and so on, until a request finishes before a call fails.
-After each round, the disk must contain either the old state or the requested state, but not a mixture of them.
+After each round, the disk must contain either the old state or the requested state, but not a mixture of both.
 """
 import contextlib
 import errno
@@ -43,7 +43,7 @@ class Orders:
 
 
 def each_call(orders, failure):
-    """Yields the number of the call that fails, until a round ends before this call."""
+    """Yields the number of the system call that fails, until a round ends before this call."""
     for number in range(1, MOST):
         orders.give(number, failure)
         yield number
@@ -86,7 +86,7 @@ class FailingDiskCase(FaultCase):
         self.wait_until(lambda: self.property(ROOT, MANAGER, "State") in ("ready", "degraded"), "the first probes")
 
     def restart(self):
-        """Kills the daemon and starts it again, so that the daemon has only the state on the disk."""
+        """Kills the daemon and starts it again, so that it has only the state on the disk."""
         self.orders.give()
         self.end_daemon()
         self.start_daemon()

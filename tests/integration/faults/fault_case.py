@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code for the tests of faults: a daemon with only fake drivers, one of which is faulty."""
+"""Shared code for the tests of faults: starts a daemon with only fake drivers, one of which is faulty."""
 import json
 import os
 import pathlib
@@ -95,7 +95,7 @@ class FaultCase(BusCase):
         return json.loads(self.text())
 
     def text(self):
-        """Returns the report, read from a file descriptor, because the daemon limits how much text it sends in messages in a short time."""
+        """Reads the report from a file descriptor and returns it, because the daemon limits how much text it sends in messages in a short time."""
         _, descriptors = self.connection.call_with_unix_fd_list_sync(
             NAME, ROOT, MANAGER, "DescribeFd", None, None, Gio.DBusCallFlags.NONE, DEADLINE * 1000, None, None)
         with os.fdopen(descriptors.get(0), "rb") as file:
@@ -111,13 +111,14 @@ class FaultCase(BusCase):
     # Processes and files that a worker leaves behind.
 
     def remains(self):
-        """Returns the resources of which another probe must not use more."""
+        """Returns the resources whose use must not grow with another probe."""
         pid = self.daemon.pid
         files = set(files_below(self.home / "tmp"))
         return {"descriptors": len(os.listdir(f"/proc/{pid}/fd")), "files": files, "processes": self.strays(pid)}
 
     def lasting_remains(self):
-        """Returns the result of remains() when it no longer changes, because the daemon closes a worker's descriptors a moment after its end."""
+        """Waits until the result of remains() no longer changes, and returns the result. The daemon closes a worker's descriptors only a moment after
+        the worker has ended."""
         seen = []
 
         def is_as_before():
@@ -129,7 +130,7 @@ class FaultCase(BusCase):
         return seen[-1]
 
     def strays(self, daemon):
-        """Returns the daemon's children, and all processes with the environment of its worker."""
+        """Returns the daemon's children, and all processes that have the environment of the daemon's worker."""
         found = set()
         for pid in processes():
             try:
@@ -169,7 +170,7 @@ class FaultCase(BusCase):
     def join_group(self, controller, limits):
         """Puts faulty workers into a control group. Skips the test if no control group can be created.
 
-        `limits`: (file, value) pairs for both versions of control groups. Missing files are skipped.
+        `limits` contains (file, value) pairs for both versions of control groups; files that do not exist are skipped.
         """
         root = pathlib.Path("/sys/fs/cgroup")
         if (root / controller).is_dir():
@@ -194,7 +195,7 @@ class FaultCase(BusCase):
         return self.launched.read_text(encoding="utf-8").split().count(api)
 
     def ask(self, *apis):
-        """Probes the APIs. Meanwhile, requests the cached report again and again."""
+        """Probes the APIs. During the probe, requests the cached report again and again."""
         answers = []
 
         def answered(connection, result):
@@ -212,7 +213,8 @@ class FaultCase(BusCase):
         return answers[0]
 
     def fault(self, api, fault, library=""):
-        """Probes an API with a faulty driver and returns the probe. Checks that nothing else has changed, and that the daemon still runs."""
+        """Probes an API with a faulty driver and returns the probe. After a probe, checks that nothing else has changed, and that the daemon still
+        runs."""
         if fault.startswith(("vfork", "family")):
             self.need_plain_forks()
         self.heal(api)

@@ -6,8 +6,7 @@ import unittest
 
 import fleet_case
 
-# This OCI runtime stores its configuration and starts nothing, so that neither an image nor a control
-# group is needed.
+# The fake OCI runtime stores its configuration and starts nothing, so that the test needs neither an image nor a control group.
 RECORDER = """#!/bin/sh
 for word in "$@"; do
     [ "$before" = --bundle ] && bundle=$word
@@ -27,7 +26,7 @@ for word in "$@"; do
     esac
 done
 """
-# Copies the specification to a private /run, so that the /run of the machine is not changed.
+# Copies the CDI specification to a private /run, so that the /run of the machine is not changed.
 RUN = """
 mount -t tmpfs tmpfs /run && mkdir /run/cdi && cp {folder}/gpuprobe.json /run/cdi/ || exit 77
 exec podman --root {folder}/root --runroot {folder}/runroot --tmpdir {folder}/tmp --runtime {folder}/crun \\

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code for the tests with real orchestrators: exports of known machines, and the reason why a test is skipped."""
+"""Shared code for the tests with real orchestrators: returns exports of known machines, and the reason why a test is skipped."""
 import os
 import pathlib
 import shutil
@@ -19,7 +19,7 @@ def golden(name):
 
 
 def missing(*programs):
-    """Returns the reason why an orchestrator cannot be tested here, or an empty string if it can be tested."""
+    """Returns the reason why an orchestrator cannot be tested on the test machine, or an empty string if it can be tested."""
     for program in programs:
         if not shutil.which(program, path=PATH):
             return f"{program} is not installed: tools/install-dependencies --engines"

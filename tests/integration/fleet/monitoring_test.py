@@ -26,7 +26,8 @@ def series():
 
 
 def values(before, after):
-    """Returns the values of a series in promtool's notation: `before`, and `after` from CHANGE on. If `after` is None, the series ends at CHANGE."""
+    """Returns the values of a series in promtool's notation: the value is `before` until CHANGE, and `after` from then on. If `after` is None, the
+    series ends at CHANGE."""
     rest = "_" if after is None else after
     return f"{before}x{CHANGE - 1} {rest}x{END - CHANGE}"
 
@@ -36,7 +37,7 @@ def rules():
 
 
 def filled(template, labels, value):
-    """Fills in the description of an alert. Raises KeyError if the description names a label that the alert does not have."""
+    """Fills in the labels in the description of an alert. Raises KeyError if the description names a label that the alert does not have."""
     text = re.sub(r"{{ \$labels\.(\w+) }}", lambda found: labels[found[1]], template)
     return text.replace("{{ $value | humanize1024 }}", value)
 

@@ -61,7 +61,7 @@ class Prometheus(fleet_case.FleetCase):
         self.assertIn("node_textfile_scrape_error 0", self.scraped())
 
     def found(self, variant):
-        """Returns whether the PromQL selector for a variant of llama.cpp finds the golden machine when promtool evaluates the selector."""
+        """Returns whether promtool finds the golden machine with the PromQL selector for a variant of llama.cpp."""
         manifest = self.write("manifest.json", VARIANTS)
         query = self.ctl("selector", "llama.cpp", variant, f"--manifest={manifest}", "--orchestrator=promql").stdout
         inputs = ""

@@ -43,13 +43,13 @@ PartitionName=all Nodes=ALL Default=YES State=UP
 
 
 def missing():
-    """Returns the reason why no cluster can be started here, or an empty string if a cluster can be started."""
+    """Returns the reason why no cluster can be started on the test machine, or an empty string if a cluster can be started."""
     return fleet_case.missing(*PROGRAMS) or ("" if os.geteuid() == 0 else "only root can start slurmd")
 
 
 class Cluster(contextlib.ExitStack):
-    """`gres` is the content of gres.conf. The other arguments are parts of slurm.conf: the line for the node that runs, whose
-    name must be `node`; the value of GresTypes; and the lines for nodes that are never started."""
+    """`gres` is the content of gres.conf. All other arguments are parts of slurm.conf: the line for the node that runs, whose name must be `node`;
+    the value of GresTypes; and the lines for nodes that are never started."""
 
     node = socket.gethostname().split(".")[0]
 

@@ -13,7 +13,7 @@ MISSING = slurm_cluster.missing()
 CUDA = """{"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":{"requires":
 {"host":{"glibc_min":"2.35"},"device":{"backend":"cuda","cuda":{"toolkit":"%s","sass":["8.0","9.0"],"exact":true}}},
 "artifact":{"type":"oci","ref":"x"}}}}}}"""
-# Slurm refuses a query with a feature that no node has. This node has the features of the queries, but is never started.
+# Slurm rejects a query with a feature that no node has, so this node has the features in the queries, but is never started.
 OTHER = "NodeName=other NodeAddr=127.0.0.2 CPUs=2 RealMemory=500 State=DOWN Feature=cuda_sm80,cuda_drv525,glibc2.31"
 
 
@@ -21,7 +21,7 @@ OTHER = "NodeName=other NodeAddr=127.0.0.2 CPUs=2 RealMemory=500 State=DOWN Feat
 class Slurm(fleet_case.FleetCase):
     @classmethod
     def setUpClass(cls):
-        """Starts a cluster with the golden machine as a node. Links to /dev/null replace its device nodes."""
+        """Starts a cluster with the golden machine as a node, in which links to /dev/null replace the machine's device nodes."""
         folder = tempfile.mkdtemp(prefix="gpuprobe-slurm-nodes-")
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
         node = slurm_cluster.Cluster.node
@@ -41,7 +41,7 @@ class Slurm(fleet_case.FleetCase):
         return path
 
     def job(self, *options, patience=30):
-        """Runs a job. `patience` is how many seconds Slurm may take to free the node after the previous job."""
+        """Runs a job. `patience` is the number of seconds that Slurm may take to free the node after the previous job."""
         return self.cluster.run("srun", f"--immediate={patience}", *options, "/usr/bin/env")
 
     def test_gives_a_job_the_card(self):
@@ -60,7 +60,8 @@ class Slurm(fleet_case.FleetCase):
         self.assertEqual(self.job("--constraint=var_llamacpp_cuda13").returncode, 0)
 
     def select(self, toolkit):
-        """Runs `selector` for a variant with kernels for sm_80 and sm_90. Passes the features of all nodes. Returns the exit status and query."""
+        """Runs `selector` with the features of all nodes, for a variant with kernels for sm_80 and sm_90. Returns the exit status and the query that
+        `selector` prints."""
         manifest = self.write("manifest.json", CUDA % toolkit)
         features = self.cluster.run("sinfo", "-h", "-o", "%f").stdout
         done = self.ctl("selector", "p", "v", f"--manifest={manifest}", "--orchestrator=slurm", f"--features={features}",

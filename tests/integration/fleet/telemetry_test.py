@@ -16,7 +16,7 @@ NAME = "node7"
 
 
 def plain(attributes):
-    """Returns {key: string value} of a list of attributes. The protocol requires that each key occurs only once."""
+    """Returns {key: string value} of a list of attributes, in which each key must occur only once, as the protocol requires."""
     texts = {attribute["key"]: attribute["value"]["stringValue"] for attribute in attributes}
     if len(texts) != len(attributes):
         raise AssertionError(f"a key occurs twice: {attributes}")
@@ -103,8 +103,7 @@ class Telemetry(fleet_case.FleetCase):
             self.assertIn(resource["host.arch"], judged["architectures"])
             metrics = metrics_of(request)
             self.assertLessEqual(set(metrics), set(judged["metrics"]))
-            # The npm package does not contain units and instruments. In the published conventions, both
-            # metrics are UpDownCounters.
+            # The npm package does not contain units and instruments of metrics. In the published conventions, both metrics are UpDownCounters.
             self.assertEqual({name: metric["unit"] for name, metric in metrics.items()}, {"hw.gpu.memory.limit": "By", "hw.status": "1"})
             for name, metric in metrics.items():
                 self.assertEqual((metric["sum"]["isMonotonic"], metric["sum"]["aggregationTemporality"]), (False, judged["cumulative"]))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests tools/packages: each client is installed offline into an empty folder. A client calls the daemon if one runs; otherwise it
-runs the program in its package, which gives the same answers as gpuprobectl.
+"""Tests tools/packages: each client is installed offline into an empty folder. A client calls the daemon if a daemon runs; otherwise the client runs
+the program in its package, which gives the same answers as gpuprobectl.
 
-GPUPROBE_FILE is the program that the packages contain, made by tools/portable. If it is not set, the packages contain
-gpuprobectl from this build. GPUPROBE_MACHINES=all replays all recorded machines instead of every tenth."""
+GPUPROBE_FILE is the program that the packages contain, made by tools/portable. If GPUPROBE_FILE is not set, the packages contain gpuprobectl from the
+tested build. GPUPROBE_MACHINES=all replays all recorded machines instead of every tenth."""
 import base64
 import csv
 import hashlib
@@ -28,7 +28,7 @@ FILE = pathlib.Path(os.environ.get("GPUPROBE_FILE") or BIN / "gpuprobectl-whole"
 ASK = HERE / "carried"
 NOBODY = 65534
 QUESTIONS = [("Select", {"application": "llama.cpp"}), ("Recommend", {"application": "torch"}), ("Diagnose", {"environment": {}})]
-# An environment without gpuprobectl, a daemon or a home folder.
+# The environment of a process without gpuprobectl, a daemon or a home folder.
 ALONE = {"PATH": "/usr/bin:/bin", "GPUPROBE_SOCKET": "/nothing", "HOME": "/nothing", "LC_ALL": "C.UTF-8"}
 
 
@@ -46,7 +46,7 @@ def run(*words, **more):
 
 
 class Carried:
-    """Tests of a client's package. The program in the package replays the machine in $MACHINE."""
+    """Tests of a client's package, in which the program replays the machine in $MACHINE."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the packages of other distributions: the distributions' tools read the recipes, and the packages contain all installed files."""
+"""Tests the packages for other distributions: the tools of the distributions can read the recipes, and the packages contain all installed files."""
 import hashlib
 import json
 import os
@@ -17,7 +17,7 @@ SPEC = FOLDER / "gpuprobe.spec"
 
 
 def setting(name):
-    """Returns the value of a CMake variable of this build."""
+    """Returns the value of a CMake variable in the tested build."""
     return re.search(rf"^{name}:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(encoding="utf-8"), re.M)[1]
 
 
@@ -46,7 +46,7 @@ class Recipes(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("rpmbuild"), "rpmbuild is not installed: tools/install-dependencies --engines")
     def test_rpmbuild_packages_all_that_is_installed(self):
-        """Packages this build. rpmbuild fails if an installed file is not in a package, or if a listed file does not exist."""
+        """Packages this build. rpmbuild fails if no package contains an installed file, or if a listed file does not exist."""
         prefix = setting("CMAKE_INSTALL_PREFIX")
         defined = {"__os_install_post": "%{nil}", "_binary_payload": "w0.gzdio"}
         words = [word for name, value in defined.items() for word in ("--define", f"{name} {value}")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of tools/release with a tagged clone: the files of a release, their reproducibility, and their signatures."""
+"""Tests of tools/release with a tagged clone: which files a release contains, and that they are reproducible and signed."""
 import hashlib
 import json
 import os
@@ -17,7 +17,7 @@ import zipfile
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BUILD = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent
 TAG = "v0.1.0"
-# This program replaces the program from tools/portable, which takes minutes to build.
+# This program replaces the program that tools/portable builds, because that build takes minutes.
 PROGRAM = pathlib.Path("/usr/bin/true")
 ARCH = platform.machine()
 WORD = {"x86_64": "x64", "aarch64": "arm64"}.get(ARCH)
@@ -70,8 +70,7 @@ class Releases:
         cls.environment = {"PATH": os.environ["PATH"], "HOME": folder.name, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
                            "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b", "GNUPGHOME": f"{folder.name}/keys"}
         cls.git("clone", "--quiet", "--shared", "--no-checkout", SOURCE, cls.clone)
-        # Copy only those files of the source tree that are needed here, because the whole tree has
-        # 30,000 files.
+        # Copy only the files of the source tree that the test needs, because the whole tree has 30,000 files.
         for words in (["read-tree", "--empty"], ["add", *NEEDED], ["commit", "--quiet", "--message=release"], ["tag", TAG], ["tag", "0.2.0"]):
             cls.git("-C", SOURCE, f"--git-dir={cls.clone}/.git", f"--work-tree={SOURCE}", *words)
         cls.git("-C", cls.clone, "reset", "--quiet", "--hard")
@@ -94,7 +93,7 @@ class Releases:
         return done.stdout + done.stderr
 
     def clone_with(self, **programs):
-        """Makes a tagged clone in which scripts replace programs in tools/, because the original programs run for an hour."""
+        """Makes a tagged clone in which scripts replace some programs in tools/, because the original programs run for an hour."""
         clone = self.folder / "with other programs"
         self.git("clone", "--quiet", self.clone, clone)
         for name, text in programs.items():
@@ -282,7 +281,8 @@ class AptRepository(Releases, unittest.TestCase):
     SUITE = "trixie"
 
     def in_a_debian(self, release, script):
-        """Runs a script in a Debian system without a network, in which /srv is the folder of the release. All changes are discarded."""
+        """Runs a script in a Debian system without a network, in which /srv is the folder of the release. All changes that the script makes are
+        discarded."""
         root = subprocess.run([SOURCE / "tests/portable/root", self.SUITE], check=True, stdout=subprocess.PIPE, text=True, timeout=1800).stdout.strip()
         around = f"""set -eu
 mount -t tmpfs tmpfs /mnt

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that every interface gives the same answer: the socket, the C library, the Python package (blocking and with asyncio), the
 Node package, the clients for Go and Rust (with and without types), D-Bus, and gpuprobectl with the socket and in direct mode. With
-GPUPROBE_PORTABLE=FILE, the portable program is tested, too.
+GPUPROBE_PORTABLE=FILE, the portable program is also tested.
 
 GPUPROBE_INTERFACES=500 makes 500 calls on every recorded machine, and GPUPROBE_INTERFACES=500:nvidia-h200-1 makes 500 calls on one
-machine. Without the variable, the test makes one call of each kind on three machines. The test prints a table of interfaces. All
-bytes of an answer must be equal, with these exceptions:
+machine. Without GPUPROBE_INTERFACES, the test makes one call of each kind on three machines. The test prints a table of interfaces. All bytes of an
+answer must be equal, with these exceptions:
 
 - answers of the Node package are compared as JSON values, because JavaScript writes 1 for 1.0 and sorts keys that look like numbers;
 - answers of the Rust client, which sorts keys, are also compared as JSON values, as are answers that a client has read into types and
@@ -181,7 +181,7 @@ class BusInterface:
 
 
 def wanted_of_bus(method, text, paths):
-    """Converts the socket's answer to the form of the answer on D-Bus."""
+    """Converts an answer on the socket to the form that the answer has on D-Bus."""
     document = json.loads(text)
     if method == "ListApplications":
         return [{key.capitalize(): value for key, value in one.items() if value is not None} for one in document["applications"]]
@@ -219,7 +219,7 @@ STATUSES = {
         "report-outcome llama.cpp ok --variant=nothing", "run default --expect=nothing -- true", "help nothing"],
     125: ["run nothing -- true", "run default --gpu=nothing -- true"],
 }
-# Commands whose requirements the recorded machine does not meet, or for which it has no data.
+# Commands whose requirements the recorded machine does not meet, or for which the recorded machine has no data.
 UNSATISFIED = ["select default --backend=rocm --strict", "select default --memory=1TiB --strict", "recommend torch --only=nothing",
                "plan --memory=99999999MiB", "env 0"]
 
@@ -257,7 +257,7 @@ class Interfaces(SocketCase):
         return text.removeprefix('{"error":').removesuffix("}") if text.startswith('{"error":') else text
 
     def by_program(self, asked, *command):
-        """Runs a program that makes all calls. Returns the lines of its output."""
+        """Runs a program that makes all calls, and returns the lines of the program's output."""
         file = pathlib.Path(self.folder, "questions.json")
         file.write_text(json.dumps([question[:2] for question in asked]), encoding="utf-8")
         done = subprocess.run([*command, self.path, file], capture_output=True, text=True, timeout=300, check=False)
