@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs the packages in a package-lock.json from npm's registry, without running their scripts."""
+"""Installs the packages that a package-lock.json lists from npm's registry, without running their scripts."""
 import fcntl
 import shutil
 import subprocess
@@ -7,7 +7,7 @@ import unittest
 
 
 def installed(source, folder):
-    """Installs the packages in source/package-lock.json into `folder`, once for each build. Skips the test if npm fails."""
+    """Installs the packages in source/package-lock.json into `folder`, once for each build. If npm fails, skips the test."""
     folder.mkdir(parents=True, exist_ok=True)
     wanted = (source / "package-lock.json").read_bytes()
     with open(folder / "lock", "w", encoding="ascii") as lock:

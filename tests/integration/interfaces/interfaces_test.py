@@ -297,7 +297,7 @@ class Interfaces(SocketCase):
         self.count(machine, question, interface, found == told, found, told)
 
     def count(self, machine, question, interface, is_same, found, told):
-        """Counts the calls and the machines of each interface, and stores the differences."""
+        """Counts the calls and the machines of each interface, and stores the differences between answers."""
         self.asked[interface] += 1
         self.machines[interface].add(machine.name)
         if not is_same:
@@ -405,7 +405,7 @@ class Interfaces(SocketCase):
 
 
 def with_name(method, text):
-    """Returns the document of an answer. If the answer is a Varlink error, adds the name of the error to the document."""
+    """Returns the document in an answer. If the answer is a Varlink error, adds the name of the error to the document."""
     errors = {'{"parameter":': "InvalidParameter", '{"method":': "MethodNotFound"}
     name = next((name for start, name in errors.items() if text.startswith(start)), None)
     return f'{{"name":"org.varlink.service.{name}",{text[1:]}' if name else text
@@ -419,7 +419,7 @@ def as_typed(value):
 
 
 def shorter(found, told):
-    """Returns the part of each string around the first difference."""
+    """Returns the part of each of two strings around the first difference."""
     at = next((at for at, (one, other) in enumerate(zip(found, told)) if one != other), min(len(found), len(told)))
     return found[max(0, at - 60):at + 80], told[max(0, at - 60):at + 80]
 

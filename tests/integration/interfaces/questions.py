@@ -18,7 +18,7 @@ OPTIONS = {"deny": "exclude", "gpus": "gpu", "variant": "installed", "min_memory
 
 
 def value_words(key, value):
-    """Returns "=" and the value of an option, or an empty string for True. Sizes without a unit are in bytes."""
+    """Returns "=" and the value of an option, or an empty string for True. gpuprobectl reads sizes without a unit as bytes."""
     if value is True:
         return ""
     return f"={','.join(value) if isinstance(value, list) else value}{'MiB' if key.endswith('_mib') else ''}"
@@ -64,7 +64,8 @@ PLAN_OPTIONS = {"gpus": ("gpu",), "kv": ("cache-type-k", "cache-type-v"), "strea
 
 
 def plan_words(key, value):
-    """Returns the options of `plan` for a key of its request. Each of the two caches has an option; a single type is used for both caches."""
+    """Returns the options of `plan` for a key of its request. Each of the two caches has an option; if the key contains a single type, this type is
+    used for both caches."""
     options = PLAN_OPTIONS.get(key, (key.replace("_", "-"),))
     if key == "kv":
         return [f"--{option}={each}" for option, each in zip(options, 2 * ([value] if isinstance(value, str) else value))]
@@ -124,7 +125,7 @@ def plans(gpus):
 
 
 def further(report):
-    """Yields an endless sequence of random calls, which is always the same for a machine."""
+    """Yields an endless sequence of random calls, which is always the same sequence for the same machine."""
     chance = random.Random(len(str(report["host"])))
     gpus = [gpu["id"] for gpu in report["gpus"]]
     asked = list(requests(gpus))

@@ -55,7 +55,7 @@ class KnowledgeCase(unittest.TestCase):
                               stdin=subprocess.DEVNULL, check=False)
 
     def bundle(self, version, key="us", name="file", **more):
-        """Makes a bundle of the data files in this tree, some of which `more` replaces. Returns the path of the bundle."""
+        """Makes a bundle of the data files in the source tree, some of which `more` replaces. Returns the path of the bundle."""
         changed = {each.replace("__", "/"): text for each, text in more.items()}
         path = self.home / name
         path.write_bytes(self.tool.make_bundle(self.keys / f"{key}.pem", {**self.documents, **changed}, version=version,
@@ -338,7 +338,7 @@ class Superseded(KnowledgeCase):
 
 
 class Frozen(KnowledgeCase):
-    """Tests with a machine that gets no newer bundles: it keeps using its bundle after the expiry date, with a warning in every answer."""
+    """Tests with a machine that gets no newer bundles: gpuprobe keeps using the old bundle after the expiry date, with a warning in every answer."""
 
     def setUp(self):
         super().setUp()

@@ -16,7 +16,7 @@ from socket_case import BIN, DAEMON, SOURCE, SocketCase  # noqa: E402
 
 
 class Steps:
-    """Tests with a program that executes each line of its input with one client."""
+    """Tests with a program that makes the call in each line of its input, all with one client."""
 
     def begin(self, *words, path=None, **environment):
         """Starts the program."""
@@ -55,7 +55,8 @@ class Steps:
         self.assertNotEqual(self.answers("doctor"), ["drivers-overridden"])
 
     def test_send_only_what_is_set(self):
-        """Tests that unset members are not sent: the daemon refuses null and an empty list of GPUs. A missing list means any GPU."""
+        """Tests that the clients do not send unset members: the daemon rejects null and an empty list of GPUs, but if the list is missing, any GPU is
+        acceptable."""
         self.start()
         self.assertEqual(self.answers("select default cuda", "select-nothing"), ["cuda", "refused: InvalidRequest"])
 
@@ -122,7 +123,7 @@ class Steps:
 
 
 def page_source(name, page, language, before, after):
-    """Writes a file with the only block in this language on a page, between `before` and `after`."""
+    """Writes a file with the only block in a given language on a page, between `before` and `after`."""
     text = (SOURCE / page).read_text(encoding="utf-8")
     (shown,) = re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
     built_clients.KEPT.mkdir(exist_ok=True)

@@ -17,7 +17,7 @@ sys.path[:0] = [str(SOURCE / "tests/integration" / folder) for folder in ("", "s
 from socket_case import BIN, H200, SocketCase  # noqa: E402
 
 NODE = os.environ.get("GPUPROBE_NODE") or shutil.which("node")
-# The beginning of each script. told() prints a value as a line of JSON; kind() returns the class of the error with which a promise fails.
+# The code at the beginning of each script. told() prints a value as a line of JSON; kind() returns the class of the error with which a promise fails.
 HEAD = f"""
 import * as gpuprobe from {json.dumps(str(PACKAGE / "gpuprobe.js"))};
 const path = process.env.TESTED_SOCKET;
@@ -28,7 +28,7 @@ const kind = (promise) => promise.then(() => "an answer", (problem) => problem.c
 
 
 def node(script, path, timeout=60, **environment):
-    """Returns the values that the script passes to told(). The process must end when the script has nothing left to wait for."""
+    """Runs a script and returns the values that it passes to told(). The process must end when the script has nothing left to wait for."""
     done = subprocess.run([NODE, "--input-type=module", "-"], input=HEAD + script, capture_output=True, text=True,
                           timeout=timeout, check=False, env={**os.environ, "TESTED_SOCKET": path, **environment})
     if done.returncode != 0:

@@ -35,7 +35,7 @@ def waited(path, name, *words, **more):
 
 
 def both(path, name, *words, **more):
-    """Returns the results of the blocking client and of the asyncio client. Each is a document, or the class of the exception."""
+    """Returns the results of the blocking client and of the asyncio client; each result is a document, or the class of the exception."""
     answers = []
     for ask in (lambda: waited(path, name, *words, **more), lambda: asyncio.run(awaited(path, name, *words, **more))):
         try:
@@ -251,7 +251,8 @@ class PythonPackage(SocketCase):
         self.assertEqual(gpuprobe.plan.__doc__, gpuprobe.Client.plan.__doc__)
 
     def test_loads_only_json_and_socket(self):
-        """Tests that other modules are not loaded, because typing and asyncio, for example, take longer to load than a selection takes."""
+        """Tests that the package loads no unnecessary modules, because typing and asyncio, for example, take longer to load than a selection
+        takes."""
         self.start()
         script = f"""
 import json, socket, sys
@@ -311,7 +312,7 @@ class PythonTypes(SocketCase):
             self.assert_is({"applications": [{"name": 1}]}, interface.ListApplicationsAnswer, "")
 
     def check(self, *words):
-        """Returns the output of mypy with these arguments."""
+        """Returns the output of mypy with the given arguments."""
         done = subprocess.run(["/usr/bin/python3", "-m", "mypy", "--strict", "--no-error-summary", "--enable-incomplete-feature=Unpack",
                                f"--cache-dir={self.folder}/cache", *words], cwd=self.folder, capture_output=True, text=True, timeout=100,
                               check=False, env={**os.environ, "MYPYPATH": str(PACKAGE)})

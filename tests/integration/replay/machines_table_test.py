@@ -60,7 +60,7 @@ def expected_count(expected):
 
 
 def gaps_in(value, path=""):
-    """Yields (path within the GPU, expected value, reason why gpuprobe does not find the value) for each known gap."""
+    """Yields (path within the GPU's record, expected value, reason why gpuprobe does not find the value) for each known gap."""
     if isinstance(value, dict) and KNOWN_GAP in value:
         yield path, value[VALUE], value[KNOWN_GAP]
     elif isinstance(value, dict):

@@ -9,7 +9,7 @@ CONTAINS = "_contains"
 
 
 class Comparison:
-    """Contains the result of a comparison: the differences, the known gaps that still exist, and the known gaps that no longer exist."""
+    """The result of a comparison: the differences, the known gaps that still exist, and the known gaps that no longer exist."""
 
     def __init__(self):
         self.differences = []
@@ -70,7 +70,8 @@ def _compare_list(expected, got, path, out):
 
 
 def _compare_some(expected, got, path, out):
-    """Compares lists. Each expected element must match a different element: the element with the same id, or if it has no id, any element."""
+    """Compares lists. Each expected element must match a different element of the report: the element with the same id or, if the expected element
+    has no id, any element."""
     if not isinstance(got, list):
         out.differences.append(f"{path}: expected an array, got {_short(got)}")
         return
@@ -91,7 +92,8 @@ def _compare_some(expected, got, path, out):
 
 
 def _assign(expected, got, free, path, out):
-    """Assigns expected elements without an id to different elements. If this fails, records the differences from the closest elements."""
+    """Assigns expected elements without an id to different elements of the report. If this is impossible, records the differences from the closest
+    elements."""
     if not expected or _assignment(expected, got, free):
         return
     for number, element in enumerate(expected):

@@ -49,7 +49,7 @@ def validator():
 
 
 def closed_records(schema, place="#"):
-    """Yields (path, record) for each record of the schema that allows no other members."""
+    """Yields (path, record) for each record in the schema that allows no additional members."""
     if isinstance(schema, dict):
         if schema.get("additionalProperties") is False:
             yield place, schema
@@ -71,7 +71,7 @@ class ReportSchema(unittest.TestCase):
     def test_requires_every_field_of_every_record(self):
         for place, record in closed_records(self.schema):
             with self.subTest(place):
-                # Only reasons in answers to calls have these members; reasons in a report do not.
+                # Only reasons in answers to calls have these members; reasons in a report do not have them.
                 words = {"text", "fix", "commands", "subject"} if place.endswith("/Reason") else set()
                 self.assertEqual({*record["required"]} | words, {*record["properties"]})
 
