@@ -46,7 +46,7 @@ def main(told, api, *options):
 
 
 def install(folder, answers):
-    """Makes a fake worker with these answers in `folder`. Returns the path of its program."""
+    """Makes a fake worker with the given answers in `folder`, and returns the path of the worker."""
     told, program = folder / "told.json", folder / "told-worker"
     tell(folder, answers)
     program.write_text(f'#!/bin/sh\nexec /usr/bin/python3 {os.path.abspath(__file__)} {told} "$@"\n', encoding="utf-8")

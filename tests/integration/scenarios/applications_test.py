@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares `select` and `recommend` for each application with a selection and a manifest, on every recorded machine and on made-up
-machines. The answers must match tests/data/selection/applications/NAME.json. If the two answers differ, one of them must give a
-reason. GPUPROBE_ACCEPT=1 writes the files."""
+"""Compares `select` and `recommend` for each application that has a selection and a manifest, on every recorded machine and on simulated machines.
+The answers must match tests/data/selection/applications/NAME.json. If the answers of `select` and `recommend` differ, one of them must give a reason.
+GPUPROBE_ACCEPT=1 writes the files with the answers."""
 import concurrent.futures
 import json
 import os
@@ -13,8 +13,8 @@ MACHINES = SOURCE / "tests/data/machines"
 ANSWERS = SOURCE / "tests/data/selection/applications"
 # {family of variants: backend}, if the family and the backend have different names.
 BACKENDS = {"xpu": "sycl"}
-# Reasons that only `recommend` has, because they are about a build. A missing library may be installed together with
-# the build, so `recommend` advises installing it instead of rejecting the build.
+# Reasons that only `recommend` has, because they are about a build. A missing library may be installed together with the build, so `recommend`
+# advises the user to install the library and does not reject the build.
 OF_BUILDS = {"arch-not-in-build", "built-for-older", "cuda-version-unfit", "driver-too-old", "glibc-too-old", "library-missing",
              "other-libc", "ptx-needs-newer-driver", "rocm-version-unfit", "vulkan-feature-missing", "vulkan-too-old"}
 # Reasons for which `select` and `recommend` may answer differently: `select` does not choose a backend if a fact is
@@ -23,7 +23,7 @@ OF_BUILDS = {"arch-not-in-build", "built-for-older", "cuda-version-unfit", "driv
 OPEN = {"fact-unknown", "not-probed", "requirement-unknown", "unknown-not-chosen", "joined-weakly", "loader-missing"}
 ARM = {"arch": "aarch64", "libc_version": "2.39"}
 NEW = {"libc_version": "2.39"}
-# Made-up machines, on which all facts are known. On recorded machines, many facts are unknown.
+# Simulated machines, on which all facts are known. On recorded machines, many facts are unknown.
 MADE = {
     "rtx-5090-driver-580": lambda: Machine(**NEW).nvidia(capability="12.0"),
     "rtx-5090-driver-570": lambda: Machine(**NEW).nvidia(capability="12.0", driver="570.86.10"),
@@ -80,7 +80,8 @@ class Sides:
         return f"{self.word} / {self.variant or self.status}"
 
     def unexplained(self):
-        """Returns a description if one answer chose a backend that the other answer rejected without explaining the difference, else None."""
+        """Returns a description if one answer chose a backend that the other answer rejected without explaining the difference, and otherwise
+        None."""
         if self.backend == self.family or self.status == "no-platform":
             return None
         rank = {backend: place for place, backend in enumerate(self.order)}
@@ -102,7 +103,7 @@ class ApplicationCase(ScenarioCase):
         return json.loads(self.run_ctl("--replay", str(machine), *words, "-j").stdout)
 
     def machines(self):
-        """Returns {name: folder} of all recorded and made-up machines."""
+        """Returns {name: folder} of all recorded and simulated machines."""
         made = {f"made-{name}": self.capture(machine()) for name, machine in MADE.items()}
         return made | {name: MACHINES / name for name in captures()}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the scenarios B1 to B12 of BitNet-rs. BitNet-rs lists the compiled backends in `detected`; gpuprobe lists the usable backends."""
+"""Tests the scenarios B1 to B12 of BitNet-rs. BitNet-rs lists the compiled backends in `detected`, but gpuprobe lists the usable backends."""
 from made_machine import Machine
 from scenario_case import BIN, ScenarioCase
 

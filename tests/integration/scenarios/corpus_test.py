@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests what other projects' tests expect about identity and selection. The cases are in tests/data/selection/cases.json."""
+"""Tests the expectations of other projects' tests about the identity of GPUs and the selection of backends. The cases are in
+tests/data/selection/cases.json."""
 import json
 import re
 
@@ -227,7 +228,7 @@ class Corpus(ScenarioCase):
 
 
 class CorpusIsWhole(ScenarioCase):
-    """Tests that no case is forgotten. `integration.replay` compares the machines in tests/data/machines with expected.json."""
+    """Tests that no case is missing here. `integration.replay` compares the machines in tests/data/machines with expected.json."""
 
     def test_each_case_is_tested_or_replayed(self):
         for case in CASES:

@@ -90,7 +90,7 @@ class Cyllama(ScenarioCase):
                 "VK_ICD_FILENAMES": manifest,
                 "MESA_VK_DEVICE_SELECT": "1002:744c!",
                 "GGML_VK_VISIBLE_DEVICES": "0",
-                # All other APIs are hidden.
+                # All APIs except the tested API are hidden.
                 "CUDA_VISIBLE_DEVICES": "",
                 "HIP_VISIBLE_DEVICES": "-1",
                 "ROCR_VISIBLE_DEVICES": "",

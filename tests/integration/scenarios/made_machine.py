@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes captures of fake machines, which tests replay. A capture contains files of the kernel and the answers of each driver."""
+"""Makes captures of simulated machines, which tests replay. A capture contains files of the kernel and the answers of each driver."""
 import json
 import os
 import pathlib
@@ -30,7 +30,7 @@ def video_of(formats):
 
 
 class Machine:
-    """Describes a fake machine, which has no GPU at first. The library of an API is missing until a GPU that uses this API is added."""
+    """Describes a simulated machine, which has no GPU at first. The library of an API is missing until a GPU that uses this API is added."""
 
     def __init__(self, arch="x86_64", libc="glibc", libc_version="2.36", features=("avx", "avx2"), level="x86-64-v3", os_name="linux",
                  libraries=()):
@@ -164,8 +164,7 @@ class Machine:
         return self
 
     def vaapi(self, address, number, driver, *formats, outcome="answered", accessible=True, **more):
-        """Adds the render node of the GPU at the address, and the answer of its VA driver, which has these formats (see
-        video_of())."""
+        """Adds the render node of the GPU at a PCI address, and the answer of its VA driver, which reports the given formats (see video_of())."""
         folder, name, path = f"sys/bus/pci/devices/{address}", f"renderD{number}", f"/dev/dri/renderD{number}"
         self.files[f"{folder}/drm/{name}/dev"] = f"226:{number}\n"
         self.links[f"{folder}/drm/{name}/device"] = "../.."
@@ -178,8 +177,8 @@ class Machine:
         return self
 
     def nvcodec(self, *formats, address="0000:01:00.0", missing=(), **device):
-        """Adds the GPU at the address to the answer of NVDEC and NVENC. `missing`: libraries that are not installed; if both
-        libraries are missing, the API lists no GPU."""
+        """Adds the GPU at a PCI address to the answer of NVDEC and NVENC. `missing`: libraries that are not installed; if both libraries are missing,
+        the API lists no GPU."""
         probe = self.probes.setdefault("nvcodec", {"api": "nvcodec", "driver": "", "outcome": "answered", "devices": [], "runtime": None})
         probe["reasons"] = [{"code": "library-missing", "detail": {"missing": library}} for library in missing]
         if len(missing) == 2:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the scenarios about packages: which package `recommend` chooses, and for which reasons it rejects the others."""
+"""Tests of the scenarios about packages: which package `recommend` chooses, and for which reasons it rejects all other packages."""
 from made_machine import GB, ONEAPI, Machine
 from scenario_case import ScenarioCase
 
@@ -9,7 +9,7 @@ NO_GPU = "no GPU detected: tsuku-llm requires a GPU with at least 8 GB VRAM"
 
 class TsukuPackages(ScenarioCase):
     def assert_asset(self, machine, arch, family, dependency):
-        """Checks the choice with tsuku's own recipe, and with the requirements of the builds."""
+        """Checks the chosen package for tsuku, both with tsuku's own recipe and with the requirements of the builds."""
         for application in ("tsuku-llm-recipe", "tsuku-llm"):
             with self.subTest(application):
                 answer = self.recommend(machine, application)

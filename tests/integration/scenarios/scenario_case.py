@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code for the scenario tests, in which gpuprobectl replays captures of fake machines."""
+"""Shared code for the scenario tests, in which gpuprobectl replays captures of simulated machines."""
 import json
 import os
 import pathlib
@@ -34,7 +34,7 @@ class Answer:
         self.candidates = about.get("candidates", [])
 
     def codes(self, backend, gpu=None):
-        """Returns the codes of the reasons of a candidate. Without `gpu`, the backend must have only one candidate."""
+        """Returns the codes of the reasons of a candidate. Without `gpu`, the decision must have only one candidate for the backend."""
         found = [each for each in self.candidates if each["backend"] == backend and gpu in (None, each["gpu"])]
         assert len(found) == 1, (backend, self.candidates)
         return [reason["code"] for reason in found[0]["reasons"]]
@@ -122,8 +122,8 @@ class ScenarioCase(unittest.TestCase):
         return json.loads(text)["manifest"]["platforms"][platform]["variants"]
 
     def spy_on(self, program, name):
-        """Makes a program with this name that logs each run and then runs `program`. Returns the paths of the new program and of the log.
-        The new program contains the path of the log, because workers do not inherit variables."""
+        """Makes a program with a given name that logs each run and then runs `program`. Returns the paths of the new program and of the log. The new
+        program contains the path of the log, because workers do not inherit variables."""
         log = self.folder / f"{name}.log"
         spy = self.folder / "spies" / name
         spy.parent.mkdir(exist_ok=True)

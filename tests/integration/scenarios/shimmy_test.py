@@ -62,7 +62,7 @@ class Shimmy(ScenarioCase):
         answer = self.run_ctl("--direct", "-j", "select", "shimmy-v1", "--worker", str(BIN / "gpuprobe-worker"), PATH=path)
         self.assertEqual(answer.returncode, 0, answer.stderr)
         self.assertEqual([self.runs(log) for log in logs], [[]] * len(TOOLS))
-        # Check that the test can fail: if a tool runs, the log shows this.
+        # Check that the test can fail: if a tool runs, the log must contain the run.
         subprocess.run(["sh", "-c", "nvidia-smi"], check=True, env={"PATH": path})
         self.assertEqual(len(self.runs(logs[0])), 1)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the scenarios T1 to T18, which are based on tsuku's code, recipe and design, and cases in which tsuku's answer is wrong."""
+"""Tests the scenarios T1 to T18, which are based on tsuku's code, recipe and design, and also cases in which tsuku's answer is wrong."""
 from made_machine import GB, Machine
 from scenario_case import ScenarioCase
 

@@ -40,7 +40,7 @@ class VideoBackends(ScenarioCase):
             answer = self.select(machine, "frigate")
             self.assertEqual((device, answer.backend), (device, backend))
             self.assertEqual(answer.codes("vaapi"), ["less-preferred"] if backend == "qsv" else [])
-        # VA-API is still better than nothing.
+        # VA-API is still better than no acceleration.
         machine = Machine().intel(device="a780").vaapi(INTEL, 128, "i965", *H264)
         self.assertEqual(self.select(machine, "frigate").backend, "vaapi")
 
@@ -73,7 +73,7 @@ class VideoBackends(ScenarioCase):
         machine = Machine().nvidia(kernel="nouveau", cuda=False, nvml=False, vulkan=False).vaapi(NVIDIA, 128, "nouveau", "decode h264-high", "decode h264-main")
         backends = self.backends(machine)
         self.assertEqual({name for name, backend in backends.items() if backend == "vaapi"}, {"ffmpeg", "mpv"})
-        # NVIDIA's driver comes first, even if a driver for VA-API is installed too.
+        # CUDA comes first, even if a VA-API driver for NVIDIA GPUs is installed too.
         both = Machine().nvidia().vaapi(NVIDIA, 128, "nvidia", "decode h264-high")
         self.assertEqual([self.select(both, name).backend for name in ("ffmpeg", "mpv")], ["cuda", "nvdec"])
 
@@ -93,7 +93,8 @@ class VideoBackends(ScenarioCase):
         self.assertIn("name the engine", arm.answers["hint"])
 
     def test_boards_with_v4l2_have_no_engine_that_is_judged(self):
-        """Tests boards with the drivers in public outputs of v4l2-ctl. gpuprobe does not read V4L2 nodes, but hints at FFmpeg's V4L2 support."""
+        """Tests with boards whose drivers appear in public outputs of v4l2-ctl. gpuprobe does not read V4L2 nodes, but gives a hint about FFmpeg's
+        V4L2 support."""
         rows = json.loads((SOURCE / "tests/data/video/public_dumps.json").read_text(encoding="utf-8"))["v4l2"]
         for row in rows:
             board = Machine(arch="aarch64")
@@ -115,7 +116,7 @@ class VideoBackends(ScenarioCase):
             "mpv": "nvdec"})
 
     def test_a_chip_without_an_encoder_only_decodes(self):
-        """Tests an H100 whose formats no API reported. The table of chips shows that no GH100 has NVENC."""
+        """Tests with an H100 for which no API reported video formats. The table of chips shows that no GH100 has NVENC."""
         machine = Machine().nvidia(device="2330", capability="9.0", pci_class="0302")
         self.assertEqual(self.backends(machine), {
             "ffmpeg": "cuda", "jellyfin": "nvenc", "frigate": "nvidia", "go2rtc": "software", "immich": "disabled", "obs": "x264", "handbrake": "cpu",
@@ -126,7 +127,7 @@ class VideoBackends(ScenarioCase):
         self.assertEqual(self.select(machine.nvcodec("encode h264-high"), "handbrake").backend, "nvenc")
 
     def test_a_mig_instance_without_a_decoder_is_not_chosen(self):
-        """Tests H100s for which NVML reports the number of video engines of each instance. An H100 has no encoder."""
+        """Tests with H100s for which NVML reports the number of video engines of each MIG instance. An H100 has no encoder."""
         for owner, decoders in ((3, [0, 0, 0, 1, 0]), (0, [3, 2, 2, 1, 1]), (None, [0] * 5)):
             folder = self.folder / f"mig-{owner}"
             shutil.copytree(SOURCE / "tests/data/machines/nvidia-h100-mig-mixed", folder, symlinks=True)
@@ -207,7 +208,7 @@ class VideoSettings(ScenarioCase):
         return self.select(machine, application, *words).answers
 
     def test_the_node_is_the_node_of_the_chosen_gpu(self):
-        """The first node belongs to a GPU whose VA driver is missing."""
+        """The first render node belongs to a GPU whose VA driver is missing."""
         machine = Machine().nvidia(cuda=False).vaapi(NVIDIA, 128, None, outcome="absent").intel().vaapi(INTEL, 129, "iHD", *H264)
         self.assertEqual(self.answers(machine, "ffmpeg")["arguments"], "-hwaccel vaapi -hwaccel_device /dev/dri/renderD129")
         for application in ("jellyfin", "frigate", "go2rtc", "immich", "obs"):
@@ -224,7 +225,7 @@ class VideoSettings(ScenarioCase):
         self.assertEqual(self.answers(intel(), "ffmpeg"), {
             "arguments": decode, "arguments_h264": decode + stay, "arguments_hevc": decode + stay, "arguments_av1": decode,
             "encoder_h264": "h264_vaapi", "encoder_hevc": "hevc_vaapi", "encoder_av1": "libsvtav1"})
-        # With -hwaccel qsv, the frames would always stay on the GPU.
+        # With -hwaccel qsv, the frames would always stay in GPU memory.
         qsv = self.answers(intel(), "ffmpeg", "--backend=qsv")
         self.assertEqual((qsv["arguments"], qsv["arguments_av1"]), (decode, decode))
         self.assertEqual(qsv["arguments_h264"], "-hwaccel qsv -qsv_device /dev/dri/renderD128 -hwaccel_output_format qsv")
@@ -234,7 +235,7 @@ class VideoSettings(ScenarioCase):
         self.assertNotIn("arguments", self.answers(Machine(), "ffmpeg"))
 
     def test_frames_stay_on_the_gpu_only_for_an_encoder_there(self):
-        """FFmpeg cannot pass frames on the GPU to an encoder on the CPU, and passes only frames on the GPU to a VA-API encoder."""
+        """FFmpeg cannot pass frames in GPU memory to an encoder on the CPU, and can pass only frames in GPU memory to a VA-API encoder."""
         formats = ((), H264, HEVC, H264 + HEVC, ("encode av1-main",), H264 + ("encode av1-main",))
         machines = [lambda more=more: intel("iHD", *DECODE, *more) for more in formats]
         machines += [lambda more=more: Machine().amd().vaapi(AMD, 128, "radeonsi", *DECODE, *more) for more in formats]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that programs that were linked with an earlier libgpuprobe.so.1 run with this library: libabigail compares the library with
-the description in tests/data/libgpuprobe.so.1.abi. GPUPROBE_ACCEPT=1 adds new symbols to the description."""
+"""Tests that programs that were linked with an earlier libgpuprobe.so.1 run with the current library: libabigail compares the library with the
+description in tests/data/libgpuprobe.so.1.abi. GPUPROBE_ACCEPT=1 adds new symbols to the description."""
 import os
 import pathlib
 import platform

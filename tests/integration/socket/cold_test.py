@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the first scan of a machine with slow drivers: results of fast drivers are published before the slow drivers have answered."""
+"""Tests the first scan of a machine with slow drivers: the daemon publishes the results of fast drivers before the slow drivers have answered."""
 import os
 import pathlib
 import shutil
@@ -50,7 +50,7 @@ class Cold(unittest.TestCase):
             self.assertNotIn("cuda", {probe["api"] for probe in report["probes"]})
 
     def test_who_is_slow_to_say_how_busy_a_gpu_is_has_told_the_rest(self):
-        # Put the worker next to the daemon, where the default worker is, because the daemon starts the default worker before it scans the
+        # Put the fake worker next to the daemon, in the place of the default worker, because the daemon starts the default worker before it scans the
         # machine.
         folder = self.worker.parent
         shutil.copy(BIN / "gpuprobed", folder)

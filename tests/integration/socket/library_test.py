@@ -19,7 +19,7 @@ from socket_case import BIN, H200, SOURCE, SocketCase
 
 DAEMON_ONLY = 1
 SANITIZERS = os.environ.get("GPUPROBE_SANITIZE")
-# Errors that the library returns as -EIO, because programs need not distinguish them.
+# Errors that the library returns as -EIO, because programs do not have to distinguish them.
 OWN_FAULTS = {"Failed", "ProbeFailed", "Internal"}
 LISTENER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 
@@ -40,14 +40,14 @@ class Library:
         self.lib.gpuprobe_close(self.handle)
 
     def ask(self, method, parameters=None):
-        """Makes a call. Returns the code, and the answer as text or None."""
+        """Makes a call, and returns the return code of the library and the answer as text or None."""
         text = ctypes.c_void_p()
         given = None if parameters is None else json.dumps(parameters).encode()
         code = self.lib.gpuprobe_call(self.handle, method.encode(), given, ctypes.byref(text))
         return code, self.taken(text)
 
     def ask_more(self, method):
-        """Makes a call with several replies. Returns the code, the last reply as text or None, and the earlier replies."""
+        """Makes a call with several replies. Returns the return code of the library, the last reply as text or None, and the earlier replies."""
         text, heard = ctypes.c_void_p(), []
         listener = LISTENER(lambda _context, json: heard.append(json.decode()))
         code = self.lib.gpuprobe_call_more(self.handle, method.encode(), None, listener, None, ctypes.byref(text))
@@ -113,7 +113,8 @@ class ClientLibrary(SocketCase):
 
     @contextlib.contextmanager
     def server(self, answer, waits=False):
-        """Runs a fake daemon that answers each call with these bytes and closes the connection, or keeps it open if `waits` is set."""
+        """Runs a fake daemon that answers each call with the given bytes and then closes the connection, or keeps the connection open if `waits` is
+        set."""
         path = f"{self.folder}/other"
         pathlib.Path(path).unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX) as listening:
@@ -245,7 +246,7 @@ class ClientLibrary(SocketCase):
         self.assertEqual(library.lib.gpuprobe_watch(library.handle), -errno.ECONNREFUSED)
 
     def in_child(self, path, code, socket_path=None):
-        """Runs Python code in a new process with this PATH, in which `library` is a client. Returns its output."""
+        """Runs Python code in a new process with the given PATH, in which `library` is a client. Returns its output."""
         program = (f"import sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\n"
                    f"from library_test import Library\nlibrary = Library({socket_path or self.folder + '/nothing'!r})\n{code}")
         return subprocess.run([sys.executable, "-c", program], env={**os.environ, "PATH": path}, check=True,
@@ -261,7 +262,7 @@ class ClientLibrary(SocketCase):
             self.assertEqual(told, self.gpuprobectl(f"--replay={H200}", "-j", *words).stdout)
 
     def program(self, name, select):
-        """Compiles a program that answers a Select call with this backend, and a Subscribe call with two changes."""
+        """Compiles a program that answers a Select call with the given backend, and a Subscribe call with two changes."""
         code, program = pathlib.Path(self.folder, f"{name}.c"), pathlib.Path(self.folder, name)
         code.write_text(f"""
             #include <stdio.h>

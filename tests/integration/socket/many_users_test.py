@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with calls from many users at once, or from many subordinate uids of one account: others are still answered, and memory stays bounded."""
+"""Tests with calls from many users at once, or from many subordinate uids of one account: the daemon still answers other users, and its memory stays
+bounded."""
 import json
 import multiprocessing
 import os
@@ -91,14 +92,14 @@ class ManyUsersCase(SocketCase):
         return client
 
     def ask(self, uid, method="Select", parameters=None):
-        """Makes a call on a new connection of this user. Returns the answer."""
+        """Makes a call on a new connection of a user. Returns the answer."""
         client = Client.__new__(Client)
         client.socket, client.buffer = connected(self.path, uid), b""
         with client:
             return client.call(method, parameters)
 
     def assert_prompt(self, uid):
-        """Checks that calls of this user are answered soon. Each call has a new connection."""
+        """Checks that the daemon answers calls of a user soon, each on a new connection."""
         waited = []
         for _ in range(200):
             start = time.monotonic()
@@ -236,7 +237,7 @@ class Hoarders(ManyUsersCase):
         self.ask(self.HOARDER, "Select", {"application": "default", "request": {}})
 
     def test_unread_answers_keep_their_connection(self):
-        """Tests that a connection with unread answers stays open and counts for its user, because the answers are in the kernel's buffers."""
+        """Tests that a connection with unread answers stays open and still counts for its user, because the answers are in the kernel's buffers."""
         before, clients = self.descriptors(), []
         for _ in range(300):
             clients.append(self.connect(self.HOARDER))
@@ -257,7 +258,7 @@ class Hoarders(ManyUsersCase):
         self.assert_small()
 
     def connect_and_leave(self, uid):
-        """Connects and disconnects until this process is killed or the daemon ends."""
+        """Connects and disconnects until the process is killed or the daemon ends."""
         os.setuid(uid)
         try:
             while True:

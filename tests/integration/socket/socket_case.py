@@ -71,7 +71,7 @@ class Client:
         return self.receive()["parameters"]
 
     def text_of(self, method, parameters=None):
-        """Makes a call. Returns the unchanged JSON text of the answer or of the error's parameters."""
+        """Makes a call. Returns the JSON text of the answer, or of the error's parameters, unchanged."""
         self.send(method, parameters)
         text = self.receive_raw()
         return text.split('"parameters":', 1)[1].removesuffix("}")
@@ -79,7 +79,7 @@ class Client:
 
 @unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")
 class SocketCase(unittest.TestCase):
-    """Each test has its own folder. start() starts a daemon with a socket in the folder; LAUNCHER is put before its command line."""
+    """Each test has its own folder. start() starts a daemon with a socket in this folder; LAUNCHER is put before the daemon's command line."""
 
     LAUNCHER = ()
 

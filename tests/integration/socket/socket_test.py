@@ -150,7 +150,7 @@ class Answers(SocketCase):
 @unittest.skipUnless(os.geteuid() == 0, "only root can become other users")
 class Callers(SocketCase):
     def as_nobody(self, ask):
-        """Runs `ask` in a process of the user nobody. Returns the result of `ask`, which the process sends as JSON."""
+        """Runs `ask` in a process of the user nobody, and returns the result of `ask`, which the process sends as JSON."""
         ours, theirs = os.pipe()
         child = os.fork()
         if child == 0:
@@ -184,8 +184,8 @@ class Callers(SocketCase):
         self.assertIsNone(self.outcome_of("Select")[0])
 
     def enter_container(self):
-        """Makes this process root in new namespaces, in which /mnt is the daemon's folder and /tmp is empty, as rootless containers
-        do. Source: user_namespaces(7)."""
+        """Makes the current process root in new namespaces, as rootless containers do, in which /mnt is the daemon's folder and /tmp is empty.
+        Source: user_namespaces(7)."""
         libc = ctypes.CDLL(None, use_errno=True)
         user, group = os.getuid(), os.getgid()
         libc.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: setuid() has cleared this flag, and only a dumpable process owns /proc/self
@@ -356,7 +356,7 @@ def parse_description(text):
 
 
 def check_type(interface, kind, value, where):
-    """Raises AssertionError if the value does not have this type."""
+    """Raises AssertionError if the value does not have the given type."""
     what, inner = kind
     if what == "?":
         return None if value is None else check_type(interface, inner, value, where)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with clients that send unfinished calls, send too much or never read: other clients are still answered."""
+"""Tests that the daemon still answers other clients if some clients send unfinished calls, send too much or never read."""
 import json
 import os
 import resource
@@ -15,7 +15,7 @@ from socket_case import DEADLINE, MACHINES, Client, Refused, SocketCase
 
 QUESTION = json.dumps({"method": "org.gpuprobe.Select", "parameters": {"application": "default"}}).encode() + b"\0"
 LIMIT = 0.05 if not os.environ.get("GPUPROBE_SANITIZE") else 0.5  # seconds within which 99 of 100 answers arrive
-# tools/test --strain sets this variable. The daemon must then accept 100,000 connections within a minute.
+# If tools/test --strain has set this variable, the daemon must accept 100,000 connections within a minute.
 LONG = bool(os.environ.get("GPUPROBE_STRAIN"))
 CONNECTIONS = 100_000 if LONG else 5_000
 
@@ -30,7 +30,7 @@ class StrainCase(SocketCase):
         self.wait_for_descriptors(self.settled())
 
     def settled(self):
-        """Returns the number of the daemon's descriptors when this number no longer changes."""
+        """Waits until the number of the daemon's descriptors no longer changes, and returns this number."""
         counts = [self.descriptors()]
         while len(counts) < 3 or len(set(counts[-3:])) > 1:
             time.sleep(0.05)
@@ -143,7 +143,7 @@ class Strain(StrainCase):
         self.wait_for_descriptors(before)
 
     def test_of_calls_that_are_not_known_yet(self):
-        """Tests with other clients whose calls all differ, so that the daemon must make a new decision for each call."""
+        """Tests with other clients whose calls are all different, so that the daemon must make a new decision for each call."""
         stop = threading.Event()
 
         def ask(number):
@@ -212,7 +212,7 @@ class Strain(StrainCase):
 @unittest.skipUnless(os.geteuid() == 0, "only root can become other users")
 class Bounds(StrainCase):
     def test_of_one_users_connections(self):
-        """Tests the limit on the connections of a user, and that root is still served."""
+        """Tests the limit on the connections of a user, and tests that the daemon still serves root."""
         program = ("import os,resource,socket,sys\nresource.setrlimit(resource.RLIMIT_NOFILE,(4096,4096))\n"
                    "os.setgroups([]);os.setgid(65534);os.setuid(65534)\nheld=[]\n"
                    "while len(held)<2048:\n held.append(socket.socket(socket.AF_UNIX));held[-1].connect(sys.argv[1])\n"
@@ -257,7 +257,7 @@ for line in sys.stdin:
 """
 
     def user(self, uid):
-        """Starts a process of this user. Returns a function that opens `more` connections and returns how many connections are answered."""
+        """Starts a process of a user. Returns a function that opens `more` connections and returns on how many connections the daemon answers."""
         child = subprocess.Popen([sys.executable, "-c", self.USER, self.path, str(uid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(child.communicate, "", timeout=DEADLINE)
 
@@ -283,7 +283,8 @@ for line in sys.stdin:
 
 @unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "a sanitizer keeps freed memory")
 class Rest(SocketCase):
-    """Tests that the daemon returns unused memory. Pages of its program and libraries are not counted, because they are in the page cache."""
+    """Tests that the daemon returns unused memory. Pages of the daemon's program and libraries are not counted, because they are in the page
+    cache."""
 
     QUESTIONS = (("Select", {}), ("Select", {"application": "ollama"}), ("Diagnose", {}), ("Recommend", {"application": "torch"}),
                  ("Describe", {}), ("ListApplications", {}))

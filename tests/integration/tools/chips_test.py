@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests tools/knowledge/chips: its readers with made-up tables, its linter, and whether chips.json agrees with the claims of each source."""
+"""Tests tools/knowledge/chips: tests its readers with made-up tables, tests its linter, and compares chips.json with the facts that each source
+states."""
 import collections
 import json
 import os
@@ -263,7 +264,7 @@ class ChipsLint(unittest.TestCase):
 
 
 class ChipsClaims(unittest.TestCase):
-    """Compares chips.json with the claims of the kernel, Mesa and the vendors' lists about each id."""
+    """Compares chips.json with the facts that the kernel, Mesa and the vendors' lists state about each id."""
 
     def setUp(self):
         document = json.loads(CHIPS.read_text(encoding="utf-8"))

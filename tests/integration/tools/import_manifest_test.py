@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests tools/knowledge/import-manifest: the manifests that it makes from other projects' lists, and its reasons for refusing lists."""
+"""Tests the manifests that tools/knowledge/import-manifest makes from other projects' lists, and its reasons for rejecting lists."""
 import json
 import os
 import pathlib
@@ -36,7 +36,7 @@ class ImportCase(unittest.TestCase):
         self.assertTrue(str(refusal.exception).startswith(problem), refusal.exception)
 
     def assert_sound_when_cut(self, convert, text):
-        """Checks that the text, truncated at any byte, is converted or refused with a reason. Returns the number of manifests."""
+        """Checks that a list that is truncated at any byte is either converted, or rejected with a reason. Returns the number of manifests."""
         taken = 0
         for length in range(len(text)):
             try:
@@ -282,7 +282,7 @@ class ImportedDocuments(ImportCase):
 
 
 class ImportManifest(ImportCase):
-    """Tests the command as users run it."""
+    """Tests the command line of the tool as users run it."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the parts of tools/interface-files that write docs/reference.md, and that compare dbus/*.xml with the table of methods."""
+"""Tests the parts of tools/interface-files that write docs/reference.md, and the parts that compare dbus/*.xml with the table of methods."""
 import json
 import os
 import pathlib
@@ -114,7 +114,7 @@ class BusXml(unittest.TestCase):
 
 @unittest.skipUnless(TYPES.exists(), "the types of the interface are not built")
 class ReferenceTool(unittest.TestCase):
-    """Tests with a copy of the files that the tool reads."""
+    """Tests with a copy of the files that tools/interface-files reads."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests tools/knowledge/refresh: how it updates applications from small indexes, and its reasons for refusing indexes."""
+"""Tests how tools/knowledge/refresh updates applications from small indexes, and its reasons for rejecting indexes."""
 import contextlib
 import datetime
 import json
