@@ -23,7 +23,7 @@ class Frames:
             self._add(KINDS[kind], payload)
 
     def _add(self, kind, payload):
-        # These frames end with the CRC-32 of all earlier bytes.
+        # These kinds of frames end with the CRC-32 of all earlier bytes.
         facts = json.loads(payload[:-4] if kind in ("done", "known") else payload)
         if kind == "phase":
             self.phases.append(facts["name"])
@@ -50,7 +50,7 @@ def run_worker(api, *options, library_path=None, timeout=20, variables=None):
     if library_path:
         environment["LD_LIBRARY_PATH"] = library_path
     environment.update(variables or {})
-    # sh moves the pipe to descriptor 3, because subprocess cannot change the number of a descriptor.
+    # The shell moves the pipe to descriptor 3, because subprocess cannot change the number of a descriptor.
     command = ["/bin/sh", "-c", f'exec "$@" 3>&{writer}', "sh", f"{BIN}/gpuprobe-worker", api, *options]
     process = subprocess.Popen(
         command, cwd=folder.name, pass_fds=[writer], env=environment, stdin=subprocess.DEVNULL,

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that each application in data/knowledge/applications names the sources of its facts and the dates on which they expire."""
+"""Checks that each data file in data/knowledge/applications names the sources of its facts and the dates on which the facts expire."""
 
 import datetime
 import json
@@ -19,7 +19,7 @@ WITH_MANIFEST = {"comfyui", "ctranslate2", "cupy", "cyllama", "faster-whisper", 
             "localai", "node-llama-cpp", "ollama", "onnxruntime", "paddle", "ramalama", "sglang", "shimmy", "stable-diffusion.cpp",
             "tensorflow", "torch", "transformers.js", "tsuku-llm", "tsuku-llm-recipe", "vllm", "whisper.cpp", "xformers"}
 OUR_OWN = {"default", "measured"}  # data files that describe no other project
-# Files on a branch can change, so a file is cited by repository, commit and path.
+# Files on a branch can change, so the citation of a file contains the repository, the commit and the path.
 MOVING = re.compile(r"https://(github\.com/[^/]+/[^/]+/(blob|tree|raw)/|raw\.githubusercontent\.com/|github\.com/[^/]+/[^/]+/?$)")
 MAX_LIFE = datetime.timedelta(days=200)
 
@@ -64,7 +64,7 @@ def devices(variant):
 
 
 def problems_in_source(document):
-    """Finds facts without a permanent source: a file at a commit, or a page that is not code. At least one fact must come from code."""
+    """Finds facts without a permanent source, which is a file at a commit, or a page that is not code. At least one fact must come from code."""
     source = document.get("source", {})
     if document.get("name") in OUR_OWN:
         if source or not document.get("description", "").startswith("gpuprobe's own"):
@@ -188,7 +188,7 @@ class Floors(unittest.TestCase):
 
 
 class Mistakes(unittest.TestCase):
-    """Each check must find the mistake that was made in a data file."""
+    """Checks that each check finds the mistake that was made in a data file."""
 
     MISTAKES = {
         "another name": lambda c: c.update(name="other"),

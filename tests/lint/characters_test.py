@@ -37,7 +37,7 @@ class Tables(unittest.TestCase):
             self.assertEqual(HEADER, tool().header())
 
     def test_hold_every_character_of_their_categories(self):
-        """Another version of Unicode may assign more characters. Only characters that are assigned in this version are compared."""
+        """A different version of Unicode may assign more characters, so the test compares only characters that are assigned in Python's version."""
         characters = tool()
         same = unicodedata.unidata_version == self.VERSION
         known = [point for point in range(0x110000) if same or unicodedata.category(chr(point)) != "Cn"]

@@ -42,7 +42,8 @@ def units_of(build):
         file = pathlib.Path(entry["directory"], entry["file"]).resolve()
         if file.suffix != ".cpp" or "src" not in file.parts or "Unity" in file.parts:
             continue
-        # These files are checked one by one: each main() is a separate program, and a portable source replaces another file in its folder.
+        # The lint checks these files one by one, because each main() is a separate program, and because a portable source replaces another file in
+        # its folder.
         is_own = file.stem.endswith(("_main", "_portable")) or "COMPILE_OPTIONS" in entry["command"]
         groups[file.parent, tuple(options_of(entry["command"])), file.name if is_own else ""].append(file)
     for (_, options, _), files in sorted(groups.items(), key=str):
@@ -61,7 +62,7 @@ def is_passed(stamp):
 
 
 def check(build, options, files):
-    """clang's error messages; empty if clang accepts the files."""
+    """Returns clang's error messages, which are empty if clang accepts the files."""
     text = "".join(f'#include "{file}"\n' for file in files)
     version = subprocess.run([CLANG, "--version"], capture_output=True, check=True).stdout
     name = hashlib.sha256(version + text.encode() + " ".join(options).encode()).hexdigest()[:16]

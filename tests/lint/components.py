@@ -11,7 +11,7 @@ import re
 import sys
 import tempfile
 
-# component -> components whose headers it may include, in addition to its own. src/CMakeLists.txt must list the same dependencies.
+# component -> other components whose headers the component may include. src/CMakeLists.txt must list the same dependencies.
 ARROWS = {
     "base": [],
     "knowledge": ["base"],
@@ -32,7 +32,7 @@ ARROWS = {
     "cli": ["base", "knowledge", "report", "policy", "inventory", "probe", "engine", "wire", "calls", "plan", "explain", "export", "watch"],
 }
 
-# third-party header -> components or files that may include it.
+# third-party header -> components or files that may include this header.
 FOREIGN = [
     (r"sdbus-c\+\+/", ["wire", "service"]),
     (r"(org|net)\.[a-z.]+.*(adaptor|proxy)", ["wire", "service"]),

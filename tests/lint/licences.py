@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 APACHE, EITHER = "Apache-2.0", "Apache-2.0 OR MIT"
-# Code that is copied into programs, or that programs are linked with.
+# Code that is copied into other programs, or with which other programs are linked.
 CLIENTS = ("include/", "src/go/", "src/node/", "src/python/", "src/rust/", "src/wire/gpuprobe.", "src/wire/json_reader.")
 FOLDERS = ("bench", "cockpit", "debian", "dbus", "docs", "include", "man", "src", "tests", "tools")
 SOURCES = {".c", ".comp", ".cpp", ".go", ".h", ".hpp", ".js", ".map", ".mjs", ".py", ".rs", ".sh", ".ts", ".zig"}

@@ -35,7 +35,7 @@ def anchors(text):
 
 
 def link_faults(path, text, exists, page_at, is_installed):
-    """Broken links in the page at `path`. `exists` and `page_at` look up paths in the source tree."""
+    """Finds broken links in the page at `path`. `exists` and `page_at` look up paths in the source tree."""
     for number, line in enumerate(prose(text).splitlines(), 1):
         for target in LINK.findall(re.sub(r"`[^`]*`", "", line)):
             if re.match(r"[a-z]+:", target):
@@ -55,7 +55,7 @@ def link_faults(path, text, exists, page_at, is_installed):
 
 
 def path_faults(path, text):
-    """References to files of the source tree in the prose of an installed page."""
+    """Finds references to files of the source tree in the prose of an installed page."""
     if pathlib.PurePosixPath(path).name in ABOUT_THE_SOURCE:
         return
     for number, line in enumerate(prose(text).splitlines(), 1):

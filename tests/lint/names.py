@@ -6,8 +6,8 @@ names.py SRC           fails if two files define a type or an alias with the sam
 names.py --self-test
 
 The compiler's check at link time (tools/test --odr) finds the same faults, and also types whose members differ, but takes minutes. This
-script takes a second, because it only reads text. It ignores types in unnamed namespaces and in other types, because no other file can
-clash with them.
+script takes a second, because it only reads text. The script ignores types in unnamed namespaces and in other types, because types in other files
+cannot clash with these types.
 """
 import collections
 import pathlib
@@ -53,7 +53,7 @@ OTHER_HOMES = {"export": ("exports",), "wire": ("bus", "varlink")}
 
 def homes_of(component):
     """Returns the namespaces of a component. Namespaces with shared types are inline, so that other components can write `Gpu` instead of
-    `report::Gpu`. Two components may still define types with the same name, but a file that includes both does not compile."""
+    `report::Gpu`. Two components may still define types with the same name, but a file that includes and uses both types does not compile."""
     return tuple(f"gpuprobe::{home}::" for home in OTHER_HOMES.get(component, (component,)))
 
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
-# Code that turns text into HTML, code or a style. The content security policy blocks most of these; this check also finds the others.
+# Code that turns text into HTML, code or a style. The content security policy blocks most of this code; the check also finds the rest.
 FORBIDDEN = {
     r"\b(inner|outer)HTML\b|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|setHTML": "text as HTML",
     r"\beval\s*\(|new Function\b|setTimeout\(\s*[\"'`]|setInterval\(\s*[\"'`]|javascript:": "text as code",
@@ -36,7 +36,7 @@ def faults_of(script):
 
 
 def syntax_faults(path):
-    """Node's error message about the syntax of a script. All scripts are modules except theme.js."""
+    """Returns Node's error message about the syntax of a script. All scripts are modules except theme.js."""
     kind = "commonjs" if path.name == "theme.js" else "module"
     done = subprocess.run(["node", f"--input-type={kind}", "--check"], input=path.read_text(encoding="utf-8"),
                           capture_output=True, text=True, check=False)

@@ -5,8 +5,8 @@
 unity.py SRC           fails if two files of one folder define the same local name: in an unnamed namespace, or with static
 unity.py --self-test
 
-The development build compiles each file separately and does not find such clashes. Two functions with the same name may have different
-parameters, like two overloads in one file.
+The development build compiles each file separately and does not find such clashes. Two functions with the same name are allowed if their parameters
+differ, like two overloads in one file.
 """
 import collections
 import pathlib

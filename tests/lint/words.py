@@ -38,7 +38,7 @@ BANNED = {
 }
 # The maximum length of a sentence in bytes, which is the length of the longest acceptable sentence. Text in brackets is not counted.
 MOST = {"reason": 110, "cause": 190, "fix": 330}
-# Names begin with a capital letter in any position.
+# Names that begin with a capital letter in any position.
 PROPER = re.compile(r"[A-Z]\w*[A-Z0-9]|(Vulkan|Mesa|Intel|Level Zero|Secure Boot|Resizable BAR|Windows)\b")
 
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
@@ -54,13 +54,13 @@ def text_of(literals):
 
 
 def code_of(text):
-    """C++ or JavaScript code without its comments. Line numbers stay the same."""
+    """Returns C++ or JavaScript code without its comments, and with unchanged line numbers."""
     text = re.sub(r"/\*.*?\*/", lambda found: "\n" * found.group().count("\n"), text, flags=re.S)
     return re.sub(r"(?m)^\s*//.*$|\s//\s.*$", "", text)
 
 
 def banned_in(sentence, banned=BANNED):
-    """Yields the phrases in a sentence that are to be avoided, with their replacements. Quotes and commands are ignored."""
+    """Yields the phrases in a sentence that should be avoided, with their replacements. Ignores quotes and commands."""
     spoken = re.sub(r"'[^']* [^']*'|\{[^}]*\}|https?://\S+", " ", sentence)
     for pattern, instead in banned.items():
         if found := re.search(pattern, spoken):
@@ -68,7 +68,7 @@ def banned_in(sentence, banned=BANNED):
 
 
 def shape_faults(kind, sentence):
-    """Faults in the form of a clause: a reason, a cause or a fix."""
+    """Finds faults in the form of a clause, which is a reason, a cause or a fix."""
     bare = re.sub(r"\[[^\]]*\]", "", sentence)
     if len(bare) > MOST[kind]:
         yield f"{len(bare)} bytes, and {MOST[kind]} are the most"
@@ -119,7 +119,7 @@ def glued_in(code):
         before, after = code[:found.start()].rstrip()[-12:], code[found.end():].lstrip()[:2]
         is_joined = before.endswith(("+", "+=")) or after.startswith("+") and after != "++" or before.endswith(".append(")
         inside = said.strip("\n")
-        # A string before or after a colon, or at the end of a line, is complete; so is an option that precedes its value.
+        # A string before or after a colon, or at the end of a line, is a complete sentence, and so is an option that precedes its value.
         is_whole = inside.startswith(": ") or inside.endswith(": ") or said != inside and said.endswith("\n")
         if is_joined and not is_whole and re.search(WORDY, inside) and not re.match(r"^(: |, |\n| )?--?[a-z-]+[ =]?[a-z]*$", inside):
             yield code[:found.start()].count("\n") + 1, f"a half: {said!r}"
@@ -139,7 +139,7 @@ def program_faults(path, text):
 
 
 def error_faults(path, text):
-    """Faults in error messages of any component, which must use the same words as all other messages."""
+    """Finds faults in error messages of any component, which must use the same words as all other messages."""
     code = code_of(text)
     for found in LITERALS.finditer(code):
         for fault in banned_in(text_of(found.group()), EVERYWHERE):
@@ -162,7 +162,7 @@ def page_faults(name, text):
 
 
 def document_faults(path, text):
-    """Faults in a page of the documentation, a man page, or the description of an interface. Code is ignored."""
+    """Finds faults in a page of the documentation, a man page, or the description of an interface. Code is ignored."""
     spoken = re.sub(r"```.*?```|`[^`\n]*`", lambda found: "\n" * found.group().count("\n"), text, flags=re.S)
     for number, line in enumerate(spoken.splitlines(), 1):
         for fault in banned_in(line, EVERYWHERE):
@@ -170,8 +170,8 @@ def document_faults(path, text):
 
 
 def documents(source):
-    """Documents that users read. words.md is left out, because it lists the phrases to avoid. The tables of causes in doctor.md are left
-    out, because the data files contain the same texts."""
+    """Yields documents that users read, without words.md, which lists the phrases to avoid. Leaves out the tables of causes in doctor.md, because the
+    data files contain the same strings."""
     for pattern in ("README.md", "man/*.md", "docs/*.md", "docs/internals/*.md", "dbus/*.xml", "data/schema/*.json", "src/report/reason_table.h"):
         for path in sorted(source.glob(pattern)):
             text = path.read_text(encoding="utf-8")

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Installs the packages of the clients in other systems, where each client must give the same answers as gpuprobectl. Prints a table.
+"""Installs the packages of the clients in other Debian systems, in which each client must give the same answers as gpuprobectl. Prints a table.
 
 GPUPROBE_FILE is the file that tools/portable built. GPUPROBE_BIN is the folder of the gpuprobectl for comparison, in a build folder.
-Must run as root. Each system is a root folder without a network, in which the user nobody runs the commands. The applications that use
-the Go module and the Rust crate are compiled on this system: the Go program needs no C library, the Rust program needs this system's."""
+Must run as root. Each system is a root folder without a network, in which the user nobody runs the commands. The programs that use the Go module and
+the Rust crate are compiled on the test system: the Go program needs no C library, and the Rust program needs the C library of the test system."""
 import json
 import os
 import pathlib
@@ -25,8 +25,8 @@ import portable_test  # noqa: E402
 SYSTEMS = {"Debian 11": "bullseye-clients", "Debian 12": "bookworm-clients", "Debian 13": "trixie-clients", "Debian testing": "testing-clients",
            "busybox": "busybox", "musl": "musl"}
 NEEDS_GLIBC = {"wheel", "npm", "Rust"}  # Debian's Python and Node.js, and the Rust program compiled on this system
-# How each package is installed in /tmp/installed, and how its client answers the questions in the file $1. npm is not installed there; it
-# would unpack the two files in the same way.
+# The commands that install each package in /tmp/installed and let its client answer the questions in the file $1. npm is not installed in these
+# systems, but would unpack the two files in the same way.
 SCRIPTS = {
     "file": "while read -r machine words; do /tmp/asking/gpuprobe --replay=$machine -j -q call $words; done < $1.lines",
     "wheel": """python3 -m pip install --quiet --no-index --no-cache-dir --target=/tmp/installed /tmp/packages/python/gpuprobe-*manylinux*.whl
@@ -52,7 +52,7 @@ class Packages(unittest.TestCase):
         cls.place.chmod(0o755)
         asking = cls.place / "asking"
         asking.mkdir()
-        # The program in the packages replays the machine in $MACHINE, and needs no C library.
+        # This program, which the packages contain, replays the machine in $MACHINE and needs no C library.
         carried.run("cc", "-O", "-static", '-DPROGRAM="/tmp/asking/gpuprobe"', "-o", asking / "program", carried.ASK / "program.c")
         shutil.copy(carried.FILE, asking / "gpuprobe")
         for kind in ("python", "node"):
@@ -89,7 +89,7 @@ class Packages(unittest.TestCase):
         return answer.get("error", answer)
 
     def ask(self, root, package, questions):
-        """Installs the package in the root folder, and returns its answers to the questions and what it printed on standard error."""
+        """Installs a package in the root folder, and returns its answers to the questions and its output on standard error."""
         script = f"""set -eu
             mount -t tmpfs -o mode=1777 tmpfs {root}/tmp
             for one in asking packages; do mkdir {root}/tmp/$one && mount --bind {self.place}/$one {root}/tmp/$one; done

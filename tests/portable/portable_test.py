@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the single-file program for every Linux system: on each machine, it must give the same answers as gpuprobectl.
+"""Tests the single-file program for every Linux system: the program must give the same answers as gpuprobectl for each machine.
 
 GPUPROBE_FILE is the file that tools/portable built. GPUPROBE_BIN is the folder of the gpuprobectl for comparison. Must run as
 root.
@@ -45,8 +45,8 @@ def ask(program, *words, **more):
 
 
 class Root:
-    """A root folder with the tested file in /tmp, and with the sysfs of this machine or of a recording. The mounts disappear when the
-    process ends."""
+    """A root folder with the tested file in /tmp, and with the sysfs of the test machine or of a recording. The mounts in the root folder disappear
+    when the process ends."""
 
     def __init__(self, suite, sysfs="/sys"):
         self.folder = output_of(SOURCE / "tests/portable/root", suite).strip() if suite else None
@@ -124,7 +124,7 @@ class SameAnswers(unittest.TestCase):
 
 
 class Debians(unittest.TestCase):
-    """The worker runs with the dynamic linker of the root folder, and a Vulkan driver, Mesa's lavapipe, answers."""
+    """Tests that the worker runs with the dynamic linker of the root folder, and that a Vulkan driver, Mesa's lavapipe, answers."""
 
     def check(self, suite):
         root = Root(suite)
@@ -153,7 +153,7 @@ class Debians(unittest.TestCase):
 
 
 class WithoutLinker(unittest.TestCase):
-    """In a root folder with only a static shell, the report contains what sysfs provides."""
+    """Tests in a root folder with only a static shell that the report contains the facts from sysfs."""
 
     def test_says_what_it_lacks_and_names_the_gpus(self):
         machine = MACHINES / "cloud-ec2-g4dn"
@@ -302,8 +302,8 @@ class Aarch64(unittest.TestCase):
 
 
 class Image(unittest.TestCase):
-    """The image that buildah builds from data/kubernetes/Containerfile. The test uses separate storage, and buildah's chroot isolation, so
-    that the test can run in a container too."""
+    """Tests the image that buildah builds from data/kubernetes/Containerfile. The test uses separate storage, and buildah's chroot isolation, so that
+    it can also run in a container."""
 
     def setUp(self):
         if not shutil.which("buildah"):

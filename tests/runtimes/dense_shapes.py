@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More shapes for shapes.SHAPES: older models, models with ALiBi, and small mixtures of experts."""
+"""Adds shapes to shapes.SHAPES: older models, models with ALiBi, and small mixtures of experts."""
 from shapes import RMS, Model, dense, shape
 
 NORM = {"attention__layer_norm_epsilon": 1e-5}

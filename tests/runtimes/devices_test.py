@@ -42,7 +42,7 @@ MACHINES = {
     "laptop": {"intel": [INTEL], "lvp": [SOFTWARE]},
     "no GPU": {"lvp": [SOFTWARE]},
 }
-# All applications are tested on the desktop. The following are tested on every machine, because they represent each program and each set
+# All applications are tested on the desktop. The following applications are tested on every machine, because they represent each program and each set
 # of rules for choosing GPUs.
 ON_EVERY_MACHINE = ("llama.cpp", "node-llama-cpp", "transformers.js", "onnxruntime", "vectorizer", "ollama", "tsuku", "localai")
 BY_ADDRESS = {f"pci:0000:{device['answers']['pciBus']:02x}:{device['answers']['pciDevice']:02x}.0": device["id"]
@@ -85,7 +85,7 @@ class Programs:
         self.sum.write_bytes(onnx_sum())
 
     def of(self, application, reads, answer):
-        """Returns the command for the application, or for a program with the same runtime; None if no program here is suitable."""
+        """Returns the command for the application, or for a program with the same runtime; None if no program on the test machine is suitable."""
         if application == "node-llama-cpp":
             return ["node", PROGRAMS / "node_llama_run.mjs", self.node_llama, self.model]
         if application == "transformers.js":
@@ -123,11 +123,11 @@ class Devices(unittest.TestCase):
         cls.needs = (folder.name, PROGRAMS.parent, npm.KEPT)
 
     def opened(self, machine, command, variables, expected, beside, words):
-        """Returns the devices that the program opened, for the table. If they differ from the expected devices, adds an entry to `self.wrong`.
+        """Returns the devices that the program opened, for the table. If these devices differ from the expected devices, adds an entry to
+        `self.wrong`.
 
-        llama.cpp uses all visible GPUs, and the other programs use one. `beside` contains the GPUs that the answer's warnings name: a
-        program that reads only the variables of the Vulkan loader may open one of them instead. `beside` may only contain GPUs of equal
-        models.
+        llama.cpp uses all visible GPUs, and all other programs use one GPU. `beside` contains the GPUs that the answer's warnings name: a program
+        that reads only the variables of the Vulkan loader may open one of them instead. `beside` may only contain GPUs of equal models.
         """
         done, opened, computed = machine.run(command, variables)
         if done.returncode != 0 and not computed:  # Dawn's module may crash at exit, after a successful computation
@@ -189,7 +189,7 @@ class Devices(unittest.TestCase):
                 print(f"{name:10} {words:48} {rows[words][name]}", flush=True)
 
     def drivers_of(self, name):
-        """Returns the machine's drivers. If there is a root folder, Mesa's drivers get the version of the Mesa in that folder."""
+        """Returns the machine's drivers. If there is a root folder, Mesa's drivers get the version number of the Mesa in this root folder."""
         if not self.mesa:
             return MACHINES[name]
         return {driver: [{**each, "answers": {**each["answers"], "driverInfo": f"Mesa {self.mesa}"}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More shapes for shapes.SHAPES: models without a cache, and models with an encoder."""
+"""Adds shapes to shapes.SHAPES: models without a cache, and models with an encoder."""
 from shapes import RMS, Model, dense, shape
 
 LAYER_NORM = {"attention__layer_norm_epsilon": 1e-12}

@@ -70,7 +70,8 @@ class RefreshCase(unittest.TestCase):
                               capture_output=True, env={**os.environ, "GPUPROBECTL": CTL}, timeout=60, check=False)
 
     def written(self, name):
-        """Runs the tool with --write. Returns the data file that the tool writes, its messages, and the difference that it prints."""
+        """Runs tools/knowledge/refresh with --write. Returns the data file that the tool writes, the messages of the tool, and the difference that it
+        prints."""
         done = self.run_tool("--write")
         self.assertEqual(done.returncode, 0, done.stderr)
         text = (self.applications / f"{name}.json").read_text(encoding="utf-8")
@@ -81,7 +82,7 @@ class RefreshCase(unittest.TestCase):
 
 
 class KnownVersions(RefreshCase):
-    """Tests how the tool finds newer versions, which a data file does not describe yet."""
+    """Tests how tools/knowledge/refresh finds newer versions, which a data file does not describe yet."""
 
     def setUp(self):
         super().setUp()
@@ -388,7 +389,7 @@ class ByRules(RefreshCase):
         self.has(document)
         rule = {"applications": ["app"], "fact": "the kernels", "read": {"shell": {"variable": "T", "known": {}}}, "as": "gfx",
                 "is": ["manifest/platforms/*/variants/gpu/requires/device/gfx"]}
-        # This library has no kernels for gfx900, which the build has.
+        # This library has no kernels for gfx900, but the build has.
         parts = [{"applications": ["app"], "is": rule["is"], "of": ["rocBLAS 7.2"]}]
         self.rules.write_text(json.dumps({"parts": parts, "rules": [rule], "by_hand": []}), encoding="utf-8")
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the rules that check facts: the readers of other projects' files, the table of rules, and whether a changed file is noticed."""
+"""Tests the rules that check facts: tests the readers of other projects' files and the table of rules, and tests that refresh notices a changed
+file."""
 import datetime
 import hashlib
 import json
@@ -437,7 +438,7 @@ class Mutation(UpstreamCase):
                 self.assertEqual([(each.state, each.detail) for each in results], [("same", "")] * len(results))
 
     def changed(self, generator, text):
-        """Changes one marked word in the text at random. Returns the new text and a description of the change."""
+        """Chooses a marked word in the text at random and changes it. Returns the new text and a description of the change."""
         words = list(re.finditer("«(.*?)»", text))
         word = generator.choice(words)
         if generator.random() < 0.25:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contains small files in the formats of other projects' files, for tests of the rules in tools/knowledge/rules.json.
 
-FILES contains (application, beginning of the fact that cites the file, text). The marks «» enclose words on which a rule depends. The marks
-are removed from the text.
+FILES contains (application, beginning of the fact that cites the file, text). The marks «» enclose words on which a rule depends; the tests remove
+these marks from the text.
 """
 
 import json

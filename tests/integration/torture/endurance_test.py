@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Short torture tests with kills, clock jumps, suspends, hardware events and many GPUs. Also tests that each torture test notices faults."""
+"""Runs short torture tests with kills, clock jumps, suspends, hardware events and many GPUs, and tests that each torture test notices faults."""
 import collections
 import json
 import os
@@ -86,7 +86,7 @@ class Noticed(unittest.TestCase):
         self.figures = figures.Figures("faults")
 
     def compared(self, known, found, unanswered=None, file=None, notes=()):
-        """Returns how many faults the torture test with kills finds after one round with one client."""
+        """Returns the number of faults that the torture test with kills finds after one round with one client."""
         with tempfile.TemporaryDirectory() as folder:
             for name in ("state", "cache"):
                 pathlib.Path(folder, name).mkdir()

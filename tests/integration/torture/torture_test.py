@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a short torture test of each kind. Also tests that the torture tests notice faults, and that a run can be repeated."""
+"""Runs a short torture test of each kind, and tests that the torture tests notice faults and that a run can be repeated."""
 import collections
 import os
 import pathlib

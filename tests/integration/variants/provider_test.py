@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that our provider of wheel variants gives the same answers as the vendors' providers, and that variantlib loads our provider.
 
-The answers of the vendors' providers are recorded in tests/data/wheel_variants.json. GPUPROBE_ACCEPT=1 records them again if
-$GPUPROBE_WHEELNEXT contains these providers."""
+The answers of the vendors' providers are recorded in tests/data/wheel_variants.json. GPUPROBE_ACCEPT=1 records these answers again if
+$GPUPROBE_WHEELNEXT contains the vendors' providers."""
 import collections
 import configparser
 import copy
@@ -69,7 +69,7 @@ def told_by(report):
 
 
 def as_recorded(recorded, told):
-    """Returns the answers that the vendors' providers give for these facts, combined from the recorded answers for each single value."""
+    """Returns the answers that the vendors' providers would give for the given facts, combined from the recorded answers for each single value."""
     nvidia, amd, intel = told["nvidia"], told["amd"], told["intel"]
     found = {"nvidia": {}, "amd": {}, "intel": {}}
     if nvidia["cuda"] and nvidia["capabilities"]:
@@ -253,12 +253,13 @@ class BootUnit(SocketCase):
     def settings(self):
         unit = configparser.ConfigParser(interpolation=None, strict=False)
         unit.optionxform = str
-        # configparser uses the last of several lines with the same name. So does systemd here, because an empty line resets the setting.
+        # configparser uses the last of several lines with the same name. systemd also uses the last of these lines, because an empty line resets the
+        # setting.
         unit.read([BIN.parent / "systemd/gpuprobe-export@.service", SOURCE / "systemd/export/wheel-variants.conf"], encoding="utf-8")
         return unit["Service"]
 
     def environment_with_wheels(self):
-        """Makes a virtual environment with the wheels, because python -I ignores PYTHONPATH. Returns the path of its Python."""
+        """Makes a virtual environment with the wheels, because python -I ignores PYTHONPATH. Returns the path of the Python in this environment."""
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", f"{self.folder}/venv"], check=True, timeout=100)
         (site,) = pathlib.Path(self.folder, "venv").glob("lib/python3*/site-packages")
         for project in ("python", "variant_provider"):
@@ -293,7 +294,7 @@ class BootUnit(SocketCase):
         shutil.copy(SOURCE / "systemd/export/wheel-variants.conf", drop_in)
         done = subprocess.run(["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, timeout=60, check=False)
         complaints = [line for line in done.stderr.splitlines() if "wheel-variants" in line]
-        # The unit depends on gpuprobed.service, which is not installed here.
+        # The unit depends on gpuprobed.service, which is not installed on the test machine.
         self.assertEqual([line for line in complaints if "gpuprobed.service" not in line], [])
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the vendors' providers of wheel variants with fake drivers that report given facts.
 
-$GPUPROBE_WHEELNEXT is a folder with checkouts of wheelnext's variantlib, nvidia-, amd- and intel-variant-provider. The
-providers run unchanged, with fakes of NVML, rocminfo and Level Zero that this file contains.
+$GPUPROBE_WHEELNEXT is a folder with checkouts of wheelnext's variantlib, nvidia-, amd- and intel-variant-provider. The providers run unchanged, with
+the fakes of NVML, rocminfo and Level Zero in this file.
 """
 import json
 import os
@@ -74,7 +74,7 @@ def nvidia_path(folder):
 
 
 def answer(namespace, told):
-    """Returns {feature: the values that the provider supports, given the facts in `told`}; all known values if `told` contains "all"."""
+    """Returns {feature: values that the provider supports for the facts in `told`}, or all known values if `told` contains "all"."""
     with tempfile.TemporaryDirectory() as folder:
         path = nvidia_path(folder) if namespace == "nvidia" else f"{FOLDER}/{namespace}-variant-provider"
         done = subprocess.run([sys.executable, "-W", "ignore", "-c", TELL % CODE[namespace]], input=json.dumps({"all": False, **told}),
