@@ -2,8 +2,8 @@
 """Simulates machines with several GPUs. A fake driver on top of Mesa's lavapipe reports the configured devices, and computes with
 lavapipe.
 
-A machine consists of a folder with share/vulkan/icd.d, which a loader finds through XDG_DATA_DIRS, and a daemon that probes
-these drivers.
+A simulated machine consists of a folder with share/vulkan/icd.d, which a loader finds through XDG_DATA_DIRS, and a daemon that probes the drivers in
+this folder.
 """
 import json
 import os
@@ -110,8 +110,8 @@ class Machine:
     # Programs on this machine.
 
     def run(self, command, variables=None, timeout=120):
-        """Runs a program. Returns the completed process, and the devices that it opened and computed with according to the
-        drivers' log."""
+        """Runs a program. Returns the completed process, and the devices that the process opened and used for computations according to the drivers'
+        log."""
         self.log.unlink(missing_ok=True)
         if self.root:
             command = roots.started_in(self.root, [self.folder, *self.needs], command)

@@ -3,7 +3,7 @@
 the weights.
 
 As a program: `llama.py FOLDER MODEL SWITCHES` loads the shared objects in FOLDER and prints {"cache", "compute"} in MiB by
-device, and {"parts"}, or {"error"}. It runs in a separate process because the library may abort.
+device, and {"parts"}, or {"error"}. llama.py runs in a separate process, because the library may abort.
 """
 import collections
 import ctypes
@@ -20,7 +20,7 @@ CACHE_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q8_0": 8, "bf16": 30}
 
 
 class Parameters:
-    """A structure of include/llama.h at v0.5.0. Only the offsets of members that the tests change are known."""
+    """A structure of include/llama.h at v0.5.0. The tests know only the offsets of members that they change."""
 
     def __init__(self, function, size):
         kind = type("Parameters", (ctypes.Structure,), {"_fields_": [("bytes", ctypes.c_uint8 * size)]})
@@ -115,7 +115,7 @@ def sizes(text):
 
 
 def parts(text):
-    """For each device: its layers (the output layer has the number after the last layer), and its cache and compute buffers in
+    """Returns for each device its layers (the output layer has the number after the last layer), and the sizes of its cache and compute buffers in
     MiB."""
     found = collections.defaultdict(lambda: {"layers": [], "cache": 0.0, "compute": 0.0})
     for layer, device in re.findall(r"load_tensors: layer +(\d+) assigned to device (\w+)", text):
@@ -126,7 +126,7 @@ def parts(text):
     for line in text.splitlines():
         if holder := re.search(r"llama_kv_cache\w*: layer +\d+: dev = (\w+)", line):
             holders.append(holder[1])
-        # All layers with the same cache need the same amount.
+        # All layers with the same cache need the same amount of memory.
         if size := re.search(r"llama_kv_cache\w*: size = +([\d.]+) MiB", line):
             for holder in holders:
                 found[holder]["cache"] += float(size[1]) / len(holders)

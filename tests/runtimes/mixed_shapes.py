@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More shapes for shapes.SHAPES: models whose layers differ in kind, width or window."""
+"""Adds shapes to shapes.SHAPES: models whose layers differ in kind, width or window."""
 import shapes
 from shapes import RMS, Model, dense, mamba2_block, shape
 

@@ -13,7 +13,7 @@ KEPT = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent / "runtimes"
 
 @contextlib.contextmanager
 def locked(folder):
-    """Holds a lock, so that two tests that run at the same time do not install a package twice."""
+    """Holds a lock during the installation, so that two tests that run at the same time do not install a package twice."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

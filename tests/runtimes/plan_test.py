@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares `gpuprobectl plan` with the buffer sizes that llama.cpp reports, for many model shapes and options.
+"""Compares the estimate of `gpuprobectl plan` with the buffer sizes that llama.cpp reports, for many model shapes and options.
 
 A short part always runs. With GPUPROBE_RUNTIMES=all (tools/test --runtimes), every shape is tested with every set of options.
 """
@@ -26,7 +26,7 @@ MIB = 1 << 20
 LEAST, MOST = -1.0, {"on": 2.0, "off": 3.0}
 
 WAYS = [dict(flash=flash) for flash in ("on", "off")]
-# llama.cpp may reuse the memory of a mask of 128 MiB. If this is uncertain, `plan` counts the mask.
+# llama.cpp may reuse the memory of a mask of 128 MiB. If it is uncertain whether llama.cpp reuses the mask's memory, `plan` counts the mask.
 MOST_OF_LONG = 3.5
 LONG = [dict(flash=flash, ctx=ctx) for ctx in (65536, 131072) for flash in ("on", "off")]
 MORE_WAYS = [

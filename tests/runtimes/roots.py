@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates root folders of other Debian releases, in which a program uses that release's Mesa, Vulkan loader and device-select layer.
+"""Creates root folders of other Debian releases, in which a program uses the release's Mesa, Vulkan loader and device-select layer.
 
-Creating a folder takes about five minutes. The folders are kept in $XDG_CACHE_HOME/gpuprobe/system.
+Creating a root folder takes about five minutes. The root folders are kept in $XDG_CACHE_HOME/gpuprobe/system.
 """
 import os
 import pathlib
@@ -12,7 +12,7 @@ import unittest
 
 PACKAGES = "mesa-vulkan-drivers,libvulkan1,libgomp1,nodejs,python3"
 MIRROR = os.environ.get("GPUPROBE_MIRROR", "http://deb.debian.org/debian")
-# Bind-mounts each folder before "--" into the root folder, and runs the command after "--" there.
+# Bind-mounts each folder before "--" into the root folder, and runs the command after "--" in the root folder.
 START = """root=$0
 mount -t tmpfs tmpfs "$root/tmp" || exit 125
 while [ "$1" != -- ]; do mkdir -p "$root$1" && mount --bind "$1" "$root$1" && shift || exit 125; done
@@ -50,5 +50,5 @@ def version(root, package):
 
 
 def started_in(root, folders, command):
-    """Returns the command that runs `command` in the root folder, in which these folders are visible under their own paths."""
+    """Returns the command that runs `command` in the root folder, in which the given folders are visible under their own paths."""
     return ["unshare", "--mount", "sh", "-c", START, str(root), *map(str, folders), "--", *map(str, command)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes model files of many architectures that llama.cpp can load. The widths are those of real models, but there are only a few layers,
-and the tensors are holes in a sparse file.
+"""Writes model files of many architectures that llama.cpp can load. The models have the widths of real models, but only a few layers, and their
+tensors are holes in a sparse file.
 
 A shape is a function that fills a Model. If the estimate for a shape is not exact, the shape has as many layers as the real
 model. Sources for the names of keys and tensors: src/llama-arch.cpp and src/models of llama.cpp v0.5.0.
@@ -103,7 +103,7 @@ class Model:
             file.truncate(len(header) + size)
 
     def in_type(self, kind, **others):
-        """Changes the type of all matrices. `others` contains different types for some matrices, by name."""
+        """Changes the type of all matrices. `others` contains different types for some matrices, by the name of the matrix."""
         for name, (shape, _) in self.tensors.items():
             if len(shape) > 1:
                 self.tensors[name] = (shape, others.get(name.removesuffix(".weight"), kind))
@@ -573,7 +573,7 @@ def smallest():
     return model
 
 
-# The models of tests/data/models: complete, and in Q4_K like the published files.
+# The models in tests/data/models, complete and in Q4_K like the published files.
 PUBLISHED = {
     "llama-3.1-8b": ("Llama 3.1 8B", lambda: dense("llama", 32, 4096, 128256, 32, 8, 128, 14336)),
     "qwen2.5-14b": ("Qwen2.5 14B", lambda: dense("qwen2", 48, 5120, 152064, 40, 8, 128, 13824, bias=True, context_length=32768)),

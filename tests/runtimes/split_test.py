@@ -2,9 +2,9 @@
 """Compares `gpuprobectl plan` for several GPUs with the memory that llama.cpp uses on each GPU. A fake driver simulates the
 machines.
 
-llama.cpp reports the layers of each GPU, and the memory for caches and computation on that GPU. The weights of these layers are calculated
-from the file. Unlike the backends for CUDA and ROCm, ggml's Vulkan backend reorders a graph before memory is reserved. So llama.cpp also
-runs without reordering, and is compared with `plan` without the amount that `plan` adds for reordering. The results are in the table of
+llama.cpp reports the layers of each GPU, and the memory for caches and computation on that GPU. The test calculates the weights of these layers from
+the model file. Unlike the backends for CUDA and ROCm, ggml's Vulkan backend reorders a graph before memory is reserved. The test therefore also runs
+llama.cpp without reordering, and compares it with `plan` without the amount that `plan` adds for reordering. The results are in the table of
 docs/internals/plan-checks.md. With GPUPROBE_ACCEPT=1, the test writes this table.
 """
 import json
@@ -29,7 +29,7 @@ MIB = 1 << 20
 SHAPES = ("llama-8b", "llama-1b", "llama-70b", "qwen2-7b", "qwen3-32b", "qwen3-moe", "mixtral", "gemma2-9b", "gemma3-12b", "cohere2-7b",
           "gpt-oss-20b", "olmo2-7b", "command-r", "starcoder2", "deepseek-v3", "glm4-moe", "llama4", "exaone-4-1b", "mimo-2", "qwen3-vl")
 MACHINES = {"24 + 24 GiB": (24, 24), "8 + 16 GiB": (8, 16), "24 + 12 + 8 GiB": (24, 12, 8)}
-# Limits that are higher than lavapipe's. With lavapipe's limits, llama.cpp would keep large matrices on the host.
+# Limits that are higher than lavapipe's limits, with which llama.cpp would keep large matrices on the host.
 LIMITS = {"maxStorageBufferRange": 0xffffffff, "maxMemoryAllocationSize": 0xffe00000, "maxBufferSize": 0xffe00000}
 AS_RESERVED = {"GGML_VK_DISABLE_GRAPH_OPTIMIZE": "1"}
 LEAST, MOST = -1.0, 1.0  # allowed error, in percent of the memory that a GPU needs
@@ -73,7 +73,7 @@ class PlanOfSeveralGpus(unittest.TestCase):
         return gpus.Machine(self.folder / re.sub(r"\W+", "-", name), {"nvidia": devices})
 
     def found(self, machine, name, variables):
-        """For each GPU, the layers that llama.cpp assigned to it, and its memory in MiB."""
+        """Returns for each GPU the layers that llama.cpp assigned to the GPU, and its memory in MiB."""
         done, _, _ = machine.run(llama.command(self.runtime, self.folder / f"{name}.gguf"), variables)
         self.assertEqual(done.returncode, 0, done.stderr[-500:])
         parts = json.loads(done.stdout)["parts"]

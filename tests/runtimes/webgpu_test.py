@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares gpuprobe's facts about WebGPU with Dawn. For each feature and limit of a device that the test changes, both must
-give the same result."""
+"""Compares gpuprobe's facts about WebGPU with Dawn. For each feature and limit of a device that the test changes, gpuprobe and Dawn must give the
+same result."""
 import pathlib
 import tempfile
 import unittest
@@ -51,7 +51,7 @@ def members(structure):
 
 
 def said(name, value):
-    """Returns a dictionary with the changed member. If the name contains an index, the other elements of the array stay the same."""
+    """Returns a dictionary with the changed member. If the name contains an index, all other elements of the array stay the same."""
     if "[" not in name:
         return {name: value}
     plain, index = name.rstrip("]").split("[")
@@ -83,8 +83,8 @@ def with_limits():
 
 
 class WebGpu(unittest.TestCase):
-    """The base class of both tests. It tests many devices at once, with several devices per driver, so that Dawn and the
-    daemon start only a few times."""
+    """The base class of both tests, which test many devices at once, with several devices for each driver, so that Dawn and the daemon start only a
+    few times."""
 
     AT_ONCE, OF_A_DRIVER = 64, 16
 
@@ -95,7 +95,7 @@ class WebGpu(unittest.TestCase):
         cls.package = npm.package("webgpu", VERSION)
 
     def verdicts(self, changes):
-        """Yields (words, Dawn's result, our result, the missing features and limits according to gpuprobe) for each change."""
+        """Yields (words, Dawn's result, gpuprobe's result, the missing features and limits according to gpuprobe) for each change."""
         devices = [gpus.gpu(f"{i}", f"GPU {i:03} of the table", 0x10de, 0x2684, gpus.DISCRETE, f"{i // 32 + 1:x}:{i % 32:x}", **more)
                    for i, (_, more) in enumerate(changes)]
         drivers = {f"driver-{i}": devices[i:i + self.OF_A_DRIVER] for i in range(0, len(devices), self.OF_A_DRIVER)}

@@ -37,7 +37,7 @@ needs_rust = unittest.skipIf(rust_problem(), rust_problem())
 
 
 def go_environment():
-    """Returns the environment for Go without cgo. A workspace file makes our module available in every folder."""
+    """Returns the environment for Go without cgo. A workspace file makes gpuprobe's module available in every folder."""
     workspace = KEPT / "go.work"
     KEPT.mkdir(exist_ok=True)
     workspace.write_text(f"go 1.19\n\nuse {PACKAGES / 'go'}\n", encoding="utf-8")
@@ -45,7 +45,7 @@ def go_environment():
 
 
 def cargo_environment(home, more=""):
-    """Returns the environment for cargo. Its configuration uses the distribution's registry and contains the additional lines `more`."""
+    """Returns the environment for cargo. cargo's configuration uses the distribution's registry and contains the additional lines `more`."""
     home.mkdir(parents=True, exist_ok=True)
     text = f'[source.crates-io]\nreplace-with = "distribution"\n[source.distribution]\ndirectory = "{REGISTRY}"\n{more}'
     (home / "config.toml").write_text(text, encoding="utf-8")
@@ -53,7 +53,7 @@ def cargo_environment(home, more=""):
 
 
 def rust_environment():
-    """Returns the environment for cargo in which our crate is also available."""
+    """Returns the environment for cargo in which gpuprobe's crate is also available."""
     more = (f'[patch.crates-io]\ngpuprobe-client = {{ path = "{PACKAGES / "rust"}" }}\n[build]\njobs = 1\n'
             '[profile.dev.package.serde_json]\nopt-level = 1\n[profile.dev.package.gpuprobe-client]\nopt-level = 1\n')
     return cargo_environment(KEPT / "cargo", more)

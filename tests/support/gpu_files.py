@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Creates files with GPU code in their documented formats (src/inventory/object_file.h names the sources).
 
-The machine's compiler creates shared objects. This module creates the content of their sections.
+The machine's compiler creates shared objects. This module creates the content of the sections of these objects.
 """
 import struct
 import subprocess
@@ -13,7 +13,7 @@ BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
 
 
 def image(kind, arch, version=(1, 8), flags=0x11, payload=b"\0" * 16, head=64):
-    """Returns an entry of a fat binary. Its header has 64 bytes, and more since Blackwell."""
+    """Returns an entry of a fat binary. The header of an entry has 64 bytes, and more since Blackwell."""
     row = struct.pack("<HHIQIIHHIIIQQQ", kind, 0x101, head, len(payload), len(payload), 0, version[1], version[0],
                       arch, 0, 0, flags, 0, 0)
     return row + b"\0" * (head - len(row)) + payload
@@ -51,7 +51,7 @@ def compressed(content, version=2):
 
 
 def library(folder, name, needs=(), sections=None, soname=None, options=(), text=""):
-    """Compiles a shared object that needs those sonames and has these sections. Returns its path."""
+    """Compiles a shared object that needs the given sonames and has the given sections. Returns its path."""
     stubs = folder / ".stubs"
     stubs.mkdir(parents=True, exist_ok=True)
     words = []

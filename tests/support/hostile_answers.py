@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that a server other than gpuprobe may send, and a server that sends them. The tests of all clients use the same table.
+"""Answers that a server other than gpuprobe may send, and a server that sends these answers. The tests of all clients use the same table.
 
-Each row is the answer to one call. A client must report an error itself (FAILS), or return the answer in the row.
-RefusesOr and EITHER allow both.
+Each row is the answer to one call. A client must report an error of its own (FAILS), or return the answer in the row. RefusesOr and EITHER allow an
+error as well as the answer.
 """
 import contextlib
 import json
@@ -143,8 +143,7 @@ def rows():
 
 
 def with_other_values(document):
-    """Yields copies of a document. In each copy, one member or item has another type. Only the first item of a list is
-    changed."""
+    """Yields copies of a document, in each of which one member or item has another type. Only the first item of a list is changed."""
     for put, value in _places(document):
         for other in (None, True, -1, 1e300, "", "x", [], [{}], {}, {"a": [1]}):
             if type(other) is not type(value):
@@ -154,7 +153,7 @@ def with_other_values(document):
 
 
 def _places(value):
-    """Yields (a function that sets the value, the value) for each value inside."""
+    """Yields (a function that sets the value, the value) for each value inside a document."""
     if isinstance(value, dict):
         keys = list(value)
     else:
@@ -164,9 +163,9 @@ def _places(value):
         yield from _places(value[key])
 
 
-# Answers each call with its method, and then sends another answer without a call.
+# Answers each call with the name of its method, and then sends a second answer.
 ECHO = Row("echo", EITHER, ending="echoes")
-# Waits until ECHO's additional answer has been sent, and then answers.
+# Waits until the second answer of ECHO has been sent, and then answers.
 GATE = Row("gate", EITHER, RIGHT + b"\0", ending="gates")
 STALE = b'{"parameters":{"method":"stale"}}\0'
 

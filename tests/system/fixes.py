@@ -32,11 +32,11 @@ PROGRAMS = {"apt": "apt", "chmod": "coreutils", "dkms": "dkms", "dpkg": "dpkg", 
             "nvidia-smi": "nvidia-smi", "printf": "coreutils", "rmmod": "kmod", "sed": "sed", "systemctl": "systemd", "tee": "coreutils", "udevadm": "udev",
             "update-initramfs": "initramfs-tools", "usermod": "passwd"}
 OURS = {"gpuprobectl", "unset"}
-# Programs that Debian does not package: their package elsewhere, and the options in the vendor's manual.
+# Programs that Debian does not package: the package of each program elsewhere, and the options in the vendor's manual.
 # Source: NVIDIA Container Toolkit 1.20.1, "Support for Container Device Interface", "Generating a CDI Specification".
 ELSEWHERE = {"nvidia-ctk": ("nvidia-container-toolkit-base", {"--output"})}
-# For each pattern of a command that needs no hardware: a check that fails before the command and succeeds after it; the
-# preparation, if any; and the value that replaces the placeholder 0 in the command. tools/knowledge/causes also reads this table.
+# For each pattern of a command that needs no hardware: a check that fails before the command and succeeds after the command; an optional preparation;
+# and the value that replaces the placeholder 0 in the command. tools/knowledge/causes also reads this table.
 EFFECTS = {
     r"apt install .*\bnvidia-driver": (
         "modprobe -c | grep -qx 'blacklist nouveau' && ls /usr/src/nvidia-*/dkms.conf && ls -d /usr/src/linux-headers-*-amd64",),
@@ -115,7 +115,7 @@ APT::Install-Recommends "false";
 Binary::apt::APT::Keep-Downloaded-Packages "true";
 """)
         root.write("etc/dpkg/dpkg.cfg.d/90fixes", "force-unsafe-io\n")
-        # Compiling NVIDIA's module would take minutes and would only test DKMS, so the packages only register its source.
+        # Compiling NVIDIA's kernel module would take minutes and would only test DKMS, so the packages only register the source of the module.
         (root.path / "etc/dkms").mkdir(exist_ok=True)
         root.write("etc/dkms/no-autoinstall", "")
         root.run("apt-get update -q; userdel -f someone; useradd someone")
@@ -134,7 +134,7 @@ Binary::apt::APT::Keep-Downloaded-Packages "true";
 
     @contextlib.contextmanager
     def copy(self):
-        """A copy of this root folder, whose changes are discarded afterwards. Packages that apt downloads are kept."""
+        """A copy of this root folder, whose changes are discarded after the test. Packages that apt downloads are kept."""
         with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as folder:
             copy, upper, work = (pathlib.Path(folder) / name for name in ("root", "upper", "work"))
             for each in (copy, upper, work):

@@ -19,7 +19,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 PATIENCE = {"container": 1800, "vm": 3600}
-# The folder in the tested machine with the hostile driver and the file that describes its victims; see tests/escape.
+# The folder in the tested machine that contains the hostile driver, and the file that describes the driver's victims; see tests/escape.
 ATTACKED = "/srv/gpuprobe-escape"
 GPU = {"driver": "bochs-display", "id": "gpu", "bus": "port0"}
 
@@ -49,7 +49,7 @@ class Monitor:
 
 
 def fill(share, package):
-    """Copies the files that tests/system/guest needs."""
+    """Copies the files that tests/system/guest needs to the tested system."""
     shutil.copy(HERE / "guest", share)
     for file in [package, *package.parent.glob("gpuprobe-switcheroo_*.deb")]:
         shutil.copy(file, share)
@@ -88,7 +88,7 @@ def make_later_version(package, folder):
 def container(root, share):
     return ["systemd-nspawn", "--quiet", f"--directory={root}", "--register=no", "--keep-unit", "--volatile=overlay",
             f"--bind={share}:/share", "--private-network",
-            # A real machine allows these system calls, but systemd 252 blocks them in containers.
+            # A real machine allows these system calls, but systemd 252 blocks these calls in containers.
             "--system-call-filter=landlock_create_ruleset landlock_add_rule landlock_restrict_self", "--boot"]
 
 
@@ -104,7 +104,7 @@ def virtual_machine(root, share, folder):
         "-kernel", kernel, "-initrd", initrd, "-append", "console=ttyS0 root=/dev/vda rw panic=-1 quiet mitigations=off",
         "-drive", f"file={disk},format=raw,if=virtio,snapshot=on",
         "-virtfs", f"local,path={share},mount_tag=share,security_model=none",
-        # Reserve address space for hot-plugged devices, because otherwise the kernel's driver refuses the device.
+        # Reserve address space for hot-plugged devices, because otherwise the kernel driver rejects a hot-plugged device.
         "-device", "pcie-root-port,id=port0,chassis=1,slot=1,mem-reserve=32M,pref64-reserve=64M",
         "-device", "pcie-root-port,id=port1,chassis=2,slot=2", "-device", "virtio-gpu-pci,bus=port1",
         "-vga", "none", "-nic", "none", "-display", "none", "-serial", f"file:{folder}/serial",
@@ -113,7 +113,7 @@ def virtual_machine(root, share, folder):
 
 
 def serve(process, share, monitor, deadline):
-    """Adds and removes the GPU when the guest requests it, until the machine has stopped."""
+    """Adds and removes the GPU when the guest requests this, until the virtual machine has stopped."""
     request = share / "request"
     while process.poll() is None:
         if time.monotonic() > deadline:

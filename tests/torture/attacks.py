@@ -56,7 +56,7 @@ def become(user):
 
 
 def ask_regularly(kind, path, user, stop, waits):
-    """Makes calls in a separate process, so that this program does not affect the waiting times."""
+    """Makes calls in a separate process, so that the torture program does not affect the waiting times."""
     waited, problem = [], None
     try:
         become(user)
@@ -80,7 +80,7 @@ class Client:
         self.process.start()
 
     def end(self):
-        """Returns [(time of the call, seconds)] and the errors."""
+        """Returns [(time of the call, seconds until the answer)] and the errors."""
         self.stop.set()
         try:
             return self.waits.get(timeout=40)
@@ -108,7 +108,7 @@ def drawn(rows, count, rng):
 
 
 class Siege:
-    """A daemon in the environment of the escape tests."""
+    """Runs a daemon in the environment of the escape tests."""
 
     def __init__(self, patient, peer, escape, victims, world):
         self.patient, self.peer, self.escape, self.victims, self.world = patient, peer, escape, victims, world
@@ -128,7 +128,7 @@ class Siege:
             self.watch.end()
 
     def attack(self, row, calm, figures):
-        """Runs an attack. Returns the times of its start and its end."""
+        """Runs an attack. Returns the times at which the attack started and ended."""
         start = time.monotonic()
         report = self.ask(row.name, "slow" if row.beside else "-")
         end = time.monotonic()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates clients that send invalid calls, flood the daemon, disconnect during a call or never read their replies. Meanwhile, a regular client
-measures how long its calls take."""
+"""Simulates clients that send invalid calls, flood the daemon, disconnect during a call or never read their replies. During these calls, a regular
+client measures how long its calls take."""
 import multiprocessing
 import random
 import time
@@ -17,7 +17,7 @@ BATCH = 25  # maximum number of pending calls of one peer
 SLOW_READERS = 2
 UNREAD = 120  # number of calls of each client that does not read; the bus allows 128
 MAX_GROWTH = 8 << 20  # bytes of resident memory
-# Calls whose answers do not depend on other callers. With "", any answer is accepted.
+# Calls whose answers do not depend on other callers. If the expected answer is "", the test accepts any answer.
 GOOD = [
     ("SelectBackend", "sa{sv}", ["llama.cpp", {}]),
     ("SelectBackend", "sa{sv}", ["llama.cpp", {"deny": ("as", ["cuda"]), "include-rejected": ("b", True)}]),

@@ -158,7 +158,7 @@ class Steps:
     def report(self):
         name = f"torture-{self.random.randrange(APPLICATIONS)}"
         before = self.clock.now()
-        # The daemon deletes expired failures when a failure is reported. Setting the clock back does not restore them.
+        # The daemon deletes expired failures when a failure is reported. Setting the clock back does not restore deleted failures.
         self.forgotten |= {other for other, at in self.reported.items() if abs(at - before) >= LASTS}
         self.interface.report(name, 1)
         self.reported[name] = before
@@ -170,8 +170,8 @@ class Steps:
         return any(reason["Code"] == "reported-failed" for candidate in answer["Candidates"] for reason in candidate.get("Reasons", []))
 
     def judge_expiry(self):
-        """Checks that failures count until they expire. If a failure is more than LASTS in the future, it was reported before the clock
-        was set back. Its age is unknown, so it must be ignored."""
+        """Checks that failures count until they expire. If a failure is more than LASTS in the future, it was reported before the clock was set back.
+        The age of this failure is unknown, so the daemon must ignore the failure."""
         now = self.clock.now()
         for name, at in self.reported.items():
             counts, age = self.counts(name), now - at
@@ -241,7 +241,7 @@ class Steps:
 
 
 def run(options):
-    """Runs the given number of steps and returns the results. Each step is a jump or a series of small jumps."""
+    """Runs the given number of steps and returns the results. Each step is a jump of the clock or a series of small jumps."""
     figures, folder = Figures("jumps of the clock"), pathlib.Path(options.folder, "clocks")
     folder.mkdir()
     machine, clock = drivers.h200(folder / "drivers"), WallClock(folder)

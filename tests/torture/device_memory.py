@@ -33,7 +33,7 @@ def used():
 
 
 def settled(before, within=10):
-    """Waits until the used bytes are equal to the earlier value, or until the time is over. Returns the used bytes."""
+    """Waits until the number of used bytes is equal to the earlier value, or until the time limit is over. Returns the used bytes."""
     late = time.monotonic() + within
     now = used()
     while now is not None and before is not None and now > before and time.monotonic() < late:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fake worker that answers immediately. For each API, it prints recorded answers, reports a missing driver, or hangs.
+"""Writes a fake worker that answers immediately. For each API, the fake worker prints recorded answers, reports a missing driver, or hangs.
 
-The worker is a shell script that prints prepared frames. Thousands of workers are started, and starting a Python interpreter for each of
-them would cost more than the daemon itself.
+The worker is a shell script that prints prepared frames. The tests start thousands of workers, and starting a Python interpreter for each worker
+would cost more time than the daemon itself.
 """
 import json
 import pathlib

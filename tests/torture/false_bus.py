@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fake bus that sends messages that a real bus would refuse."""
+"""A fake bus, which sends messages that a real bus would reject."""
 import array
 import os
 import select
@@ -15,7 +15,8 @@ DEADLINE = 15
 
 
 def reply_to(line):
-    """Returns the reply of a server that accepts every client. If a client sends no user, the server asks for it, and accepts DATA without a user."""
+    """Returns the reply of a server that accepts every client. If a client sends no user, the server asks for the user, and accepts DATA without a
+    user."""
     if b"AUTH EXTERNAL " in line or line.startswith(b"DATA"):
         return b"OK " + GUID + b"\r\n"
     if b"AUTH EXTERNAL" in line:

@@ -2,7 +2,7 @@
 """Computes with llama.cpp on all visible GPUs: llama_run.py FOLDER MODEL [CONTEXT [TOKENS]].
 
 Prints {"devices": {name: description}, "tokens", "sizes"} or {"error"}. CONTEXT is the number of cells in the cache, by default 256.
-Without TOKENS, the program only loads the model. It runs until its standard input ends, so that a test can measure its memory.
+Without TOKENS, the program only loads the model. llama_run.py runs until its standard input ends, so that a test can measure its memory.
 """
 import ctypes
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sends the OTLP export of every recorded machine to the OpenTelemetry Collector, which must accept it and forward it unchanged.
+"""Sends the OTLP export of every recorded machine to the OpenTelemetry Collector, which must accept the export and forward it unchanged.
 
 Usage: tests/system/collector/run.py COLLECTOR GPUPROBECTL
 tests/system/collector/build prints the path of the collector. The results are printed as TAP.
@@ -98,7 +98,7 @@ def send_all(tap, port, backend, program):
         points += text.count('"asInt"')
         backend.received.clear()
         status, answer = post(port, text)
-        # The collector does not forward a request without points.
+        # The collector does not forward a request without data points.
         wanted = [plain(sent)] if has_points else []
         got = [plain(request) for request in backend.received]
         if status != 200 or "partialSuccess\":{\"" in answer or got != wanted:
