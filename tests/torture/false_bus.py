@@ -25,7 +25,7 @@ def reply_to(line):
 
 
 class FalseBus:
-    """Listens at `path` for one daemon at a time. Errors of its methods: Gone if the daemon has closed the connection."""
+    """Listens at `path` for one daemon at a time. Its methods raise Gone if the daemon has closed the connection."""
 
     def __init__(self, path):
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
@@ -34,7 +34,7 @@ class FalseBus:
         self.socket, self.buffer, self.serial, self.has_name = None, bytearray(), 0, False
 
     def accept(self, within=DEADLINE):
-        """Accepts the next daemon, and answers its calls until it has acquired its name. Errors: TimeoutError."""
+        """Accepts the connection of the next daemon, and answers its calls until the daemon has acquired its name. Raises TimeoutError."""
         self.hang_up()
         if not select.select([self.listener], [], [], within)[0]:
             raise TimeoutError("nobody connects")
@@ -53,7 +53,7 @@ class FalseBus:
         self.socket = None
 
     def _authenticate(self):
-        # Some clients send all lines at once, and others wait for each answer.
+        # Some clients send all lines of the authentication at once, and others wait for each answer.
         text, answered = b"", 0
         while b"BEGIN\r\n" not in text:
             data = self.socket.recv(4096)
@@ -85,7 +85,7 @@ class FalseBus:
             rights = []
 
     def serve(self, within):
-        """Reads the daemon's messages for `within` seconds, and answers its calls to the bus. Returns the other messages."""
+        """Reads the daemon's messages for `within` seconds, and answers the daemon's calls to the bus. Returns all other messages."""
         others, late = [], time.monotonic() + within
         while select.select([self.socket], [], [], max(0, late - time.monotonic()))[0]:
             try:

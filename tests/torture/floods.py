@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes calls from 200 connections of one user as fast as possible, and measures how long clients of another user wait.
 
-Two of these clients call the daemon, over the bus and over the socket. The third client calls a program that answers immediately on the
-same bus, so its waiting time shows the delay in the bus daemon.
+Two of these clients call the daemon: one over the bus, and one over the socket. The third client calls a program that answers immediately on the same
+bus, so its waiting time shows the delay in the bus daemon.
 """
 import multiprocessing
 import os
@@ -26,7 +26,7 @@ MINE = (NAME, ROOT, MANAGER)
 THE_BUS = (BUS, "/org/freedesktop/DBus", BUS)
 SELECT = (*MINE, "SelectBackend", "sa{sv}", ["default", {}])
 RULE = "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'"
-# The calls that each connection repeats in this order.
+# The calls that each connection makes again and again, in this order.
 BUS_CALLS = {
     "select": [SELECT],
     "recommend": [(*MINE, "RecommendVariant", "ssa{sv}", ["torch", "", {}])],
@@ -126,7 +126,7 @@ class Flooder:
 
 
 class Deaf(Flooder):
-    """A client that sends and never reads."""
+    """A client that sends calls and never reads the answers."""
 
     def wants(self):
         return selectors.EVENT_WRITE
@@ -139,7 +139,7 @@ class Deaf(Flooder):
 
 
 class Stranger(Flooder):
-    """A client with a new connection, which the daemon does not know yet. It disconnects after the answer."""
+    """A client with a new connection, which the daemon does not know yet, and which ends after the answer."""
 
     def go_on(self, events):
         before = self.total.value
@@ -176,7 +176,7 @@ def flooders(interface, kind, path, total):
 
 
 def flood(interface, kind, path, total, connected):
-    """Sends calls until the process is killed. Connects again if the daemon or the bus closes the connection."""
+    """Sends calls until the process is killed, and connects again if the daemon or the bus closes the connection."""
     become(NOBODY)
     selector = selectors.DefaultSelector()
     while True:

@@ -33,7 +33,7 @@ class Fuzzer:
         self.null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
 
     def arguments(self, method):
-        """Returns (signature, values, fds), which usually fit the method."""
+        """Returns (signature, values, file descriptors), which are usually valid for the method."""
         values = self.values
         signature = method.signature
         if self.random.random() < WITH_WRONG_TYPES:
@@ -55,7 +55,7 @@ class Fuzzer:
     def batch(self):
         """Makes a batch of calls. Returns False if the bus has closed the connection."""
         waiting = set()
-        # If we send something that the bus forbids, we lose the connection and all later messages.
+        # If the test sends a message that the bus forbids, the bus closes the connection, and all later messages are lost.
         self.values = self.invalid if self.random.random() < INVALID else self.valid
         for _ in range(BATCH):
             made = self.message(self.random.choice(self.methods))
@@ -108,7 +108,7 @@ def damaged(data, rng):
         start = rng.randrange(len(data))
         data[start:start] = data[start : start + rng.randrange(64)]
     elif what < 0.15:
-        # Readers rely on the lengths in the header.
+        # Readers of a message rely on the lengths in its header.
         struct.pack_into("<I", data, rng.choice([4, 12]), rng.choice([0, 1, 0xFFFFFFFF, 1 << 27, rng.getrandbits(12)]))
     return bytes(data)
 
@@ -144,7 +144,8 @@ class Damage:
         self.bus.accept()
 
     def answers(self):
-        """Returns whether the daemon still answers a correct call. After a damaged message, the daemon may have to reconnect first."""
+        """Returns whether the daemon still answers a correct call. After a damaged message, the daemon may have to connect to the bus again before it
+        can answer."""
         for _ in range(2):
             try:
                 data, serial = self.bus.call(ROOT, MANAGER, "ListApplications")

@@ -65,7 +65,7 @@ class Machine:
             self.order("malformed", name, subsystem, kind)
 
     def order(self, *words, events=1):
-        """Sends a command to the test bed, and then calls the daemon, so that the daemon has handled the events when this returns."""
+        """Sends a command to the test bed, and then calls the daemon, so that the daemon has handled the events when the function returns."""
         self.bed.do(*words)
         self.figures.count += events
         self.peer.ping()
@@ -146,7 +146,7 @@ def storm(options, machine, patient, drivers, figures):
     lasted = time.monotonic() - start
     machine.settle(patient, "in the end")
     rounds = drivers.launches("pci") - rounds
-    # engine/system_events.h: the daemon waits until no event has arrived for some time. This time increases up to five seconds, and the
+    # As engine/system_events.h describes, the daemon waits until no event has arrived for some time. This time increases up to five seconds, and the
     # daemon waits for at most thirty seconds.
     most = 4 + (time.monotonic() - start) / 5
     figures.outcomes["rounds of probes"], figures.outcomes["sent again"] = rounds, machine.bed.sent_again

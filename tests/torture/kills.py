@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kills daemons while clients change the stored state, and starts each daemon again with the state on disk.
 
-A change that was acknowledged must still exist after the restart. A change that was not yet answered may or may not exist. No other
-changes may exist.
+After a restart, each acknowledged change must still exist, and a change that was not yet answered may or may not exist. No other changes may exist.
 """
 import collections
 import json
@@ -70,8 +69,8 @@ class SocketDoor:
 
 
 class Client(threading.Thread):
-    """Changes the stored state of its own applications until the daemon has ended. `known`: (kind, application) -> number; 0 if nothing is
-    stored."""
+    """A client that changes the stored state of its own applications until the daemon has ended. `known`: (kind, application) -> number; 0 if nothing
+    is stored."""
 
     def __init__(self, number, patient, known, rng):
         super().__init__(daemon=True)
@@ -100,7 +99,7 @@ class Client(threading.Thread):
         except Gone:
             pass
         except (Refused, TimeoutError) as problem:
-            # If the daemon has ended, the bus reports these errors.
+            # The errors that the bus reports if the daemon has ended.
             if "NoReply" not in repr(problem) and "ServiceUnknown" not in repr(problem) and "NameHasNoOwner" not in repr(problem):
                 self.problem = repr(problem)
         finally:
@@ -121,7 +120,7 @@ def files_below(folder):
 
 
 def strangers(patient):
-    """Returns (damaged files that the daemon has renamed, temporary files). Expected files and their locks are ignored."""
+    """Returns (damaged files that the daemon has renamed, temporary files). Ignores the files that are expected in the folder, and their locks."""
     found = files_below(f"{patient.folder}/state") | files_below(f"{patient.folder}/cache")
     found -= KEPT | {f"{name}.lock" for name in KEPT}
     found = {name for name in found if not re.fullmatch(r"drivers/icd-\d+/driver\.icd", name)}
@@ -130,7 +129,7 @@ def strangers(patient):
 
 
 def kept(patient, peer):
-    """Returns (kind, application) -> number. Overrides come from the daemon, and outcomes from its file."""
+    """Returns (kind, application) -> number. Overrides come from the daemon's answer, and outcomes from the daemon's file."""
     overrides = peer.manager("ListOverrides")[0]
     found = {("override", name): entry["Rule"]["min-memory"] for name, entry in overrides.items()}
     path = pathlib.Path(patient.folder, "state/outcomes")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Creates a captured machine with any number of GPUs from the recorded H200, and makes calls through each interface.
 
-Calls about each GPU are made over the bus and the socket. Then tests/integration/interfaces makes the same calls through the socket, the C library,
-the Python and Node.js packages, D-Bus and gpuprobectl, and compares the answers byte by byte.
+Makes calls about each GPU over the bus and over the socket. After these calls, tests/integration/interfaces makes the same calls through the socket,
+the C library, the Python and Node.js packages, D-Bus and gpuprobectl, and compares the answers byte by byte.
 """
 import json
 import os
@@ -145,7 +145,7 @@ def ask_every_interface(options, machine, figures):
 
 
 def run(options):
-    """Makes calls about the given number of GPUs and returns the results. Afterwards, --calls uses this machine."""
+    """Makes calls about the given number of GPUs and returns the results. After this test, the test --calls uses the captured machine."""
     figures, start = Figures(f"{options.gpus} GPUs"), time.monotonic()
     options.replay = make(options.folder, options.gpus)
     with Patient(options.daemon, "--replay", str(options.replay), socket=True) as patient:

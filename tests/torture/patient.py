@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a daemon on a private bus, and reads its properties from outside."""
+"""Runs a daemon on a private bus, and reads the properties of the daemon's process."""
 import os
 import pathlib
 import signal
@@ -24,7 +24,7 @@ LIMIT = '<limit name="{}">{}</limit>\n'
 
 
 class Bus:
-    """dbus-daemon or dbus-broker, with the limits of a system bus unless others are given."""
+    """A bus of dbus-daemon or dbus-broker, with the limits of a system bus unless other limits are given."""
 
     def __init__(self, folder, limits=None, kind="dbus-daemon"):
         self.path, self.kind = f"{folder}/bus", kind
@@ -86,7 +86,7 @@ class Patient:
         self.start()
 
     def start(self):
-        """Starts the daemon. After the daemon has ended, this starts it again with the same folders on the same bus."""
+        """Starts the daemon. After the daemon has ended, starts it again with the same folders on the same bus."""
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
                                         env=self.environment)
         self.wait_for_name()
@@ -109,7 +109,7 @@ class Patient:
         return self.process.pid
 
     def wait_for_name(self, within=DEADLINE):
-        """Waits until the daemon has acquired its name. Returns the seconds that this took."""
+        """Waits until the daemon has acquired its name, and returns how many seconds this took."""
         start = time.monotonic()
         peer = Peer(self.bus.path)
         try:
@@ -160,15 +160,16 @@ class Patient:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def settled_descriptors(self, most, within=10):
-        """Returns the number of the daemon's descriptors. If there are more than `most`, waits until the daemon has closed those of disconnected
-        clients."""
+        """Returns the number of the daemon's descriptors. If there are more descriptors than `most`, waits until the daemon has closed the
+        descriptors of disconnected clients."""
         late = time.monotonic() + within
         while self.descriptors() > most and time.monotonic() < late:
             time.sleep(0.02)
         return self.descriptors()
 
     def settled_resident(self, most, within=10):
-        """Returns the resident memory in bytes. If it is larger than `most`, waits until the daemon has returned the memory of large answers."""
+        """Returns the resident memory in bytes. If the memory is larger than `most`, waits until the daemon has returned the memory of large
+        answers."""
         late = time.monotonic() + within
         while self.resident() > most and time.monotonic() < late:
             time.sleep(0.1)

@@ -24,7 +24,7 @@ class Gone(Exception):
 
 
 class Peer:
-    """A connection to a bus. Errors of all methods: Gone; TimeoutError after DEADLINE seconds."""
+    """A connection to a bus. All methods raise Gone if the bus has closed the connection, or TimeoutError after DEADLINE seconds."""
 
     def __init__(self, path, with_fds=False):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
@@ -56,7 +56,7 @@ class Peer:
         return self.serial
 
     def send(self, data, fds=()):
-        """Sends all data, and meanwhile reads incoming data, because the two sides would block each other if neither read."""
+        """Sends all data, and also reads incoming data while it sends, because both sides would block each other if neither side read."""
         late = time.monotonic() + DEADLINE
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         data = memoryview(data)
@@ -129,7 +129,7 @@ class Peer:
         return self.call(NAME, ROOT, BUS + ".Properties", "Get", "ss", [MANAGER, name])[0]
 
     def ping(self):
-        """Calls the daemon, and returns the seconds until it answers."""
+        """Calls the daemon, and returns how many seconds the daemon takes to answer."""
         start = time.monotonic()
         self.call(NAME, ROOT, BUS + ".Peer", "Ping")
         return time.monotonic() - start

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulates suspends and resumes on a machine that cannot sleep.
 
-logind's signal PrepareForSleep is sent in pairs, without its partner, twice, and many times in a row, while the daemon is stopped
-(SIGSTOP), as in a suspended machine, and while probes run and clients wait. Between "true" and "false", no driver may be probed. Every call
-must be answered. After the last "false", all results must be the same as before.
+logind's signal PrepareForSleep is sent in pairs ("true" and "false"), without the second signal of a pair, twice, and many times in a row. Some
+signals are sent while the daemon is stopped (SIGSTOP), as on a suspended machine, and some while probes run and clients wait. Between "true" and
+"false", no driver may be probed. Every call must be answered. After the last "false", all results must be the same as before the suspends.
 """
 import pathlib
 import random
@@ -28,7 +28,7 @@ DEADLINE_MS = 20_000  # a long time limit, because workers continue while the da
 
 
 class Login:
-    """A fake logind with the signals to which the daemon listens."""
+    """A fake logind, which sends the signals for which the daemon waits."""
 
     def __init__(self, patient):
         self.peer, self.count = patient.connect(), 0
@@ -163,7 +163,7 @@ def judge_end(nights, before, launches, targets):
     nights.morning()
     if (after := outcomes_of(nights.peer)) != before:
         figures.wrong.append(f"afterwards {after}, not {before}")
-    # In a round, each driver is probed once, and a second time if its answer differs.
+    # In a round of probes, each driver is probed once, and a second time if its answer differs from the last answer.
     most = (nights.rounds + 1) * targets * 2
     figures.outcomes["workers"] = nights.machine.launches() - launches
     if figures.outcomes["workers"] > most:
@@ -172,7 +172,7 @@ def judge_end(nights, before, launches, targets):
 
 
 def run(options):
-    """Simulates the given number of nights. Returns the results."""
+    """Simulates the given number of suspends. Returns the results."""
     figures, folder = Figures("sleeps"), pathlib.Path(options.folder, "sleeps")
     machine = drivers.h200(folder)
     with Patient(options.daemon, "--worker", str(machine.program), f"--deadline-ms={DEADLINE_MS}", socket=True) as patient:

@@ -3,8 +3,8 @@
 both interfaces make calls.
 
 Only private memory of the daemon is counted, because the proportional set size also changes when other programs use the same libraries. The
-memory is measured every ten seconds. The median in the last fifth of the time is compared with the median in the second fifth, when the
-daemon's caches are filled. Each GPU that is added or removed must be signaled exactly once.
+memory is measured every ten seconds. The median in the last fifth of the time is compared with the median in the second fifth, in which the daemon's
+caches are already filled. The daemon must send exactly one signal for each GPU that is added or removed.
 """
 import pathlib
 import random
@@ -61,7 +61,7 @@ class Day:
         self.memory, self.waits = [], []
 
     def hot_plug(self):
-        """Adds or removes a GPU. The daemon must signal this exactly once."""
+        """Adds or removes a GPU; the daemon must send exactly one signal about the change."""
         before, plugged = self.watcher.take(), self.machine.plugged
         comes = not plugged or (len(plugged) < MOST_PLUGGED and self.random.random() < 0.5)
         if comes:
@@ -115,7 +115,7 @@ class Day:
             self.step(number)
             self.pause()
             number += 1
-            # The report needs memory for each GPU, so measure the memory only when there are few GPUs.
+            # The report needs memory for each GPU, so the test measures the memory only when there are few GPUs.
             if time.monotonic() - start >= sampled and len(self.machine.plugged) <= FEW:
                 sampled = time.monotonic() - start + SAMPLED
                 self.memory.append(own_bytes(self.patient.pid))

@@ -10,8 +10,8 @@ after each:
 ["other", NAME]                   adds a device of another subsystem
 ["events", [[NAME, ACTION], …]]   sends uevents; NAME is an address, or the name of a card or another device
 
-The test bed ends its process if a reader is too slow (net.unix.max_dgram_qlen). So a child process sends each list of events, and is
-started again until it succeeds. As a result, an event may be sent twice.
+The test bed ends its process if a reader is too slow (net.unix.max_dgram_qlen). For this reason, a child process sends each list of events, and is
+started again until it succeeds, so that an event may be sent twice.
 """
 import json
 import os

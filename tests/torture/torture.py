@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Option -> module. The tests run in this order.
+# Option -> module. The tests run in the order of this table.
 KINDS = {"runs": "workers", "attacks": "attacks", "kills": "kills", "clock": "clocks", "sleeps": "sleeps", "storm": "hardware",
          "soak": "soak", "gpus": "many_gpus", "calls": "calls", "flood": "floods", "fuzz": "fuzz"}
 

@@ -12,7 +12,7 @@ KEYS = ["built", "only", "prefer", "deny", "backend", "gpus", "strict", "min-mem
 PATHS = ["/", "/org/gpuprobe/GpuProbe1", "/org/gpuprobe/GpuProbe1/gpu/pci_0000_00_06_0", "/a" * 100,
          "/org/gpuprobe/GpuProbe1/gpu/none", "/org/freedesktop/LogControl1"]
 KINDS = ["s", "b", "t", "x", "d", "as", "ao", "a{sv}", "av", "v", "(ss)", "ay", "aa{sv}", "a{ss}", "g", "y", "n", "q", "u"]
-# Values that the specification forbids. The bus or the daemon disconnects a client that sends them.
+# Values that the D-Bus specification forbids; the bus or the daemon disconnects a client that sends such a value.
 BAD_TEXTS = [b"\xff\xfe", b"a\0b", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\xc0\x80"]
 BAD_PATHS = [b"", b"//", b"x", b"/a/", b"/a//b", b"/\xff", b"/a-b"]
 BAD_SIGNATURES = [b"a", b"(", b"{sv}", b"a{vs}", b"z", b"a" * 40 + b"i", b"(" * 40 + b"i" + b")" * 40, b"()"]
@@ -67,7 +67,7 @@ class Values:
 
     def variant(self, level):
         if level < MAX_LEVELS and self.chance(0.02):
-            # Up to the maximum nesting that the bus allows, and one level more.
+            # Generates containers up to the maximum nesting that the bus allows, and with one level more.
             levels = [1, 4, 12, 40] if self.is_valid else [MAX_LEVELS - 1, MAX_LEVELS + 1]
             value = ("s", "deep")
             for _ in range(self.random.choice(levels)):

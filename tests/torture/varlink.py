@@ -9,7 +9,7 @@ DEADLINE = 30
 
 
 class Varlink:
-    """A connection to the socket. Errors of call(): Refused; Gone; TimeoutError after DEADLINE seconds."""
+    """A connection to the socket. call() raises Refused, Gone, or TimeoutError after DEADLINE seconds."""
 
     def __init__(self, path):
         self.socket, self.buffer = socket.socket(socket.AF_UNIX), b""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encodes and decodes D-Bus messages. Values are not checked, because tests also send messages that no library would send.
+"""Encodes and decodes D-Bus messages. This module does not check values, because tests also send messages that no library would send.
 
 Source: D-Bus specification, "Marshaling (Wire Format)" and "Message Protocol". A variant is a pair (signature,
-value). An array of dictionary entries is a dict or a list of pairs. A file descriptor is represented by its index in the message's list.
+value). An array of dictionary entries is a dict or a list of pairs. A file descriptor is represented by its index in the message's list of
+descriptors.
 """
 import struct
 

@@ -13,9 +13,9 @@ import device_memory
 from figures import Figures, quantile
 from patient import Patient
 
-# After a driver has crashed or hung twice, it is in quarantine, and later probes skip it.
+# A driver that has crashed or hung twice is in quarantine, and later probes skip this driver.
 ANSWERED, FAILED, CRASHED, LATE = {"answered"}, {"failed"}, {"crashed", "skipped"}, {"timed-out", "skipped"}
-# The actions of tests/fakes/worker/hostile_worker.cpp: their frequency out of 1000, and the outcomes that the daemon may report.
+# The actions of tests/fakes/worker/hostile_worker.cpp: how often each action occurs in 1000 workers, and the outcomes that the daemon may report.
 SCRIPTS = {
     "good": (150, ANSWERED), "slowly": (230, ANSWERED), "impossible": (50, ANSWERED), "stay": (50, ANSWERED),
     "child-holds-pipes": (20, ANSWERED), "daemon-holds-pipes": (20, ANSWERED), "fork-many": (10, ANSWERED),
@@ -51,7 +51,7 @@ class Killer(threading.Thread):
                 self._kill(pid)
 
     def _kill(self, pid):
-        # Signal the process by a descriptor, because its number may have been reused.
+        # Send the signal to the process through a pidfd, because another process may have the same id already.
         if pid not in self.patient.children():
             return
         try:
@@ -112,7 +112,7 @@ class Done:
         self.path, self.at, self.count = folder / "done", 0, 0
 
     def new(self):
-        """Returns (API, driver) -> the action of the last worker for this driver."""
+        """Returns (API, driver) -> action of the last worker for this driver."""
         try:
             with open(self.path, encoding="ascii") as done:
                 done.seek(self.at)
@@ -166,7 +166,7 @@ class Round:
 
 
 def quiet(patient, within=8):
-    """Waits until the daemon has no children, or until the time is over. Returns the remaining children."""
+    """Waits until the daemon has no children, or until the time limit is over. Returns the remaining children."""
     late = time.monotonic() + within
     while patient.children() and time.monotonic() < late:
         time.sleep(0.05)
@@ -231,7 +231,7 @@ def torment(options, patient, peer, one, done, usual):
                 one.judge_scripts(probes, done.new())
                 figures.count = done.count - asked
             if not warm and figures.count >= options.runs / 10:
-                # Memory and descriptors are not stable before this point.
+                # The daemon's memory and number of descriptors are not stable before this point.
                 warm = True
                 quiet(patient)
                 figures.before(patient)
