@@ -24,8 +24,8 @@ def go_name(name):
 
 
 def go_type(kind, is_input=False):
-    """Returns the Go type. Lists, maps, JSON values and pointers are nil if they are unknown or not set. A string in a request is empty if it is not
-    set."""
+    """Returns the Go type. Lists, maps, JSON values and pointers are nil if they are unknown or not set. A string in a request is empty if the member
+    is not set."""
     word = kind["kind"]
     if word in SIMPLE:
         return SIMPLE[word]

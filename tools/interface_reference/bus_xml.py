@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks and updates dbus/*.xml, which must contain the methods in the table of methods. Comments in these files are written by hand."""
+"""Checks and updates dbus/*.xml, which must contain the methods in the table of methods. Comments in dbus/*.xml are written by hand."""
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -25,7 +25,7 @@ def wanted_of(methods, is_of_gpu):
 
 
 def written_in(text):
-    """Returns {member: [(name, type, direction), …]} according to the text of a file."""
+    """Returns {member: [(name, type, direction), …]} according to the text of an XML file."""
     return {method.get("name"): [(word.get("name"), word.get("type"), word.get("direction")) for word in method.findall("arg")]
             for method in ElementTree.fromstring(text).iter("method")}
 

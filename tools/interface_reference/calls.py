@@ -11,14 +11,14 @@ ROOT = "/org/gpuprobe/GpuProbe1"
 
 @dataclass
 class Function:
-    """A client's function for one method. The function takes the parameters in `first` by position. The members of the parameter `inner`
-    are passed like the function's own parameters. With `*terms`, each item of the list is an argument."""
+    """A client's function for one method. The function takes the parameters in `first` by position. Callers pass the members of the parameter `inner`
+    like the function's own parameters. With `*terms`, each item of the list is an argument."""
     name: str
     first: tuple = ()
     inner: str = ""
 
 
-# Methods that are not in a table are called by a function with the same name.
+# For a method that is not in a table, the client's function has the same name as the method.
 PYTHON = {
     "Describe": Function("describe"),
     "ListGpus": Function("gpus"),
@@ -74,7 +74,7 @@ def compact(value):
 
 
 def words_given(function, parameters):
-    """Returns the arguments: the parameters that the function takes by position, followed by the other parameters by name."""
+    """Returns the arguments: the parameters that the function takes by position, followed by all other parameters by name."""
     left = dict(parameters)
     first = []
     for name in function.first:
@@ -134,7 +134,7 @@ def bus_words(signature, value):
 
 
 def bus_command(method, form, parameters):
-    """Returns the call as a busctl command. If an argument has no parameter with the same name, the argument is a dictionary of the other
+    """Returns the call as a busctl command. If there is no parameter with the name of an argument, the argument is a dictionary of the remaining
     parameters."""
     names = {member["name"] for member in method["parameters"]}
     taken = arguments(form["in"])

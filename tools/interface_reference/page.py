@@ -6,7 +6,7 @@ import re
 from . import calls
 
 MARK = "<!-- Made by tools/interface-files --write reference: change src/calls or docs/reference-examples.json instead. -->"
-# The page shows at most this number of lines of an answer, and this number of characters of each line.
+# The maximum number of lines of an answer that the page shows, and the maximum number of characters of each line.
 LINES, WIDTH = 12, 120
 # Members whose values change from call to call, or with each new data file.
 OF_THE_MOMENT = re.compile(r"generation|\w+_usec|set_by_uid")
@@ -30,7 +30,7 @@ ERRORS = {
     "MethodNotFound": "the daemon is older than the caller and does not have this method",
     "ExpectedMore": "the method has several answers, but the call did not set `more`",
 }
-# Exit statuses of gpuprobectl by error. Other errors have the status 1.
+# Exit statuses of gpuprobectl by error. For all other errors, the exit status is 1.
 STATUSES = {"NoMatch": 3, "InvalidRequest": 2, "InvalidParameter": 2, "NotAuthorized": 5, "MethodNotFound": 2, "ExpectedMore": 2}
 
 
@@ -47,7 +47,7 @@ def without_moment(value, is_root=True):
 
 
 def shortened(value, width):
-    """Returns the value as JSON, shortened to about this width. "…" replaces the omitted parts."""
+    """Returns the value as JSON, shortened to about this width. "…" replaces the parts that are left out."""
     text = json.dumps(value, ensure_ascii=False)
     if len(text) <= width or not value or not isinstance(value, (dict, list)):
         return text if len(text) <= max(width, 40) else text[:max(width, 40) - 2].rstrip("\\") + '…"'
