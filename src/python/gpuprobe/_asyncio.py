@@ -57,7 +57,7 @@ class AsyncClient(Questions):
         self._connection = None
 
     async def call(self, method: str, parameters: Optional[Mapping[str, Any]] = None) -> Answer:
-        """Calls any method of org.gpuprobe, such as "Query". Raises Failure: Refused, Unavailable, TimedOut."""
+        """Calls any method of org.gpuprobe, such as "Query". Raises a Failure, which is Refused, Unavailable or TimedOut."""
         self._lock = self._lock or asyncio.Lock()
         async with self._lock:
             try:

@@ -59,7 +59,7 @@ class Client(Questions):
             self._drop()
 
     def call(self, method: str, parameters: Optional[Mapping[str, Any]] = None) -> Answer:
-        """Calls any method of org.gpuprobe, such as "Query". Raises Failure: Refused, Unavailable, TimedOut."""
+        """Calls any method of org.gpuprobe, such as "Query". Raises a Failure, which is Refused, Unavailable or TimedOut."""
         with self._lock:
             try:
                 return self._call_daemon(call_text(method, parameters))
