@@ -63,7 +63,7 @@ def record_of(chip, is_integrated, gfx, sources, role="gpu"):
 
 
 def by_kernel(linux):
-    """Records of the ids that the tables of radeon and amdgpu contain. If both contain an id, amdgpu's row is used."""
+    """Returns records of the ids that the tables of radeon and amdgpu contain. If both tables contain an id, uses amdgpu's row."""
     targets, records = kernel.gfx_of_chips(linux), {}
     for driver, flag in (("radeon", "RADEON_IS_IGP"), ("amdgpu", "AMD_IS_APU")):
         for row in kernel.rows_of(linux, driver):
@@ -83,12 +83,13 @@ def by_name(name):
 
 
 def chip_of_target(gfx):
-    """Returns the first chip in the table with that target. Used for ids that only AMD's device list has."""
+    """Returns the first chip in the table with a given gfx target, for ids that only AMD's device list contains."""
     return BY_TARGET.get(gfx) or next((pair for pair in BY_NAME.values() if pair[1] == gfx), (None, gfx))
 
 
 def discovered(names, listed):
-    """Records of the ids that no kernel table contains, from pci.ids and AMD's device list, and the disagreements between these sources."""
+    """Returns records of the ids that no kernel table contains, from pci.ids and AMD's device list, and the disagreements between these two
+    sources."""
     records, doubts = {}, []
     for device in sorted(set(names) | set(listed)):
         named, (gfx, is_apu, _) = by_name(names.get(device, "")), listed.get(device, (None, None, None))

@@ -12,8 +12,8 @@ NO_NAMES = {"AMD Radeon Graphics", "Radeon Graphics"}  # AMD's names for GPUs wi
 
 
 def rows_of(text):
-    """Returns one row for each device and revision with a name, sorted. If several lines have the same device and revision, the first line is used,
-    as in libdrm."""
+    """Returns one row for each device and revision with a name, sorted. If several lines have the same device and revision, uses the first line, as
+    libdrm does."""
     found = {}
     for device, revision, name in ROW.findall(text):
         found.setdefault((device.lower(), revision.lower().zfill(2)), name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads arrays of `struct pci_device_id` from C source. Implements only the parts of the preprocessor that these tables need."""
+"""Reads arrays of `struct pci_device_id` from C source. Implements only the parts of the C preprocessor that these arrays need."""
 
 import ast
 import dataclasses
@@ -12,7 +12,7 @@ BLOCK_COMMENT = re.compile(r"/\*.*?\*/", re.S)
 LINE_COMMENT = re.compile(r"//[^\n]*")
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([^)]*\))?(.*)$", re.M)
 WORD = re.compile(r"[A-Za-z_]\w*")
-# Macros from the kernel's headers. They are repeated here, so that only the source files of the drivers are needed.
+# Macros from the kernel's headers. These macros are repeated here, so that this module needs only the source files of the drivers.
 ROW_MACROS = {
     "PCI_DEVICE": (("v", "d"), ".vendor = (v), .device = (d)"),
     "PCI_DEVICE_SUB": (("v", "d", "s", "e"), ".vendor = (v), .device = (d), .subvendor = (s), .subdevice = (e)"),
@@ -65,7 +65,7 @@ def macros_in(*texts):
 
 
 def bound(parameters, body, arguments):
-    """Returns a macro's body with its arguments in place of the parameters."""
+    """Returns a macro's body in which arguments replace the parameters."""
     values = dict(zip((each for each in parameters if each != "..."), arguments))
     if "..." in parameters:
         rest = ", ".join(arguments[len(parameters) - 1:])
@@ -108,7 +108,7 @@ def expanded(text, macros, depth=0):
 
 
 def replaced(name, arguments, macros):
-    """Returns the replacement of a word, and whether its arguments were used."""
+    """Returns the text that replaces a word, and whether the word's arguments were used."""
     if arguments is not None and (pasted := vendor_device(name, arguments)):
         return pasted, True
     parameters, body = macros.get(name) or ROW_MACROS.get(name) or (None, None)
@@ -150,7 +150,7 @@ def row_from(text):
 
 
 def array_bodies(text, struct):
-    """Yields the text between the braces of each array of that struct."""
+    """Yields the text between the braces of each array of a given struct."""
     for start in re.finditer(rf"struct\s+{struct}\s+(?:const\s+)?\w+\s*\[\s*\]\s*=\s*\{{", text):
         yield text[start.end():closing(text, start.end() - 1) - 1]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists the facts that each source gives about its ids, for a comparison with chips.json.
+"""Lists the facts that each source states about its ids, for a comparison with chips.json.
 
-This module reads no hand-written table and no merged rows; otherwise the comparison would be meaningless. Exceptions in
-tests/data/chips/claimed.json list the facts for which chips.json deliberately differs from a source, each with the reason.
+This module reads no hand-written table and no merged rows; otherwise the comparison would be meaningless. The exceptions in
+tests/data/chips/claimed.json list the facts for which chips.json deliberately differs from a source, with the reason for each difference.
 """
 
 import json
@@ -16,8 +16,8 @@ CHIPSET = re.compile(r"CHIPSET\(0x([0-9A-Fa-f]+),")
 MESA_TABLES = {"r300": 0x1002, "r600": 0x1002, "radeonsi": 0x1002, "iris": 0x8086, "crocus": 0x8086, "i915": 0x8086,
                "virtio_gpu": None, "vmwgfx": None}
 DISPLAY = re.compile(r"\b(VGA|graphics|GPU|display|SVGA|GUI accelerator|Radeon|GeForce|\dD)\b", re.I)
-# A person has checked that these vendors make no display adapter: a tuner, vendors of boards whose subsystem ids are listed as devices,
-# video capture, network capture.
+# A person has checked that these vendors make no display adapter: their devices are a tuner, boards whose subsystem ids are listed as devices, video
+# capture cards, and network capture cards.
 NO_DISPLAY_MAKERS = {0x12ab, 0x1458, 0x1da2, 0xbdbd, 0xeace}
 NO_DISPLAY = re.compile(r"audio|bridge|host|capture|tuner|codec|root|port\b|pcie|usb|sata|mpeg|crypto|ethernet|camera|"
                         r"network|memory|SSD|NVMe|register|DSP|storage|compression|Toroidal|_DMA|video card", re.I)
@@ -32,7 +32,7 @@ EXCEPTIONS = [
 
 
 class Claims:
-    """Rows of (source, vendor, facts), each with the ids to which the facts apply."""
+    """Collects rows of (source, vendor, facts), each with the ids to which the facts apply."""
 
     def __init__(self):
         self.groups = {}
@@ -80,7 +80,7 @@ def claim_nvidia(claims, names, readme, linux, mesa):
     """Adds the facts about NVIDIA's GPUs. nouveau accepts all devices of NVIDIA by class, so the ids come from pci.ids and from NVIDIA's
     open modules."""
     rules = nvidia.capability_by_chipset(mesa.read("src/nouveau/winsys/nouveau_device.c"))
-    # The last chipset that the rules of this Mesa version distinguish.
+    # The last chipset that the rules in this version of Mesa distinguish.
     newest = max(number for _, number, _ in rules) + 0x10
     for chip, number in kernel.nouveau_chipsets(linux).items():
         pattern = re.compile(rf"{chip}(G?L?M?|BM|C|CM|CGL)\b.*\[")
@@ -101,7 +101,8 @@ def claim_mesa(claims, mesa):
 
 
 def display_vendors(vendors):
-    """Returns the vendors that have a device with the name of a display adapter. This is a heuristic, so a person must check each of them."""
+    """Returns the vendors that have a device with the name of a display adapter. The function uses a heuristic, so a person must check each of these
+    vendors."""
     found = [vendor for vendor, (_, devices) in vendors.items()
              if vendor not in NO_DISPLAY_MAKERS
              and any(DISPLAY.search(name) and not NO_DISPLAY.search(name) for name in devices.values())]

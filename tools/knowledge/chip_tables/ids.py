@@ -20,7 +20,7 @@ def runs(numbers):
 def word_of(first, last):
     if first == last:
         return hex_id(first)
-    # Two consecutive ids are written as two ids, which is as short as a range and easier to read.
+    # Writes two consecutive ids as two ids, because this is as short as a range and easier to read.
     return f"{hex_id(first)} {hex_id(last)}" if last == first + 1 else f"{hex_id(first)}-{hex_id(last)}"
 
 

@@ -28,7 +28,7 @@ def chip_of_group(group):
 
 
 def groups(header):
-    """Returns {device id: chip}. The chip is the smallest group in the kernel's header that contains the id directly."""
+    """Returns {device id: chip}. The chip of an id is the smallest group in the kernel's header that contains the id directly."""
     found = {}
     for name, (parameters, body) in c_tables.macros_in(header).items():
         if parameters and name.startswith("INTEL_") and name.endswith("_IDS"):
@@ -80,7 +80,7 @@ def integrated(linux):
     return found
 
 
-# The chip's name. If the kernel treats a configuration as a separate board, the kernel's name is kept.
+# The chip's name. If the kernel treats a configuration as a separate board, the kernel's name for the board is kept.
 def chip_word(kernel_chip, runtime_chip):
     if kernel_chip.startswith(("ats-m", "adl-", "rpl-", "arl-", "tgl", "rkl", "dg1", "pvc")):
         return kernel_chip
@@ -111,7 +111,7 @@ def facts(linux, runtime, mesa):
 
 
 def fill_versions(records):
-    """Adds the version to ids that the runtime does not contain, if all other ids of the chip have the same version."""
+    """Adds the IP version to ids that the runtime does not contain, if all other ids of the chip have the same version."""
     versions = {}
     for record in records.values():
         if record["architecture"]:

@@ -43,7 +43,7 @@ def rows_of(linux, driver):
 
 
 def role_of(linux, driver):
-    """gpu, accelerator or display, according to the features that the driver registers with DRM."""
+    """Returns gpu, accelerator or display, according to the features that the driver registers with DRM."""
     text = c_tables.without_comments(linux.read(DRIVERS[driver][2]))
     found = " ".join(re.findall(r"\.driver_features\s*=([^;{}]*?),\s*(?:\.|\n\s*\n|#)", text))
     if "COMPUTE_ACCEL" in found:

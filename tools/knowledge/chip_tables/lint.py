@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks chips.json without the sources, whether the file was generated or edited."""
+"""Checks chips.json without its sources, after the file was generated or edited."""
 
 import json
 import re
@@ -24,7 +24,7 @@ IDS = re.compile(r"^(\*|[0-9a-f]{4}(-[0-9a-f]{4})?( [0-9a-f]{4}(-[0-9a-f]{4})?)*
 CHIP = re.compile(r"^[a-z0-9][a-z0-9.-]*$")
 SPELLING = {"10de": re.compile(r"^\d{1,2}\.\d$"), "1002": re.compile(r"^gfx[0-9a-f]{3,4}$"),
             "8086": re.compile(r"^\d{2}\.\d{1,2}\.\d{1,2}$")}
-# Architectures that data/rules does not contain, because no current build supports them, or because they are the variant of one board.
+# Architectures that data/rules does not contain, because no current build supports the architecture, or because it is the variant of a single board.
 NOT_IN_RULES = {"1.0", "1.1", "1.2", "1.3", "2.0", "2.1", "3.0", "3.2", "12.60.1", "12.61.7"}
 
 
@@ -105,7 +105,7 @@ def ids(document):
 
 
 def video(document):
-    """Checks that each chip in "video" has only one row there, and that "chips" also contains the chip."""
+    """Checks that each chip has only one row in "video", and that "chips" also contains each chip in "video"."""
     ids = {row["vendor"]: row["vendor_ids"].split() for row in document["vendors"]}
     known = {(row["vendor_id"], row.get("chip")) for row in document["chips"]}
     seen = set()

@@ -20,12 +20,12 @@ def table(name):
 
 
 def shortest(name):
-    """Returns the name in a device list without the words that all names contain."""
+    """Returns a name in a device list without the words that all names in the list contain."""
     return name.replace("AMD ", "").replace("NVIDIA ", "").replace("(TM)", "").replace("  ", " ").strip()
 
 
 def with_name(record, device, names):
-    """Adds the name to the record if pci.ids has none."""
+    """Adds the name to the record if pci.ids contains no name."""
     called = record.pop("called", None)
     if called and device not in names and shortest(called) not in NO_NAMES:
         record["name"] = shortest(called)
@@ -63,7 +63,7 @@ def add_display_drivers(found, linux):
 
 
 def hand_rows(found):
-    """Replaces records with hand-written rows. Returns the rows that apply to all other ids of a vendor."""
+    """Replaces records with hand-written rows. Returns the hand-written rows that apply to all other ids of a vendor."""
     general = []
     for row in table("cards.json"):
         fields = {key: row[key] for key in FIELDS if row.get(key)}

@@ -21,13 +21,13 @@ CHIPSETS = {"c51": "C51", "c61": "C61", "c67": "C67", "c68": "C68", "c73": "C73"
 # Compute capabilities of chips that nouveau or this Mesa version does not contain. Source: NVIDIA's list of CUDA GPUs.
 CAPABILITY = {"gk210": "3.7", "gb100": "10.0", "gb102": "10.0", "gb110": "10.3", "gb112": "10.3", "gb202": "12.0",
               "gb203": "12.0", "gb205": "12.0", "gb206": "12.0", "gb207": "12.0", "gb20b": "12.1", "gb10b": "11.0"}
-# For these chips, NVIDIA's list has compute capability 1.1 and Mesa has 1.2, so chips.json has none.
+# For these chips, NVIDIA's list contains compute capability 1.1 and Mesa contains 1.2, so chips.json contains no compute capability.
 DISPUTED = {"c77", "c78", "c79", "mcp79"}
 SUPERCHIP = re.compile(r"GH200|GB200|GB300")
 NO_DRIVER = re.compile(r"^NV[1-3]$")
 CLASS_LIST = "src/nvidia/generated/g_gpu_class_list.c"
 CLASSES = re.compile(r"^gpuGetEngClassDescriptorList_(\w+)\(.*?^\}", re.M | re.S)
-# These lists contain only display engines. The other engines of these systems on a chip have other drivers.
+# For these systems on a chip, the lists contain only display engines, because all other engines have other drivers.
 DISPLAY_LISTS = {"T234D", "T264D"}
 
 
@@ -103,8 +103,8 @@ def engines_by_class(text):
 
 
 def engines_by_nouveau(members):
-    """Returns {chip: directions} from nouveau's members. A family in which no chip has NVDEC is left out, because nouveau then does not know these
-    engines; so are systems on a chip, whose video engines have another driver."""
+    """Returns {chip: directions} from nouveau's members. Leaves out families in which no chip has NVDEC, because nouveau does not know the video
+    engines of these families, and also systems on a chip, whose video engines have another driver."""
     engines = {name.lower(): {word for word, member in (("decode", "nvdec"), ("encode", "nvenc")) if member in found}
                for name, found in members.items() if "pci" in found}
     known = {chip[:2] for chip, directions in engines.items() if directions}
@@ -112,7 +112,7 @@ def engines_by_nouveau(members):
 
 
 def video_rows(class_list, members):
-    """Returns the chips without an engine for decoding or encoding. For chips in NVIDIA's own list, that list has precedence."""
+    """Returns the chips without an engine for decoding or encoding. NVIDIA's own list has precedence for the chips that it contains."""
     listed = engines_by_class(class_list)
     by_nouveau = engines_by_nouveau(members)
     rows = []

@@ -7,7 +7,7 @@ import subprocess
 
 
 class MissingSource(Exception):
-    """A source, or a file in a source, cannot be read. The message contains the name of the source or file."""
+    """Raised if a source, or a file in a source, cannot be read. The message contains the name of the source or file."""
 
 
 class GitSource:
@@ -55,7 +55,7 @@ class FolderSource:
 
 
 def source_from(argument):
-    """Returns the source for an argument PATH or PATH@COMMIT. If the folder is not a git directory, `@` is required."""
+    """Returns the source for an argument PATH or PATH@COMMIT. If PATH is not a git directory, `@` is required."""
     path, _, commit = argument.partition("@")
     folder = pathlib.Path(path)
     if folder.is_file():

@@ -26,12 +26,12 @@ KINDS = {
 
 
 class Refusal(Exception):
-    """The reason why an input is rejected: "place: reason"."""
+    """An error that contains the reason why an input is rejected: "place: reason"."""
 
 
 @contextlib.contextmanager
 def within(place):
-    """Adds the place to the beginning of each Refusal that is raised in this context."""
+    """Adds the place in the document to the beginning of each Refusal that is raised in this context."""
     try:
         yield
     except Refusal as problem:
@@ -79,7 +79,7 @@ def parse_json(data, limit):
 
 
 class Members(dict):
-    """The members of an object, and a key that occurs twice in the object; None if there is no such key."""
+    """The members of an object, and a key that occurs twice in the object, or None if no key occurs twice."""
 
     repeated = None
 
@@ -101,7 +101,7 @@ def no_constant(word):
 
 
 def check_tree(node, depth):
-    """Refuses documents that json.loads() accepts but gpuprobe does not."""
+    """Rejects documents that json.loads() accepts but gpuprobe does not accept."""
     value = node.value
     if isinstance(value, (dict, list)) and depth == MAX_JSON_DEPTH:
         node.refuse("nested too deeply")
@@ -116,7 +116,7 @@ def check_tree(node, depth):
 
 
 def path_part(key):
-    """Returns the key as a part of a path. A key that is more than one word is quoted."""
+    """Returns the key as a part of a path, in quotes if it consists of more than one word."""
     return key if re.fullmatch("[A-Za-z0-9_-]{1,64}", key) else f'["{scrubbed(key, 64)}"]'
 
 
@@ -130,14 +130,14 @@ class Json:
         raise Refusal(f"{self.path}: {problem}" if self.path else problem)
 
     def expect(self, kind):
-        """Returns the value. Refuses the value if it has another kind."""
+        """Returns the value. Rejects the value if it has another kind."""
         if not KINDS[kind](self.value):
             found = next(name for name, holds in KINDS.items() if holds(self.value))
             self.refuse(f"expected {kind}, found {found}")
         return self.value
 
     def at(self, key):
-        """Returns the member with that key; null if the member is missing."""
+        """Returns the member with a given key; null if the member is missing."""
         part = path_part(key)
         dot = "." if self.path and not part.startswith("[") else ""
         return Json(self.expect("object").get(key), f"{self.path}{dot}{part}")

@@ -111,7 +111,7 @@ def pypi_project(data):
 
 @dataclasses.dataclass
 class Code:
-    """The targets for which a folder of Ollama has kernels; empty if its preset lists none, as for Vulkan."""
+    """The targets for which a folder of Ollama has kernels; empty if the folder's preset lists no targets, as for Vulkan."""
 
     sass: list
     ptx: list
@@ -125,8 +125,8 @@ def capability_of(word):
 
 
 def code_of(variables):
-    """Returns the kernels that a preset builds. Only PTX without machine code of the same capability is listed, because other PTX is for chips for
-    which Ollama does not use this folder."""
+    """Returns the kernels that a preset builds. Lists PTX only if there is no machine code of the same capability, because all other PTX is for chips
+    for which Ollama does not use the folder."""
     words = [word for word in variables.get("CMAKE_CUDA_ARCHITECTURES", "").split(";") if capability_of(word)]
     targets = [word.split(":")[0] for word in variables.get("AMDGPU_TARGETS", "").split(";") if word]
     return Code([capability_of(word) for word in words if not word.endswith("-virtual")],
@@ -142,8 +142,8 @@ def inherited(preset):
 
 
 def variables_of(presets, name, known):
-    """Returns the variables that a preset sets or inherits. The preset's own variables come first, and the first parent has precedence over the
-    others. `known` caches the results, and prevents endless recursion."""
+    """Returns the variables that a preset sets or inherits. The preset's own variables have precedence, and the first parent has precedence over all
+    other parents. `known` caches the results, and prevents endless recursion."""
     if name not in known:
         known[name] = found = {}
         for parent in reversed(inherited(presets[name])):
@@ -156,7 +156,8 @@ def variables_of(presets, name, known):
 
 
 def ollama_presets(data):
-    """Returns {folder: Code} of the presets for Linux. Presets for Windows, and presets that the builder has to complete, are left out."""
+    """Returns {folder: Code} of the presets for Linux. Leaves out presets for Windows, and presets that the person who builds Ollama has to
+    complete."""
     listed = parse_json(data, MAX_INDEX).items("configurePresets")
     if len(listed) > MAX_PRESETS:
         raise Refusal(f"over {MAX_PRESETS} presets")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formats data/knowledge/applications with an indentation of two spaces. Values that fit are on one line."""
+"""Formats data/knowledge/applications with an indentation of two spaces, and with each value that fits on one line."""
 
 import json
 
@@ -39,7 +39,7 @@ def lines_of_list(items, depth):
 
 
 def laid_out(value, depth=0, column=0):
-    """Returns the value as text without a line end. The text begins in column `column`, at nesting depth `depth`."""
+    """Returns the value as text without a line end. The value begins in column `column`, at nesting depth `depth`."""
     whole = on_one_line(value)
     if not isinstance(value, (dict, list)) or not value or depth > 0 and column + len(whole) <= WIDTH:
         return whole

@@ -22,9 +22,8 @@ def cuda(priority, **device):
 # The meaning of each key of `capabilities`: the platform, the major version of CUDA for images whose tag contains no
 # version (0: no CUDA), and the variant, to which toolkit and artifact are added.
 #
-# LocalAI uses a GPU only if it has more than 4 GiB, except on arm64, and does not check which kernels an image
-# contains. The list does not contain the processors of an image: the images for l4t are for arm64, and all others
-# run on x86_64.
+# LocalAI uses a GPU only if the GPU has more than 4 GiB, except on arm64, and does not check which kernels an image contains. LocalAI's list does not
+# contain the processors of an image: the images for l4t are for arm64, and all other images run on x86_64.
 #
 # Source: pkg/system/capabilities.go. The Vulkan images need glibc 2.38 on the host: LocalAI#7914. The JetPack in the
 # images for l4t and l4t-cuda-12 runs only on Jetsons.
@@ -84,7 +83,7 @@ def entries_of(root):
 
 
 def chosen_entry(entries, name):
-    """Returns the entry with that name that lists capabilities. Without a name, the only entry that lists capabilities."""
+    """Returns the entry with a given name that lists capabilities; without a name, the only entry that lists capabilities."""
     fit = [entry for entry in entries if entry.capabilities is not None and not entry.uri and name in ("", entry.name)]
     if len(fit) == 1 or fit and name:
         return fit[0]
@@ -95,8 +94,8 @@ def chosen_entry(entries, name):
 
 
 def toolkit_of(ref, major):
-    """Returns the toolkit version in a tag, for example 12.0 for "…-gpu-nvidia-cuda-12-llama-cpp". If the tag contains none, the capability's major
-    version is used."""
+    """Returns the toolkit version in a tag, for example 12.0 for "…-gpu-nvidia-cuda-12-llama-cpp". If the tag contains no version, returns the
+    capability's major version."""
     found = re.search("-cuda-([^-]*)", ref)
     named = re.fullmatch("[0-9]{1,9}", found[1]) if found else None
     return f"{int(named[0]) if named else major}.0"
@@ -147,7 +146,7 @@ def convert(index, name=""):
         backend = chosen_entry(entries, name)
         with within(scrubbed(backend.name)):
             capabilities = list(capabilities_of(backend))
-    # If several entries have the same name, the first is used, as in LocalAI.
+    # If several entries have the same name, use the first entry, as LocalAI does.
     references = {entry.name: entry.uri for entry in reversed(entries) if entry.uri}
     manifest = {"schema": "gpuprobe.variants/1", "name": f"localai-{backend.name}", "platforms": {}}
     reasons = [(key, place(key, named, references, manifest["platforms"])) for key, named in capabilities]

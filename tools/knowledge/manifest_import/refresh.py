@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Updates the manifests of applications from the indexes of their projects: which files are available, and in which version.
 
-Only Ollama's index contains requirements: the kernels in each folder. All other requirements stay as they are in the data file. New builds
-are not added, and builds that no longer exist are removed.
+Only Ollama's index contains requirements: the kernels in each folder. All other requirements in the data file stay unchanged. refresh does not add
+new builds, and removes builds that no longer exist.
 """
 
 import copy
@@ -19,7 +19,7 @@ BACKEND = "llama-cpp"  # the entry of LocalAI's gallery that the data file descr
 
 
 class Renewal:
-    """A data file that is being updated. For an application, `now` contains the manifest; other data files have no manifest."""
+    """A data file that is being updated. For an application, `now` contains the manifest; all other data files have no manifest."""
 
     def __init__(self, document, path=None):
         self.before, self.document, self.path = document, copy.deepcopy(document), path
@@ -43,7 +43,7 @@ class Renewal:
         del self.now["platforms"][platform]["variants"][name]
 
     def date(self, day):
-        """Sets the dates. The data file is valid for half a year, starting on that day."""
+        """Sets the dates. Makes the data file valid for half a year, starting on a given day."""
         end = (day.replace(day=1) + datetime.timedelta(days=184)).replace(day=min(day.day, 28))
         self.now["issued"], self.now["expires"] = (f"{each}T00:00:00Z" for each in (day, end))
 
@@ -55,13 +55,13 @@ def architecture_of(platform):
 # GitHub ---------------------------------------------------------------------------------------------------------------
 
 def asset_of(url, repository, tag):
-    """Returns the name of a file in this release; None if the URL belongs to another release."""
+    """Returns the name of a file in a release; None if the URL belongs to another release."""
     start = f"https://github.com/{repository}/releases/download/{tag}/"
     return url.removeprefix(start) if url.startswith(start) else None
 
 
 def renew_file(file, asset, release, old):
-    """Replaces the file with the one from the release. Returns the file's name if the release lacks it, otherwise None."""
+    """Replaces a file with the file from the release. Returns the file's name if the release does not contain the file, and otherwise None."""
     name = asset.replace(old, release.tag)
     if name not in release.assets:
         return name
@@ -99,7 +99,7 @@ def renew_by_release(renewal, repository, release):
 
 
 def renew_archives(renewal, release):
-    """Updates variants that use a folder in an archive of the application's own release. The archive's name contains no version."""
+    """Updates variants that use a folder in an archive of the application's own release. The name of this archive contains no version."""
     for platform, name, variant in renewal.variants():
         archive = variant["artifact"].get("x-archive")
         if archive is None:
@@ -114,7 +114,7 @@ def renew_archives(renewal, release):
 
 
 def note_new_assets(renewal, release, known):
-    """Notes new files whose names begin like the known names."""
+    """Reports new files whose names begin like the known names."""
     start = os.path.commonprefix([name for name in known if name.startswith(known[0].split("-")[0])])
     for name in sorted(set(release.assets) - set(known)):
         if name.startswith(start):
@@ -230,8 +230,8 @@ def renew_by_presets(renewal, folders):
 
 
 def renew_code(renewal, place, device, code):
-    """Replaces the kernels in the data file with those of the preset. If the GPUs of a build need different drivers, a person has to
-    divide the kernels among the alternatives."""
+    """Replaces the kernels in the data file with the kernels in the preset. If the GPUs of a build need different drivers, a person has to divide the
+    kernels among the alternatives."""
     alternatives = device if isinstance(device, list) else [device]
     there = merged_code(alternatives)
     if there == {key: set(words) for key, words in vars(code).items()}:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parses YAML with limits into None, str, list and Mapping. An alias becomes a reference to the same object and is never copied."""
+"""Parses YAML with limits into None, str, list and Mapping. An alias becomes a reference to the aliased object, which is never copied."""
 
 import yaml
 
@@ -19,7 +19,7 @@ class MergeKey(str):
 
 
 class Mapping(dict):
-    """The members of a mapping, without the members of merged mappings, which are in `merged`."""
+    """Holds the members of a mapping, without the members of merged mappings, which are in `merged`."""
 
     def __init__(self):
         super().__init__()
@@ -121,8 +121,8 @@ def parse_yaml(data, limit):
 
 
 def members_of(mapping):
-    """Returns the members of a mapping and of the mappings that it merges. The mapping's own members have precedence, then those of the first merged
-    mapping.
+    """Returns the members of a mapping and of the mappings that it merges. The mapping's own members have precedence over the members of the first
+    merged mapping, and so on.
 
     At most MAX_MERGES mappings are merged, so that a cycle also ends. Source: https://yaml.org/type/merge.html
     """
