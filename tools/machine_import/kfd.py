@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts KFD topologies from ROCm's Kubernetes device plugin: AMD GPUs as the amdkfd driver lists them."""
+"""Converts KFD topologies from ROCm's Kubernetes device plugin: the AMD GPUs as the driver amdkfd lists them."""
 
 import os
 import tarfile

@@ -6,7 +6,7 @@ import os
 
 from .machine import HWMON_FILES, PCI_FILES, Machine, answered, case_source, copy_stated, gpu
 
-# GPUs that are in the CPU package. All other GPUs are add-in cards or separate chips in laptops.
+# GPUs that are in the CPU package. All other recorded GPUs are add-in cards or separate chips in laptops.
 INTEGRATED = {"amd/phoenix", "intel/cometlake"}
 
 
@@ -115,8 +115,7 @@ def expect(machine, card_name, address, uevent, snap):
 
 
 def add_opencl(machine, folder):
-    """Adds the A380's output of clinfo --json. The PCI address in the output is left out, because the sysfs tree was recorded after another
-    boot."""
+    """Adds the A380's output of clinfo --json. Leaves out the PCI address in this output, because the sysfs tree was recorded after another boot."""
     if not os.path.exists(f"{folder}/clinfo.json"):
         return
     document = json.loads(read(f"{folder}/clinfo.json"))

@@ -9,8 +9,7 @@ DRM_MAJOR = 226  # Documentation/admin-guide/devices.txt
 NVIDIA_MAJOR = 195  # Documentation/admin-guide/devices.txt; minor 255 is /dev/nvidiactl
 NVIDIACTL_MINOR = 255
 
-# The files of a PCI function that the inventory reads. Binary files (config, rom, vbios, pp_table,
-# resourceN) are never copied.
+# The files of a PCI function that the inventory reads. The converters never copy binary files (config, rom, vbios, pp_table, resourceN).
 PCI_FILES = (
     "vendor", "device", "class", "revision", "subsystem_vendor", "subsystem_device", "uevent",
     "modalias", "numa_node", "boot_vga", "resource", "power/runtime_status", "power/control",
@@ -62,7 +61,8 @@ class Machine:
     # -- sysfs
 
     def pci_device(self, address, bridges=(), root=None):
-        """Adds the folder of a PCI function, and its link in /sys/bus/pci/devices. `bridges` begins at the root. Returns the folder."""
+        """Adds the folder of a PCI function, and its link in /sys/bus/pci/devices. `bridges` lists the bridges above the function, beginning at the
+        root. Returns the folder."""
         root = root or "pci" + (bridges[0] if bridges else address)[:7]
         path = "/".join(["sys/devices", root, *bridges, address])
         self._device_paths[address] = path
@@ -71,7 +71,7 @@ class Machine:
         return path
 
     def pci_ids(self, address, pci_class, vendor, device, subsystem=None, revision=None):
-        """Writes the id files of a function as the kernel prints them. Ids are hexadecimal strings."""
+        """Writes the files with the ids of a PCI function, in the kernel's format. Ids are hexadecimal strings."""
         path = self._device_paths[address]
         values = {"class": pci_class, "vendor": vendor, "device": device, "revision": revision}
         if subsystem:
@@ -182,12 +182,12 @@ def gpu(address, **members):
 
 
 def gap(reason, value):
-    """Marks a correct value that gpuprobe does not find yet. If gpuprobe finds it, the test fails until the mark is removed."""
+    """Marks a correct value that gpuprobe does not find yet. If gpuprobe finds the value, the test fails until the mark is removed."""
     return {"_known_gap": reason, "_value": value}
 
 
 def answered(**device):
-    """Returns an API that is expected to list this GPU with these facts."""
+    """Returns an API that is expected to list the GPU with the given facts."""
     view = {"outcome": "answered"}
     if device:
         view["device"] = device

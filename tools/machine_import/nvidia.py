@@ -12,8 +12,7 @@ from .machine import NVIDIA_MAJOR, Machine, answered, case_source, copy_stated, 
 
 MIB = 1024 * 1024
 ZERO_UUID = "GPU-00000000-0000-0000-0000-000000000000"
-# PCI classes, for sources that do not contain a class: NVIDIA's data center boards are 3D
-# controllers, and all others are VGA controllers.
+# PCI classes, for sources that do not contain a class: NVIDIA's data center boards are 3D controllers, and all other boards are VGA controllers.
 DATA_CENTRE = re.compile(r"Tesla|A100|H100|L40S|GB200")
 
 
@@ -131,7 +130,7 @@ def read_gpustack(text, machine):
 
 
 def split_id(text):
-    """Returns the ids in a number of nvidia-smi, which contains device and vendor: 0x1E8110DE."""
+    """Returns the device id and the vendor id in a number from nvidia-smi such as 0x1E8110DE."""
     digits = text.lower().removeprefix("0x").zfill(8)
     return digits[:4], digits[4:]
 
@@ -145,7 +144,7 @@ def address_of(device):
 
 
 def build_tree(machine, system, devices):
-    """Adds the parts of /sys and /proc that follow from NVML's answers."""
+    """Adds the files in /sys and /proc whose content follows from NVML's answers."""
     for device in devices:
         address = address_of(device)
         machine.pci_device(address)

@@ -147,7 +147,7 @@ def positional_uuid(machine, entry, suffix):
 
 
 def jetson(case):
-    """nvidia-smi and vulkaninfo of an Orin. Neither has a PCI id, a memory size or an address."""
+    """nvidia-smi and vulkaninfo of an Orin. Neither output contains a PCI id, a memory size or an address."""
     machine = Machine("identity-yzma-orin", case_source(case))
     machine.stated("one GPU: Orin (nvgpu), driver 540.5.0, CUDA 12.6; Vulkan calls it integrated", "BENCHMARKS.md:136-275")
     machine.host["arch"] = "aarch64"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers for the files of other projects. The rule of a fact names the reader for the fact's file."""
+"""Readers for the files of other projects. The rule of a fact names the reader for the file that contains the fact."""

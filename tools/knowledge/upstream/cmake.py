@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads variables from a CMake file. Supports set(), list(APPEND), list(REMOVE_ITEM), and if() with the conditions that the rules need.
 
-Other commands are ignored unless they name the requested variable. Source: cmake-language(7), if() and list() of cmake-commands(7)
+Ignores all other commands unless they name the requested variable. Source: cmake-language(7), if() and list() of cmake-commands(7)
 """
 
 import re
@@ -152,7 +152,7 @@ class Run:
         return last
 
     def set(self, words):
-        """Assigns a variable. If the value cannot be read, the variable becomes unknown; for the requested variable, this is an error."""
+        """Assigns a variable. If the value cannot be read, the variable becomes unknown, or an error is raised for the requested variable."""
         values = words[1:words.index("CACHE")] if "CACHE" in words else [word for word in words[1:] if word != "PARENT_SCOPE"]
         try:
             self.variables.values[words[0]] = self.variables.filled(";".join(values))
@@ -176,7 +176,7 @@ class Run:
 
 
 def commands_before(commands, name):
-    """Returns the commands before the first command with that name. An if() that is still open at this position ends there."""
+    """Returns the commands before the first command with that name. An if() that is still open at this command ends there."""
     end = next((number for number, (each, _) in enumerate(commands) if each == name), None)
     if end is None:
         raise Refusal(f"no {scrubbed(name)}()")

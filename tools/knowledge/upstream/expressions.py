@@ -119,7 +119,7 @@ class Reading:
 
 
 def evaluate(text, known):
-    """Returns the value of the expression without ${{ }}. Unknown names and functions are refused."""
+    """Returns the value of the expression without ${{ }}. Rejects unknown names and functions."""
     reading = Reading(text, known)
     value = reading.either()
     if reading.tokens:

@@ -48,7 +48,7 @@ class Function:
                 refuse(node)
 
     def assign(self, name, node):
-        """Assigns a variable. If the value cannot be read, the variable becomes unknown; for the requested variable, this is an error."""
+        """Assigns a variable. If the value cannot be read, the variable becomes unknown, or an error is raised for the requested variable."""
         try:
             value = self.value(node)
         except Refusal:
@@ -65,7 +65,7 @@ class Function:
         self.values[self.wanted] = [*self.values[self.wanted], self.value(node.args[0])]
 
     def value(self, node):
-        """Returns the value of an expression. `known` may contain the values of any expressions, by their source text."""
+        """Returns the value of an expression. `known` may contain the values of any expressions, with the source text of an expression as the key."""
         if (text := ast.unparse(node)) in self.values:
             return self.values[text]
         if isinstance(node, ast.Constant):

@@ -3,7 +3,7 @@
 place of the value in the data file.
 
 FOLDER/files/OWNER+NAME/PATH is the current file. FOLDER/files/OWNER+NAME@COMMIT/PATH is the file at the cited commit.
-A fact about the past ("pinned") is compared only with the cited commit. INDEXES lists the files for facts that cite an address.
+A fact about the past ("pinned") is compared only with the file at the cited commit. INDEXES lists the files for facts that cite an address.
 """
 
 import dataclasses
@@ -101,13 +101,13 @@ def without_markup(text):
 
 
 def leaves(value, item):
-    """Returns the items of a list as strings. If an item is a pair, its element number `item` is used."""
+    """Returns the items of a list as strings. If an item is a pair, uses the element with the number `item`."""
     values = sorted(value) if isinstance(value, (set, frozenset)) else value if isinstance(value, (list, tuple, dict)) else [value]
     return [str(each[item] if isinstance(each, (list, tuple)) else each) for each in values]
 
 
 def chosen(rule, value):
-    """Returns the items that match the pattern `only`. If the pattern has a group, only the group's text is used."""
+    """Returns the items that match the pattern `only`. If the pattern has a group, returns only the strings that the group matches."""
     if "only" not in rule and "item" not in rule:
         return value
     found = [re.fullmatch(rule.get("only", "(.*)"), each, re.DOTALL) for each in leaves(value, rule.get("item", -1))]
@@ -115,7 +115,7 @@ def chosen(rule, value):
 
 
 def renamed(names, value):
-    """Returns the words in the terms of the data file. A word without a name is refused, and a word whose name is null is left out."""
+    """Returns the words in the terms of the data file. Rejects a word without a name, and leaves out a word whose name is null."""
     for word in value if isinstance(value, list) else [value]:
         if word not in names:
             refuse(f"a word that has no entry in `names`: {word}")
@@ -133,7 +133,7 @@ def with_libraries(table, documents):
 
 
 def kernels_of(libraries, name, form):
-    """Returns the targets for which the library has kernels. The list is empty if the library has no kernels of that form."""
+    """Returns the targets for which the library has kernels. The list is empty if the library has no kernels of the requested form."""
     return libraries[name].get("sass" if form in ("sass", "ptx", "all code") else "gfx", [])
 
 
@@ -162,7 +162,7 @@ def lacking(data, texts_of_document):
 
 
 def places(node, path):
-    """Yields (container, key) of each value at that path. `*` matches every member or item, and ~1 represents a slash."""
+    """Yields (container, key) of each value at a path. `*` matches every member or item, and ~1 represents a slash."""
     key, _, rest = path.partition("/")
     key = key.replace("~1", "/")
     keys = (range(len(node)) if isinstance(node, list) else list(node)) if key == "*" else [int(key) if isinstance(node, list) else key]
@@ -199,7 +199,7 @@ def compare(rule, document, value, libraries):
 
 
 def facts_of(document, start):
-    """Returns the facts with this text; if there are none, the facts whose text begins with this text."""
+    """Returns the facts with a given text; if no fact has this text, returns the facts whose text begins with it."""
     facts = document["source"]["facts"]
     return [fact for fact in facts if fact["of"] == start] or [fact for fact in facts if fact["of"].startswith(start)]
 
@@ -210,13 +210,13 @@ def fact_of(document, start):
 
 
 def index_of(address):
-    """Returns the path in the folder of the index or page with that address."""
+    """Returns the path that the index or page with a given address has in the folder."""
     matches = ((re.fullmatch(pattern, address), name) for pattern, name in INDEXES)
     return next((name.format(*(group.replace("/", "+") if "npm" in name else group for group in match.groups())) for match, name in matches if match), None)
 
 
 def page_of(folder, address):
-    """Returns the content for that address in the folder. If the requested release is the latest release, its file is also used."""
+    """Returns the content for an address in the folder. If the requested release is the latest release, also uses the file of the latest release."""
     name = index_of(address)
     if name is None or (folder / name).is_file():
         return name and read_file(folder / name, MAX_INDEX)
@@ -240,7 +240,7 @@ def file_of(folder, fact, is_pinned):
 
 
 def has_block(data, count, digest):
-    """Returns whether the data contains this number of consecutive lines with this SHA-256."""
+    """Returns whether the data contains the given number of consecutive lines with the given SHA-256."""
     lines = data.splitlines(keepends=True)
     return any(hashlib.sha256(b"".join(lines[start:start + count])).hexdigest() == digest for start in range(len(lines) - count + 1))
 
@@ -281,7 +281,7 @@ def apply_rule(rule, document, folder, table, write):
 
 
 def contained(rule, document, data):
-    """Compares the strings in the data file with the cited file. If the file lacks a string, a person has to find the replacement."""
+    """Compares the strings in the data file with the cited file. If the file does not contain a string, a person has to find the new string."""
     wanted = rule["expect"] if "expect" in rule else [word for _, value in values_at(document, rule) for word in leaves(value, -1)]
     wanted = [match[match.re.groups and 1] for word in wanted if (match := re.fullmatch(rule.get("only", "(.*)"), word))]
     missing = lacking(data, wanted or refuse("the data file has no such text"))
@@ -289,7 +289,7 @@ def contained(rule, document, data):
 
 
 def facts_without_rule(table, document):
-    """Returns the facts without a rule and without an entry in `by_hand`. The list is empty if the rules are complete."""
+    """Returns the facts without a rule and without an entry in `by_hand`. Returns an empty list if the rules are complete."""
     entries = [entry for entry in table["rules"] + table["by_hand"] if document["name"] in entry["applications"]]
     covered = [fact["of"] for entry in entries for fact in facts_of(document, entry["fact"])]
     return [fact["of"] for fact in document.get("source", {}).get("facts", []) if fact["of"] not in covered]

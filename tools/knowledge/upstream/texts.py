@@ -11,7 +11,7 @@ from manifest_import.yaml_tree import parse_yaml
 
 
 def only(found, what):
-    """Returns the only value. Zero or several different values are refused."""
+    """Returns the only value. Raises an error if there is no value, or if there are several different values."""
     values = list(dict.fromkeys(found))
     if len(values) != 1:
         raise Refusal(f"{what}: found {len(values)} values instead of one")
@@ -19,12 +19,12 @@ def only(found, what):
 
 
 def matched(text, pattern):
-    """Returns the string that the pattern's only group matches. If the pattern matches several times, the strings must be equal."""
+    """Returns the string that the pattern's only group matches. If the pattern matches several times, all these strings must be equal."""
     return only(re.findall(pattern, text, re.MULTILINE), scrubbed(pattern))
 
 
 def each_match(text, pattern, within=None):
-    """Returns the string that the pattern's group matches, for each match. With `within`, only the place that matches `within` is searched."""
+    """Returns the string that the pattern's group matches, for each match. With `within`, searches only the text that matches `within`."""
     found = re.findall(pattern, matched(text, within) if within else text, re.MULTILINE)
     if not found:
         raise Refusal(f"nothing found: {scrubbed(pattern)}")
@@ -54,7 +54,7 @@ def python_value(text, name, path=()):
 
 
 def docker_argument(text, name):
-    """Returns the default of an ARG, or the value of an ENV. References to earlier arguments are replaced."""
+    """Returns the default of an ARG, or the value of an ENV. Replaces references to earlier arguments."""
     values = {}
     for line in re.sub(r"\\\n", " ", text).splitlines():
         if match := re.match(r"(?:ARG|ENV)\s+(\w+)[= ]\"?([^\"\s]*)\"?", line):
@@ -70,7 +70,7 @@ def bazel_option(text, config, variable):
 
 
 def make_variable(text, condition, variable):
-    """Returns the variable in the branch of ifeq with that condition."""
+    """Returns the variable in the branch of ifeq with a given condition."""
     branches = re.split(r"^(?:else\s+)?ifeq\s*", text, flags=re.MULTILINE)
     chosen = [branch.partition("\n")[2] for branch in branches if branch.startswith(condition)]
     return only([match[1] for branch in chosen for match in re.finditer(rf"^\s*{re.escape(variable)}\s*[?:]?=\s*(\S+)\s*$", branch, re.MULTILINE)],

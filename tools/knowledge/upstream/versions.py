@@ -26,7 +26,7 @@ class Version:
 
 
 def described(document):
-    """Returns the version that a data file describes. For a library with several versions, this is the last and newest."""
+    """Returns the version that a data file describes. For a library with several versions, returns the last version, which is the newest."""
     return (document.get("manifest", {}).get("version") or document.get("version") or document["source"].get("version")
             or next(reversed(document.get("versions", {})), None))
 

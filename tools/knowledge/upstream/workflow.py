@@ -52,8 +52,8 @@ def matrix_entries(data, job):
 
 
 def add_included(entries, part, axes):
-    """Adds an entry of `include`: it extends the entries whose axes it does not change. If there are no such entries, it is a separate
-    entry."""
+    """Adds an entry of `include`, which extends the entries whose axes it does not change. If there are no such entries, the entry of `include`
+    becomes a separate entry."""
     own = {key: value for key, value in part.items() if key in axes}
     extended = [entry for entry in entries if fits(entry, own)] if axes else []
     for entry in extended:
