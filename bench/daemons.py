@@ -16,8 +16,8 @@ CALL = ["org.gpuprobe.GpuProbe1", "/org/gpuprobe/GpuProbe1", "org.gpuprobe.GpuPr
 
 @contextlib.contextmanager
 def undisturbed():
-    """Gives real-time priority to programs that are started in this context, so that other programs do not delay them. Prints a warning if the
-    process has no permission to set its priority."""
+    """Gives real-time priority to programs that are started within the context, so that other programs do not delay these measurements. Prints a
+    warning if the process has no permission to set its priority."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     except PermissionError:

@@ -25,7 +25,7 @@ def text(x, y, content, more=""):
 
 
 def group(row, top):
-    """Draws the bars of one row. The longest bar fills the width."""
+    """Draws the bars of one row, of which the longest bar fills the width."""
     bars = [("gpuprobe", row.value, OURS)] + [(name, value, OTHERS) for name, value in row.references]
     longest = max([value for _, value, _ in bars] + ([row.limit] if row.limit else []))
     parts = [text(0, top + 12, row.what, 'font-weight="bold"')]
@@ -57,7 +57,7 @@ def chart(growth, top):
     parts += [text(place(count, 0)[0], bottom + 16, str(count), 'text-anchor="middle"') for count in growth.counts]
     parts.append(text(LEFT + WIDTH, bottom + 30, growth.of, 'text-anchor="end"'))
     lowest = None
-    # Each label is at the end of its line. A label that would overlap the label above it is moved down.
+    # Each label is at the end of the line that it describes. A label that would overlap the label above it is moved down.
     for name, values, colour in sorted(growth.series, key=lambda one: -one[1][-1]):
         points = [place(*point) for point in zip(growth.counts, values)]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

@@ -56,7 +56,7 @@ def without_paths(text):
 
 
 def sections_of(text, wanted):
-    """Returns the sections with the titles in `wanted`, in that order."""
+    """Returns the sections with the titles in `wanted`, in the order of `wanted`."""
     parts = dict(part.split("\n", 1) for part in re.split(r"(?m)^## ", text)[1:])
     return "".join(f"## {title}\n{parts[title]}" for title in wanted)
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A client that gets the GPUs of this machine, and the backend to use, from gpuprobe.
+"""A client for gpuprobe, which finds the GPUs of the machine and chooses the backend for a program.
 
 Each answer is the same JSON document that `gpuprobectl -j` prints. The client calls the daemon through the daemon's socket. If no daemon answers, the
 client runs `gpuprobectl --direct`, unless `daemon_only` is set. program() returns the path of the gpuprobectl that the client runs.
 
 The functions select(), recommend(), plan(), doctor() and watch() are the methods of Client with the same name. Each
-call uses a new client with the default options. A program that makes several calls should keep a Client.
+call uses a new client with the default options. A program that makes several calls should keep one Client for all of them.
 """
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     doctor, watch = Client().doctor, Client().watch
 else:
     def __getattr__(name):
-        """Imports AsyncClient when it is first used, because importing asyncio takes longer than importing the rest of the package."""
+        """Imports AsyncClient when a program first uses this class, because importing asyncio takes longer than importing the rest of the package."""
         if name != "AsyncClient":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from ._asyncio import AsyncClient

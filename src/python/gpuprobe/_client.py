@@ -80,7 +80,7 @@ class Client(Questions):
               **request: Unpack[ProbeParameters]) -> ProbeAnswer:
         """Probes the drivers again, and returns {"generation", "probes"}. Calls on_progress with the progress, from 0
         to 1, each time it changes; without a daemon, on_progress is not called. probe() has no time limit, because a probe may take minutes. Raises
-        Refused, such as NotAuthorized."""
+        Refused, for example NotAuthorized."""
         try:
             connection = self._connect(None)
         except Unavailable:

@@ -48,7 +48,7 @@ MAX_DIGITS = 32  # digits of a whole number
 
 
 class Failure(Exception):
-    """The base class of all errors of this package."""
+    """The base class of all errors in the package gpuprobe."""
 
 
 class Unavailable(Failure):
@@ -127,7 +127,7 @@ def call_text(method: str, parameters: Optional[Mapping[str, Any]], more: bool =
 
 
 class Messages:
-    """Splits a stream of blocks into messages that end with a NUL."""
+    """Splits a stream of blocks into messages, each of which ends with a NUL byte."""
 
     def __init__(self) -> None:
         self._blocks: List[bytes] = []  # the blocks of the message that is still incomplete
