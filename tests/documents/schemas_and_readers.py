@@ -38,8 +38,8 @@ BEYOND_SCHEMA = {
     "report": ["expected (non-negative )?integer, found number"],  # the reader's error for a number of more than 64 bits
     "causes": ["no such fact$", "no path begins with that name$", "a bracket is not closed$"],
     "distributions": [],
-    # The reader checks ggml's types, the members that a model needs, which keys are numbers, the characters of names, and
-    # that numbers have at most 64 bits.
+    # For a model, the reader also checks ggml's types, the necessary members, which keys are numbers, the characters of names, and that numbers have
+    # at most 64 bits.
     "model": ["that gpuprobe can plan for$", "block_count is [0-9]+, not 1 to [0-9]+$", "has an unknown type$",
               "head_count is 0 in every layer$", "(is not a|has no) non-negative integer( for layer [0-9]+)?$",
               "rows that end within a block of", "a tensor name is not text", "expected non-negative integer, found number"],
@@ -97,7 +97,7 @@ def changed(document, path, change):
 
 
 def changes(value):
-    """Yields the name of each change that is made to a value, and the function that makes it."""
+    """Yields the name of each kind of change to a value, and the function that makes the change."""
     def put(new):
         return lambda holder, key: holder.__setitem__(key, new)
     for new in VALUES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The harm that each attack would do if it succeeded. The .c files in this folder contain the functions that make the attacks."""
+"""Lists the harm that each attack would do if the attack succeeded. The .c files in this folder contain the functions that make the attacks."""
 import dataclasses
 
 

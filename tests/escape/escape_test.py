@@ -192,7 +192,7 @@ class World:
         self.files.before = self.files.look()
 
     def describe(self, name, daemon, **more):
-        """Writes the file with the victims. The driver attacks as soon as this file exists."""
+        """Writes the file with the victims. The driver attacks as soon as the file with the victims exists."""
         text = {"attack": name, "mark": MARK, "daemon": daemon, "canary": self.canary.pid, "page": self.canary.page,
                 "outside": self.files.folder, "home": self.folder / "home", "worker": self.worker,
                 "canary_in_tmp": self.files.shared[0], "canary_in_shm": f"/{self.files.shared[1].name}",
@@ -415,7 +415,7 @@ class OnBus(Cage):
 
 @unittest.skipUnless((BIN / "gpuprobed").exists(), "gpuprobed is not built")
 class Spawn(OnBus):
-    """A daemon that is on a bus and starts workers as its children."""
+    """Tests with a daemon that is on a bus and starts workers as its children."""
 
     LAUNCHED_BY = ()
 
@@ -513,7 +513,7 @@ class SpawnWithoutNamespaces(Spawn):
 
 @unittest.skipUnless((BIN / "gpuprobectl").exists(), "gpuprobectl is not built")
 class Direct(Cage):
-    """gpuprobectl, which starts workers as its children."""
+    """Tests with gpuprobectl, which starts workers as its children."""
 
     # These attacks need a daemon.
     SKIPPED = ("set-override", "start-by-bus", "notify-readiness", "varlink-connect", "varlink-decide",

@@ -161,7 +161,7 @@ def differences(left, right, path=""):
 
 
 def check_capture(tally, program, out):
-    # The report and the capture both contain the results of earlier verifications and measurements on this machine.
+    # Both the report and the capture contain the results of earlier verifications and measurements on the machine.
     report = program.json("--direct", "describe")
     folder = pathlib.Path(out) / "capture"
     shutil.rmtree(folder, ignore_errors=True)

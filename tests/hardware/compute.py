@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Verifies and measures real NVIDIA GPUs with each API, and compares the results with those of an independent program.
+"""Verifies and measures real NVIDIA GPUs with each API, and compares the results with the results of an independent program.
 
 Usage: tests/hardware/compute.py --bin FOLDER [--gpus N]
 

@@ -23,7 +23,7 @@ PROGRAMS = {
     "jax": "import jax\nprint(*('?' for device in jax.devices() if device.platform == 'gpu'))",
     "cupy": "import cupy\ntry:\n    count = cupy.cuda.runtime.getDeviceCount()\nexcept Exception:\n    count = 0\n"
             "print(*('?' for _ in range(count)))",
-    # ONNX Runtime uses the CPU for a session on a device that does not exist. MODEL is a graph with one Identity node.
+    # ONNX Runtime uses the CPU for a session on a device that does not exist. MODEL is an ONNX graph with one Identity node.
     "onnxruntime": "import onnxruntime\nmodel = bytes.fromhex('MODEL')\ncount = 0\n"
                    "while 'CUDAExecutionProvider' in onnxruntime.InferenceSession(\n"
                    "        model, providers=[('CUDAExecutionProvider', {'device_id': count}), 'CPUExecutionProvider']).get_providers():\n"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what gpuprobe reports about NVDEC and NVENC with the answers of the driver's libraries, which this script calls itself.
+"""Compares gpuprobe's report about NVDEC and NVENC with the answers of the driver's libraries, which this script calls itself.
 
 Usage: tests/hardware/video.py --bin FOLDER
 

@@ -106,7 +106,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Indexes:
-    """The server of all indexes. `files` contains additional paths and their content."""
+    """The server of all indexes. `files` contains additional paths, with the content that the server returns for each path."""
 
     def __init__(self):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -177,7 +177,7 @@ class MissingLibraries(Case):
 
 
 class HardwareCheck(Case):
-    """Tests that tests/hardware/video.py, which reads NVIDIA's libraries, also reads the right formats from our libraries."""
+    """Tests that tests/hardware/video.py, which queries NVIDIA's libraries, also gets the right formats from our libraries."""
 
     def test_reads_the_libraries(self):
         fill(self.folder, FULL)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays the public outputs of vainfo and NVEncC in tests/data/video: our own drivers report the formats that people saw on their
-machines, and gpuprobectl must list the same formats and name the arguments for FFmpeg."""
+"""Replays the public outputs of vainfo and NVEncC in tests/data/video: our own drivers report the formats in these outputs, and gpuprobectl must list
+the same formats and name the right arguments for FFmpeg."""
 import ctypes
 import json
 import unittest

@@ -2,8 +2,8 @@
 """Simulates machines with GPUs, render nodes and our own VA drivers.
 
 A program sees the simulated machine in a mount namespace: /sys describes the GPUs, and each render node is a harmless device of the kernel, such as
-/dev/null, under another name. LIBVA_DRIVER_NAME is set, so that libva does not query the kernel driver of the node. `NAME` is the name of the driver,
-on which some answers depend.
+/dev/null, under another name. LIBVA_DRIVER_NAME is set, so that libva does not query the kernel driver of a render node. `NAME` is the name of the
+driver, on which some answers depend.
 """
 import json
 import os
@@ -119,8 +119,8 @@ class VaMachine:
         return self.run(BIN / "gpuprobectl", "--direct", f"--worker={self.worker}", *words)
 
     def vainfo(self, index):
-        """Returns what Debian's vainfo prints about each pair of profile and entry point, or None if vainfo fails. A size that vainfo does
-        not print is None."""
+        """Returns what Debian's vainfo prints about each pair of profile and entry point, or None if vainfo fails. If vainfo does not print a size,
+        the size is None."""
         done = self.run("vainfo", "-a", "--display", "drm", "--device", f"/dev/dri/{NODES[index]}",
                         LIBVA_DRIVERS_PATH=str(self.folder / "drivers"), LIBVA_DRIVER_NAME=self.NAME)
         if done.returncode != 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code for the bus tests: starts a private bus and a daemon on it, and makes captured machines."""
+"""Shared code for the bus tests: starts a private bus, starts a daemon on this bus, and makes captured machines."""
 import json
 import os
 import pathlib
@@ -260,7 +260,7 @@ class BusCase(unittest.TestCase):
         return seen
 
     def ping(self, connection=None):
-        """Returns when the daemon has read all earlier calls of this connection."""
+        """Returns when the daemon has read all earlier calls of the connection."""
         self.call_raw(ROOT, "org.freedesktop.DBus.Peer", "Ping", None, connection)
 
     def wait_until(self, done, what):

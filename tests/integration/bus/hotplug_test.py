@@ -183,7 +183,8 @@ class Removal(HotPlugCase):
 
 
 class LooseContact(HotPlugCase):
-    """Tests with a GPU that repeatedly appears and disappears: each probe is delayed longer, but the GPU's presence is reported at once."""
+    """Tests with a GPU that repeatedly appears and disappears: the daemon delays each probe longer, but reports at once whether the GPU is
+    present."""
 
     SETTLE_MS = 250
 
@@ -230,8 +231,8 @@ class Storm(HotPlugCase):
         print(f"{self.EVENTS} events in {lasted:.1f} s: {self.rounds() - rounds} rounds, {len(changes)} signals, "
               f"{self.processor_seconds() - processor:.2f} s of processor time")
         self.assertGreater(self.rounds() - rounds, 0)
-        # The daemon signals a new device when it finds the device, and again when the drivers have answered. On a busy machine, the events take so
-        # long that the daemon also scans between the events (engine/system_events.h).
+        # The daemon sends a signal when it finds a new device, and another signal when the drivers have answered. On a busy machine, the events take
+        # so long that the daemon also scans between the events (engine/system_events.h).
         most = 2 + (lasted > 9) + lasted // 30
         self.assertLessEqual(self.rounds() - rounds, most)
         self.assertLessEqual(len(changes), 2 * most)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the D-Bus interface with clients that use it correctly."""
+"""Tests of the D-Bus interface with clients that use the interface correctly."""
 import json
 import os
 import xml.etree.ElementTree as ElementTree
@@ -13,7 +13,7 @@ PATH = ROOT + "/gpu/pci_0000_03_00_0"
 
 
 def shape(interface):
-    """Converts an interface to data that can be compared: the arguments of each member, with types and directions, and its annotations."""
+    """Converts an interface to data that can be compared: for each member, the arguments with types and directions, and the annotations."""
 
     def annotations(node):
         return sorted(

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests with twenty ordinary users who send as many calls as possible on a bus: the daemon still answers another user, and its memory stays bounded.
 
-A bus rejects a uid without an account, so only the tests of the socket use such uids.
+A bus rejects a uid without an account, so only the tests of the socket use uids without an account.
 """
 import os
 import pathlib

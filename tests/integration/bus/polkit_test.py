@@ -68,7 +68,7 @@ class Polkit(BusCase):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, user=uid, group=uid, extra_groups=[])
 
     def end_of(self, busctl):
-        """Returns the exit code and output of busctl. Runs the main loop until busctl ends, so that the fake polkit can answer."""
+        """Returns the exit code and output of busctl. Runs the main loop until busctl ends, so that the fake polkit can answer requests."""
         self.wait_until(lambda: busctl.poll() is not None, "busctl's end")
         out, err = busctl.communicate()
         return busctl.returncode, out + (err or "")

@@ -128,7 +128,7 @@ class Refusals(BusCase):
 
 
 class Probes(BusCase):
-    """Tests of probes on the running machine, with a worker that never answers."""
+    """Tests of probes on the machine that runs the tests, with a worker that never answers."""
 
     def setUp(self):
         super().setUp()

@@ -100,7 +100,7 @@ class Switcheroo(bus_case.BusCase):
 
 
 class UnderThePolicy(Switcheroo):
-    """Tests that the installed rules are sufficient on a bus that forbids everything else."""
+    """Tests that the installed bus policy is sufficient on a bus that forbids everything else."""
 
     POLICY = bus_case.SYSTEM_POLICY
     INCLUDES = [bus_case.BIN.parent / "dbus" / f"{name}.conf" for name in (NAME, bus_case.NAME)]

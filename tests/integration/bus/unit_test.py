@@ -28,7 +28,7 @@ class Unit(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuprobe-unit-"))
         self.addCleanup(shutil.rmtree, self.folder)
         for unit in (UNIT, WORKER, SOCKET, VARLINK, *EXPORT):
-            # systemd-analyze cannot find files that are not installed yet, such as the programs in ExecStart.
+            # systemd-analyze cannot find files that are not installed, such as the programs in ExecStart.
             lines = ["ExecStart=/bin/true" if line.startswith("ExecStart=") else line
                      for line in unit.read_text().splitlines()]
             (self.folder / unit.name).write_text("\n".join(lines) + "\n")
@@ -49,7 +49,7 @@ class Unit(unittest.TestCase):
 
 
 class Sandboxes(unittest.TestCase):
-    """Tests that units permit what drivers need and forbid what the daemon does not need."""
+    """Tests that the units of systemd permit everything that drivers need, and forbid everything that the daemon does not need."""
 
     @staticmethod
     def settings(unit):

@@ -54,5 +54,6 @@ class WorkerSocket:
         os.unlink(self.path)
 
     def end(self, timeout):
-        """Waits for all workers, because no worker may run longer than the process that started it. Returns the exit statuses of the workers."""
+        """Waits until all workers have ended, because no worker may run longer than the process that started the worker. Returns the exit statuses of
+        the workers."""
         return [worker.wait(timeout) for worker in self.workers]

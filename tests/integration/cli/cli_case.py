@@ -53,8 +53,7 @@ def run_in_terminal(columns, *words, program=CTL, **more):
     child = subprocess.Popen([program, *words], env=environment(**more), stdin=slave, stdout=slave, stderr=slave)
     ended = os.pidfd_open(child.pid)
     output = b""
-    # The terminal stays open until everything has been read, because closing it early may lose the
-    # last lines.
+    # The test keeps the terminal open until it has read everything, because closing the terminal early may lose the last lines.
     while master in select.select([master, ended], [], [])[0] or select.select([master], [], [], 0.02)[0]:
         output += os.read(master, 65536)
     os.close(ended)
@@ -88,7 +87,7 @@ class FakeDaemon:
 
 
 class WithDaemon(unittest.TestCase):
-    """Base class of tests with a fake daemon. Each subclass has its own daemon, which answers with `report` and `decision`."""
+    """Base class of tests with a fake daemon. Each subclass has a separate fake daemon, which answers with `report` and `decision`."""
 
     report = "laptop"
     decision = "laptop"

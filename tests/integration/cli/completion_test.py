@@ -115,7 +115,7 @@ class FishCompletion(Shell):
 
 class ZshCompletion(Shell):
     def complete(self, *words):
-        """Returns the arguments that our function passes to zsh's completion functions for the last word."""
+        """Returns the arguments that gpuprobectl's function passes to zsh's completion functions for the last word."""
         if not shutil.which("zsh"):
             self.skipTest("zsh is not installed")
         quoted = " ".join(f"'{word}'" for word in ("gpuprobectl", *words))
@@ -135,7 +135,7 @@ class ZshCompletion(Shell):
 
 
 class TheProgramOffers(Shell):
-    """Tests that each verb and option in the help is offered where it is allowed, and nowhere else."""
+    """Tests that shells offer each verb and option in the help at the places where it is allowed, and nowhere else."""
 
     def offered(self, *words):
         done = run("complete", *words, GPUPROBE_SOCKET=self.socket)

@@ -150,7 +150,8 @@ class Here(unittest.TestCase):
 
 
 class Captured(unittest.TestCase):
-    """Tests that a capture contains the limits and variables of the process that made the capture, so that a replay has the same findings."""
+    """Tests that a capture contains the limits and variables of the process that made the capture, so that the doctor has the same findings with a
+    replay."""
 
     LIMIT = 1 << 20
 

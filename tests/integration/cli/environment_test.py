@@ -11,7 +11,7 @@ FIRST, SECOND = ("GPU-00000000-0000-4000-8000-00000000000" + last for last in "1
 
 
 def variables(*words, machine=TWO, **environment):
-    """Returns {variable: value} as a shell would read it from the output of env."""
+    """Returns {variable: value} with the values that a shell reads from the output of env."""
     done = run("--replay", str(MACHINES / machine), "env", *words, **environment)
     assert done.returncode == 0, done.stderr
     return {name: value.strip("'") for name, _, value in (line.partition("=") for line in done.stdout.splitlines())}
@@ -66,7 +66,7 @@ class UseAndHide(unittest.TestCase):
         warnings = json.loads(answer("hwloc-epyc-corona", "1", "-j").stdout)["warnings"]
         self.assertEqual([(each["code"], each["detail"]["api"], len(each["detail"]["gpus"])) for each in warnings],
                          [("not-hidden", "opencl", 3)])
-        # No API was probed on this machine.
+        # No API was probed on this recorded machine.
         self.assertIn("no API has listed", answer("pc-three-vendors", "1").stderr)
 
     def test_order_is_kept(self):

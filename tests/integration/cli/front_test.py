@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the small program gpuprobectl gives the same answers as gpuprobectl-whole, which it starts if necessary."""
+"""Tests that the small program gpuprobectl gives the same answers as gpuprobectl-whole, which gpuprobectl starts if necessary."""
 import os
 import pathlib
 import re

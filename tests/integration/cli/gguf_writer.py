@@ -57,7 +57,7 @@ def header(pairs, tensors, version=3):
 
 
 def write(path, pairs, tensors, version=3):
-    """Writes the header, and a hole instead of the tensors' data, so that a file of any size needs few blocks on the disk."""
+    """Writes the header of a GGUF file, and a hole instead of the tensors' data, so that a file of any size needs few blocks on the disk."""
     content, size = header(pairs, tensors, version)
     with open(path, "wb") as file:
         file.write(content)

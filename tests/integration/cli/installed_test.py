@@ -163,7 +163,8 @@ class Installed(InstalledCase):
 
 
 class InstalledForIntel(InstalledCase):
-    """Tests with an Arc A770 and Intel's compute driver. The requirements of a SYCL build are read from its sonames and section names."""
+    """Tests with an Arc A770 and Intel's compute driver. gpuprobe reads the requirements of a SYCL build from the sonames and section names in the
+    build's files."""
 
     SYCL = "__CLANG_OFFLOAD_BUNDLE__sycl-spir64"
 

@@ -102,7 +102,7 @@ class Machine:
         return done
 
     def examined(self, before=""):
-        """Returns {id: finding} from the doctor. The shell that runs the doctor runs the commands in `before` first."""
+        """Returns {id: finding} from the doctor. The shell runs the commands in `before` before it runs the doctor."""
         doctor = f"{before} exec {BIN}/gpuprobectl --direct --no-cache --worker={BIN}/gpuprobe-worker doctor -j"
         done = self.run("setpriv", f"--reuid={ACCOUNT}", f"--regid={ACCOUNT}", self.groups, "sh", "-c", doctor, **self.environment)
         if not done.stdout.startswith("{"):
@@ -333,8 +333,8 @@ class MendedFiles(MendedCase):
             self.assertEqual(machine.run("ldconfig").returncode, 0)
             return "a libcuda.so.1 that the linker finds"
 
-        # The fake library reports other cards, and its NVML reports a power limit, heat, faulty memory and a missing
-        # license. NVDEC and NVENC are in other packages than CUDA.
+        # The fake CUDA library reports other cards, and the fake NVML reports a power limit, heat, faulty memory and a missing license. NVDEC and
+        # NVENC are in other packages than CUDA.
         self.mended(machine, "cuda-library-missing", install,
                     may_come=("nvdec-library-missing", "nvenc-library-missing",
                               "joined-weakly", "lost", "unlisted", "not-given", "power-limited", "slowed-by-heat", "remap-pending", "vgpu-unlicensed"))

@@ -343,7 +343,7 @@ class PlanFiles(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_that_claims_everything_in_bounded_memory(self):
-        """Tests a header that claims to contain 2^60 strings, in a sparse file of 1 TiB."""
+        """Tests with the header of a sparse file of 1 TiB that claims to contain 2^60 strings."""
         start = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + gguf_writer.text("a") + struct.pack("<IIQ", 9, 8, 1 << 60)
         self.path.write_bytes(start)
         os.truncate(self.path, 1 << 40)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the verb quarantine as a user runs it, with a worker that crashes when it probes CUDA."""
+"""Tests the verb quarantine in the way in which a user runs it, with a worker that crashes when it probes CUDA."""
 import json
 import pathlib
 import tempfile

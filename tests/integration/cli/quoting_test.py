@@ -74,7 +74,7 @@ class QuotedEnvironment(QuotingCase):
 
 
 class DataFiles(QuotingCase):
-    """Tests that no data file can set a dangerous variable, regardless of its author."""
+    """Tests that no data file can set a dangerous variable, regardless of who wrote the data file."""
     LOADING = ("LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "BASH_ENV", "PYTHONPATH", "NODE_OPTIONS", "VK_LAYER_PATH", "GGML_BACKEND_PATH",
                "OLLAMA_HOST", "HOME", "TMPDIR", "GIT_SSH_COMMAND", "CUDA_INJECTION64_PATH", "HSA_TOOLS_LIB", "XDG_DATA_DIRS")
 

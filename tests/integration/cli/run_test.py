@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of run, which starts a program and reports the GPUs that it used, and of watch, which reports the GPUs of a running program."""
+"""Tests of `run`, which starts a program and reports the GPUs that the program used, and of `watch`, which reports the GPUs of a running program."""
 import concurrent.futures
 import json
 import os
@@ -24,7 +24,7 @@ ONE = ["--replay", str(MACHINES / "nvidia-h200-1")]
 H200 = "pci:0000:00:06.0"
 UUID = "GPU-00000000-0000-4000-8000-000000000001"
 PYTHON = "/usr/bin/python3"
-# Mounts a private /dev with files instead of NVIDIA's nodes, then runs the program.
+# Mounts a private /dev with files instead of NVIDIA's device nodes, then runs the program.
 WITH_NODES = """set -e
 d=$(mktemp -d); mount -t tmpfs tmpfs "$d"; touch "$d/nvidia0" "$d/nvidiactl" "$d/nvidia-uvm"
 for n in null zero full random urandom tty; do touch "$d/$n"; mount --bind "/dev/$n" "$d/$n"; done
@@ -301,7 +301,7 @@ class WithoutAGpu(unittest.TestCase):
 
 
 def start_daemon(case, path):
-    """Starts a daemon that serves the machine ONE on the socket, and waits until it answers."""
+    """Starts a daemon that replays the machine ONE on the socket, and waits until the daemon answers."""
     daemon = subprocess.Popen([BIN / "gpuprobed", "--bus=none", f"--socket={path}", *ONE], stderr=subprocess.DEVNULL)
     case.addCleanup(daemon.wait)
     case.addCleanup(daemon.terminate)
@@ -317,7 +317,7 @@ def chosen_by(path):
 
 @unittest.skipUnless(UNSHARE, "mount namespaces cannot be created here")
 class WithNvidiasNodes(unittest.TestCase):
-    """Tests with a program that opens a file at the path of NVIDIA's node, and a fake worker that answers for NVML."""
+    """Tests with a program that opens a file at the path of NVIDIA's device node, and with a fake worker that gives NVML's answers."""
 
     # Writes its process id into the data that NVML reports about processes, then opens the device node.
     HOLD = ("import os, sys, time\n"
@@ -518,7 +518,7 @@ class Falls(unittest.TestCase):
 
 
 class Reports(unittest.TestCase):
-    """Tests that `run` reports the outcome to the daemon, which then chooses differently."""
+    """Tests that `run` reports the outcome to the daemon, and that the daemon then makes a different choice."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -39,7 +39,7 @@ def causes_with_numbers():
 
 
 def call_of(cause):
-    """Returns the call that fails in the example of the cause, and whether the call fails during a test computation."""
+    """Returns the driver's call that fails in the example of a cause, and whether this call fails during a test computation."""
     shown = json.dumps(cause["shows"]["set"])
     call = re.search(r'"call": "(\w+)"|"error": "(\w+):', shown)
     return call.group(1) or call.group(2), "verification" in shown

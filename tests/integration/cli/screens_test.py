@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the screens of every recorded machine: they fit the terminal, and all rows of a table can be distinguished."""
+"""Tests for every recorded machine that gpuprobectl's output fits the terminal, and that all rows of a table can be distinguished."""
 import json
 import re
 import unittest

@@ -146,7 +146,7 @@ class NodeClient(HostileCase):
 
 
 class TypedCase(HostileCase):
-    """Base class of tests of clients that read answers into typed values."""
+    """Base class of tests with clients that read answers into typed values."""
 
     def take_any_type_of_any_member(self, program):
         report = json.loads(subprocess.run([BIN / "gpuprobectl", f"--replay={MACHINES / 'pc-three-vendors'}", "-j", "-q", "describe"],
@@ -203,7 +203,7 @@ class RustClient(TypedCase):
 
 
 class CompiledCase(HostileCase):
-    """Base class of tests of programs that contain the client library, with the address and undefined-behavior sanitizers."""
+    """Base class of tests with programs that contain the client library and are built with the address and undefined-behavior sanitizers."""
 
     @classmethod
     def setUpClass(cls):

@@ -38,7 +38,7 @@ class Fit(PageCase):
         return name
 
     def planned(self, path, *words):
-        """Returns the plan that gpuprobectl makes for the whole file."""
+        """Returns the plan that gpuprobectl makes for the complete model file."""
         done = subprocess.run([BIN / "gpuprobectl", f"--replay={MACHINES / self.MACHINE}", "plan", "-j", f"--gguf={path}", *words],
                               capture_output=True, text=True, timeout=60, check=False)
         return json.loads(done.stdout)

@@ -65,7 +65,7 @@ MISSING = missing()
 
 
 def modules():
-    """Returns the folder with puppeteer-core and axe-core. Skips the test if these packages cannot be installed."""
+    """Returns the folder with puppeteer-core and axe-core. Skips the test if puppeteer-core or axe-core cannot be installed."""
     return npm_folder.installed(HERE, BUILT / "npm")
 
 
@@ -88,7 +88,7 @@ def free_port():
 
 
 class Browser:
-    """Starts Chromium and sends commands to it. browser.mjs implements the commands."""
+    """Starts Chromium and sends commands to the browser. browser.mjs implements these commands."""
 
     STARTS = 3  # on a busy machine, a browser that has just started may never answer
     PATIENCE = 60  # seconds to wait for a browser
@@ -220,7 +220,7 @@ class PageCase(BusCase):
         }})()""")
 
     def assert_fits(self):
-        """Checks that nothing is wider than the page."""
+        """Checks that no element is wider than the page."""
         width, wide = self.ask("run", script="""[document.documentElement.scrollWidth, [...document.querySelectorAll("main *")]
             .filter(one => !one.closest(".scroll, .off-screen") && one.getBoundingClientRect().right > innerWidth + 1)
             .map(one => one.outerHTML.slice(0, 120))]""")

@@ -299,7 +299,7 @@ class HybridLaptop(PageCase):
 
 
 def divided(folder):
-    """Makes a machine with an H200 in MIG mode. NVML lists two instances; CUDA shows only one, as the real driver does."""
+    """Makes a machine with an H200 in MIG mode. NVML lists two MIG instances, but CUDA lists only one, as with the real driver."""
     shutil.copytree(MACHINES / "nvidia-h200-1", folder, symlinks=True)
     path = folder / "probes/nvml.json"
     nvml = json.loads(path.read_text(encoding="utf-8"))

@@ -183,7 +183,7 @@ class Same(PageCase):
 
 
 class Rare(unittest.TestCase):
-    """Tests sentences that no recorded machine causes: the sources of the page and of gpuprobectl must both contain them."""
+    """Tests sentences that no recorded machine causes: both the source code of the page and the source code of gpuprobectl must contain them."""
 
     SENTENCES = {
         ("choice.js", "cli/verb_recommend.cpp"): ("no variant fits", "no variant supports this kind of machine", " by default: no variant is known to fit",

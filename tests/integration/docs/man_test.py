@@ -75,7 +75,7 @@ class ManPages(unittest.TestCase):
             self.assertEqual(told - wanted, set(), f"{program} does not have these options")
 
     def test_names_and_links_are_whole(self):
-        """Tests that underscores do not start emphasis, and that links that would not work in a man page are removed."""
+        """Tests that underscores do not start emphasis in man pages, and that links that would not work in a man page are removed."""
         told = {page: read(page) for page in ALL}
         for name in ("GPUPROBE_SOCKET", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
             self.assertIn(name, told["gpuprobectl.1"])

@@ -56,7 +56,7 @@ NOT_PROVOKED = {"Failed", "NotAuthorized", "WouldWake", "TooManyRequests", "TooL
 
 
 class Section:
-    """Parses the section of the page about a method: its calls by interface, its errors, and the lines of its answer."""
+    """Parses the page's section about a method: the calls of the method by interface, the errors, and the lines of the answer."""
 
     def __init__(self, name, text):
         self.name = name
@@ -246,7 +246,7 @@ class ReferenceOnBus(ReferenceCase):
         self.assertGreater(compared, 15)
 
     def wanted(self, method, form, answer):
-        """Returns the values of the D-Bus reply that corresponds to this answer on the socket."""
+        """Returns the values of the D-Bus reply that corresponds to an answer on the socket."""
         members = {member["name"]: member["type"] for member in self.methods[method]["result"]}
         values = []
         for name, signature in arguments(form["out"]):

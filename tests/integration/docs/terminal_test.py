@@ -42,7 +42,7 @@ def typed(command):
 
 
 def drawn(lines):
-    """Returns an SVG picture of a terminal with these lines."""
+    """Returns an SVG picture of a terminal that shows the given lines."""
     size = f"{COLUMNS * WIDTH + 40:.0f} {len(lines) * HEIGHT + 30}"
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" font-family="monospace" font-size="14" fill="#e6e6e6">',
              '<rect width="100%" height="100%" rx="8" fill="#17191d"/>']

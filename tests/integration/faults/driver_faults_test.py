@@ -119,8 +119,8 @@ class Silence(FaultCase):
                 folder.mkdir()
                 (folder / "libcuda.so.1").write_bytes(content)
                 probe = self.fault("cuda", "none", folder)
-                # The dynamic linker skips a library with another word size and uses the next one. If a library is truncated, the dynamic linker reads
-                # beyond the end of the file.
+                # The dynamic linker skips a library with another word size and uses the next library in its search path. If a library is truncated,
+                # the dynamic linker reads beyond the end of the file.
                 wanted = {"of-32-bits": ("answered",), "cut": ("crashed", "failed")}
                 self.assertIn(probe["outcome"], wanted.get(what, ("failed",)), probe)
 

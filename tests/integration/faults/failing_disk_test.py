@@ -26,7 +26,7 @@ MOST = 200  # one request makes fewer disk calls than this
 
 
 class Orders:
-    """Controls failing_disk.c, which is next to this file."""
+    """Controls failing_disk.c, which makes system calls fail."""
 
     def __init__(self, path):
         pathlib.Path(path).write_bytes(bytes(40))

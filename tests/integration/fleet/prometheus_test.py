@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that Prometheus' tools accept the exports, and that node_exporter serves them."""
+"""Tests that Prometheus' tools accept the exported metrics, and that node_exporter serves these metrics."""
 import subprocess
 import time
 import unittest
