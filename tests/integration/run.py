@@ -13,7 +13,8 @@ import unittest
 
 
 def classes_in(path):
-    """Returns the names of the classes with tests. Classes without a base class are left out, because other classes inherit their tests."""
+    """Returns the names of the classes with tests. Leaves out classes without a base class, because other classes inherit the tests of these
+    classes."""
     for node in ast.parse(pathlib.Path(path).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef) and node.bases and any(
             isinstance(item, ast.FunctionDef) and item.name.startswith("test") for item in node.body

@@ -5,9 +5,9 @@
 names.py SRC           fails if two files define a type or an alias with the same name, or if a type is outside its component's namespace
 names.py --self-test
 
-The compiler's check at link time (tools/test --odr) finds the same faults, and also types whose members differ, but takes minutes. This
-script takes a second, because it only reads text. The script ignores types in unnamed namespaces and in other types, because types in other files
-cannot clash with these types.
+The compiler's check at link time (tools/test --odr) finds the same faults, and also types whose members differ, but takes minutes. names.py takes
+only a second, because it only reads text. The script ignores types in unnamed namespaces and in other types, because types in other files cannot
+clash with these types.
 """
 import collections
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a JUnit file and prints why each test was skipped or failed, and then "N passed, N failed, N skipped"."""
+"""Reads a JUnit file and prints the reason why each test was skipped or failed, and then "N passed, N failed, N skipped"."""
 import re
 import sys
 import xml.etree.ElementTree as ElementTree

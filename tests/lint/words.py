@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks sentences that people read: one term for each thing, complete sentences, and limited length. docs/internals/words.md lists the
+"""Checks sentences that people read: they must use one term for each thing, be complete, and have a limited length. docs/internals/words.md lists the
 rules.
 
 Usage: words.py SOURCE

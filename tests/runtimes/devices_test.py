@@ -126,8 +126,8 @@ class Devices(unittest.TestCase):
         """Returns the devices that the program opened, for the table. If these devices differ from the expected devices, adds an entry to
         `self.wrong`.
 
-        llama.cpp uses all visible GPUs, and all other programs use one GPU. `beside` contains the GPUs that the answer's warnings name: a program
-        that reads only the variables of the Vulkan loader may open one of them instead. `beside` may only contain GPUs of equal models.
+        llama.cpp uses all visible GPUs, and all other programs use one GPU. `beside` contains the GPUs that the answer's warnings name, because a
+        program that reads only the variables of the Vulkan loader may open one of these GPUs instead. `beside` may only contain GPUs of equal models.
         """
         done, opened, computed = machine.run(command, variables)
         if done.returncode != 0 and not computed:  # Dawn's module may crash at exit, after a successful computation
@@ -176,7 +176,7 @@ class Devices(unittest.TestCase):
                     print(f"{name:10} {words:48} {found}", flush=True)
 
     def ask_of_gpus(self, machine, name, rows):
-        """Checks that `env GPU` makes every program use that GPU."""
+        """Checks that every program uses the GPU for which `env GPU` prints variables."""
         for entry in machine.report()["gpus"]:
             key = BY_ADDRESS[entry["id"]]
             variables = machine.variables(entry["id"])

@@ -81,7 +81,7 @@ class Machine:
              f"--vulkan-drivers={self.manifests}", f"--opencl-vendors={self.folder}/none", f"--worker={BIN}/gpuprobe-worker"],
             stdin=subprocess.DEVNULL, stderr=(self.folder / "daemon.log").open("w"), cwd=self.folder)
         end = time.monotonic() + 60
-        # The socket appears slightly before the daemon starts to listen on it.
+        # The socket file appears slightly before the daemon starts to listen on the socket.
         while (done := self.ask("probe")).returncode != 0:
             if self.daemon.poll() is not None or time.monotonic() > end:
                 self.__exit__()

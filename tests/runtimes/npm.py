@@ -22,7 +22,7 @@ def locked(folder):
 
 def package(name, version, *beside):
     """Returns the folder of the installed package. `beside` lists other packages (NAME@VERSION) that the package must find. If the package cannot be
-    installed, skips the test with the reason. Optional dependencies are left out, because some packages have gigabytes of them."""
+    installed, skips the test with the reason. Optional dependencies are left out, because some packages have gigabytes of optional dependencies."""
     folder = KEPT / version / name.replace("/", "+")
     with locked(KEPT):
         if not (folder / "complete").exists():

@@ -68,7 +68,7 @@ def with_features():
 
 
 def with_limits():
-    """Yields every limit with its worst value. Limits in LEVELS are also tested at the values in LEVELS and one step beyond."""
+    """Yields every limit with the worst possible value. Limits in LEVELS are also tested at the values in LEVELS and at the next worse value."""
     for name, length in members("VkPhysicalDeviceLimits"):
         worst = HUGE if name.startswith("min") and "Offset" not in name.replace("OffsetAlignment", "") else 0
         for key in [f"{name}[{i}]" for i in range(length)] or [name]:

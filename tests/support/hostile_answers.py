@@ -171,7 +171,7 @@ STALE = b'{"parameters":{"method":"stale"}}\0'
 
 
 class Server:
-    """A context manager for a server that answers each call to FOLDER/NAME as the row with that name describes."""
+    """A context manager for a server that answers each call to FOLDER/NAME as the row NAME describes."""
 
     def __init__(self, folder, served=None):
         self.folder, self.ended, self.threads = folder, threading.Event(), []

@@ -3,7 +3,8 @@
 """Tests the packages in a separate Debian system: tests/system/run.py [--suite S] [--bus B] [--machine M] DEB
 
 A container (systemd-nspawn, half a minute) uses the host's kernel and has no devices. A virtual machine (QEMU without KVM,
-some minutes) has its own kernel, and GPUs can be added and removed. Both need root. tests/system/guest contains the tests.
+some minutes) has its own kernel, and GPUs can be added and removed. Both the container and the virtual machine need root. tests/system/guest contains
+the tests.
 """
 import argparse
 import json
@@ -61,7 +62,7 @@ def fill(share, package):
 
 
 def fill_attacks(folder):
-    """Compiles the hostile driver and copies its tests, because the tested machine has no compiler."""
+    """Compiles the hostile driver and copies the driver and its tests to the tested system, which has no compiler."""
     attacks = HERE.parent / "escape"
     folder.mkdir()
     for file in [*attacks.glob("*.py"), HERE.parent / "integration/bus/bus_case.py"]:

@@ -25,7 +25,7 @@ GOOD = [
     ("ListGpus", "a{sv}", [{}]),
     ("ListApplications", "", []),
 ]
-# Methods that would change the answers to other callers, or end calls that other callers wait for.
+# Methods that would change the answers to other callers, or would end calls of other callers.
 LEFT_OUT = {"SetOverride", "ClearOverride", "ReportOutcome", "ClearQuarantine", "Set"}
 
 
@@ -37,7 +37,7 @@ def steady(value):
 
 
 def ask_regularly(path, stop, times):
-    """Makes calls in a separate process, so that this program does not affect the waiting times."""
+    """Makes calls in a separate process, so that the torture program does not affect the waiting times."""
     peer, waited, problem = Peer(path), [], None
     try:
         while not stop.is_set():
@@ -109,7 +109,7 @@ class Crowd:
         peer.drop_fds()
 
     def abandon(self, peer):
-        """Makes calls, and disconnects before they are answered."""
+        """Makes calls, and disconnects before the daemon has answered them."""
         for _ in range(self.random.randint(1, BATCH)):
             (self.good if self.random.random() < 0.5 else self.bad)(peer)
             self.figures.count += 1
@@ -135,7 +135,7 @@ class Crowd:
         self.peers[place] = self.patient.connect(with_fds=True)
 
     def stop_reading(self):
-        """Requests large answers, and never reads them."""
+        """Requests large answers, and never reads these answers."""
         for _ in range(SLOW_READERS):
             peer = self.patient.connect()
             self.unread.append(peer)

@@ -48,7 +48,7 @@ SOCKET_CALLS = {
 
 
 class Echo:
-    """A program that answers immediately, in a separate process."""
+    """Runs a program that answers immediately, in a separate process."""
 
     NAME = "org.gpuprobe.Echo"
 
@@ -82,7 +82,7 @@ class EchoClient(BusClient):
 
 
 def messages_in(data):
-    """Removes complete messages from `data`. Returns the number of replies among them."""
+    """Removes complete messages from `data`, and returns the number of replies among these messages."""
     count = 0
     while len(data) >= 16:
         body, fields = struct.unpack_from("<I", data, 4)[0], struct.unpack_from("<I", data, 12)[0]
@@ -101,7 +101,7 @@ def answers_in(data):
 
 
 class Flooder:
-    """A connection that always has the allowed number of pending calls."""
+    """A connection that always has as many pending calls as are allowed."""
 
     def __init__(self, connection, call, count, total, received=b""):
         self.socket, self.call, self.count, self.total = connection, call, count, total

@@ -97,7 +97,7 @@ class Fuzzer:
 def damaged(data, rng):
     """Returns the message with some of its bytes changed, removed or repeated."""
     data = bytearray(data)
-    # Usually change bytes after the lengths, because a reader with a wrong length waits for data that never arrives.
+    # Usually change bytes after the lengths in the header, because a reader with a wrong length waits for data that never arrives.
     first = 0 if rng.random() < 0.2 else wire.FIXED_HEADER
     for _ in range(rng.randint(1, 6)):
         data[rng.randrange(first, len(data))] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.getrandbits(8)])

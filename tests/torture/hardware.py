@@ -29,7 +29,7 @@ SETTLED = 120  # seconds: the maximum time until the report is up to date
 
 
 class Bed:
-    """The test bed, which is controlled by sending commands to its process."""
+    """Controls the test bed by sending commands to the process of the test bed."""
 
     def __init__(self):
         self.process = subprocess.Popen(["umockdev-wrapper", "/usr/bin/python3", str(BED)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

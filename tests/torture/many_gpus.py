@@ -43,7 +43,7 @@ def devices(recorded, count):
 
 
 def make(folder, count):
-    """Creates the capture and returns its folder."""
+    """Creates the capture of a machine and returns the folder of the capture."""
     machine = pathlib.Path(folder, f"{count}-gpus")
     shutil.copytree(RECORDED, machine, symlinks=True)
     for file in (machine / "probes").iterdir():

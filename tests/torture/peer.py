@@ -101,7 +101,7 @@ class Peer:
         return wire.Message(data)
 
     def ask(self, destination, path, interface, member, signature="", values=(), fds=()):
-        """Sends a call and returns its serial."""
+        """Sends a call and returns the serial number of the message."""
         serial = self.next_serial()
         self.send(wire.call(serial, destination, path, interface, member, signature, values, fds=len(fds)), fds)
         return serial

@@ -41,7 +41,7 @@ class Login:
         self.count += 1
 
     def settled(self):
-        """Waits until the daemon has received the signals. The bus delivers messages from one connection in order."""
+        """Waits until the daemon has received the signals. The bus delivers all messages from one connection in the order in which they were sent."""
         self.peer.call(NAME, ROOT, BUS + ".Peer", "Ping", timeout=PATIENCE)
 
 

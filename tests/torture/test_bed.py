@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs umockdev's test bed in a separate process. hardware.py runs this program under umockdev-wrapper.
 
-Prints the folder of the test bed. Then runs the commands on its standard input, each of which is a JSON list in one line, and prints "done"
+First prints the folder of the test bed, then runs the commands on its standard input, each of which is a JSON list in one line, and prints "done"
 after each:
 
 ["plug", ADDRESS, CARD, DEVICE]   adds a PCI GPU with a DRM node

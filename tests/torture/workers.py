@@ -97,7 +97,7 @@ class Client(threading.Thread):
 
 
 def lay_out(folder, worker, rng):
-    """Writes the fake worker and its plan to the folder."""
+    """Writes the fake worker, and the plan of its actions, to the folder."""
     words = [script for script, (weight, _) in SCRIPTS.items() for _ in range(weight)]
     rng.shuffle(words)
     (folder / "plan").write_text("\n".join(words) + "\n", encoding="ascii")
@@ -106,7 +106,7 @@ def lay_out(folder, worker, rng):
 
 
 class Done:
-    """Reads the workers' notes about the actions that they have begun."""
+    """Reads the notes in which workers record the actions that they have begun."""
 
     def __init__(self, folder):
         self.path, self.at, self.count = folder / "done", 0, 0

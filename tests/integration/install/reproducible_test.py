@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that compiled files do not depend on the folder in which they are compiled, and contain no path of this machine."""
+"""Tests that compiled files do not depend on the folder in which they are compiled, and contain no path of the build machine."""
 import os
 import pathlib
 import shutil
@@ -13,7 +13,7 @@ NEEDED = ("CMakeLists.txt", "cmake", "src", "include", "dbus", "systemd", "data"
 # libraries.
 SAMPLE = ("src/libgpuprobe.so.1.1.0", "src/libgpuprobe.a", "src/CMakeFiles/gpuprobe_base.dir/base/units.cpp.o",
           "src/CMakeFiles/gpuprobe_knowledge.dir/__/generated/builtin_rules.cpp.o")
-# The packages are built with this configuration. The configuration adds debug information, which contains file names.
+# The packages are built with the CMake configuration in this test. The configuration adds debug information, which contains file names.
 CONFIGURED = ("-GNinja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_C_FLAGS=-O2 -g", "-DCMAKE_CXX_FLAGS=-O2 -g", "-DGPUPROBE_TESTS=OFF")
 
 

@@ -265,7 +265,8 @@ class Interfaces(SocketCase):
         return done.stdout.splitlines()
 
     def assert_typed(self, machine, asked, told, language, program):
-        """Checks the two lines that a program prints for each call: the answer as received, and the answer after it was read into types."""
+        """Checks the two lines that a program prints for each call: the answer as received, and the answer after the client has read it into
+        types."""
         lines = self.by_program(asked, program)
         self.assertEqual(len(lines), 2 * len(asked))
         for question, text, plain, typed in zip(asked, told, lines[::2], lines[1::2]):

@@ -53,7 +53,7 @@ MODELS = pathlib.Path(__file__).resolve().parents[2] / "data/models"
 
 @functools.cache
 def model(name):
-    """Returns the JSON document that describes the model with this recorded header."""
+    """Returns the JSON document that describes a model with a recorded header."""
     done = subprocess.run([pathlib.Path(os.environ["GPUPROBE_BIN"]) / "gpuprobectl", "plan", "--beginning", "--print-model",
                            f"--gguf={MODELS / name}.header.gguf"], capture_output=True, text=True, check=True)
     return done.stdout
@@ -80,7 +80,7 @@ def plan(name, **request):
 
 
 def first(gpus):
-    """Returns one call of each kind, including calls that are refused."""
+    """Returns one call of each kind, including calls that the daemon refuses."""
     gpu = gpus[0] if gpus else NO_GPU
     return [
         ("Describe", {}, ["describe"]), ("ListGpus", {}, ["list"]), ("Diagnose", {}, ["doctor"]),

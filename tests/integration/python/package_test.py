@@ -143,7 +143,7 @@ class PythonPackage(SocketCase):
 
     @contextlib.contextmanager
     def server(self, *messages):
-        """Runs a fake daemon that answers each call with these documents."""
+        """Runs a fake daemon that answers each call with the given documents."""
         path = f"{self.folder}/fake"
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(path)

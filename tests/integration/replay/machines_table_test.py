@@ -48,7 +48,7 @@ def all_machines():
 
 
 def plain(value):
-    """Returns the expected value without its known-gap mark."""
+    """Returns the expected value without the mark of a known gap."""
     return value[VALUE] if isinstance(value, dict) and KNOWN_GAP in value else value
 
 

@@ -166,7 +166,7 @@ class ShimmyAssets(ScenarioCase):
 
 
 class PyTorchIndexes(ScenarioCase):
-    """Tests that the newest PyTorch index that works with the driver and has kernels for the GPU is chosen, up to version 2.14."""
+    """Tests that `recommend` chooses the newest PyTorch index, up to version 2.14, that works with the driver and has kernels for the GPU."""
 
     def assert_index(self, machine, variant):
         answer = self.recommend(machine, "torch")

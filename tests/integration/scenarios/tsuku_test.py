@@ -37,7 +37,7 @@ class Tsuku(ScenarioCase):
                 self.assert_choice(self.select(machine, "tsuku"), backend, gpu)
 
     def test_T5_each_answer_leads_to_its_asset_in_the_recipe(self):
-        """Tests for T1 to T5 that each answer leads to exactly one asset of the recipe, with the right dependency."""
+        """Tests for the scenarios T1 to T5 that each answer of gpuprobe leads to exactly one asset of the recipe, with the right dependency."""
         for arch, host in (("amd64", "x86_64"), ("arm64", "aarch64")):
             for machine, family, dependency in (
                 (Machine(arch=host).nvidia(), "cuda", "cuda-runtime"),

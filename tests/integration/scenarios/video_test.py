@@ -12,7 +12,7 @@ H264 = ("decode h264-main", "decode h264-high", "encode h264-main", "encode h264
 HEVC = ("decode hevc-main", "decode hevc-main10", "decode hevc-main10/10", "encode hevc-main")
 AV1 = ("decode av1-main", "decode av1-main/10")
 DECODE = ("decode h264-high", "decode h264-main", "decode hevc-main", "decode hevc-main10/10", *AV1)
-# {output format of the decoder: suffix of FFmpeg's encoders that need frames in GPU memory in this format}.
+# {output format of the decoder: suffix of the FFmpeg encoders that need frames with this format in GPU memory}.
 ENCODERS = {"vaapi": "_vaapi", "qsv": "_qsv", "cuda": "_nvenc"}
 
 
@@ -59,7 +59,7 @@ class VideoBackends(ScenarioCase):
             self.assertEqual(self.select(machine, application).backend, backend, application)
         self.assertEqual(self.select(machine, "jellyfin").codes("nvenc", f"pci:{NVIDIA}"), ["less-preferred"])
         self.assertEqual(self.select(machine, "jellyfin", f"--gpu={NVIDIA}").backend, "nvenc")
-        # The discrete GPU is still preferred to the integrated GPU if it is unknown whether the discrete GPU encodes.
+        # `select` still prefers the discrete GPU to the integrated GPU if it is unknown whether the discrete GPU can encode.
         self.assertEqual(self.select(Machine().nvidia().intel().vaapi(INTEL, 128, "iHD", *H264), "jellyfin").backend, "nvenc")
 
     def test_a_program_that_opens_one_gpu_gets_one(self):

@@ -38,7 +38,7 @@ class StrainCase(SocketCase):
         return counts[-1]
 
     def times(self, rounds=300):
-        """Makes calls as another client. Returns the times that the client waits for its answers, in ascending order."""
+        """Makes calls as another client. Returns the times for which the client waited for its answers, in ascending order."""
         times = []
         with Client(self.path) as client:
             for _ in range(rounds):
@@ -229,7 +229,7 @@ class Bounds(StrainCase):
 
 @unittest.skipUnless(os.geteuid() == 0, "only root can become other users")
 class Shares(SocketCase):
-    """Tests how users share the 128 connections that the daemon allows, which are half of its allowed descriptors."""
+    """Tests how users share the 128 connections that the daemon allows, which is half of the daemon's limit on descriptors."""
 
     LAUNCHER = ("sh", "-c", 'ulimit -n 256; exec "$@"', "sh")
     USER = """

@@ -254,7 +254,7 @@ class ImportLocalai(ImportCase):
 
 
 class ImportedDocuments(ImportCase):
-    """Tests the reader that all three formats use."""
+    """Tests the reader that the converters for all three formats use."""
 
     def test_json_is_read_strictly(self):
         for problem, text in (

@@ -44,7 +44,7 @@ def captures():
 
 
 def with_all_drivers(report):
-    """Changes a report as if CUDA 12.8, ROCm 7.0 and Level Zero were installed and worked on all GPUs of their vendors."""
+    """Changes a report as if CUDA 12.8, ROCm 7.0 and Level Zero were installed and worked on all GPUs of the respective vendors."""
     report = copy.deepcopy(report)
     report["runtimes"] |= {"cuda": {"version": "12.8"}, "nvml": {}, "hip": {"release": "7.0.2-56"}, "level_zero": {}}
     for gpu in report["gpus"]:
@@ -57,7 +57,7 @@ def with_all_drivers(report):
 
 
 def told_by(report):
-    """Returns {namespace: facts that the drivers of this machine report to the vendor's provider}."""
+    """Returns {namespace: facts that the drivers of the machine in a report would give to the vendor's provider}."""
     def of(api, key):
         gpus = [gpu for gpu in report["gpus"] if gpu["apis"].get(api, {}).get("outcome") == "answered"]
         return [gpu["architecture"][key] for gpu in gpus if gpu["architecture"][key]]
