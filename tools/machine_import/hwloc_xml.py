@@ -11,8 +11,8 @@ PCI_TYPE = re.compile(r"(\w{4}) \[(\w{4}):(\w{4})\] \[(\w{4}):(\w{4})\] (\w{2})"
 GPU_CLASSES = ("03", "0b40", "12")
 API_NAME = re.compile(r"(cuda|nvml|rsmi)(\d+)$|(opencl)(\d+)d(\d+)$")
 VENDORS = {"10de": "nvidia", "1002": "amd", "1a03": "aspeed", "102b": "matrox"}
-# This id has AMD's vendor id, but belongs to a 2D chip in servers ("ES1000" in pci.ids). According to the corpus, this chip cannot be used for
-# compute.
+# This PCI id contains AMD's vendor id, but belongs to a 2D chip in servers ("ES1000" in pci.ids). According to the corpus of recordings, this chip
+# cannot be used for compute.
 DISPLAY_CHIPS = {("1002", "515e")}
 
 

@@ -22,7 +22,7 @@ HWMON_FILES = ("name", "in0_label", "in1_label", "in1_input")
 
 
 class Machine:
-    """Collects one machine and writes it as a folder. Paths in `files` and `links` are below root/."""
+    """Collects the parts of one machine and writes them as a capture folder. Paths in `files` and `links` are below root/."""
 
     def __init__(self, name, source):
         self.name = name
@@ -86,7 +86,7 @@ class Machine:
         self.link(f"sys/bus/pci/drivers/{name}/{address}", path)
 
     def drm_node(self, address, name, dev=None, uevent=None):
-        """Adds a DRM minor (card0, renderD128) of a PCI function. The minor's number follows from its name."""
+        """Adds a DRM minor (card0, renderD128) of a PCI function. The number of the minor follows from its name."""
         path = f"{self._device_paths[address]}/drm/{name}"
         minor = int("".join(c for c in name if c.isdigit()))
         self.text(f"{path}/dev", dev or f"{DRM_MAJOR}:{minor}\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Lists the libraries that are linked into the portable program, with their licenses as SPDX expressions. Sources: the copyright files of
-Debian 12's packages. Run as a program, this file prints the license of the complete program."""
+Debian 12's packages. If this file is run as a program, it prints the license of the complete portable program."""
 import typing
 
 

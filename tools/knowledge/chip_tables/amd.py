@@ -6,7 +6,7 @@ import re
 from . import kernel
 
 VENDOR = 0x1002
-# The kernel's code names that differ from the usual code name.
+# Code names in the kernel that differ from the usual code name of a chip.
 RENAMED = {"SIENNA_CICHLID": "navi21", "NAVY_FLOUNDER": "navi22", "DIMGREY_CAVEFISH": "navi23", "BEIGE_GOBY": "navi24",
            "YELLOW_CARP": "rembrandt", "CYAN_SKILLFISH": "cyan-skillfish"}
 # Targets of chips that the kernel's compute driver does not support. Source: LLVM's table of

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists the facts that each source states about its ids, for a comparison with chips.json.
 
-This module reads no hand-written table and no merged rows; otherwise the comparison would be meaningless. The exceptions in
+This module reads no hand-written table and no merged rows, because they would make the comparison meaningless. The exceptions in
 tests/data/chips/claimed.json list the facts for which chips.json deliberately differs from a source, with the reason for each difference.
 """
 

@@ -32,7 +32,7 @@ DISPLAY_LISTS = {"T234D", "T264D"}
 
 
 def capability_by_chipset(text):
-    """Mesa's sm_for_chipset as a list of (operator, number, sm), in its order."""
+    """Returns Mesa's sm_for_chipset as a list of (operator, number, sm), in Mesa's order."""
     body = text[text.find("sm_for_chipset(uint16_t"):]
     return [(how, int(number, 16), int(sm)) for how, number, sm in SM.findall(body[:body.find("\n}")])]
 

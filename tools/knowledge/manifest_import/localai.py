@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts LocalAI's backend/index.yaml to a manifest with the images of one backend, by capability.
+"""Converts LocalAI's backend/index.yaml to a manifest that contains the images of one backend, by capability.
 
 Source: mudler/LocalAI@82c191af
 """

@@ -150,7 +150,8 @@ def renew_by_wheels(renewal, lists):
 
 
 def note_age(variant, there, newest):
-    """Records the version for an index whose newest version is older, because pip would install this older version."""
+    """Records the version for an index whose newest version is older than the version of the application, because pip would install this older
+    version."""
     if there[:2] < newest[:2]:
         variant["version"] = dotted(there)
     else:

@@ -47,7 +47,7 @@ def tokens_of(text):
 
 
 class Reading:
-    """A parser that evaluates the expression while it reads it. `known` contains the values of names such as matrix.os."""
+    """A parser that evaluates an expression while it reads the expression. `known` contains the values of names such as matrix.os."""
 
     def __init__(self, text, known):
         self.text, self.known, self.tokens = text, known, tokens_of(text)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads variables of a Python function. Supports assignments, lists that grow, and `if` with the conditions that the rules need.
 
-Nothing is executed. A condition is evaluated only if the variable depends on it. Source: the Python Language Reference, sections 6 and 7
+Nothing is executed. Evaluates a condition only if the variable depends on the condition. Source: the Python Language Reference, sections 6 and 7
 """
 
 import ast

@@ -181,7 +181,8 @@ def is_same(one, other, is_ordered=False):
 
 
 def values_at(document, rule):
-    """Returns the values in the data file to which the rule applies. If a build has several alternatives ("joined"), their values are in one list."""
+    """Returns the values in the data file to which the rule applies. If a build has several alternatives ("joined"), one list contains the values of
+    all alternatives."""
     found = [(container, key) for path in rule["is"] for container, key in places(document, path)]
     if not found:
         refuse(f"the data file has no {', '.join(rule['is'])}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads variables of a shell script. Supports assignments, if [[ ]] and case. A condition is evaluated only if the variable depends on it.
+"""Reads variables of a shell script. Supports assignments, if [[ ]] and case. Evaluates a condition only if the variable depends on the condition.
 
 Source: bash(1), "Compound Commands", "Pattern Matching" and "Parameter Expansion"
 """
