@@ -498,8 +498,8 @@ class Spawn(OnBus):
 
 
 class SpawnWithoutNamespaces(Spawn):
-    """The same tests without namespaces, as if a container or the administrator forbade namespaces. Only Landlock and the system-call filters protect
-    against the driver."""
+    """Runs the same tests without namespaces, as if a container or the administrator forbade namespaces. Only Landlock and the system-call filters
+    protect against the driver."""
 
     LAUNCHED_BY = ("unshare", "--user", "--map-current-user", "sh", "-c",
                    'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', "sh")
@@ -559,7 +559,7 @@ class Direct(Cage):
 
 @unittest.skipUnless((BIN / "gpuprobectl").exists(), "gpuprobectl is not built")
 class DirectAsUser(Direct):
-    """The same tests as an unprivileged user, if the tests run as root."""
+    """Runs the same tests as an unprivileged user, if the tests run as root."""
 
     USER = pwd.getpwnam("nobody").pw_uid if os.getuid() == 0 else None
 

@@ -27,7 +27,8 @@ SOURCE = HERE.parent.parent
 MACHINES = SOURCE / "tests/data/machines"
 FROZEN = HERE / "answers.json.xz"
 SHOWN = 60  # maximum number of differences that are printed for each part
-# Members whose values depend on the time of the run: dates, ages, and the number of the report. On D-Bus, these keys are in camel case.
+# Members whose values depend on the time of the test run: dates, ages, and the generation number of the report. On D-Bus, these keys are in camel
+# case.
 MOMENTS = {"created_usec", "age_usec", "free_at_usec", "at_usec", "issued", "generated", "generation"}
 
 

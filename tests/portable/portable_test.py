@@ -228,7 +228,7 @@ def answer_of(program, number, *arguments, arch=0xC00000B7):
 
 
 class Aarch64(unittest.TestCase):
-    """The same tests for aarch64, with the emulator qemu. `tools/portable aarch64` builds the file."""
+    """Runs the same tests for aarch64, with the emulator qemu. `tools/portable aarch64` builds the file."""
 
     BUILD = SOURCE / "build/portable-aarch64"
     FILE = BUILD / "gpuprobe-linux-aarch64"

@@ -232,7 +232,7 @@ class Devices(unittest.TestCase):
 
 
 class DevicesOfDebian13(Devices):
-    """The same tests with the Mesa, Vulkan loader and device-select layer of Debian 13."""
+    """Runs the same tests with the Mesa, Vulkan loader and device-select layer of Debian 13."""
 
     MACHINES = ("two cards", "two Radeons", "two equal Radeons", "Ryzen with Radeon")
     LEAST = 40

@@ -107,7 +107,7 @@ class Client(threading.Thread):
 
 
 def write_applications(folder, names):
-    """Writes an application for each name. Returns the folder of the applications."""
+    """Writes the data file of an application for each name, and returns the folder of these files."""
     applications = pathlib.Path(folder, "applications")
     applications.mkdir()
     for name in names:

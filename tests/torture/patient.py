@@ -136,7 +136,7 @@ class Patient:
 
     @property
     def is_instrumented(self):
-        """Whether the daemon runs with a sanitizer, which keeps freed memory for some time."""
+        """Is true if the daemon runs with a sanitizer, which keeps freed memory for some time."""
         content = pathlib.Path(self.program).read_bytes()
         return b"__asan_init" in content or b"__tsan_init" in content
 

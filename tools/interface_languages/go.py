@@ -54,7 +54,7 @@ def comment(about, indent=""):
 
 
 def aligned(rows):
-    """Returns the cells of each row, padded as gofmt pads them. A row with a comment starts a new group of columns."""
+    """Returns the cells of each row, padded as gofmt pads them. A row with a comment starts a new group of rows whose columns are aligned."""
     lines, group = [], []
 
     def flush():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts hwloc topologies: PCI trees to which hwloc has already added the devices of each API."""
+"""Converts hwloc topologies: these are PCI trees to which hwloc has already added the devices of each API."""
 
 import os
 import re

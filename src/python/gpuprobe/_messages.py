@@ -309,7 +309,7 @@ class Questions:
     @question
     def select(self, application: str = "default", **request: Unpack[SelectRequest]) -> SelectAnswer:
         """Selects the backend that the application should use on this machine. Write the keys of the request with underscores instead of dashes;
-        min_memory is in bytes. Raises NoMatch, UnknownName, InvalidRequest."""
+        min_memory is in bytes. Raises NoMatch, UnknownName or InvalidRequest."""
         return self._ask("Select", {"application": application, "request": request})
 
     @question
@@ -317,15 +317,14 @@ class Questions:
                   **request: Unpack[RecommendRequest]) -> RecommendAnswer:
         """Recommends the variant of an application to install on this machine. manifest: the text of a manifest to use
         instead of the installed manifest. need_mib is in MiB. If no variant fits, the status and the candidates of the
-        answer contain the reasons. Raises UnknownName, InvalidRequest."""
+        answer contain the reasons. Raises UnknownName or InvalidRequest."""
         return self._ask("Recommend", {"application": application, "manifest": manifest, "request": request})
 
     @question
     def plan(self, need: Optional[int] = None, *, margin: Optional[int] = None, gpus: Optional[List[str]] = None,
              request: Optional[PlanRequest] = None, model: Optional[str] = None) -> PlanAnswer:
         """Estimates whether a number of bytes (need), or a model (the text of a gpuprobe.model/1 document), fits on
-        each GPU and on several GPUs together. margin: the number of bytes to leave free on each GPU. Raises
-        UnknownName, InvalidRequest."""
+        each GPU and on several GPUs together. margin: the number of bytes to leave free on each GPU. Raises UnknownName or InvalidRequest."""
         return self._ask("Plan", {"need": need, "margin": margin, "gpus": gpus, "request": request, "model": model})
 
     @question
@@ -337,7 +336,7 @@ class Questions:
     @question
     def query(self, *terms: str, gpus: Optional[List[str]] = None) -> QueryAnswer:
         """Returns for each term, such as "driver>=550", whether the term is true for each GPU. gpus: the ids of the
-        GPUs to consider; by default, all GPUs. Raises UnknownName, InvalidRequest."""
+        GPUs to consider; by default, all GPUs. Raises UnknownName or InvalidRequest."""
         return self._ask("Query", {"terms": list(terms), "gpus": gpus})
 
     @question

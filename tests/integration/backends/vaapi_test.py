@@ -169,7 +169,7 @@ class BadVaDrivers(Case):
 
 
 def made_up(seed):
-    """Describes a driver with random profiles, entry points, formats and sizes, some of which no version of libva knows."""
+    """Describes a VA driver with random profiles, entry points, formats and sizes, some of which no version of libva knows."""
     dice = random.Random(seed)
     profiles = dice.sample([*range(-1, 39), 99], dice.randint(1, 30))
     known = [VLD, 2, 3, 4, 5, SLICE, PICTURE, LOW_POWER, PROCESS, 11, 12, 13, 14]

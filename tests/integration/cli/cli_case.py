@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code for the tests of gpuprobectl: a fake daemon, runs with and without a terminal, and golden files."""
+"""Shared code for the tests of gpuprobectl: runs a fake daemon, runs gpuprobectl with and without a terminal, and compares golden files."""
 import fcntl
 import json
 import os

@@ -285,7 +285,7 @@ class CppClient(CompiledCase):
                 self.assertEqual([outcomes for _, outcomes in self.outcomes(server, call)], [[ANSWERS]])
 
     def test_reads_answers_of_other_versions(self):
-        """Tests answers of newer daemons, which have new members and values, and of older daemons, which have fewer members."""
+        """Tests with answers of newer daemons, which have new members and values, and with answers of older daemons, which have fewer members."""
         answers = {"select": ['{"backend":"x"}', '{"backend":"x","future":{"a":[1]},"candidates":[{"verdict":"a-new-word","x":1}]}',
                               '{"backend":"x","gpus":[],"candidates":[{"reasons":[{"code":"c","detail":{"a":null}}]}],"generation":18446744073709551615}'],
                    "recommend": ["{}", '{"status":"none","variant":null,"artifact":null,"default":null}',

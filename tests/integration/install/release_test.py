@@ -39,7 +39,7 @@ def missing():
     return "" if (SOURCE / ".git").exists() else "this tree is not git's"
 
 
-# Builds a Debian package with one file.
+# Builds a minimal Debian package with only one file.
 DUMMY = """mkdir -p "$3"
 cd "$3"
 mkdir -p root/DEBIAN root/usr/bin

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the answers on the socket, of permissions, and of clients that break the protocol."""
+"""Tests the answers on the socket, the permissions of callers, and clients that violate the protocol."""
 import ctypes
 import json
 import os

@@ -16,7 +16,7 @@ sys.path.insert(0, str(SOURCE / "tests/torture"))
 @unittest.skipUnless((BIN / "gpuprobed").exists(), "gpuprobed is not built")
 class TortureCase(unittest.TestCase):
     def survives(self, *arguments):
-        """Runs tools/torture and checks that it finds no fault. Returns the figures of the last torture test in this run."""
+        """Runs tools/torture and checks that the torture test finds no fault. Returns the figures of the last torture test in this run."""
         done = subprocess.run([TORTURE, f"--bin={BIN.parent}", "--json", *arguments], stdout=subprocess.PIPE,
                               timeout=110, text=True, check=False)
         shown = json.loads(done.stdout.splitlines()[-1])

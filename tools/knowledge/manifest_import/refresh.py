@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Updates the manifests of applications from the indexes of their projects: which files are available, and in which version.
+"""Updates the available files and their versions in the manifests of applications, from the indexes of the applications' projects.
 
 Only Ollama's index contains requirements: the kernels in each folder. All other requirements in the data file stay unchanged. refresh does not add
 new builds, and removes builds that no longer exist.

@@ -156,7 +156,7 @@ def extracted(rule, data, table):
 
 
 def lacking(data, texts_of_document):
-    """Returns the strings in the data file that the cited file lacks. A part such as {words} matches any text."""
+    """Returns the strings in the data file that the cited file lacks. A part of a string such as {words} matches any text."""
     text = " ".join(decoded(data, "text").split())
     return [each for each in texts_of_document for part in re.split(r"\{[^{}]*\}", each) if " ".join(part.split()) not in text]
 
