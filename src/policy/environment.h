@@ -64,9 +64,9 @@ std::vector<Reason> not_hidden(const Profile& profile,
 /// caller's own variables would add to this API.
 void hide_additions(const Access& access, const Variables& callers, Variables& environment);
 
-/// The variables that hidden_by() and hide_additions() evaluate, and CUDA_DEVICE_ORDER, which
-/// determines how other variables are interpreted.
-std::vector<std::string_view> hiding_variables();
+/// Those variables in `environment` (as in environ(7)) that hidden_by() and hide_additions()
+/// evaluate, and CUDA_DEVICE_ORDER, which affects how other variables are interpreted.
+Variables hiding_variables(const char* const* environment);
 
 /// A reason `hidden-by-environment` for each of the caller's variables that is known to hide the
 /// GPU from an application that uses `backend`. `selection` contains the GPUs that the application
