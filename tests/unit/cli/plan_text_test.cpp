@@ -271,7 +271,7 @@ TEST(PlanText, HasTheMarginOnlyInTheLegend) {
     bare.has_legend = false;
     auto request = request_of();
     request.margin = gib(1);
-    EXPECT_TRUE(has(plan_text(request, fitting(), kAscii), "leave 1.0 GiB free"));
+    EXPECT_TRUE(has(plan_text(request, fitting(), kAscii), "leaves 1.0 GiB free"));
     EXPECT_FALSE(has(plan_text(request, fitting(), bare), "estimate"));
 }
 
