@@ -7,6 +7,7 @@
 #include <gpuprobe/gpuprobe.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 // Puts the variables of the choice into the environment.
@@ -65,6 +66,9 @@ int main(int count, char** words) {
     if (code == -ENODATA)
         fprintf(stderr, "no backend fits for %s: ", words[1]);
     if (code < 0) {
+        if (!json)
+            fprintf(stderr, "neither the gpuprobe daemon nor gpuprobectl has answered: %s\n",
+                    strerror(-code));
         say(json, "/error/message");
         say_why(json);
         return code == -ENODATA ? 3 : 1;

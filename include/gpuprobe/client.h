@@ -284,9 +284,12 @@ void describe(Visitor& visit, NoMatchReply& reply) {
     if (name)
         throw Failure{name.get(), message ? message.get() : ""};
     const bool is_absent = code == -ECONNREFUSED || code == -ECONNRESET || code == -ETIMEDOUT;
-    throw Failure{
-        std::string{"org.gpuprobe.GpuProbe1.Error."} + (is_absent ? "Unavailable" : "Internal"),
-        std::strerror(problem != 0 ? problem : -code)};
+    const std::string why = std::strerror(problem != 0 ? problem : -code);
+    if (!is_absent)
+        throw Failure{"org.gpuprobe.GpuProbe1.Error.Internal", why};
+    throw Failure{"org.gpuprobe.GpuProbe1.Error.Unavailable",
+                  "neither the gpuprobe daemon nor gpuprobectl has answered (" + why +
+                      "); install gpuprobe, or set GPUPROBE_PROGRAM to the path of gpuprobectl"};
 }
 
 }  // namespace detail
