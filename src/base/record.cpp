@@ -87,6 +87,7 @@ void TypeTable::apply(std::span<TypedMember> members, const MemberForm& form) {
     if (member == members.end())
         return;
     member->is_optional = form.is_optional;
+    member->type.is_rare = form.is_rare;
     auto* type = &member->type;
     while (!type->item.empty())
         type = &type->item.front();

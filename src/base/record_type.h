@@ -30,6 +30,7 @@ struct MemberType {
     bool excludes_minimum = false;          ///< whether values must be above `minimum`
     std::string pattern = {};               ///< the ECMAScript regular expression of a Text
     std::vector<MemberType> item = {};      ///< the element type of a Nullable, List or Map
+    bool is_rare = false;  ///< whether D-Bus leaves the list or map out if it is empty
 };
 /// The kinds Words and Record have the same name, because the definition shows whether a type is an
 /// enumeration or a record.
@@ -72,6 +73,7 @@ struct MemberForm {
     bool is_positive = false;       ///< whether the number, if known, must be above zero
     std::string_view object = {};   ///< the type of the object in a JSON value, or "object"
     bool is_optional = false;       ///< whether the member may be missing
+    bool is_rare = false;           ///< whether the list or map is left out on D-Bus if it is empty
 };
 
 /// The pattern of a non-empty string.

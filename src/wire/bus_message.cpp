@@ -227,7 +227,7 @@ void must(int result) {
 
 /// Whether the member with this key holds ids of GPUs.
 bool names_gpus(std::string_view key) {
-    return key == "gpu" || key == "gpus";
+    return key == "gpu" || key == "gpus" || key == "also";
 }
 
 const Value& nothing() {
@@ -270,10 +270,14 @@ std::string json_signature(const Value& value, int depth) {
     return items ? array_signature(*items, depth) : "a{sv}";
 }
 
-/// Whether a member of a record is left out because it is null or an object without members.
-bool is_unknown(const Value& value, const MemberType& type) {
+/// Whether a member of a record is left out, because it is null, or because it is empty and an
+/// object without a type or a rare list or map.
+bool is_left_out(const Value& value, const MemberType& type) {
     const auto* members = value.as_object();
-    return value.is_null() || (type.kind == MemberType::Kind::Json && members && members->empty());
+    const auto* items = value.as_array();
+    const bool is_empty =
+        (members && members->empty()) || (items && items->empty() && type.is_rare);
+    return value.is_null() || (is_empty && (type.kind == MemberType::Kind::Json || type.is_rare));
 }
 
 /// The type without Nullable.
@@ -419,8 +423,7 @@ void MessageWriter::dictionary(std::string_view signature,
     if (members && !(is_json && depth >= kMaxDepth))
         for (const auto& member : *members) {
             const auto& member_type = type_of_member(type, member.key);
-            const bool is_left_out = is_unknown(member.value, member_type);
-            if ((!is_json && is_left_out) || ++count > kMaxItems)
+            if ((!is_json && is_left_out(member.value, member_type)) || ++count > kMaxItems)
                 continue;
             body_.open('e', entry);
             if (entry.front() == 'o')

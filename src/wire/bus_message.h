@@ -80,12 +80,13 @@ public:
         : body_{body}, types_{types}, path_of_{path_of} {}
 
     /// Appends a value of `type` as the D-Bus type `signature`. Keys of records are written in the
-    /// style of D-Bus. Ids of GPUs, which are the members called `gpu` and `gpus`, become object
-    /// paths. The D-Bus type of a variant depends on the member's type: a string or an enumeration
-    /// becomes `s`, a number has the type in MemberType::bus, a list becomes `as`, `aa{sv}` and so
-    /// on, a map of strings becomes `a{ss}`, and a record or another map becomes `a{sv}`. The type
-    /// of a JSON value depends on the value. If a null can't be left out, it becomes 0 or "". If a
-    /// map of strings is a separate argument, its keys are also written in the style of D-Bus.
+    /// style of D-Bus. Ids of GPUs, which are the members called `gpu`, `gpus` and `also`, become
+    /// object paths. The D-Bus type of a variant depends on the member's type: a string or an
+    /// enumeration becomes `s`, a number has the type in MemberType::bus, a list becomes `as`,
+    /// `aa{sv}` and so on, a map of strings becomes `a{ss}`, and a record or another map becomes
+    /// `a{sv}`. The type of a JSON value depends on the value. If a null can't be left out, it
+    /// becomes 0 or "". If a map of strings is a separate argument, its keys are also written in
+    /// the style of D-Bus.
     void append(std::string_view signature, const Value& value, const MemberType& type);
 
 private:
