@@ -48,11 +48,11 @@ function warningsNode(warnings) {
 /** The rows of the table of candidates. Candidates with the same backend, verdict and reasons share a row. */
 function candidateRows(candidates, machine) {
     const rows = new Map();
-    for (const { Backend, Gpu, Verdict, Reasons } of candidates) {
+    for (const { Backend, Gpu, Also, Verdict, Reasons } of candidates) {
         const key = JSON.stringify([Backend, Verdict, texts(Reasons)]);
         const row = rows.get(key) ?? { Backend, Verdict, Reasons, ids: [] };
-        if (Gpu)
-            row.ids.push(machine.ids[Gpu] ?? Gpu);
+        for (const path of [Gpu, ...Also ?? []].filter(Boolean))
+            row.ids.push(machine.ids[path] ?? path);
         rows.set(key, row);
     }
     return [...rows.values()].map(row => [label(row.Backend), row.ids.length ? gpuList(row.ids, machine.gpus) : "–",

@@ -146,6 +146,91 @@ Result<TermAnswer> tested(const std::vector<std::string>& terms,
     return answer;
 }
 
+namespace {
+
+/// Whether it does not matter which of the two GPUs a program uses.
+bool is_same_model(const ComputeView& view, const std::string& id, const std::string& other_id) {
+    const auto* gpu = find_gpu(view.report(), id);
+    const auto* other = find_gpu(view.report(), other_id);
+    return gpu && other && gpu->name == other->name && gpu->kind == other->kind &&
+           gpu->architecture == other->architecture &&
+           offered_memory(gpu->memory) == offered_memory(other->memory);
+}
+
+/// The value in which `id` and `other` are exchanged. Lists of strings are sorted.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the detail of a reason
+Value exchanged(Value value, const std::string& id, const std::string& other) {
+    if (const auto* text = value.as_string())
+        return *text == id ? Value{other} : *text == other ? Value{id} : value;
+    if (auto* items = value.as_array()) {
+        for (auto& item : *items)
+            item = exchanged(std::move(item), id, other);
+        if (std::ranges::all_of(*items, &Value::is_string))
+            std::ranges::sort(*items, {}, [](const Value& item) { return *item.as_string(); });
+    } else if (auto* members = value.as_object()) {
+        for (auto& member : *members)
+            member.value = exchanged(std::move(member.value), id, other);
+    }
+    return value;
+}
+
+/// Whether both reasons say the same, each about its own GPU. The text follows from the detail.
+bool is_same_reason(const Reason& left,
+                    const Reason& right,
+                    const std::string& id,
+                    const std::string& other_id) {
+    const auto fix = [](const Reason& reason) {
+        return reason.words ? std::pair{reason.words->fix, reason.words->commands}
+                            : std::pair<std::optional<std::string>, std::vector<std::string>>{};
+    };
+    return left.code == right.code && fix(left) == fix(right) &&
+           exchanged(left.detail, id, id) == exchanged(right.detail, other_id, id);
+}
+
+/// Whether `other` repeats the candidate for another GPU.
+bool repeats(const Candidate& candidate, const Candidate& other, const ComputeView& view) {
+    const auto is_same = [&](const Reason& left, const Reason& right) {
+        return is_same_reason(left, right, *candidate.gpu, *other.gpu);
+    };
+    const auto name = [](const auto& variable) { return variable.first; };
+    return candidate.gpu && other.gpu && other.also.empty() && candidate.verdict == other.verdict &&
+           candidate.variant == other.variant &&
+           std::ranges::equal(candidate.environment, other.environment, {}, name, name) &&
+           std::ranges::equal(candidate.reasons, other.reasons, is_same) &&
+           is_same_model(view, *candidate.gpu, *other.gpu);
+}
+
+/// Adds the GPU and the environment of a candidate that repeats the first.
+void join(Candidate& candidate, const Candidate& other) {
+    for (const auto& [name, value] : other.environment) {
+        const auto& first = candidate.environment.at(name);
+        const auto known = candidate.also_environment.find(name);
+        if (known != candidate.also_environment.end())
+            known->second.push_back(value);
+        else if (value != first)
+            // So far, the value was the same for all GPUs.
+            (candidate.also_environment[name] = std::vector(candidate.also.size(), first))
+                .push_back(value);
+    }
+    candidate.also.push_back(*other.gpu);
+}
+
+}  // namespace
+
+void join_alike_gpus(std::vector<Candidate>& candidates, const Report& report) {
+    const ComputeView view{report};
+    std::vector<Candidate> joined;
+    for (auto& candidate : candidates) {
+        const auto last = std::ranges::find(joined.rbegin(), joined.rend(), candidate.backend,
+                                            &Candidate::backend);
+        if (last != joined.rend() && repeats(*last, candidate, view))
+            join(*last, candidate);
+        else
+            joined.push_back(std::move(candidate));
+    }
+    candidates = std::move(joined);
+}
+
 Failure failure_of(const Error& error) {
     return {.name = bus::error_name(error.code), .message = scrubbed(error.text, kMaxMessage)};
 }

@@ -120,6 +120,11 @@ Result<TermAnswer> tested(const std::vector<std::string>& terms,
                           const std::optional<std::vector<std::string>>& gpus,
                           const Report& report);
 
+/// Joins candidates with the same backend on GPUs of the same model, if their verdicts, reasons
+/// with fixes and variants are the same (Candidate::also). The order of the remaining candidates
+/// stays the same, and so does the order of the GPUs of each backend.
+void join_alike_gpus(std::vector<Candidate>& candidates, const Report& report);
+
 /// An error instead of an answer. On every interface, `name` is the error's name on D-Bus.
 struct Failure {
     std::string name = {};

@@ -225,6 +225,7 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
         auto no_match = no_match_of(*decision);
         if (always)
             no_match = ask.explained(std::move(no_match));
+        join_alike_gpus(no_match.failure.candidates, ask.machine.seen);
         return ask.sender.send(no_match,
                                Sender::named({ErrorCode::NoMatch, no_match.failure.message}));
     }
@@ -232,7 +233,9 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
         decision->candidates.clear();  // so that no messages are made for the candidates
     // On D-Bus, the member is always present, and "" means no backend.
     decision->backend = decision->backend.value_or("");
-    ask.send(ask.explained(std::move(*decision)));
+    auto explained = ask.explained(std::move(*decision));
+    join_alike_gpus(explained.candidates, ask.machine.seen);
+    ask.send(explained);
 }
 
 /// The maximum number of reasons in an answer on D-Bus, counted over all candidates. On a busy

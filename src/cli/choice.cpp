@@ -249,6 +249,7 @@ void add_row(const Candidate& candidate,
                      .sentence = sentence};
     if (candidate.gpu)
         row.gpus.push_back(*candidate.gpu);
+    row.gpus.insert(row.gpus.end(), candidate.also.begin(), candidate.also.end());
     const auto same = std::ranges::find_if(rows, [&row](const CandidateRow& known) {
         return known.sign == row.sign && known.backend == row.backend &&
                known.sentence == row.sentence && known.gpus.empty() == row.gpus.empty();

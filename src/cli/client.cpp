@@ -55,8 +55,10 @@ Result<Report> Client::report() {
 /// The reply NoMatch has all required members of a decision except the generation, so it is
 /// returned as a decision without a backend.
 Result<Decision> Client::select(const std::string& application, const Value& request) {
-    const auto answer = TRY(
-        call(call_of("Select", Value::Object{{"application", application}, {"request", request}})));
+    auto asked =
+        call_of("Select", Value::Object{{"application", application}, {"request", request}});
+    asked.wants_words = request.at("explain").as_bool() == true;
+    const auto answer = TRY(call(asked));
     auto document = TRY(document_in(answer));
     if (!answer.error.empty()) {
         auto error = error_from(document);

@@ -61,7 +61,7 @@ public:
     [[nodiscard]] virtual ClientInfo info() = 0;
 
     // The engine in this process answers the following calls without converting the answer to text,
-    // because the report is large and the error reply NoMatch contains no warnings.
+    // because the report is large.
 
     /// The report as it was received, with the members that this program does not know. Errors:
     /// TooManyRequests or Malformed.
@@ -69,14 +69,14 @@ public:
     /// The report without members that this program does not know. Errors: the same as for
     /// document().
     [[nodiscard]] virtual Result<Report> report();
-    /// Chooses a backend. A decision whose `backend` is null is not an error. A decision with a
-    /// backend is guaranteed to have its candidates only if the request has `explain`. Errors:
-    /// UnknownApplication, InvalidRequest or UnknownDevice.
-    [[nodiscard]] virtual Result<Decision> select(const std::string& application,
-                                                  const Value& request);
     /// Refreshes the facts that change from moment to moment (Engine::renew). Facts that cannot be
     /// read again keep their old value. The only error is Cancelled.
     virtual Status renew();
+
+    /// Chooses a backend. A decision whose `backend` is null is not an error. If the request has
+    /// `explain`, all reasons have messages. Errors: UnknownApplication, InvalidRequest,
+    /// UnknownDevice.
+    [[nodiscard]] Result<Decision> select(const std::string& application, const Value& request);
 
     /// Reads the free memory of `gpu` again without waking the GPU, unless the last reading is less
     /// than a second old. If the memory cannot be read, `gpu` keeps the old value and its age. The

@@ -139,10 +139,6 @@ Result<Report> DirectClient::report() {
     return engine_->report();
 }
 
-Result<Decision> DirectClient::select(const std::string& application, const Value& request) {
-    return engine_->select(application, request, ::getuid());
-}
-
 Status DirectClient::renew() {
     bool is_done = false;
     engine_->renew([&is_done] { is_done = true; });

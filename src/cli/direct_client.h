@@ -53,8 +53,6 @@ public:
 
     [[nodiscard]] Result<Value> document() override;
     [[nodiscard]] Result<Report> report() override;
-    [[nodiscard]] Result<Decision> select(const std::string& application,
-                                          const Value& request) override;
     Status renew() override;
 
 private:

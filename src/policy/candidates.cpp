@@ -364,15 +364,16 @@ SelectionView view_of(const SelectQuestion& question, std::vector<Judged> all) {
     avoid_unsound(question, all);
     SelectionView view;
     for (const auto& judged : all) {
-        const auto& [backend, gpu, verdict, reasons, environment, why, variant] = judged.candidate;
+        const auto& candidate = judged.candidate;
+        const auto& [backend, gpu] = std::tie(candidate.backend, candidate.gpu);
         // Of the candidates without a GPU, only the CPU matters, because no variant runs on
         // software devices. The requirements of variants do not concern accelerators.
         if ((!judged.gpu && backend != kCpu) || judged.is_accelerator)
             continue;
-        if (verdict == Verdict::Rejected || judged.lacks_facts)
-            view.refusals[backend].emplace(gpu.value_or(""), reasons);
-        else if (verdict == Verdict::Unknown)
-            view.unknown[backend].emplace(gpu.value_or(""), reasons);
+        if (candidate.verdict == Verdict::Rejected || judged.lacks_facts)
+            view.refusals[backend].emplace(gpu.value_or(""), candidate.reasons);
+        else if (candidate.verdict == Verdict::Unknown)
+            view.unknown[backend].emplace(gpu.value_or(""), candidate.reasons);
     }
     // From here on, rejections affect only the order of the GPUs.
     prefer_discrete(question, all);

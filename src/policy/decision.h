@@ -21,11 +21,18 @@ namespace gpuprobe::inline policy {
 struct Candidate {
     std::string backend = {};
     std::optional<std::string> gpu = {};
+    /// The ids of further GPUs of the same model for which the backend has the same verdict,
+    /// reasons and variant. Where a reason names one of the GPUs, exchange its id and the id in
+    /// `gpu`.
+    std::vector<std::string> also = {};
     Verdict verdict = Verdict::Unknown;
     std::vector<Reason> reasons = {};
     /// If the candidate is accepted, the variables that make the application use only this
     /// candidate.
     std::map<std::string, std::string> environment = {};
+    /// For each variable in `environment` whose value depends on the GPU, the values for the GPUs in
+    /// `also`, in the same order.
+    std::map<std::string, std::vector<std::string>> also_environment = {};
     /// The reasons in one string for users, without repeated sentences (explain/reason_words.h).
     std::optional<std::string> why = {};
     /// The best published variant that uses the backend on the GPU, unless the request describes
@@ -33,7 +40,12 @@ struct Candidate {
     std::optional<std::string> variant = {};
     bool operator==(const Candidate&) const = default;
 };
-RECORD_MEMBERS(Candidate, backend, gpu, verdict, reasons, environment, why, variant)
+RECORD_MEMBERS(
+    Candidate, backend, gpu, also, verdict, reasons, environment, also_environment, why, variant)
+constexpr auto forms_of(std::type_identity<Candidate>) {
+    return std::to_array<MemberForm>(
+        {{.key = "also", .is_rare = true}, {.key = "also_environment", .is_rare = true}});
+}
 
 /// The published variant that a decision assumes because the request does not describe the build.
 /// RecommendVariant would recommend the same variant.

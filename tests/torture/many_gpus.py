@@ -110,7 +110,7 @@ class Questions:
         answer = self.timed(self.peer.manager, "SelectBackend", "sa{sv}", ["default", {"gpus": ("as", [gpu])}])[0]
         self.equal(f"{gpu} on the bus", (answer["Backend"], answer["Gpus"]), ("cuda", [path]))
         answer = self.timed(self.socket.call, "Select", request={"deny": [gpu], "explain": True})
-        allowed = {each["gpu"] for each in answer["candidates"] if each["gpu"] and each["verdict"] != "rejected"}
+        allowed = {id for each in answer["candidates"] if each["gpu"] and each["verdict"] != "rejected" for id in (each["gpu"], *each["also"])}
         self.equal(f"without {gpu}", (gpu in allowed, len(allowed)), (False, self.count - 1))
         self.equal(f"memory of {gpu}", self.timed(self.socket.call, "GetMemory", gpu=gpu)["physical"],
                    150754820096)

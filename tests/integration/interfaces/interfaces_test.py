@@ -113,7 +113,9 @@ def as_dictionary(record, path_of_gpu):
     for key, value in record.items():
         if value is None:
             continue
-        if key in ("gpu", "gpus"):
+        if key in ("also", "also_environment") and not value:
+            continue
+        if key in ("gpu", "gpus", "also"):
             value = path_of_gpu(value) if key == "gpu" else [path_of_gpu(each) for each in value]
         elif key in ("reasons", "warnings"):
             value = [as_reason(each, path_of_gpu) for each in value]

@@ -96,5 +96,92 @@ TEST(NoMatch, IsOneShortLine) {
     EXPECT_EQ(message.find_first_of("\n\x1b"), std::string::npos);
 }
 
+/// Three cards of one model and one of another, and candidates for a backend on each of them.
+struct AlikeGpusTest : testing::Test {
+    AlikeGpusTest() {
+        for (const auto* id : {"pci:1", "pci:2", "pci:3", "pci:4"})
+            report.gpus.push_back({.id = id, .name = "card"});
+        report.gpus.back().name = "other card";
+    }
+    void add(const char* backend, std::initializer_list<const char*> ids) {
+        for (const auto* id : ids)
+            candidates.push_back({.backend = backend,
+                                  .gpu = id,
+                                  .verdict = Verdict::Accepted,
+                                  .environment = {{"HIDES", "all"}, {"SHOWS", id}}});
+    }
+    Ids joined() {
+        join_alike_gpus(candidates, report);
+        Ids found;
+        for (const auto& [backend, gpu, also, verdict, reasons, environment, others, why, variant] :
+             candidates) {
+            auto text = backend + " " + gpu.value_or("-");
+            for (const auto& id : also)
+                text += " " + id;
+            found.push_back(text);
+        }
+        return found;
+    }
+
+    Report report = {};
+    std::vector<Candidate> candidates = {};
+};
+
+TEST_F(AlikeGpusTest, ShareACandidate) {
+    add("cuda", {"pci:1", "pci:2", "pci:3", "pci:4"});
+    candidates.push_back({.backend = "cpu"});
+    EXPECT_EQ(joined(), (Ids{"cuda pci:1 pci:2 pci:3", "cuda pci:4", "cpu -"}));
+    // The value of one variable depends on the GPU.
+    EXPECT_EQ(candidates.front().environment.at("SHOWS"), "pci:1");
+    EXPECT_EQ(candidates.front().also_environment,
+              (std::map<std::string, Ids>{{"SHOWS", {"pci:2", "pci:3"}}}));
+    EXPECT_EQ(joined().size(), 3U) << "nothing more to join";
+}
+
+/// An application may compare the GPUs before the backends.
+TEST_F(AlikeGpusTest, ShareACandidateIfTheGpusComeFirst) {
+    for (const auto* id : {"pci:1", "pci:2"})
+        for (const auto* backend : {"cuda", "vulkan"})
+            add(backend, {id});
+    EXPECT_EQ(joined(), (Ids{"cuda pci:1 pci:2", "vulkan pci:1 pci:2"}));
+}
+
+TEST_F(AlikeGpusTest, KeepTheOrderOfTheGpus) {
+    add("cuda", {"pci:1", "pci:4", "pci:2"});
+    EXPECT_EQ(joined(), (Ids{"cuda pci:1", "cuda pci:4", "cuda pci:2"}));
+}
+
+TEST_F(AlikeGpusTest, HaveTheirOwnCandidatesIfSomethingDiffers) {
+    add("cuda", {"pci:1", "pci:2", "pci:3"});
+    const auto joins_none = [this](auto change) {
+        const auto all = candidates;
+        for (auto& candidate : candidates)
+            change(candidate);
+        EXPECT_EQ(joined(), (Ids{"cuda pci:1", "cuda pci:2", "cuda pci:3"}));
+        candidates = all;
+    };
+    joins_none([](Candidate& each) { each.variant = each.gpu; });
+    joins_none([](Candidate& each) { each.environment[*each.gpu] = "1"; });
+    joins_none([](Candidate& each) {
+        each.reasons = {because("no-permission", {{"node", "/dev/" + *each.gpu}})};
+    });
+    joins_none([](Candidate& each) {
+        each.reasons = {because("no-device")};
+        each.reasons.front().words = std::make_shared<ReasonWords>(ReasonWords{.fix = each.gpu});
+    });
+    candidates[1].verdict = Verdict::Unknown;
+    EXPECT_EQ(joined().size(), 3U);
+}
+
+/// Each reason names the GPU of its candidate, and the other GPUs.
+TEST_F(AlikeGpusTest, ShareReasonsThatNameThem) {
+    add("vulkan", {"pci:1", "pci:2", "pci:3"});
+    const Ids others[] = {{"pci:2", "pci:3"}, {"pci:1", "pci:3"}, {"pci:1", "pci:2"}};
+    for (std::size_t i = 0; i < 3; ++i)
+        candidates[i].reasons = {because("not-told-apart", {{"gpu", to_value(candidates[i].gpu)},
+                                                            {"gpus", to_value(others[i])}})};
+    EXPECT_EQ(joined(), Ids{"vulkan pci:1 pci:2 pci:3"});
+}
+
 }  // namespace documents_test
 }  // namespace gpuprobe

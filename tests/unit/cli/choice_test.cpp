@@ -99,5 +99,15 @@ TEST(CandidatesText, HasOneRowForEqualGpus) {
               "  +  cpu                       can be used\n");
 }
 
+TEST(CandidatesText, CountsTheGpusThatShareACandidate) {
+    Decision decision{.candidates = {{.backend = "cuda",
+                                      .gpu = "pci:1",
+                                      .also = {"pci:2", "pci:3"},
+                                      .verdict = Verdict::Accepted}}};
+    EXPECT_EQ(candidates_text(decision, {}, Screen{.is_unicode = false}),
+              "\nCandidates\n"
+              "  +  cuda  pci:1 and 2 more  can be used\n");
+}
+
 }  // namespace choice_test
 }  // namespace gpuprobe

@@ -403,6 +403,21 @@ TEST(MessageWriter, WritesTheTypesOfTheInterface) {
                                                             {"Generation", "t"}}));
 }
 
+TEST(MessageWriter, LeavesRareMembersOutIfTheyAreEmpty) {
+    Candidate candidate{.backend = "cuda", .gpu = "a"};
+    const Types few{{"Backend", "s"},
+                    {"Gpu", "o"},
+                    {"Verdict", "s"},
+                    {"Reasons", "aa{sv}"},
+                    {"Environment", "a{ss}"}};
+    EXPECT_EQ(types_in(message_of(candidate)), few);
+    candidate.also = {"b"};
+    candidate.also_environment = {{"CUDA_VISIBLE_DEVICES", {"1"}}};
+    auto all = few;
+    all.merge(Types{{"Also", "ao"}, {"AlsoEnvironment", "a{sv}"}});
+    EXPECT_EQ(types_in(message_of(candidate)), all);
+}
+
 TEST(MessageWriter, WritesNumbersBySignAndWidth) {
     const auto entry =
         types_in(message_of(QuarantinedProbe{.times = 3, .since = WallTime{Duration{5}}}));
