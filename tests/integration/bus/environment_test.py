@@ -23,11 +23,13 @@ class Environments(BusCase):
         self.assertEqual(answer["Environment"], {"CUDA_VISIBLE_DEVICES": "", "GGML_VK_VISIBLE_DEVICES": ""})
 
     def test_each_accepted_candidate_has_its_own(self):
-        told = {each.get("Gpu", "")[-4:]: each["Environment"]
-                for each in self.explain({"built": GLib.Variant("as", ["cuda", "cpu"])}, "node-llama-cpp")["Candidates"]
-                if each["Verdict"] == "accepted"}
-        self.assertEqual(sorted(each["CUDA_VISIBLE_DEVICES"] for each in told.values()), ["", FIRST, SECOND])
-        self.assertEqual({each["GGML_VK_VISIBLE_DEVICES"] for each in told.values()}, {""})
+        cuda, cpu = (each for each in self.explain({"built": GLib.Variant("as", ["cuda", "cpu"])}, "node-llama-cpp")["Candidates"]
+                     if each["Verdict"] == "accepted")
+        self.assertEqual([path[-4:] for path in (cuda["Gpu"], *cuda["Also"])], ["06_0", "07_0"])
+        self.assertEqual(cuda["Environment"], {"CUDA_VISIBLE_DEVICES": FIRST, "GGML_VK_VISIBLE_DEVICES": ""})
+        self.assertEqual(cuda["AlsoEnvironment"], {"CUDA_VISIBLE_DEVICES": [SECOND]})
+        self.assertEqual(cpu["Environment"], {"CUDA_VISIBLE_DEVICES": "", "GGML_VK_VISIBLE_DEVICES": ""})
+        self.assertNotIn("AlsoEnvironment", cpu)
 
     def test_order_is_kept(self):
         for ids, wanted in ((("07.0", "06.0"), f"{SECOND},{FIRST}"), (("06.0", "07.0"), f"{FIRST},{SECOND}")):

@@ -76,11 +76,11 @@ class UseAndHide(unittest.TestCase):
     def test_each_accepted_candidate_has_its_own(self):
         done = run("--replay", str(MACHINES / TWO), "select", "llama.cpp", "-j")
         candidates = json.loads(done.stdout)["candidates"]
-        told = {(each["backend"], each["gpu"]): each["environment"]
-                for each in candidates if each["verdict"] == "accepted"}
-        self.assertEqual(told["cuda", "pci:0000:00:06.0"]["CUDA_VISIBLE_DEVICES"], FIRST)
-        self.assertEqual(told["cuda", "pci:0000:00:07.0"]["CUDA_VISIBLE_DEVICES"], SECOND)
-        self.assertEqual(told["cpu", None]["CUDA_VISIBLE_DEVICES"], "")
+        cuda, cpu = (each for each in candidates if each["verdict"] == "accepted")
+        self.assertEqual((cuda["gpu"], cuda["also"]), ("pci:0000:00:06.0", ["pci:0000:00:07.0"]))
+        self.assertEqual((cuda["environment"]["CUDA_VISIBLE_DEVICES"], cuda["also_environment"]),
+                         (FIRST, {"CUDA_VISIBLE_DEVICES": [SECOND]}))
+        self.assertEqual((cpu["environment"]["CUDA_VISIBLE_DEVICES"], cpu["also"], cpu["also_environment"]), ("", [], {}))
         self.assertEqual({len(each["environment"]) for each in candidates if each["verdict"] != "accepted"}, {0})
 
     def test_an_application_is_told_what_it_passes_on(self):

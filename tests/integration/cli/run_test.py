@@ -499,6 +499,12 @@ class Falls(unittest.TestCase):
         self.assertEqual({(each["signal"], each["failed"]) for each in attempts}, {("SIGABRT", True)})
         self.assertEqual(len({(each["backend"], *each["gpus"]) for each in attempts}), len(attempts))
 
+    def test_alike_gpus_are_tried_one_after_the_other(self):
+        done = subprocess.run([CTL, f"--replay={SOURCE}/tests/data/machines/nvidia-h200-2", "run", "mpv", "--fallback", "--",
+                               "/bin/sh", "-c", 'echo "$CUDA_VISIBLE_DEVICES"; kill -SEGV $$'], env=environment(), capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertEqual([line[-1:] for line in done.stdout.splitlines()[:2]], ["1", "2"], done.stderr)
+
     def test_a_status_that_the_application_names_counts_and_no_other(self):
         self.assertEqual(len(json.loads(self.ask("-j", program=["/bin/sh", "-c", "exit 3"]).stderr)["attempts"]), 1)
         done = self.ask("-j", program=["/bin/sh", "-c", "exit 3"], application="whisper.cpp")

@@ -35,7 +35,7 @@ class Answer:
 
     def codes(self, backend, gpu=None):
         """Returns the codes of the reasons of a candidate. Without `gpu`, the decision must have only one candidate for the backend."""
-        found = [each for each in self.candidates if each["backend"] == backend and gpu in (None, each["gpu"])]
+        found = [each for each in self.candidates if each["backend"] == backend and gpu in (None, each["gpu"], *each["also"])]
         assert len(found) == 1, (backend, self.candidates)
         return [reason["code"] for reason in found[0]["reasons"]]
 
