@@ -186,13 +186,10 @@ void serve_caller(const bus::Credentials& credentials,
 void CallerAccess::identify(const std::string& sender,
                             const std::shared_ptr<bus::BusReply>& reply,
                             const Use& use) {
-    const auto size = connection_.call_size();
-    const auto* known = callers_.known(sender);
-    if (known && size <= kSmallCall.count && queue_.is_free())
-        return serve_caller(bus::Credentials{*known}, *reply, use, {});
-    const auto held = std::make_shared<Held>(Held{.reply = reply, .use = use, .size = size});
-    if (known)
-        return wait(bus::Credentials{*known}, held);
+    const auto held =
+        std::make_shared<Held>(Held{.reply = reply, .use = use, .size = connection_.call_size()});
+    if (const auto* known = callers_.known(sender))
+        return take_turn(bus::Credentials{*known}, held);
     if (held->size > kSmallCall.count) {
         auto share = admission_.memory.claim(kUnknownPayer, held->size, kTooMuchWaits);
         if (!share)
@@ -200,26 +197,26 @@ void CallerAccess::identify(const std::string& sender,
         held->share = std::move(share).value();
     }
     callers_.credentials_of(sender, [this, held](const Result<bus::Credentials>& credentials) {
-        if (!credentials)
-            held->reply->fail(credentials.error());
-        else if (held->size <= kSmallCall.count && queue_.is_free())
-            serve_caller(*credentials, *held->reply, held->use, {});
-        else
-            wait(*credentials, held);
+        credentials ? take_turn(*credentials, held) : held->reply->fail(credentials.error());
     });
 }
 
-/// Charges a held call to its payer, replaces any earlier claim, and queues the call.
-void CallerAccess::wait(const bus::Credentials& credentials, const std::shared_ptr<Held>& held) {
+/// Serves a small call at once if no call waits. Otherwise charges the call to its payer, instead
+/// of any earlier claim, and queues it.
+void CallerAccess::take_turn(const bus::Credentials& credentials,
+                             const std::shared_ptr<Held>& held) {
     const auto payer = admission_.payers.of(credentials.uid);
+    const bool is_small = held->size <= kSmallCall.count;
+    if (is_small && queue_.is_free())
+        return serve_caller(credentials, *held->reply, held->use, {});
     held->share = {};
     auto share = admission_.memory.claim(payer, held->size, kTooMuchWaits);
     if (!share)
         return held->reply->fail(share.error());
     held->share = std::move(share).value();
-    queue_.wait(payer, [credentials, held] {
+    queue_.wait(payer, [credentials, held, is_small] {
         serve_caller(credentials, *held->reply, held->use,
-                     held->size > kSmallCall.count ? held->share : SharedPool::Claim{});
+                     is_small ? SharedPool::Claim{} : held->share);
     });
 }
 

@@ -130,7 +130,7 @@ private:
         std::size_t size = 0;
         SharedPool::Claim share = {};  ///< share of Admission::memory
     };
-    void wait(const bus::Credentials& credentials, const std::shared_ptr<Held>& held);
+    void take_turn(const bus::Credentials& credentials, const std::shared_ptr<Held>& held);
 
     bus::Callers& callers_;
     FairQueue& queue_;
