@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "base/text.h"
@@ -26,17 +25,6 @@ std::vector<bus::BusArgument> arguments_of(std::string_view spelling) {
 bool contains_word(std::string_view words, std::string_view word) {
     const auto all = split(words, ' ');
     return std::ranges::find(all, word) != all.end();
-}
-
-bool is_empty(const Value& value) {
-    const auto* items = value.as_array();
-    const auto* members = value.as_object();
-    return value.is_null() || (items && items->empty()) || (members && members->empty());
-}
-
-void must(int code) {
-    if (code < 0)
-        throw std::system_error{-code, std::generic_category(), "a message for the bus"};
 }
 
 /// Longer strings are not sent while the bus is slow, because they would make it even slower.
@@ -77,27 +65,23 @@ BusCalls::~BusCalls() {
 /// The row of a method. The method was registered on the objects, so the table has a row for the
 /// method. Types are created at the first call, because usually only a few methods are called.
 const BusCalls::Row& BusCalls::row_of(const std::string& member, bool is_of_gpu) {
-    const auto is_meant = [&](const BusForm& form) {
-        return form.member == member && form.is_of_gpu == is_of_gpu;
-    };
-    const auto known =
-        std::ranges::find_if(rows_, [&](const auto& row) { return is_meant(row->method.form); });
-    if (known != rows_.end())
-        return **known;
-    auto row = std::make_unique<Row>();
+    const auto [known, is_new] = rows_.try_emplace({member, is_of_gpu});
+    auto& row = known->second;
+    if (!is_new)
+        return row;
     for (auto& method : bus_methods())
-        if (is_meant(method.form))
-            row->method = std::move(method);
-    row->parameters = row->method.parameters(row->types);
-    row->in = arguments_of(row->method.form.in);
-    row->out = arguments_of(row->method.form.out);
+        if (method.form.member == member && method.form.is_of_gpu == is_of_gpu)
+            row.method = std::move(method);
+    row.parameters = row.method.parameters(row.types);
+    row.in = arguments_of(row.method.form.in);
+    row.out = arguments_of(row.method.form.out);
     // JSON is sent unchanged, and needs no types.
-    if (std::ranges::find(row->out, "json", &bus::BusArgument::name) == row->out.end())
-        row->answer = row->types.defined(MemberType::Kind::Record, "=" + member,
-                                         [&](TypeDefinition& definition) {
-                                             definition.members = row->method.result(row->types);
-                                         });
-    return *rows_.emplace_back(std::move(row));
+    if (std::ranges::find(row.out, "json", &bus::BusArgument::name) == row.out.end())
+        row.answer = row.types.defined(MemberType::Kind::Record, "=" + member,
+                                       [&row](TypeDefinition& definition) {
+                                           definition.members = row.method.result(row.types);
+                                       });
+    return row;
 }
 
 /// The parameters of a call, in the form of the table. Errors: InvalidRequest.
@@ -138,24 +122,16 @@ Result<Value> BusCalls::parameters_of(const Row& row,
 
 /// Replaces the object paths of GPUs with ids. An unknown path is kept, so that the method reports
 /// the error.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as bus::kMaxReceivedDepth
 void BusCalls::name_by_id(Value& parameters) const {
-    const auto rename = [this](Value& name) {
-        const auto* path = name.as_string();
-        if (const auto id = path && path->starts_with('/') ? names_.id_of(*path) : std::nullopt)
-            name = Value{*id};
-    };
-    auto* members = parameters.as_object();
-    if (!members)
-        return;
-    for (auto& member : *members) {
-        auto* items = member.value.as_array();
-        if (member.key == "gpu")
-            rename(member.value);
-        else if (items && (member.key == "gpus" || member.key == "deny"))
-            std::ranges::for_each(*items, rename);
-        else if (member.key == "request" || member.key == "rule")
-            name_by_id(member.value);
-    }
+    const auto* path = parameters.as_string();
+    if (const auto id =
+            path && path->starts_with(bus::kGpuPath) ? names_.id_of(*path) : std::nullopt)
+        parameters = Value{*id};
+    else if (auto* items = parameters.as_array())
+        std::ranges::for_each(*items, [this](Value& item) { name_by_id(item); });
+    else if (auto* members = parameters.as_object())
+        std::ranges::for_each(*members, [this](auto& member) { name_by_id(member.value); });
 }
 
 /// `gpu` is a copy, because its object may be destroyed in the meantime.
@@ -264,10 +240,9 @@ void BusCalls::send_file(const Asked& asked, const std::string& text) const {
     const auto file = sealed_file("gpuprobe-report", text);
     if (!file)
         return asked.reply->fail(file.error());
-    asked.reply->send([&file](sd_bus_message* reply) {
-        const int descriptor = file->get();
-        must(sd_bus_message_append_basic(reply, 'h', &descriptor));
-    });
+    bus::MessageBody body;
+    body.add_number('h', static_cast<std::uint64_t>(file->get()));
+    asked.reply->send(body);
 }
 
 bus::MessageBody BusCalls::body_of(const Asked& asked, const MethodAnswer& answer) const {
@@ -281,7 +256,7 @@ bus::MessageBody BusCalls::body_of(const Asked& asked, const MethodAnswer& answe
             Value shown{Value::Object{}};
             for (const auto& member : *answer.value.as_object())
                 if (!(contains_word(row.method.form.optional, member.key) &&
-                      is_empty(member.value)) &&
+                      bus::is_empty(member.value)) &&
                     (asked.explains || !contains_word(row.method.form.explained, member.key)))
                     shown.as_object()->push_back(member);
             writer.append(signature, shown, row.answer);

@@ -92,7 +92,8 @@ private:
     CallerAccess& access_;
     Authority& authority_;
     GpuNames names_;
-    std::vector<std::unique_ptr<Row>> rows_ = {};  ///< the rows of methods that were called
+    /// the methods that were called, by name and whether the object is a GPU
+    std::map<std::pair<std::string, bool>, Row> rows_ = {};
     std::uint64_t last_call_ = 0;
     std::unordered_map<std::uint64_t, std::weak_ptr<bus::BusReply>> pending_ = {};
     /// Callbacks hold a weak pointer to this member, because answers may arrive after this object

@@ -273,11 +273,8 @@ std::string json_signature(const Value& value, int depth) {
 /// Whether a member of a record is left out, because it is null, or because it is empty and an
 /// object without a type or a rare list or map.
 bool is_left_out(const Value& value, const MemberType& type) {
-    const auto* members = value.as_object();
-    const auto* items = value.as_array();
-    const bool is_empty =
-        (members && members->empty()) || (items && items->empty() && type.is_rare);
-    return value.is_null() || (is_empty && (type.kind == MemberType::Kind::Json || type.is_rare));
+    const bool is_data = type.kind == MemberType::Kind::Json && value.is_object();
+    return value.is_null() || ((is_data || type.is_rare) && is_empty(value));
 }
 
 /// The type without Nullable.
@@ -295,6 +292,12 @@ Result<Value> read_argument(sd_bus_message* message,
     if (!*read)
         return refused("an argument is missing");
     return std::move(**read);
+}
+
+bool is_empty(const Value& value) {
+    const auto* items = value.as_array();
+    const auto* members = value.as_object();
+    return value.is_null() || (items && items->empty()) || (members && members->empty());
 }
 
 // "duration_usec" → "DurationUsec": each word begins with a capital letter, and underscores are
@@ -346,6 +349,7 @@ void MessageBody::append_to(sd_bus_message* message) const {
                 must(sd_bus_message_append_basic(message, kind, texts_.data() + value));
                 break;
             case 'b':
+            case 'h':
             case 'u': {
                 const auto number = static_cast<std::uint32_t>(value);
                 must(sd_bus_message_append_basic(message, kind, &number));

@@ -40,6 +40,9 @@ constexpr Bytes kMaxReceivedText = kib(4);  ///< maximum size of a string in a d
 Result<Value> read_argument(sd_bus_message* message,
                             const std::function<bool(std::string_view key)>& wants = {});
 
+/// Whether the value is null, or a list or an object without content.
+bool is_empty(const Value& value);
+
 /// The key in the style of D-Bus: "duration_usec" → "DurationUsec".
 std::string bus_key(std::string_view key);
 
@@ -52,7 +55,8 @@ public:
     void close();
     /// Adds a string of the given type. The string must be valid on the bus.
     void add_text(char type, std::string_view text);
-    /// Adds a number or boolean of the given type. `bits` is the number, or the bits of a double.
+    /// Adds a number, boolean or file descriptor of the given type. `bits` is the number, or the
+    /// bits of a double. The descriptor must stay open until append_to() has duplicated it.
     void add_number(char type, std::uint64_t bits);
     /// Throws std::system_error if the message cannot be extended.
     void append_to(sd_bus_message* message) const;

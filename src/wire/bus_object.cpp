@@ -90,13 +90,14 @@ BusReply::~BusReply() {
     fail(Error{ErrorCode::Cancelled, "the operation was canceled"});
 }
 
-void BusReply::send(const std::function<void(sd_bus_message*)>& write) {
+void BusReply::send(const MessageBody& body) {
     if (!call_)
         return;
     sd_bus_message* created = nullptr;
     const int code = sd_bus_message_new_method_return(call_.get(), &created);
     const auto reply = owned(created);
-    if (code < 0 || !attempt([&] { write(created); }) || sd_bus_send(nullptr, created, nullptr) < 0)
+    if (code < 0 || !attempt([&] { body.append_to(created); }) ||
+        sd_bus_send(nullptr, created, nullptr) < 0)
         return fail(Error{ErrorCode::Internal, "the answer could not be sent"});
     call_.reset();
     sent_();

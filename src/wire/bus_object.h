@@ -59,11 +59,8 @@ public:
     BusReply(const BusReply&) = delete;
     BusReply& operator=(const BusReply&) = delete;
 
-    /// Sends a reply that `write` fills. An exception from `write` becomes the error Internal.
-    void send(const std::function<void(sd_bus_message*)>& write);
-    void send(const MessageBody& body) {
-        send([&body](sd_bus_message* reply) { body.append_to(reply); });
-    }
+    /// Sends a reply with this body. If the body cannot be appended, sends the error Internal.
+    void send(const MessageBody& body);
     void fail(const Error& error);
     [[nodiscard]] bool is_open() const { return call_ != nullptr; }
     [[nodiscard]] sd_bus_message* call() const { return call_.get(); }

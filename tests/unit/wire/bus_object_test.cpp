@@ -266,13 +266,13 @@ TEST_F(BusObjectTest, SendsErrorsWithTheirNameAndWithTextThatTheBusAccepts) {
     EXPECT_EQ(error_of(long_one).size(), std::string{"Internal: "}.size() + kib(4).count);
 }
 
-TEST_F(BusObjectTest, TurnsAnExceptionInAReplyIntoAnError) {
+TEST_F(BusObjectTest, TurnsABodyThatCannotBeSentIntoAnError) {
     const auto& reply = ask("Keep");
     pair.run();
-    object.kept->send([](sd_bus_message* answer) {
-        sd_bus_message_append(answer, "s", "a part");
-        throw std::runtime_error{"broken"};
-    });
+    MessageBody body;
+    body.add_text('s', "a part");
+    body.add_text('o', "not a path");
+    object.kept->send(body);
     pair.run();
     EXPECT_EQ(error_of(reply), "Internal: the answer could not be sent");
 }
