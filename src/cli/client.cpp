@@ -27,9 +27,8 @@ Error error_from(const Value& details) {
             message && !message->empty() ? *message : json_line(details)};
 }
 
-/// Parses the document of an answer. The transport has already limited the size of the document.
 Result<Value> document_in(const MethodAnswer& answer) {
-    return of_answer(parse_json(answer.document, Bytes{answer.document.size()}));
+    return of_answer(parse_json(answer.document, kMaxReport));
 }
 
 }  // namespace
@@ -42,10 +41,6 @@ Result<Value> Client::ask(std::string_view method,
     if (!answer.error.empty())
         return error_from(document);
     return document;
-}
-
-Result<Value> Client::document() {
-    return ask("Describe");
 }
 
 Result<Report> Client::report() {

@@ -20,14 +20,8 @@ class Redaction;
 
 namespace gpuprobe::inline cli {
 
-/// Information about the source of the answers, for `version`.
-struct ClientInfo {
-    std::string kind = {};  ///< the kind of source: "daemon", "direct" or "replay"
-    std::optional<std::string> version = {};
-};
-
-/// Returns the result of reading an answer. Adds the daemon's socket to the message of an error,
-/// because only a daemon can send an answer that cannot be read.
+/// Returns the result of reading an answer. Adds context to the message of an error, because only a daemon can
+/// send an answer that cannot be read.
 template <class T>
 Result<T> of_answer(Result<T> read) {
     if (!read)
@@ -58,16 +52,12 @@ public:
     /// InvalidRequest if the folder is not empty or if this client is connected to a daemon; Io or
     /// PermissionDenied.
     virtual Status capture(const std::string& folder, engine::Redaction* mask) = 0;
-    [[nodiscard]] virtual ClientInfo info() = 0;
+    /// Whether a daemon answers, and not this process.
+    [[nodiscard]] virtual bool is_daemon() const = 0;
 
-    // The engine in this process answers the following calls without converting the answer to text,
-    // because the report is large.
-
-    /// The report as it was received, with the members that this program does not know. Errors:
+    /// The report without members that this program does not know. The engine in this process
+    /// returns the report without converting it to text, because the report is large. Errors:
     /// TooManyRequests or Malformed.
-    [[nodiscard]] virtual Result<Value> document();
-    /// The report without members that this program does not know. Errors: the same as for
-    /// document().
     [[nodiscard]] virtual Result<Report> report();
     /// Refreshes the facts that change from moment to moment (Engine::renew). Facts that cannot be
     /// read again keep their old value. The only error is Cancelled.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/direct_client.h"
 
-#include <algorithm>
+#include <set>
 
 #include <unistd.h>
 
-#include "base/version.h"
 #include "calls/surroundings.h"
 #include "cli/paths.h"
 #include "engine/knowledge_base.h"
@@ -52,14 +51,6 @@ Result<std::unique_ptr<Launcher>> launcher_for(const DirectOptions& options) {
     if (options.replay || !options.looks)
         return std::unique_ptr<Launcher>{std::make_unique<SpawnLauncher>("", "")};
     return own_workers(options.worker);
-}
-
-/// The verb that uses this method to store something; empty for methods that store nothing. A
-/// capture is read-only, so a change would be lost at the end of this process.
-std::string_view verb_that_stores(std::string_view method) {
-    if (method == "org.gpuprobe.SetOverride" || method == "org.gpuprobe.ClearOverride")
-        return "override";
-    return method == "org.gpuprobe.ReportOutcome" ? "report-outcome" : "";
 }
 
 /// Shows the user which drivers did not answer in time.
@@ -131,10 +122,6 @@ Status DirectClient::turn_until(const std::function<bool()>& done) {
     return Done{};
 }
 
-Result<Value> DirectClient::document() {
-    return to_value(engine_->report());
-}
-
 Result<Report> DirectClient::report() {
     return engine_->report();
 }
@@ -155,9 +142,10 @@ Status DirectClient::capture(const std::string& folder, engine::Redaction* mask)
 }
 
 Result<MethodAnswer> DirectClient::call(const MethodCall& call, const HearAnswer& heard_before) {
-    if (const auto verb = verb_that_stores(call.method); !verb.empty() && engine_->is_replayed())
-        return refusal_of({ErrorCode::InvalidRequest,
-                           std::string{verb} + ": not possible with a replayed machine"});
+    // A capture is read-only, so a change would be lost at the end of this process.
+    const std::set<std::string_view> changes{"SetOverride", "ClearOverride", "ReportOutcome"};
+    if (engine_->is_replayed() && changes.contains(call.method.substr(call.method.rfind('.') + 1)))
+        return refusal_of({ErrorCode::InvalidRequest, "not possible with a replayed machine"});
     auto asked = call;
     asked.wants_more = static_cast<bool>(heard_before);
     (void)varlink::take_interactive(asked.parameters);  // polkit is not needed here
@@ -197,10 +185,6 @@ Result<MethodAnswer> DirectClient::call(const MethodCall& call, const HearAnswer
            });
     TRY(turn_until([&last] { return last.has_value(); }));
     return *last;
-}
-
-ClientInfo DirectClient::info() {
-    return {.kind = engine_->is_replayed() ? "replay" : "direct", .version = std::string{kVersion}};
 }
 
 }  // namespace gpuprobe::inline cli

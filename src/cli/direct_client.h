@@ -49,9 +49,8 @@ public:
                                             const HearAnswer& heard_before) override;
     Status watch(const std::function<void()>& changed) override;
     Status capture(const std::string& folder, engine::Redaction* mask) override;
-    [[nodiscard]] ClientInfo info() override;
+    [[nodiscard]] bool is_daemon() const override { return false; }
 
-    [[nodiscard]] Result<Value> document() override;
     [[nodiscard]] Result<Report> report() override;
     Status renew() override;
 

@@ -25,7 +25,6 @@ constexpr std::chrono::milliseconds kProbePatience = std::chrono::minutes{5};
 /// This time must be longer than the time limit that the daemon sets for polkit to get a password
 /// from the user.
 constexpr std::chrono::milliseconds kPatienceWithPeople = std::chrono::minutes{3};
-constexpr std::string_view kAnswer = "the answer on the daemon's socket";
 
 using Text = CHandle<char, ::gpuprobe_free>;
 
@@ -98,18 +97,12 @@ Result<MethodAnswer> SocketClient::answer_to(const MethodCall& call, HearAnswer 
     const Text text{json};
     if (!text)
         return failure_of_code(code);
-    const std::string_view document{text.get()};
-    if (document.size() > kMaxReport.count)
-        return Error{ErrorCode::TooLarge,
-                     fmt::format("{}: larger than {} bytes", kAnswer, kMaxReport.count)};
     // The library returns error replies as {"error":{…}} with a code other than 0.
     if (code == 0)
-        return MethodAnswer{.document = std::string{document}};
-    const auto failure = parse_json(document, kMaxReport);
-    if (!failure)
-        return Error{failure.error()}.in(kAnswer);
-    const auto* name = failure->at("error").at("name").as_string();
-    return MethodAnswer{.error = name ? *name : "", .document = json_line(failure->at("error"))};
+        return MethodAnswer{.document = text.get()};
+    const auto failure = TRY(of_answer(parse_json(text.get(), kMaxReport)));
+    const auto* name = failure.at("error").at("name").as_string();
+    return MethodAnswer{.error = name ? *name : "", .document = json_line(failure.at("error"))};
 }
 
 /// The first event only reports the current state, so it is not a change.
@@ -131,15 +124,6 @@ Status SocketClient::watch(const std::function<void()>& changed) {
 
 Status SocketClient::capture(const std::string&, engine::Redaction*) {
     return Error{ErrorCode::InvalidRequest, "capture: requires --direct"};
-}
-
-ClientInfo SocketClient::info() {
-    ClientInfo info{.kind = "daemon"};
-    const auto answer = ask("org.varlink.service.GetInfo");
-    const auto* version = answer ? answer->at("version").as_string() : nullptr;
-    if (version)
-        info.version = *version;
-    return info;
 }
 
 }  // namespace gpuprobe::inline cli

@@ -23,7 +23,7 @@ public:
                                             const HearAnswer& heard_before) override;
     Status watch(const std::function<void()>& changed) override;
     Status capture(const std::string& folder, engine::Redaction* mask) override;
-    [[nodiscard]] ClientInfo info() override;
+    [[nodiscard]] bool is_daemon() const override { return true; }
 
 private:
     Result<MethodAnswer> answer_to(const MethodCall& call, HearAnswer heard_before);

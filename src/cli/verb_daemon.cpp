@@ -163,7 +163,7 @@ void print_changes(const Context& context, Client& client, Report& known) {
 
 /// Prints changes until the source ends for good.
 Status follow(const Context& context, Report& known) {
-    const bool may_come_back = context.client.info().kind == "daemon";
+    const bool may_come_back = context.client.is_daemon();
     auto* client = &context.client;
     std::unique_ptr<Client> again;
     for (;;) {
@@ -315,11 +315,11 @@ namespace {
 
 Result<ExitCode> run_version(const Arguments& arguments) {
     const bool asks_daemon = !arguments.is_direct && !arguments.replay;
-    std::optional<ClientInfo> daemon;
+    std::optional<Value> daemon;  // the daemon's version; null if it does not answer GetInfo
     if (asks_daemon) {
         const auto client = SocketClient::open(arguments.socket);
         if (client)
-            daemon = (*client)->info();
+            daemon = (*client)->ask("org.varlink.service.GetInfo").value_or(Value{}).at("version");
         // If the user named a daemon, the daemon must answer; otherwise no daemon is needed.
         else if (arguments.socket)
             return client.error();
@@ -329,15 +329,15 @@ Result<ExitCode> run_version(const Arguments& arguments) {
         document["version"] = kVersion;
         document["daemon"] = Value{};
         if (daemon)
-            document["daemon"]["version"] = to_value(daemon->version);
+            document["daemon"]["version"] = *daemon;
         print_json(arguments, document);
         return ExitCode::Answered;
     }
     print(fmt::format("gpuprobectl {}\n", kVersion));
-    if (daemon)
-        print(fmt::format("gpuprobed {}\n",
-                          scrubbed(daemon->version.value_or("unknown version"), 64)));
-    else if (asks_daemon)
+    if (daemon) {
+        const auto* version = daemon->as_string();
+        print(fmt::format("gpuprobed {}\n", version ? scrubbed(*version, 64) : "unknown version"));
+    } else if (asks_daemon)
         remark(arguments, "the daemon does not answer on its socket");
     return ExitCode::Answered;
 }

@@ -178,7 +178,7 @@ Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
     const auto& arguments = context.arguments;
     auto report = TRY(context.client.report());
     // The daemon's report may contain outdated power and temperature values of accelerators.
-    if (context.client.info().kind == "daemon")
+    if (context.client.is_daemon())
         engine::refresh_accelerators(RootedFiles{}, report);
     const auto& rules = Rules::current();
     const auto now = SystemClock{}.wall();

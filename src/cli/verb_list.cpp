@@ -196,7 +196,7 @@ Result<ExitCode> run_list(Context& context) {
     if (context.wants_json()) {
         // Use the document and not the Report, so that members that this program does not know are
         // kept.
-        const auto document = TRY(context.client.document());
+        const auto document = TRY(context.client.ask("Describe"));
         Value list{Value::Object{}};
         list["generation"] = document.at("generation");
         list["gpus"] = document.at("gpus");
@@ -276,7 +276,7 @@ WallTime time_of(const Report& report) {
 Result<ExitCode> run_show(Context& context) {
     auto report = TRY(context.client.report());
     // The daemon's report may contain outdated power and temperature values of accelerators.
-    if (context.client.info().kind == "daemon")
+    if (context.client.is_daemon())
         engine::refresh_accelerators(RootedFiles{}, report);
     const ComputeView view{report};
     std::vector<const Gpu*> gpus;
@@ -354,7 +354,7 @@ const Value* gpu_in(const Value& document, const std::string& id) {
 }
 
 Result<ExitCode> run_describe(Context& context) {
-    const auto document = TRY(context.client.document());
+    const auto document = TRY(context.client.ask("Describe"));
     if (context.arguments.gpus.empty()) {
         print_json(context.arguments, document);
         return ExitCode::Answered;

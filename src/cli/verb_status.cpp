@@ -306,7 +306,7 @@ namespace {
 
 Result<ExitCode> run_status(Context& context) {
     if (context.wants_json()) {
-        print_json(context.arguments, TRY(context.client.document()));
+        print_json(context.arguments, TRY(context.client.ask("Describe")));
         return ExitCode::Answered;
     }
     const auto report = TRY(context.client.report());

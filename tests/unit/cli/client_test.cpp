@@ -26,7 +26,7 @@ public:
     }
     Status watch(const std::function<void()>&) override { return Done{}; }
     Status capture(const std::string&, engine::Redaction*) override { return Done{}; }
-    ClientInfo info() override { return {.kind = "daemon"}; }
+    [[nodiscard]] bool is_daemon() const override { return true; }
 
     std::string asked = {};
     bool is_lost = false;
