@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "base/text.h"
 #include "explain/explain.h"
@@ -229,6 +230,27 @@ void join_alike_gpus(std::vector<Candidate>& candidates, const Report& report) {
             joined.push_back(std::move(candidate));
     }
     candidates = std::move(joined);
+}
+
+std::vector<Candidate> separate_candidates(const std::vector<Candidate>& joined) {
+    std::vector<Candidate> all;
+    for (const auto& candidate : joined)
+        for (std::size_t i = 0; i <= candidate.also.size(); ++i) {
+            auto& one = all.emplace_back(candidate);
+            one.also.clear();
+            one.also_environment.clear();
+            if (i == 0)
+                continue;
+            one.gpu = candidate.also[i - 1];
+            for (const auto& [name, values] : candidate.also_environment)
+                one.environment[name] = values.at(i - 1);
+            for (auto& reason : one.reasons) {
+                const auto detail = exchanged(reason.detail, *candidate.gpu, *one.gpu);
+                if (std::exchange(reason.detail, detail) != detail)
+                    reason.words = nullptr;
+            }
+        }
+    return all;
 }
 
 Failure failure_of(const Error& error) {

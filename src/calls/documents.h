@@ -125,6 +125,10 @@ Result<TermAnswer> tested(const std::vector<std::string>& terms,
 /// stays the same, and so does the order of the GPUs of each backend.
 void join_alike_gpus(std::vector<Candidate>& candidates, const Report& report);
 
+/// A candidate for each GPU: the candidates before join_alike_gpus(). Reasons that name a GPU lose
+/// their messages, which would name the wrong GPU.
+std::vector<Candidate> separate_candidates(const std::vector<Candidate>& joined);
+
 /// An error instead of an answer. On every interface, `name` is the error's name on D-Bus.
 struct Failure {
     std::string name = {};

@@ -44,6 +44,7 @@ bool is_meant(const std::vector<std::string>& wanted, const std::string& id) {
 
 /// Returns the error NoMatch, which describes the candidates on the GPUs that the request includes.
 Error no_match_among(const std::vector<std::string>& wanted, Decision decision) {
+    decision.candidates = separate_candidates(decision.candidates);
     std::erase_if(decision.candidates, [&wanted](const Candidate& candidate) {
         return !candidate.gpu || !is_meant(wanted, *candidate.gpu);
     });
@@ -76,7 +77,7 @@ Value question_for_gpus() {
 Status keep_accepted(const Decision& decision, const Report& report, PlanRequest& request) {
     const ComputeView view{report};
     std::vector<std::string> kept;
-    for (const auto& candidate : decision.candidates) {
+    for (const auto& candidate : separate_candidates(decision.candidates)) {
         if (!candidate.gpu || !is_usable(candidate.verdict) ||
             !is_meant(request.gpus, *candidate.gpu))
             continue;

@@ -9,6 +9,7 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "base/value.h"
+#include "calls/documents.h"
 #include "cli/choice.h"
 #include "cli/context.h"
 #include "cli/device_use.h"
@@ -202,20 +203,6 @@ Status attempt_once(const Run& run, Attempt& attempt, bool& is_reported) {
     return Done{};
 }
 
-/// The candidate on one of its GPUs: 0 is `gpu`, and greater numbers are places in `also`.
-Attempt attempt_on(const Candidate& candidate, std::size_t number) {
-    Attempt attempt{.chosen = {.backend = candidate.backend}, .environment = candidate.environment};
-    if (number == 0) {
-        if (candidate.gpu)
-            attempt.chosen.gpus.push_back(*candidate.gpu);
-        return attempt;
-    }
-    attempt.chosen.gpus.push_back(candidate.also.at(number - 1));
-    for (const auto& [name, values] : candidate.also_environment)
-        attempt.environment.insert_or_assign(name, values.at(number - 1));
-    return attempt;
-}
-
 /// The attempts to make: the choice and, with --fallback, the other accepted candidates in order of
 /// preference.
 std::vector<Attempt> ways_of(const Run& run) {
@@ -225,19 +212,19 @@ std::vector<Attempt> ways_of(const Run& run) {
          .environment = decision.environment}};
     if (!run.context.arguments.run.falls_back)
         return ways;
-    for (const auto& candidate : decision.candidates)
-        for (std::size_t i = 0; i <= candidate.also.size(); ++i) {
-            auto attempt = attempt_on(candidate, i);
-            const auto& chosen = attempt.chosen;
-            // A candidate that the choice already includes is not tried again.
-            const bool is_tried = std::ranges::any_of(ways, [&chosen](const Attempt& way) {
-                const bool has_gpu =
-                    chosen.gpus.empty() || contains(way.chosen.gpus, chosen.gpus.front());
-                return way.chosen.backend == chosen.backend && has_gpu;
-            });
-            if (is_usable(candidate.verdict) && !is_tried)
-                ways.push_back(std::move(attempt));
-        }
+    for (const auto& candidate : separate_candidates(decision.candidates)) {
+        ChosenUse chosen{.backend = candidate.backend};
+        if (candidate.gpu)
+            chosen.gpus.push_back(*candidate.gpu);
+        // A candidate that the choice already includes is not tried again.
+        const bool is_tried = std::ranges::any_of(ways, [&chosen](const Attempt& way) {
+            const bool has_gpu =
+                chosen.gpus.empty() || contains(way.chosen.gpus, chosen.gpus.front());
+            return way.chosen.backend == chosen.backend && has_gpu;
+        });
+        if (is_usable(candidate.verdict) && !is_tried)
+            ways.push_back({.chosen = std::move(chosen), .environment = candidate.environment});
+    }
     return ways;
 }
 

@@ -136,6 +136,11 @@ TEST_F(AlikeGpusTest, ShareACandidate) {
     EXPECT_EQ(candidates.front().also_environment,
               (std::map<std::string, Ids>{{"SHOWS", {"pci:2", "pci:3"}}}));
     EXPECT_EQ(joined().size(), 3U) << "nothing more to join";
+    const auto separate = separate_candidates(candidates);
+    add("cuda", {"pci:1", "pci:2", "pci:3", "pci:4"});
+    candidates.erase(candidates.begin(), candidates.begin() + 3);
+    candidates.push_back({.backend = "cpu"});
+    EXPECT_EQ(separate, candidates);
 }
 
 /// An application may compare the GPUs before the backends.
@@ -180,7 +185,9 @@ TEST_F(AlikeGpusTest, ShareReasonsThatNameThem) {
     for (std::size_t i = 0; i < 3; ++i)
         candidates[i].reasons = {because("not-told-apart", {{"gpu", to_value(candidates[i].gpu)},
                                                             {"gpus", to_value(others[i])}})};
+    const auto all = candidates;
     EXPECT_EQ(joined(), Ids{"vulkan pci:1 pci:2 pci:3"});
+    EXPECT_EQ(separate_candidates(candidates), all);
 }
 
 }  // namespace documents_test

@@ -66,6 +66,14 @@ TEST(PlanForAnApplication, IsRefusedWhereItMayUseNone) {
     EXPECT_EQ(kept.error().text, "nothing on this machine satisfies 'ollama'");
 }
 
+TEST(PlanForAnApplication, KeepsAllGpusOfACandidate) {
+    Decision decision{.candidates = {candidate("cuda", "pci:a", Verdict::Accepted)}};
+    decision.candidates.front().also = {"pci:b", "pci:c"};
+    PlanRequest request{.gpus = {"pci:b", "pci:c"}};
+    ASSERT_TRUE(keep_accepted(decision, {}, request));
+    EXPECT_EQ(request.gpus, (std::vector<std::string>{"pci:b", "pci:c"}));
+}
+
 TEST(PlanForAnApplication, NamesTheClosestCandidateOnTheGpusThatAreAskedFor) {
     auto decision = decision_of_two();
     decision.candidates[0].reasons = {because("no-permission", {{"node", "/dev/nvidia0"}})};
