@@ -20,8 +20,8 @@ class Redaction;
 
 namespace gpuprobe::inline cli {
 
-/// Returns the result of reading an answer. Adds context to the message of an error, because only a daemon can
-/// send an answer that cannot be read.
+/// Returns the result of reading an answer. Adds context to the message of an error, because only a
+/// daemon can send an answer that cannot be read.
 template <class T>
 Result<T> of_answer(Result<T> read) {
     if (!read)
