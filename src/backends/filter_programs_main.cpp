@@ -86,8 +86,8 @@ constexpr std::array<scmp_datum_t, 7> kNamespaces = {CLONE_NEWUSER,  CLONE_NEWNS
                                                      CLONE_NEWNET,   CLONE_NEWIPC, CLONE_NEWUTS,
                                                      CLONE_NEWCGROUP};
 
-/// Requests that set the process to which a descriptor sends signals, or that set the generation of
-/// a file.
+/// Requests that set which process gets the signals of a descriptor, and a request that sets the
+/// generation number of a file.
 constexpr std::array<scmp_datum_t, 3> kRequests = {FIOSETOWN, SIOCSPGRP, FS_IOC_SETVERSION};
 /// Requests that change a terminal, insert input as if the user had typed it, or make the terminal
 /// the controlling terminal. A read-only descriptor is enough for these requests. Before Linux

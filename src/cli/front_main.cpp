@@ -120,7 +120,7 @@ std::optional<int> answered(const std::vector<std::string>& words) {
     const auto client = SocketClient::open(arguments.socket);
     if (!client)
         return std::nullopt;
-    // Messages about the daemon's answer are made from data files, too.
+    // gpuprobectl also needs the data files: it uses them to write messages about the answer.
     knowledge::Library::use(
         engine::knowledge_in(engine::KnowledgeFolders::below(arguments.knowledge_root)).library);
     auto screen = screen_of_output(arguments.colour);

@@ -116,7 +116,7 @@ Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     if (rests_on_profile_alone(arguments) || asks_for_captures(arguments) || has_own_applications ||
         arguments.is_direct || arguments.replay || arguments.capture_folder || arguments.bundle)
         return open_direct(arguments, looks);
-    // Messages about the daemon's answer are made from data files, too.
+    // gpuprobectl also needs the data files: it uses them to write messages about the answer.
     knowledge::Library::use(
         engine::knowledge_in(engine::KnowledgeFolders::below(arguments.knowledge_root)).library);
     auto daemon = SocketClient::open(arguments.socket);

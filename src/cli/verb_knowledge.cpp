@@ -277,7 +277,7 @@ std::string name_of_capture(std::string_view path) {
     return scrubbed(path.substr(path.find_last_of('/') + 1), 64);
 }
 
-/// The outcome on each capture that the command line names, or on this machine if it names none.
+/// Returns the outcome on each capture from the command line; without captures, on this machine.
 Result<std::vector<MachineOutcome>> outcomes(Context& context, const Application& application) {
     const auto& arguments = context.arguments;
     std::vector<MachineOutcome> found;

@@ -214,7 +214,7 @@ private:
     std::map<ProbeTarget, QueryState> states_ = {};  ///< states of all targets that are not Idle
     StabilityCheck stability_ = {};
     std::optional<MonotonicTime> caught_up_at_ = {};
-    std::deque<ProbeTarget> suspects_ = {};  ///< suspects of this round, probed one at a time
+    std::deque<ProbeTarget> suspects_ = {};  ///< suspects of this round, run one at a time
     /// Targets that name the GPUs and have not answered yet; the targets in held_ start after them.
     std::set<ProbeTarget> naming_ = {};
     std::deque<ProbeTarget> held_ = {};

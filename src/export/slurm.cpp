@@ -356,25 +356,25 @@ Exported write_slurm_node(const ExportSubject& subject) {
     return result;
 }
 
-// Queries for Slurm consist of words joined by & and |, with one level of parentheses. Slurm
-// rejects a query with a word that no node of the cluster has, so queries use only words that the
-// cluster has. Source: srun(1), --constraint.
+// A constraint for Slurm consists of features joined by & and |, with one level of parentheses.
+// Slurm rejects a constraint that contains a feature that no node has, so only features of the
+// cluster's nodes are used. Source: srun(1), --constraint.
 
 namespace {
 
 using Words = std::vector<std::string>;
 
 constexpr std::uint32_t kLastGlibc =
-    50;  ///< the last minor version that is listed if the cluster's words are unknown
+    50;  ///< the last minor version to list if the cluster's features are unknown
 constexpr std::uint32_t kLastVulkan = 9;
 constexpr int kLastCpuLevel = 4;
 
-/// The words that exist in the cluster; if they are unknown, all possible words.
+/// The features of the cluster's nodes; if they are unknown, all possible features.
 class Vocabulary {
 public:
     explicit Vocabulary(const Words& known) : known_{known} {}
 
-    /// Returns those of the given words that exist in the cluster.
+    /// Returns the given features that at least one node of the cluster has.
     [[nodiscard]] Words among(Words words) const {
         if (!known_.empty())
             std::erase_if(words, [this](const auto& word) {
@@ -382,8 +382,8 @@ public:
             });
         return words;
     }
-    /// The cluster's words that begin with `start` and have a version >= `floor`; if the cluster's
-    /// words are unknown, returns `otherwise`.
+    /// Returns the cluster's features that begin with `start` and have a version >= `floor`; if the
+    /// cluster's features are unknown, returns `otherwise`.
     [[nodiscard]] Words from(std::string_view start, const Version& floor, Words otherwise) const {
         if (known_.empty())
             return otherwise;
@@ -403,11 +403,11 @@ private:
     const Words& known_;
 };
 
-/// Groups of alternative words; the groups are joined by &. If a group has no words, no node can
+/// Groups of alternative features; the groups are joined by &. If a group is empty, no node can
 /// match.
 class Constraint {
 public:
-    /// Adds a group of words. A node must have at least one word of each group.
+    /// Adds a group of features. A node must have at least one feature of each group.
     void any_of(Words words) {
         is_possible_ = is_possible_ && !words.empty();
         std::string group;
@@ -423,7 +423,7 @@ private:
     bool is_possible_ = true;
 };
 
-/// The words for a range of minor versions, such as "vulkan1.2" and "vulkan1.3".
+/// The features for a range of minor versions, such as "vulkan1.2" and "vulkan1.3".
 Words versions(const std::string& start, std::uint32_t first, std::uint32_t last) {
     Words words;
     for (auto minor = first; minor <= last; ++minor)
@@ -440,7 +440,7 @@ void add_host(const HostNeed& host, const Vocabulary& there, Constraint& constra
     else if (host.libc == "musl")
         constraint.any_of(there.among({"musl"}));
     else if (host.libc)
-        // Any version of glibc. If the cluster's words are unknown, the list begins with glibc
+        // Any version of glibc. If the cluster's features are unknown, list all versions from
         // 2.17.
         constraint.any_of(there.from("glibc", {}, versions("glibc2.", 17, kLastGlibc)));
     Words levels;
@@ -450,7 +450,7 @@ void add_host(const HostNeed& host, const Vocabulary& there, Constraint& constra
         constraint.any_of(there.among(levels));
 }
 
-/// The words for the targets of a GPU, such as "cuda_sm90" for the target "sm_90".
+/// The features for the targets of a GPU, such as "cuda_sm90" for the target "sm_90".
 Words target_words(const GpuNeed& gpu) {
     Words words;
     for (auto target : *gpu.targets) {
@@ -461,7 +461,7 @@ Words target_words(const GpuNeed& gpu) {
     return words;
 }
 
-/// The words for drivers of at least a minimum version. Each word represents a whole driver branch,
+/// The features for drivers of at least a minimum version. Each feature is a whole driver branch,
 /// so a version such as 550.54 is rounded up to the next branch.
 Words driver_words(const Version& floor,
                    const Vocabulary& there,

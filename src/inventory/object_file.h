@@ -67,8 +67,8 @@ struct ObjectFile {
     /// The unchanged folders from DT_RUNPATH or, if the file has no DT_RUNPATH, from DT_RPATH.
     std::vector<std::string> search = {};
     std::optional<Version> glibc = {};  ///< the newest symbol version of glibc that the file needs
-    /// The GPU targets, such as "sm_86", "compute_90@9.1", "gfx1100" or "spirv". For Intel's native
-    /// code, whose targets are not parsed, the list contains the API's word instead.
+    /// The GPU targets, such as "sm_86", "compute_90@9.1", "gfx1100" or "spirv". The
+    /// targets of Intel's native code are not parsed; the set contains the API's name instead.
     std::set<std::string> code = {};
     std::set<Api> loads = {};  ///< APIs whose loader library is named in the constants of the file
     bool operator==(const ObjectFile&) const = default;

@@ -49,8 +49,8 @@ double number_of(std::string_view version) {
 }
 
 /// The distance between the row's release and the machine's release; 0 if they are equal, or if the
-/// row applies to all releases. A release without a number is assumed to be nearest to the newest
-/// release.
+/// row applies to all releases. If the machine's release has no number, the row with the newest
+/// release is nearest.
 double distance_to(const Distribution& row, const PlaceQuery& query) {
     const auto& release = row.version ? row.version : row.release;
     if (!release || is_version(*release, query.version) ||

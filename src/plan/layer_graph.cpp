@@ -14,8 +14,8 @@ Tensor ComputeGraph::turned(const LayerWork& work, std::uint64_t numbers, Tensor
     return work.has_positions ? memory_.result(floats(numbers), {tensor, positions_}) : tensor;
 }
 
-/// Call this function after an operation that is added to the graph at once. The operations that
-/// follow are added only when a later operation needs them. In the last layer, an addition to the
+/// Call this function after an operation that is added to the graph immediately. Later operations
+/// are added only when another operation reads their results. In the last layer, an addition to the
 /// stream follows; if the stream is the first operand of this addition, the rows of the stream are
 /// extracted first. In other layers, a recurrent layer may follow; in this case, the state of the
 /// recurrent layer is read first.

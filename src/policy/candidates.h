@@ -104,8 +104,8 @@ struct Judged {
     /// Whether the GPU is an integrated GPU that is used only as a fallback.
     bool is_fallback = false;
     bool lacks_facts = false;  ///< whether a requirement is about an unknown fact
-    /// The predicate in the profile's `prefers` that does not hold, because of which an accepted
-    /// candidate comes after the others; null if all predicates hold.
+    /// The predicate in the profile's `prefers` that does not hold for this candidate, so that
+    /// other accepted candidates come first; null if all predicates hold.
     const Predicate* lacks = nullptr;
     bool is_accelerator = false;  ///< whether `gpu` represents an accelerator
     /// Whether the assumed variant can use the candidate.

@@ -52,10 +52,10 @@ struct Route {
     Truth is_open = Truth::True;
     std::vector<Reason> reasons = {};  ///< actual or possible obstacles to the alternative
 };
-/// Whether `route` is a closer miss than the alternative `other`. An alternative that may be usable
-/// is closer than an unusable alternative. The further criteria are the ClosestMiss value, then the
-/// number of obstacles, then the minimums. The result is false if both alternatives are equally
-/// close.
+/// Whether `route` is a closer match than `other`. An alternative that may be usable is always a
+/// closer match than an unusable alternative. Otherwise, the ClosestMiss value decides, then the
+/// number of obstacles, then the minimums. The result is false if both alternatives match equally
+/// well.
 bool is_nearer(const Route& route, const Route& other);
 
 /// Whether a minimum in the first list is lower than the minimum for the same fact in the second

@@ -106,7 +106,7 @@ bool is_like(const Facts& left, const Facts& right) {
 MachineFacts machine_facts(const Report& report, const Rules& rules) {
     MachineFacts machine{.host = Facts{{.report = report, .rules = &rules}}};
     for (const auto& gpu : report.gpus) {
-        // Display-only adapters can't run anything, so the limit does not include them.
+        // Display-only adapters can't run anything, so they don't count toward the limit.
         if (gpu.kind == GpuKind::DisplayOnly)
             continue;
         if (machine.gpus.size() == kMaxVariantGpus)

@@ -50,8 +50,8 @@ struct ReasonTarget {
 };
 RECORD_MEMBERS(ReasonTarget, gpu, api, path)
 
-/// The messages of a reason for users. explain/reason_words.h writes these messages for the calling
-/// user and this machine.
+/// A reason in words: the description and the fix that users read. explain/reason_words.h writes
+/// them for the calling user and this machine.
 struct ReasonWords {
     /// One clause, without a capital letter at the beginning or a full stop at the end.
     std::string text = {};

@@ -164,7 +164,7 @@ Claims listed_claims(const Subject& subject, std::string_view api) {
     return claims;
 }
 
-/// Whether NVIDIA's UUID shows that the device is a whole GPU, and therefore not a MIG instance.
+/// Whether the device is a whole GPU, not a MIG instance, as NVIDIA's UUIDs of GPUs show.
 bool is_whole(const Claim& claim, const Partition& partition) {
     const auto& uuid = claim.device.facts->uuid;
     return partition.name.starts_with("mig-") && uuid && uuid->starts_with("GPU-");

@@ -119,10 +119,10 @@ private:
 /// The user with this name and all its groups; nullopt if the user does not exist.
 std::optional<Caller> user_named(const std::string& name);
 
-/// A file with the report in the form that all users may read (`gpuprobectl export json`). systemd
-/// units that keep a fleet's files up to date wait for this file, and systemd-report sends this
-/// file. The file is written only after the drivers were probed, and only if something other than
-/// dates has changed.
+/// Writes the report file, which contains only data that all users may read (as `gpuprobectl export
+/// json` prints it). The systemd units that keep a fleet's files up to date wait for this file, and
+/// systemd-report sends it. The file is written only after the drivers were probed, and only if
+/// something other than dates has changed.
 class ReportFile {
 public:
     ReportFile(std::string path, const engine::Engine& engine, Log& log);

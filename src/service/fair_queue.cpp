@@ -137,7 +137,7 @@ void FairQueue::schedule() {
 void FairQueue::turn() {
     turn_.reset();
     if (count_ == 0)
-        return;  // before_reading() has served the last call
+        return;  // before_reading() has already served the last call
     if (untaken_() > 0)
         return sent_();  // go_on() will continue
     // Serve a call if there is nothing to read, if too many calls are waiting, or if enough turns

@@ -105,7 +105,7 @@ struct QuarantineFilter {
 /// crashed the process that ran it.
 ///
 /// If several probes are left in the file, any of them may be the cause; after a power failure,
-/// none of them is. All these probes become suspects, which are probed one at a time. If only one
+/// none of them is. All these probes become suspects, which are then run one at a time. If only one
 /// probe is left, it is assumed to be the cause.
 ///
 /// Penalties grow with each harm until the driver answers. The first harm has no penalty, unless

@@ -85,7 +85,8 @@ public:
     /// result changes nothing.
     void add_nvml(const ProbeResult& answer, MonotonicTime asked);
 
-    /// The peak use of each device at one moment, with all APIs seen so far; sorted by id.
+    /// For each device, the most memory and processes that one search found, and all APIs; sorted
+    /// by id.
     [[nodiscard]] std::vector<DeviceUse> most() const;
     [[nodiscard]] const std::set<Doubt>& doubts() const { return doubts_; }
     /// The APIs whose library a process had loaded, even if it did not use a device.

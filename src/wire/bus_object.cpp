@@ -68,7 +68,7 @@ std::uint64_t flags_of(BusProperty::Change change) {
     }
 }
 
-/// A row of a table for sd-bus. The macros of sd-bus for rows can't be used, because they need
+/// A row of a vtable for sd-bus. sd-bus's macros for vtable rows can't be used, because they need
 /// nested designated initializers, which C++ does not have.
 sd_bus_vtable row_of(unsigned type, std::uint64_t flags) {
     sd_bus_vtable row;

@@ -106,7 +106,7 @@ public:
     /// `staging` bytes of host memory for copies from and to the device. Call this function once,
     /// before all other functions.
     virtual Attempt<Done> allocate(Bytes size, Bytes staging) = 0;
-    /// The host memory for copies from and to the device.
+    /// Host memory for copies to and from the device; allocate() allocates it.
     [[nodiscard]] std::span<std::byte> staging() { return staging_; }
     /// Compiles the kernel. run() also compiles a kernel if necessary. A stage that measures times
     /// calls prepare() first, so that it does not measure the compilation.
