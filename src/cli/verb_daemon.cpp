@@ -198,7 +198,7 @@ Result<ExitCode> run_monitor(Context& context) {
 Verb monitor_verb() {
     return {.name = "monitor",
             .group = VerbGroup::Record,
-            .overview = {{"monitor", "print changes of GPUs as they happen"}},
+            .overview = {{"monitor", "print GPU changes as they happen"}},
             .usage = {"monitor [OPTION…]"},
             .about = R"(
 Prints a line whenever a GPU is added, removed or changed. monitor runs until you interrupt it. If the

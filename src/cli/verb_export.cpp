@@ -575,7 +575,7 @@ Status check_export(Arguments& arguments) {
     if (fleet.output || fleet.installs || fleet.check || fleet.node || fleet.every || fleet.mode)
         return refusal(
             phrase("export {format}: this format does not support --output, --install, --check, "
-                   "--every, --mode and --node",
+                   "--every, --mode or --node",
                    {{"format", wanted.format}}));
     return Done{};
 }

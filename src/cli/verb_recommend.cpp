@@ -114,8 +114,8 @@ std::string exclusion_text(const Recommendation& answer) {
             names.push_back(*name);
     return names.empty() ? ""
                          : phrase(
-                               "uninstall {packages} first, if present: pip does not notice that "
-                               "these packages contain the same modules",
+                               "uninstall {packages} first, if installed: pip does not detect that "
+                               "the new package contains the same modules",
                                {{"packages", joined(names)}});
 }
 

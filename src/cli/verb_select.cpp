@@ -150,7 +150,7 @@ Result<ExitCode> print_choice(Context& context) {
 std::string visible_text(const VisibleGpus& visible, const Gpu& gpu) {
     return phrase(
         "warning: programs can still use {gpus} through {api}, because no environment variable "
-        "restricts {api} to {gpu}",
+        "can restrict {api} to {gpu}",
         {{"gpus", joined_with_and(visible.gpus)},
          {"api", std::string{find_api(visible.api)->label}},
          {"gpu", gpu.id}});
@@ -161,8 +161,8 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
     const auto& arguments = context.arguments;
     if (has_options(arguments))
         return Error{ErrorCode::InvalidRequest,
-                     "env: options of select cannot be combined with a GPU; use 'env APPLICATION "
-                     "--gpu=GPU'"};
+                     "env: the options of 'select' cannot be used when a GPU is named; use 'env "
+                     "APPLICATION --gpu=GPU'"};
     const auto selectors = gpu_selectors(report, gpu);
     const auto lines = environment_lines(selectors, environment_for(report, gpu));
     const auto stale = stale_among(report.notes);

@@ -189,8 +189,8 @@ inline constexpr Wording kWordings[] = {
     {"other-version", "this build installs version {have}[, not the latest version {want}]"},
     {"not-published", "no published build for this platform uses this backend"},
     {"not-hidden",
-     "the application can still use {gpus} through {api}, because no environment variable "
-     "hides a GPU from {api}"},
+     "the application can still use {gpus} through {api}, because {api} has no environment "
+     "variable for hiding GPUs"},
     {"not-told-apart", "the application cannot distinguish {gpu} from {gpus}"},
     {"platform-not-in-profile",
      "the application's data file does not cover[ {platform}| this platform]"},

@@ -54,7 +54,7 @@ Variables environment_of(const Profile& profile,
                          Preferences preferences = Preferences::Included);
 
 /// A reason `not-hidden` for each API through which the application can use a GPU outside the
-/// selection, because no environment variable hides the GPUs of this API. `backend` is the chosen
+/// selection, because the API has no environment variable for hiding GPUs. `backend` is the chosen
 /// backend, whose API is left out.
 std::vector<Reason> not_hidden(const Profile& profile,
                                std::string_view backend,

@@ -211,7 +211,7 @@ ReadProblem read_platform_member(const std::string& key,
         return unknown_member(key, word_list(kPlatformMembers));
     auto problem = read_value(value, out.on_none);
     if (!problem.empty())
-        problem.reason = "expected error or default";
+        problem.reason = "expected 'error' or 'default'";
     return problem;
 }
 

@@ -457,7 +457,7 @@ bool accept_unknown(const std::optional<std::string>& name, Requirements& needs)
 /// Reads `on_unknown`: "reject", "accept", or the names of the requirements that count as met if
 /// their facts are unknown. The variant's requirements must have been read before.
 ReadProblem read_on_unknown(const Value& value, Variant& out) {
-    const ReadProblem neither{"expected reject, accept or a list of requirements"};
+    const ReadProblem neither{"expected 'reject', 'accept' or a list of requirements"};
     if (const auto* word = value.as_string()) {
         if (*word == "accept")
             accept_unknown(std::nullopt, out.needs);

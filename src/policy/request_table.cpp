@@ -261,7 +261,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
      [](const Value& v, SelectRequest& r) { return read_value(v, r.strict.emplace()); }},
     {{.key = "any-vendor",
       .type = RequestType::Flag,
-      .meaning = "allow each backend of the application on the GPUs of every vendor",
+      .meaning = "allow every backend of the application on any vendor's GPU",
       .option = "--any-vendor"},
      [](const Value& v, SelectRequest& r) { return read_value(v, r.any_vendor); }},
     {{.key = "own-build",

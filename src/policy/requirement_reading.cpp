@@ -617,9 +617,9 @@ ReadProblem read_scope(const Value& value, Requirements& out, UnknownWords unkno
     if (read_value(value, out.scope).empty())
         return {};
     if (!is_label(word))
-        return unknown_word("expected any or all", {"any", "all"});
+        return unknown_word("expected 'any' or 'all'", {"any", "all"});
     if (unknown == UnknownWords::Refuse)
-        return newer_word(unknown_word("expected any or all", {"any", "all"}));
+        return newer_word(unknown_word("expected 'any' or 'all'", {"any", "all"}));
     out.unsupported.push_back("scope=" + word);
     return {};
 }

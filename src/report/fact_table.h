@@ -465,7 +465,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"simd_count", Hardware, "", Number, Model, "number of SIMD units of the KFD node; 0 for a CPU",
      "/sys/class/kfd"},
     {"compute_units", Hardware, "", Number, Model,
-     "number of SIMD units divided by the number of SIMD units in a compute unit",
+     "number of compute units: `simd_count` divided by `simd_per_cu` of the KFD node",
      "/sys/class/kfd"},
     {"kfd_cpu_cores", Hardware, "", Number, Model, "number of CPU cores of the KFD node",
      "/sys/class/kfd"},

@@ -44,7 +44,7 @@ class UseAndHide(unittest.TestCase):
         three = str(MACHINES / "pc-three-vendors")
         done = run("--replay", three, "env", "ffmpeg", "--backend=cpu")
         self.assertEqual((done.returncode, done.stdout), (0, "CUDA_VISIBLE_DEVICES=\n"))
-        self.assertIn("through vaapi, because no environment variable hides a GPU from vaapi", done.stderr)
+        self.assertIn("through vaapi, because vaapi has no environment variable for hiding GPUs", done.stderr)
         warnings = json.loads(run("--replay", three, "env", "ffmpeg", "--backend=cpu", "-j").stdout)["warnings"]
         self.assertEqual([each["detail"]["api"] for each in warnings if each["code"] == "not-hidden"], ["vaapi"])
         # The options for FFmpeg name the chosen GPU.

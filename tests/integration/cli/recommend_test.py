@@ -218,7 +218,7 @@ class Export(unittest.TestCase):
         artifact = {"type": "wheel", "ref": "example-gpu", "excludes": ["example", "example-rocm"]}
         variants = {"gpu": {"requires": {"device": {"backend": "cuda"}}, "artifact": artifact}}
         manifest = {"schema": "gpuprobe.variants/1", "name": "p", "platforms": {"linux-x86_64": {"variants": variants}}}
-        sentence = "uninstall example, example-rocm first, if present"
+        sentence = "uninstall example, example-rocm first, if installed"
         with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
             json.dump(manifest, file)
             file.flush()

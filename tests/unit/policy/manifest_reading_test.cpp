@@ -300,7 +300,7 @@ TEST(VariantReading, TakesWhichRequirementsAcceptUnknownFacts) {
     EXPECT_EQ(accepting(R"(["cuda.driver"])"), Names{"cuda.driver"});
     EXPECT_EQ(accepting(R"("accept")").size(), 8U) << "kinds are required of each device";
     EXPECT_EQ(accepting(R"("guess")"),
-              Names{"on_unknown: expected reject, accept or a list of requirements"});
+              Names{"on_unknown: expected 'reject', 'accept' or a list of requirements"});
     EXPECT_EQ(accepting(R"(["cud"])"), Names{"on_unknown: cud: not the name of a requirement"});
 }
 

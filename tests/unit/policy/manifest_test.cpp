@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
             "platforms.linux-x86_64.variants.v.priority: number out of range"},
         Bad{"OnUnknown", with_variant(R"({"on_unknown":"maybe"})"),
             "platforms.linux-x86_64.variants.v.on_unknown: "
-            "expected reject, accept or a list of requirements"},
+            "expected 'reject', 'accept' or a list of requirements"},
         Bad{"Variable", with_variant(R"({"env":{"A=B":"1"}})"),
             R"(platforms.linux-x86_64.variants.v.env["A=B"]: not the name of a variable)"},
         Bad{"VariableThatLoadsCode", with_variant(R"({"env":{"LD_PRELOAD":"/tmp/evil.so"}})"),
@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"NoAlternative", with_requires(R"({"device":[]})"),
             "platforms.linux-x86_64.variants.v.requires.device: needs 1 to 16 alternatives"},
         Bad{"Scope", with_requires(R"({"scope":"most of"})"),
-            "platforms.linux-x86_64.variants.v.requires.scope: expected any or all"},
+            "platforms.linux-x86_64.variants.v.requires.scope: expected 'any' or 'all'"},
         Bad{"Level", with_requires(R"({"host":{"cpu_level_min":"x86-64 v5"}})"),
             "platforms.linux-x86_64.variants.v.requires.host.cpu_level_min: expected x86-64-v1 to "
             "x86-64-v4"},

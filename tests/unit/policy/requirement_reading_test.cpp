@@ -219,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"Gfx", R"({"device":{"gfx":["navi"]}})",
                "device.gfx[0]: expected a gfx target such as gfx1100"},
         BadRow{"NoGpus", R"({"gpus_min":0})", "gpus_min: not a number from 1 to 64"},
-        BadRow{"ScopeIsNoLabel", R"({"scope":"a b"})", "scope: expected any or all"}),
+        BadRow{"ScopeIsNoLabel", R"({"scope":"a b"})", "scope: expected 'any' or 'all'"}),
     support::case_name);
 
 // Values and order --------------------------------------------------------------------------------
