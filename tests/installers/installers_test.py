@@ -339,7 +339,8 @@ class Machines(unittest.TestCase):
         self.assertGreater(counts["none"], 300)
 
     def test_conda_agrees_with_recommend(self):
-        """Tests that `export conda` sets the variable of conda's virtual package for a GPU if `recommend torch` chooses a build for this GPU."""
+        """Tests that `export conda` and `recommend torch` agree: if the build is for a GPU, `export conda` sets the variable that overrides conda's virtual package
+        for this GPU, such as CONDA_OVERRIDE_CUDA."""
         for machine in self.names():
             answer = json.loads(ask(MACHINES / machine, "-j", "recommend", "torch").stdout)
             done = ask(MACHINES / machine, "export", "conda", "torch", "--allow-cpu")

@@ -110,7 +110,7 @@ class Machine:
         return {finding["id"]: finding for finding in json.loads(done.stdout)["findings"]}
 
     def obey(self, finding):
-        """Runs the commands of a fix as root, for the account that ran the doctor."""
+        """Runs a fix's commands as root on behalf of the user who ran the doctor."""
         for command in finding["commands"]:
             done = self.run("sh", "-ec", command.replace("sudo ", ""), USER="someone")
             if done.returncode:

@@ -231,7 +231,7 @@ class CLibrary(CompiledCase):
         cls.program = cls.compiled("cc", "hostile_client.c", "-std=c11")
 
     def kinds(self, lines):
-        """Yields the kind of outcome for each line, which has a code and an answer."""
+        """Yields the kind of outcome for each line of the form "CODE ANSWER"."""
         for line in lines:
             code, text = line.split(" ", 1)
             is_refusal = text.startswith('{"error":')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the scenarios about packages: which package `recommend` chooses, and for which reasons it rejects all other packages."""
+"""Tests for the package scenarios: which package `recommend` chooses, and why it rejects all the others."""
 from made_machine import GB, ONEAPI, Machine
 from scenario_case import ScenarioCase
 

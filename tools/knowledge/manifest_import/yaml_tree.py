@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parses YAML with limits into None, str, list and Mapping. An alias becomes a reference to the aliased object, which is never copied."""
+"""Parses YAML into None, str, list and Mapping, and limits the size and depth of the input. An alias becomes a reference to the aliased object; the object is
+never copied."""
 
 import yaml
 
