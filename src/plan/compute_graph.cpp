@@ -393,8 +393,8 @@ Tensor ComputeGraph::mixed_sum(const LayerShape& layer) {
     return added(stream_rows(), mix, StreamFirst::InAttention);
 }
 
-/// A parallel layer, in which attention and network read the same input or the same stream, and
-/// both results are added.
+/// A parallel layer: attention and network read the same input or the same stream, and their
+/// results are added.
 Tensor ComputeGraph::joined(const LayerShape& layer) {
     const auto row = floats(width());
     const bool takes_rows = takes_stream_;

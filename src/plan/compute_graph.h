@@ -271,7 +271,7 @@ private:
     Tensor streams_ = 0;                      ///< the streams whose states are read
     std::optional<Tensor> state_ = {};        ///< see with_state()
     std::optional<Tensor> unprojected_ = {};  ///< result of attention that is projected later
-    Tensor stream_ = 0;                       ///< the residual stream, to which the next layer adds
+    Tensor stream_ = 0;                       ///< the residual stream; the next layer adds to it
     bool takes_stream_ = false;  ///< whether rows still have to be extracted from the stream
     /// additional embeddings of all layers (Gemma 3n), before and after the projection of the
     /// embedding is added

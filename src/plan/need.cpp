@@ -205,7 +205,7 @@ bool is_quantized(const GgmlType& type) {
     return type.block > 1;
 }
 
-/// Whether the cache stores only keys, of which the values are a view.
+/// Whether the cache stores only keys, because the values are a view of the keys.
 bool has_keys_alone(const Model& model) {
     return std::ranges::any_of(model.layers, [](const LayerShape& layer) {
         return layer.key_heads > 0 && layer.value_length == 0;

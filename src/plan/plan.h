@@ -232,7 +232,7 @@ Bytes whole_of(const Load& load, const Slot& slot);
 /// Whether the complete load fits into the slots.
 Fit fit_of(const Load& load, const std::vector<Slot>& slots);
 
-/// The largest context, in steps of 256 tokens, with which everything fits even if each size is a
+/// The largest context, in steps of 256 tokens, for which everything fits, even if each size is a
 /// tenth larger than estimated. If the context for which the model was trained is known, the result
 /// is at most that context. nullopt if not even a context of 256 tokens fits.
 std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& slots);

@@ -32,12 +32,12 @@ std::optional<bool> has_library(const Host& host, std::string_view stems) {
     });
 }
 
-/// The name of the first library of the backend, in the form that reasons contain.
+/// The name of the backend's first library, spelled as in reasons.
 std::string library_name(const AcceleratorBackend& backend) {
     return std::string{words(backend.libraries).front()} + ".so";
 }
 
-/// The accelerator in the form of a GPU without backends.
+/// Represents the accelerator as a GPU without backends.
 Gpu gpu_of(const Accelerator& accelerator) {
     Gpu gpu{.id = accelerator.id,
             .vendor = accelerator.vendor,

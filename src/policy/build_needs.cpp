@@ -12,8 +12,8 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// The compute API after which a family is named. The name of a family is the word for an API or
-/// for the API's backend.
+/// The compute API whose name the family has. A family can have the name of an API or of the API's
+/// backend; nullopt for any other name.
 std::optional<Api> api_called(std::string_view family) {
     for (const auto* api : computing_apis())
         if (family == api->word || family == api->backend)

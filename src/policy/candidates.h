@@ -51,7 +51,7 @@ struct SelectQuestion {
     bool requires_verified = false;
     bool is_simulated = false;  ///< whether the report's GPUs are simulated and have no facts
     std::vector<Predicate> require = {};
-    /// The published variants, from which the request's choice is made; null if the request
+    /// The published variants that the request can choose from; null if the request
     /// describes the build, or if no variant is published for this platform.
     const PublishedVariants* published = nullptr;
     /// The installed variant, if the request names exactly one variant.
@@ -141,8 +141,8 @@ Judged judge_switched_off(const std::string& backend);
 /// Judges the CPU.
 Judged judge_cpu(const SelectQuestion& question, const Report& report);
 
-// The first half of a selection, in which each candidate is judged and then all candidates are
-// compared. policy/select.cpp derives the variables and answers from the choice.
+// The first half of a selection: each candidate is judged, and then all candidates are compared.
+// policy/select.cpp derives the variables and answers from the choice.
 
 /// All candidates, with their final verdicts.
 struct Attempt {

@@ -35,7 +35,7 @@ struct TermContext {
     const Value* device = nullptr;  ///< the device; null if the whole machine is examined
     /// Facts about the same machine and device as the evidence, for terms about facts.
     const Facts* facts = nullptr;
-    /// the current evidence, to which paths that begin with a dot refer
+    /// the current evidence; paths that begin with a dot refer to it
     const Value* evidence = nullptr;
 };
 

@@ -55,7 +55,7 @@ struct DocumentPlace {
 };
 
 /// The length of the first step of the path if this step names the member; otherwise 0. Readers
-/// write a key either unchanged or in the form of path_part().
+/// write a key either unchanged or as path_part() writes it.
 std::size_t step_length(std::string_view path, const std::string& key) {
     std::size_t length = 0;
     for (const auto& text : {key, path_part(key), scrubbed(key, kMaxShownWord)}) {
@@ -267,7 +267,7 @@ std::optional<Suggestion> elsewhere(Test test) {
 }
 
 /// The known word that the author probably meant: the correct spelling, the same word in another
-/// object, or gpuprobe's word for a word from another project.
+/// object, or gpuprobe's equivalent of a word from another project.
 std::optional<Suggestion> suggestion_for(const std::string& word,
                                          const ReadProblem& problem,
                                          bool is_member) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kAnswerMark = '=';  // "{=capability}"
 
-/// The rule, in which all facts have been filled in; nullopt if a fact is unknown, because a rule
+/// The rule with all facts filled in; nullopt if a fact is unknown, because a rule
 /// is applied completely or not at all.
 template <class Lookup>
 std::optional<Variables> filled_by(const EnvironmentRule& rule, const Lookup& fact) {

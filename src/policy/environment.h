@@ -18,10 +18,10 @@ namespace gpuprobe::inline policy {
 
 using Variables = std::map<std::string, std::string>;
 
-/// The template, in which all facts have been filled in; nullopt if one of the facts is unknown.
+/// The template with all facts filled in; nullopt if one of the facts is unknown.
 std::optional<std::string> filled(std::string_view text, const Selection& selection);
 
-/// The rule, in which all facts have been filled in; nullopt if one of the facts is unknown.
+/// The rule with all facts filled in; nullopt if one of the facts is unknown.
 std::optional<Variables> filled(const EnvironmentRule& rule, const Selection& selection);
 
 /// The environment that the processes of an application read.

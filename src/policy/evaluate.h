@@ -85,7 +85,7 @@ struct ExplanationContext {
 /// several.
 std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationContext& context);
 
-/// The reasons in the form that answers contain. If the reasons of several GPUs differ only in the
+/// Merges the reasons for an answer. If the reasons of several GPUs differ only in the
 /// id of the GPU, the result contains each reason once; `where` is the first of the ids, and `also`
 /// lists the others. A GPU from another vendor has only one reason, `vendor-mismatch`.
 std::vector<Reason> merged_for_alike_gpus(std::vector<Reason> reasons);

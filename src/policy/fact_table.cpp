@@ -659,7 +659,7 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
 // clang-format on
 
 /// The rows in kOwnRows, with the rows for API versions inserted at FactId::ApiVersion. A term can
-/// name the version of an API if the API table has a word for the version.
+/// name the version of an API if the API table has a name for the version.
 template <std::size_t... kPlace>
 consteval auto with_versions(std::index_sequence<kPlace...>) {
     constexpr auto kAt = static_cast<std::size_t>(FactId::ApiVersion);

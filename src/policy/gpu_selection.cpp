@@ -366,7 +366,7 @@ Text mesa_tag(const Selection& selection) {
     return "pci-" + address;
 }
 
-/// The PCI device ids, by which the Vulkan loader can filter devices; nullopt if another GPU has
+/// The PCI device ids for filtering devices in the Vulkan loader; nullopt if another GPU has
 /// one of these ids, if the order of the GPUs would be lost, or if the manifests have no other
 /// device.
 Text vulkan_device_ids(const Selection& selection) {
@@ -506,7 +506,7 @@ Text render_node(const Selection& selection) {
     return found == nodes.end() ? std::nullopt : Text{found->path};
 }
 
-/// The name of the VA-API driver for the first GPU, in the form of LIBVA_DRIVER_NAME; nullopt if
+/// The name of the VA-API driver for the first GPU, as LIBVA_DRIVER_NAME needs it; nullopt if
 /// the name has special characters, which could lead out of the folder of the drivers.
 Text va_driver_name(const Selection& selection) {
     const auto* view =

@@ -262,7 +262,7 @@ void try_floors(const SelectQuestion& question, const Facts& facts, Judgement& j
         weigh(test_term(memory_floor(*question.min_memory, "min-memory"), facts), judgement);
 }
 
-/// The terms that a build does not meet, in the form of a Route, because alternatives are compared
+/// The terms that a build does not meet, as a Route, because alternatives are compared
 /// in this form.
 Route way_of(const BuildNeeds& needs, const Facts& facts) {
     Route route;

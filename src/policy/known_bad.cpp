@@ -12,7 +12,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// The word for a value that a known-bad pair shows; nullopt for a list, or if there are several
+/// The value of a known-bad pair, as shown to users; nullopt for a list, or if there are several
 /// values.
 std::optional<std::string> shown_word(const std::vector<Evidence>& proof) {
     if (proof.size() != 1)

@@ -31,7 +31,7 @@ public:
     explicit KnownBad(const Report& report) : report_{report} {}
     KnownBad(const Report&& report) = delete;
 
-    /// The pairs that affect a backend on a GPU, in the form of `known-bad` reasons. The detail of
+    /// The pairs that affect a backend on a GPU, as `known-bad` reasons. The detail of
     /// the reason contains the id of the `cause`, the `backends`, the `fault` and the `text`.
     std::vector<Reason> on(const Gpu& gpu, std::string_view backend);
 

@@ -76,7 +76,7 @@ struct NeedHash {
     }
 };
 
-/// The hash of a term, for which the name of the term does not matter.
+/// The hash of a term; it does not depend on the name of the term.
 std::size_t hash_of(const Term& term) {
     NeedHash hash{static_cast<std::size_t>(term.fact)};
     hash.add(static_cast<std::size_t>(term.relation));
@@ -229,7 +229,7 @@ ReadProblem read_platform(const Value& value, VariantPlatform& out, UnknownWords
     return check_companions(out);
 }
 
-/// Reads tsuku's oldest format, in which a platform is at the same time its only variant.
+/// Reads tsuku's oldest format, in which each platform has one variant: the platform itself.
 ReadProblem read_flat_platform(const Value& value, VariantPlatform& out, UnknownWords unknown) {
     auto& variant = out.variants.emplace_back();
     auto problem = read_variant("default", value, variant, unknown);

@@ -155,7 +155,7 @@ Result<Term> fact_term(const TermText& text) {
 
 namespace {
 
-/// Parses a part of an image's condition. The value of `brand` is one of NVML's words for brands,
+/// Parses a part of an image's condition. The value of `brand` is one of NVML's names of brands,
 /// and is compared by admits().
 Result<Term> condition_part(std::string_view text) {
     auto part = term_text(text);

@@ -115,8 +115,8 @@ struct Profile {
     std::map<std::string, std::vector<Predicate>> as_discrete = {};
     /// Maps a backend to predicates; candidates for which all predicates hold are chosen first.
     std::map<std::string, std::vector<Predicate>> prefers = {};
-    /// Maps the program's own variables to values, separated by `|`, with which the program uses
-    /// integrated GPUs even if the policy is "never".
+    /// Maps each of the program's own variables to the values, separated by `|`, that make the
+    /// program use integrated GPUs even if the policy is "never".
     std::map<std::string, std::string> integrated_by = {};
     /// Maps a word to gpuprobe's names for the backends that the word requests. If `requests` is
     /// absent, every backend in the profile can be requested by its names.

@@ -91,9 +91,9 @@ bool rests_on_profile_alone(const Profile& profile, const SelectRequest& request
 /// word that is neither a backend nor a GPU id, or both requests and forbids simulated GPUs;
 /// UnknownDevice if the request names a GPU that does not exist.
 ///
-/// `manifest` describes the installable variants of the application, to which the request's variant
-/// names refer. InvalidRequest if the request names variants but there is no manifest, or the
-/// manifest has no such variant on this platform.
+/// `manifest` describes the installable variants of the application; the names of variants in the
+/// request refer to these variants. InvalidRequest if the request names variants but there is no
+/// manifest, or the manifest has no such variant on this platform.
 ///
 /// If the request does not describe the build, the decision is for the variant that recommend()
 /// chooses under `variants` (an administrator's rule, or null); `assumes` names this variant. A

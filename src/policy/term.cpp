@@ -30,7 +30,7 @@ bool is_ceiling(Relation relation) {
     return relation == Relation::AtMost || relation == Relation::Less;
 }
 
-/// Whether the word is in the list, in which a trailing `*` matches anything.
+/// Whether the word matches an item of the list. A trailing `*` in an item matches anything.
 bool is_one_of(std::string_view word, const Words& alternatives) {
     return std::ranges::any_of(alternatives, [word](const std::string& wanted) {
         if (wanted.ends_with('*'))
@@ -39,7 +39,7 @@ bool is_one_of(std::string_view word, const Words& alternatives) {
     });
 }
 
-/// Whether the vendor is in the list, in which "other" matches every vendor outside
+/// Whether the vendor is in the list. In the list, "other" matches every vendor outside
 /// kVariantVendors.
 bool is_vendor(std::string_view have, const Words& wanted) {
     const bool is_named = std::ranges::find(kVariantVendors, have) != kVariantVendors.end();

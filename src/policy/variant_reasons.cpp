@@ -109,7 +109,7 @@ void add_ptx(const Term& term, const Facts& facts, Reason& reason) {
         reason.detail["ptx"] = text_of(*ptx->isa);
 }
 
-/// Adds the CUDA version in an image's condition, from which the needed driver can be derived.
+/// Adds the CUDA version from an image's condition, which determines the needed driver.
 void add_toolkit(const std::vector<Conjunction>& condition, Reason& reason) {
     for (const auto& part : condition.front())
         if (const auto* cuda = std::get_if<Version>(&part.need); part.fact == FactId::Cuda && cuda)

@@ -100,7 +100,7 @@ struct ProbeResult {
 /// Converts a probe to the form of a capture (probes/<api>.json): the members outcome, devices,
 /// runtime and note, and all other members that are known.
 Value value_of(const ProbeResult& result);
-/// Reads a probe in the form of a capture. Errors: Malformed, with the invalid member.
+/// Reads a probe that has the format of captures. Errors: Malformed, with the invalid member.
 Result<ProbeResult> probe_result_from(const Value& value);
 
 }  // namespace gpuprobe::inline report

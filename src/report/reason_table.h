@@ -100,8 +100,8 @@ struct ReasonInfo {
     ReasonPlaces places;
     /// The meaning, as Markdown for docs/reasons.md.
     const char* meaning;
-    /// The members of `detail`, in the form "have, need: bytes; of: the compared size": three
-    /// members, of which the first two share an explanation. Empty if the reason has no detail.
+    /// Explains the members of `detail`. For example, "have, need: bytes; of: the compared size"
+    /// explains `have` and `need` together, and then `of`. Empty if the reason has no detail.
     const char* detail = "";
     ReasonTraits traits = ReasonTraits::None;
     /// Severity of the reason as a finding on a GPU: a higher number is more severe. 0 does not

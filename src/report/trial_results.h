@@ -23,7 +23,7 @@ constexpr std::array<EnumName<VerificationResult>, 6> names_of(VerificationResul
              {VerificationResult::Skipped, "skipped"}}};
 }
 
-/// The result of one test computation on one device, in which each word of the output was checked.
+/// The result of one test computation on one device. Each word of the output was checked.
 struct Verification {
     VerificationResult result = VerificationResult::Failed;
     std::optional<std::uint64_t> words = {};        ///< number of words that were compared

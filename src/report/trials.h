@@ -21,7 +21,7 @@ constexpr std::string_view kVerifyStage = "verify";
 constexpr std::string_view kMeasureStage = "measure";
 /// The name of the host processor among the APIs of the stages "verify" and "measure".
 constexpr std::string_view kCpuApi = "cpu";
-/// The key of the processor as a device, in the form of device_key().
+/// The key of the processor, written like the keys from device_key().
 constexpr const char* kCpuDevice = "index:0";
 
 /// A request to probe drivers.

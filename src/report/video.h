@@ -129,7 +129,7 @@ std::vector<std::string> video_words(const VideoEntry& entry);
 /// Replaces the codec's name in a word of a term with the name that reports use: "hevc-main" for
 /// "h265-main".
 std::string video_word(std::string_view word);
-/// The words of every format in kVideoProfiles, sorted.
+/// The words that terms can use for the formats in kVideoProfiles, sorted.
 std::vector<std::string> all_video_words();
 
 /// The directions for which an API could not query its driver about the GPU, with the reasons.

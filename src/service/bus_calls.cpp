@@ -84,7 +84,7 @@ const BusCalls::Row& BusCalls::row_of(const std::string& member, bool is_of_gpu)
     return row;
 }
 
-/// The parameters of a call, in the form of the table. Errors: InvalidRequest.
+/// Reads the parameters of a call, with their names from the table. Errors: InvalidRequest.
 Result<Value> BusCalls::parameters_of(const Row& row,
                                       sd_bus_message* call,
                                       const std::string& gpu) const {

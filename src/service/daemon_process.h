@@ -146,8 +146,8 @@ Result<UniqueFd> sealed_file(const char* name, std::string_view content);
 /// after 200 connections with 250 calls each, 88 MB stayed resident, of which 1.3 MB were in use.
 class IdleMemory {
 public:
-    /// Time without a call, or without a change of the report, after which parsed data files are
-    /// dropped. Data files are parsed again when they are needed.
+    /// Parsed data files are dropped after kAfterUse without a call, or after kAfterChange without
+    /// a change of the report. Data files are parsed again when they are needed.
     static constexpr Duration kAfterUse = std::chrono::seconds{3};
     static constexpr Duration kAfterChange = std::chrono::milliseconds{250};
 

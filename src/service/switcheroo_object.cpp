@@ -21,7 +21,7 @@ bool renders(const Gpu& gpu) {
            });
 }
 
-/// The address in the form of udev's ID_PATH_TAG: "pci-0000_01_00_0".
+/// The address as udev writes it in ID_PATH_TAG: "pci-0000_01_00_0".
 std::string path_tag(const PciAddress& address) {
     auto tag = "pci-" + text_of(address);
     std::ranges::replace_if(

@@ -13,7 +13,7 @@
 
 namespace gpuprobe::inline service {
 
-/// A GPU in the form that switcheroo-control reports.
+/// A GPU as switcheroo-control reports it.
 struct SwitcherooGpu {
     std::string name = {};
     std::vector<std::string> environment = {};  ///< names and values of variables, alternating

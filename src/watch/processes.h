@@ -99,9 +99,9 @@ class ProcessTree {
 public:
     static constexpr std::size_t kMaxProcesses = 4096;
 
-    /// `mark`: an environment variable with its value, "NAME=value", with which the root process
-    /// was started. The variable identifies descendants whose parents started and ended between two
-    /// searches. `files` must outlive this object.
+    /// `mark`: an environment variable with its value, "NAME=value", that was set when the root
+    /// process was started. The variable identifies descendants whose parents started and ended
+    /// between two searches. `files` must outlive this object.
     ProcessTree(const FileSystem& files, pid_t root, std::string mark = {});
 
     /// The processes of the tree that are running now, sorted by process id; empty if all have

@@ -40,7 +40,7 @@ std::shared_ptr<sd_bus_message> owned(sd_bus_message* message) {
     return {message, sd_bus_message_unref};
 }
 
-/// The names of arguments in the form that sd-bus needs, each with a NUL at its end.
+/// The names of arguments as sd-bus expects them: each ends with a NUL.
 std::string names_of(const std::vector<BusArgument>& arguments) {
     std::string names;
     for (const auto& argument : arguments)

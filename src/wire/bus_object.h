@@ -70,7 +70,7 @@ private:
     std::function<void()> sent_;
 };
 
-/// An interface in the form that sd-bus needs. The BusInterface must outlive all objects that have
+/// An interface as a vtable for sd-bus. The BusInterface must outlive all objects that have
 /// this interface.
 class BusInterface {
 public:

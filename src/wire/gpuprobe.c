@@ -738,7 +738,7 @@ static int watch_program(gpuprobe_client* client) {
     return code < 0 ? code : (client->watch = ends[0]);
 }
 
-// Opens a second connection, on which the daemon sends a reply for each change.
+// Opens a second connection. The daemon sends a reply over this connection for each change.
 static int watch_locked(gpuprobe_client* client) {
     struct text question = {0};
     const int64_t deadline = deadline_of(client);

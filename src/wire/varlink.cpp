@@ -52,7 +52,7 @@ std::optional<ErrorCode> error_code(std::string_view name) {
 namespace gpuprobe::varlink {
 namespace {
 
-/// The members of a call in the form of the message. A null counts as a missing member.
+/// The members of a call, as the message contains them. A null counts as a missing member.
 struct CallMembers {
     std::string method = {};
     Value parameters = {};

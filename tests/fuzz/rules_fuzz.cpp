@@ -12,7 +12,7 @@ namespace {
 
 using namespace gpuprobe;
 
-/// The tables of rules, in which `text` replaces the table `name`.
+/// The tables of rules, with the table `name` replaced by `text`.
 std::vector<knowledge::BuiltinDocument> tables_with(std::string_view name, std::string_view text) {
     std::vector<knowledge::BuiltinDocument> tables;
     for (const auto& table : knowledge::builtin_rules())

@@ -15,7 +15,7 @@ Value from(std::string_view json) {
     return parse_json(json, kib(4)).value();
 }
 
-/// Values in ascending order, in which neighbors differ in all possible ways.
+/// Values in ascending order. Neighbors differ in all possible ways.
 std::vector<Value> in_order() {
     std::vector<Value> values;
     for (const auto* json : {"null",

@@ -238,7 +238,7 @@ protected:
         EXPECT_EQ(answers.size(), 1U) << call.method;
         return answers.empty() ? MethodAnswer{} : answers.back();
     }
-    /// The same call in the form of D-Bus.
+    /// The same call as D-Bus sends it.
     MethodAnswer value_of(const std::string& method, const char* parameters) {
         auto call = call_of(method, parameters);
         call.always_explains = false;

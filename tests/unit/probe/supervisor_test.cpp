@@ -493,7 +493,7 @@ TEST(Supervisor, LetsOthersHaveTheirTurnWhileAWorkerFloodsItsFrames) {
         return result.has_value();
     }));
     EXPECT_EQ(result->outcome, Outcome::Failed);
-    EXPECT_GE(turns, 32) << "8 MiB, of which a turn takes a quarter of one at most";
+    EXPECT_GE(turns, 32) << "a turn takes at most 256 KiB of the 8 MiB";
 }
 
 }  // namespace supervisor_test
