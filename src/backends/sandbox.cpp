@@ -62,7 +62,7 @@ int load(std::span<const sock_filter> program, unsigned flags) {
     return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &given, 0, 0);
 }
 
-/// A copy of the program, in which kThisProcess is replaced by the id of the given process.
+/// A copy of the program with kThisProcess replaced by the id of the given process.
 std::vector<sock_filter> addressed(std::span<const sock_filter> program, pid_t process) {
     std::vector<sock_filter> own{program.begin(), program.end()};
     for (auto& step : own)

@@ -73,8 +73,8 @@ std::string install_tree(const std::string& folder);
 /// used.
 struct FilterVariant {
     bool is_alone = false;  ///< whether the worker is in a different PID namespace from its parent
-    /// The machine is a Tegra, on which some ioctl numbers of NVIDIA's driver equal terminal
-    /// requests.
+    /// Whether the machine is a Tegra: some ioctl numbers of NVIDIA's driver for Tegra are equal to
+    /// those that terminals use.
     bool is_tegra = false;
 };
 

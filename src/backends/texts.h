@@ -79,11 +79,11 @@ struct NumberWord {
     std::int64_t number = 0;
     std::string_view word = {};
 };
-/// The word for a number; nullopt if the table does not contain the number.
+/// The name of a number in the table; nullopt if the table does not contain the number.
 std::optional<std::string> word_for(std::span<const NumberWord> words, std::int64_t number);
-/// The word for a number, or the number in decimal if the table does not contain the number.
+/// The name of a number, or the number in decimal if the table does not contain the number.
 std::string word_or_number(std::span<const NumberWord> words, std::uint32_t number);
-/// The words of the bits that are set, in the order of the table. Bits without a word are left out.
+/// The names of the bits that are set, in the order of the table. Bits without a name are left out.
 Value words_of_bits(std::span<const NumberWord> words, std::uint64_t bits);
 
 }  // namespace gpuprobe::backends

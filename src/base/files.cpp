@@ -206,7 +206,7 @@ Result<std::string> RootedFiles::real_path(std::string_view path) const {
             return *std::move(resolved);
     }
     // Resolve the path component by component, as path_resolution(7) describes. `done` is the
-    // resolved part; `rest` is the unresolved part, to which the target of each link is added.
+    // resolved part; `rest` is the unresolved part; the target of each link is added to `rest`.
     std::deque<std::string> rest;
     for (const auto piece : split(path, '/'))
         rest.emplace_back(piece);

@@ -43,7 +43,7 @@ struct EnumName {
     std::string_view name;
 };
 
-/// The word for an enumerator, from the table that names_of() returns; "unknown" if the table does
+/// The name of an enumerator, from the table that names_of() returns; "unknown" if the table does
 /// not contain the enumerator.
 template <class E>
 constexpr std::string_view name_of(E value) {

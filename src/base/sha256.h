@@ -24,7 +24,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// The hash of one string, in the form that Sha256::take() returns.
+/// The hash of one string, in the format of Sha256::take().
 std::string sha256_of(std::string_view bytes);
 
 }  // namespace gpuprobe::inline base

@@ -131,7 +131,7 @@ namespace {
 bool have_equal_members(const Value::Object& left, const Value::Object& right) {
     if (left.size() != right.size())
         return false;
-    // Compare the common prefix, in which both objects have the same keys in the same order.
+    // Compare the leading members that have the same keys in both objects.
     const auto [rest, other] =
         std::ranges::mismatch(left, right, {}, &Value::Member::key, &Value::Member::key);
     for (auto l = left.begin(), r = right.begin(); l != rest; ++l, ++r)

@@ -27,7 +27,7 @@ std::optional<Version> parse_text(std::string_view text, std::type_identity<Vers
 /// "580.0".
 std::string text_of(const Version& version);
 
-/// Whether the string is a Python version in the form that wheels and packages use, such as "3.12".
+/// Whether the string is a Python version as wheels and packages specify it, such as "3.12".
 bool is_python_version(std::string_view text);
 
 /// The version at the start of a string ("6.8.0-45-generic", "580.159.04"), of at most four parts.

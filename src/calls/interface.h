@@ -183,7 +183,7 @@ struct ServiceInfo {
     std::string vendor = "gpuprobe";
     std::string product = "gpuprobe";
     std::string version = std::string{kVersion};
-    /// The URI of the documentation, in the form of Documentation= in systemd units.
+    /// The URI of the documentation, written as in Documentation= of a systemd unit.
     std::string url = "man:gpuprobed(8)";
     std::vector<std::string> interfaces = {};
 };

@@ -110,7 +110,7 @@ Value value_of(const MethodTypes& method) {
     return value;
 }
 
-/// The named members of DeviceFacts, in the form of value_of().
+/// Returns the named members of DeviceFacts in the layout that value_of() uses.
 struct CommonFacts {
     DeviceFacts facts = {};
 };

@@ -61,7 +61,7 @@ struct MachineView {
     const Report& seen;
     /// Returns `seen` as one line of JSON.
     std::function<const std::string&()> seen_json;
-    /// Returns the doctor's findings in `seen`, on which the fixes of reasons depend.
+    /// Returns the doctor's findings in `seen`. The fixes of reasons depend on these findings.
     std::function<const std::vector<Finding>&()> findings;
     /// The environment of the process that made the capture; nullopt if the capture does not
     /// describe this environment, and on a live machine.

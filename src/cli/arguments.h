@@ -32,7 +32,7 @@ struct SelectArguments {
 struct OverrideArguments {
     std::string action = "list";  ///< the action: set, clear or list
     std::optional<std::string> application = {};
-    /// The part of the rule that concerns variants, in the form of a request for RecommendVariant.
+    /// The part of the rule that concerns variants, as a request for RecommendVariant.
     Value variants = Value{Value::Object{}};
 };
 

@@ -52,7 +52,7 @@ bool rests_on_profile_alone(const Arguments& arguments) {
     return profile && rests_on_profile_alone(*profile, *request);
 }
 
-/// Whether the verb lists names, for which the machine need not be examined.
+/// Whether the verb only lists names, so that the machine need not be examined.
 bool asks_for_names(const Arguments& arguments) {
     return arguments.verb == "apps";
 }

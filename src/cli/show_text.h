@@ -46,8 +46,8 @@ private:
     std::vector<Fact> facts_ = {};
 };
 
-/// All known facts about a GPU, in groups. `now` is the current time, from which the age of free
-/// memory is computed. `found` are the doctor's findings for the report. This function is pure.
+/// All known facts about a GPU, in groups. `now` is the current time, for computing the age of
+/// free memory. `found` are the doctor's findings for the report. This function is pure.
 std::string show_text(const Gpu& gpu,
                       const Report& report,
                       const std::vector<Finding>& found,

@@ -407,7 +407,7 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
                           ggml_options(report, decision.backend.value_or("cpu"), decision.gpus)};
 }
 
-/// The argument in the form that works in "$(…)": without quotes, because there a shell would pass
+/// The argument as it must be written for "$(…)": without quotes, because there a shell would pass
 /// the quotes on to the program. Characters that occur in requirements and in lists of
 /// architectures have no special meaning in "$(…)"; an argument with any other special character is
 /// quoted.

@@ -90,7 +90,7 @@ Error outcome_at_fault(std::string_view key, std::string_view problem) {
                  "outcome: " + scrubbed(key, 64) + ": " + std::string{problem}};
 }
 
-/// Reads `backend`, `variant` or `family`, of which only one may be present.
+/// Reads `backend`, `variant` or `family`. Only one of them may be present.
 Status read_choice(std::string_view kind, const std::string& name, OutcomeReport& report) {
     if (!report.choice.empty())
         return outcome_at_fault(kind, "give only one of backend, variant and family");

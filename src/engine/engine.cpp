@@ -23,7 +23,8 @@ namespace {
 /// answer.
 constexpr Duration kQuietStart = std::chrono::milliseconds{100};
 
-/// The GPU with that id; a partition is returned in the form of a GPU. Errors: UnknownDevice.
+/// Returns the GPU with that id. A partition is returned as if it were a GPU. Errors:
+/// UnknownDevice.
 Result<Gpu> gpu_called(const Report& report, const std::string& id) {
     const ComputeView view{report};
     return *TRY(known_gpu(view, id));

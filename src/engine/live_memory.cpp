@@ -78,7 +78,7 @@ bool is_reported_by(const ProbeResult& probe, const Gpu& fresh) {
                                : fresh.memory.free_at == probe.at;
 }
 
-/// Returns `probes`, in which `probe` replaces the older result of the same probe.
+/// Returns `probes` with the older result of the same probe replaced by `probe`.
 std::vector<ProbeResult> with(std::vector<ProbeResult> probes, const ProbeResult& probe) {
     std::erase_if(probes, [&probe](const ProbeResult& other) {
         return other.api == probe.api && other.driver == probe.driver && other.stage == probe.stage;

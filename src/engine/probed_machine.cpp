@@ -381,7 +381,7 @@ Result<std::shared_ptr<const NodeSource>> read_nodes(const FileSystem& files) {
         std::make_shared<RecordedNodes>(std::move(nodes).value())};
 }
 
-/// The document, in which every string has been scrubbed.
+/// Returns the document with every string scrubbed.
 Value clean(Value document) {
     if (const auto* text = document.as_string())
         return scrubbed(*text);

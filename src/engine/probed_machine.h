@@ -123,7 +123,7 @@ MachineSource live_machine();
 /// Reads a capture folder (docs/internals/capture.md). Errors: NotFound, Malformed or TooLarge,
 /// with a message of the form "file: reason".
 Result<MachineSource> replayed_machine(const std::string& folder);
-/// A document that is next to capture.json in a capture, in which every string has been scrubbed;
+/// A document from the folder that contains capture.json, with every string scrubbed;
 /// nullopt if there is no such document. Errors: Malformed, TooLarge.
 Result<std::optional<Value>> captured_document(const FileSystem& capture, const std::string& path);
 /// Reads a capture whose metadata is in `files`, and the machine's own files (the capture's /root)

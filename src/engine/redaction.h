@@ -29,7 +29,7 @@ Identifiers identifiers_of(const FileSystem& files);
 
 /// The kind of a string, which determines which patterns of identifiers are replaced.
 enum class TextKind {
-    Kernel,   ///< paths and files of sysfs and procfs, in which most numbers identify nothing
+    Kernel,   ///< paths and files of sysfs and procfs; most numbers in them identify nothing
     Version,  ///< a fact that is a version, which consists of numbers and dots
     Fact,     ///< any other fact, or a word of this program
     Prose,    ///< the output of drivers, and notes
@@ -45,7 +45,7 @@ public:
     explicit Redaction(Identifiers known = {}, bool keeps_driver_output = false)
         : known_{std::move(known)}, keeps_driver_output_{keeps_driver_output} {}
 
-    /// Returns the text, in which identifiers have been replaced. UUIDs and numbers of 16
+    /// Returns the text with all identifiers replaced. UUIDs and numbers of 16
     /// hexadecimal digits ("unique_id") keep their form, even if the number is in decimal as in
     /// KFD's files.
     [[nodiscard]] std::string masked(std::string_view text, TextKind kind = TextKind::Kernel);
@@ -53,8 +53,8 @@ public:
     /// if report/fact_table.h marks a fact as identifying a device, the string is replaced whatever
     /// its form. Numbers are kept, because no number identifies a card.
     [[nodiscard]] Value masked_document(Value document);
-    /// A probe result in the form of captures. The result is masked like any document, and facts
-    /// about devices are removed unless they are in report/fact_table.h.
+    /// Masks a probe result that has the format of captures, like any document. Removes facts
+    /// about devices that are not in report/fact_table.h.
     [[nodiscard]] Value masked_probe(Value probe);
     /// The content of nodes.json. Users and groups get new numbers, starting at 1000, and their
     /// names are removed.

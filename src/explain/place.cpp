@@ -37,7 +37,7 @@ std::string version_of(const Host& host) {
     return host.os_release ? host.os_release->version_id.value_or("") : "";
 }
 
-/// The package names, in which the placeholder for the host's processor is replaced; nullopt if the
+/// The package names with the placeholder for the host's processor filled in; nullopt if the
 /// distribution has no name for the processor.
 std::optional<std::string> with_machine(const std::string& names,
                                         const Distribution& row,

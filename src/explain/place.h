@@ -116,8 +116,8 @@ private:
 };
 
 /// The object on which the terms of causes are evaluated. The members of the object are the roots
-/// of paths (TermContext::roots): the report, in which each GPU also has the results of its APIs
-/// and the name of its chip; the place; and the environment of the caller.
+/// of paths (TermContext::roots): the report, with the results of the APIs and the name of the chip
+/// added to each GPU; the place; and the environment of the caller.
 Value examined(const Report& report, const Surroundings& surroundings, const Place& place);
 
 }  // namespace gpuprobe::inline explain

@@ -12,7 +12,7 @@ namespace gpuprobe::inline explain {
 /// The meaning of some text, which a terminal shows as a color or a font weight.
 enum class Tone { Plain, Strong, Good, Bad, Unsure, Faint };
 
-/// The properties of a screen, on which the format of text depends.
+/// The properties of a screen that determine how text is formatted.
 struct Screen {
     std::size_t columns = 0;  ///< width in columns; 0 means unlimited, as for a pipe
     bool is_coloured = false;

@@ -227,8 +227,8 @@ bool is_dated(std::string_view line) {
     return std::ranges::any_of(kStarts, [text](auto start) { return text.starts_with(start); });
 }
 
-/// The lines of an export that do not contain a time. An OTLP export is a single line, from which
-/// the time of each data point is removed.
+/// The lines of an export that do not contain a time. An OTLP export is a single line; the time of
+/// each data point is removed from this line.
 std::vector<std::string> undated_lines(std::string_view text) {
     constexpr std::string_view kTime = "\"timeUnixNano\":\"";
     std::vector<std::string> lines;

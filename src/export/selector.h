@@ -87,7 +87,7 @@ const Orchestrator* orchestrator(std::string_view name);
 
 // `known` contains the words that exist in the fleet, because some orchestrators reject queries
 // with other words; `known` is empty if these words are unknown. Errors of all functions: NoMatch
-// if the orchestrator has no word for the GPUs.
+// if the orchestrator has no name for the GPUs.
 Result<FleetQuery> nfd_query(const FleetNeed& need,
                              const Rules& rules,
                              const std::vector<std::string>& known);

@@ -59,8 +59,8 @@ std::optional<Bytes> memory_of(const ExportedGpu& gpu);
 std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
                                        std::vector<ExportRemark>& left_out);
 
-/// The fleet word of the vendor's API, such as "cuda" for NVIDIA; empty if the vendor has no API of
-/// its own.
+/// The vendor's own API as labels and features name it, such as "cuda" for NVIDIA; empty if the
+/// vendor has no such API.
 std::string_view own_api(std::string_view vendor);
 
 /// The name that compilers use for a GPU, such as "sm_90" or "gfx942". For Intel, the name is the
@@ -105,7 +105,7 @@ struct Verdicts {
 std::vector<Verdicts> verdicts_of(const ExportSubject& subject,
                                   std::vector<ExportRemark>& left_out);
 
-/// The name, in which each character except letters, digits and '_' is replaced by '_'.
+/// The name with each character except letters, digits and '_' replaced by '_'.
 std::string identifier_of(std::string_view name);
 
 }  // namespace gpuprobe::inline exports

@@ -417,10 +417,10 @@ std::optional<Found> reasons_by_amdgpu(const FileSystem& files, const std::strin
 
 // Intel ------------------------------------------------------------------------------------------
 
-/// A file's name after "reason_", and the word for the reason. PL1, PL2 and PL4 are power limits,
-/// TDC and ICCMAX are current limits, and RATL limits the average temperature over time. Source:
-/// torvalds/linux@191db84b639a, drivers/gpu/drm/xe/xe_gt_throttle.c, which includes all reasons of
-/// i915 (drivers/gpu/drm/i915/gt/intel_gt_sysfs_pm.c).
+/// A file's name after "reason_", and the name of the reason in facts. PL1, PL2 and PL4 are power
+/// limits, TDC and ICCMAX are current limits, and RATL limits the average temperature over time.
+/// Source: torvalds/linux@191db84b639a, drivers/gpu/drm/xe/xe_gt_throttle.c, which includes all
+/// reasons of i915 (drivers/gpu/drm/i915/gt/intel_gt_sysfs_pm.c).
 constexpr auto kReasons =
     std::to_array<std::pair<std::string_view, std::string_view>>({{"pl1", kPower},
                                                                   {"pl2", kPower},
@@ -440,7 +440,7 @@ constexpr auto kReasons =
                                                                   {"prochot", kSignal},
                                                                   {"psys_crit", kSignal}});
 
-/// The word for a reason; kOther for an unknown reason.
+/// The name of a reason; kOther for an unknown reason.
 std::string_view word_of(std::string_view reason) {
     const auto* known =
         std::ranges::find(kReasons, reason, [](const auto& row) { return row.first; });

@@ -23,7 +23,7 @@ void add_driver_files(const Sysfs& sysfs, const DeviceNodes& nodes, HardwareDevi
 /// data/knowledge/drivers.json.
 void read_sensors(const FileSystem& files, HardwareDevice& device);
 
-/// The reasons why a GPU's clocks are reduced, in the words of the fact `slowdowns`. The function
+/// The reasons why a GPU's clocks are reduced, named as in the fact `slowdowns`. The function
 /// reads the sysfs files of amdgpu, i915 and xe. The result is empty if the clocks are not reduced,
 /// and nullopt if the driver does not report reasons or if the device is suspended, because reading
 /// the files would wake the device.

@@ -290,7 +290,7 @@ private:
         Gathered all;
         for (const auto* object : closure_of(root))
             gather(*object, all);
-        // Add the words of all APIs, because an API may be used without kernels or libraries that
+        // Add the names of all APIs, because an API may be used without kernels or libraries that
         // show its use.
         for (const auto api : all.apis)
             all.kernels.insert(std::string{info_of(api).word});

@@ -17,7 +17,7 @@ struct InstalledPart {
     /// entry such as "glibc>=2.34".
     std::vector<std::string> needs = {};
     std::vector<std::string> bundles = {};  ///< sonames of GPU libraries that the build bundles
-    /// The GPU targets, in the form of ObjectFile::code, and the word for each API that the part
+    /// The GPU targets, spelled as in ObjectFile::code, and the name of each API that the part
     /// uses.
     std::vector<std::string> kernels = {};
     bool operator==(const InstalledPart&) const = default;

@@ -302,8 +302,8 @@ void absorb_further_functions(std::vector<HardwareDevice>& devices) {
                   [&](const HardwareDevice& device) { return absorbed.contains(device.id); });
 }
 
-/// True for virtual functions that are reserved for vGPUs, to which NVIDIA's driver is bound
-/// without creating nodes.
+/// True for virtual functions that are reserved for vGPUs: NVIDIA's driver is bound to them, but
+/// creates no nodes.
 bool is_kept_for_guests(const HardwareDevice& device) {
     return device.driver == "nvidia" && device.nodes.empty();
 }

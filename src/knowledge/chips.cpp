@@ -296,8 +296,8 @@ Status Chips::index_row(std::uint32_t row) {
     const auto vendor = parse_hex<std::uint16_t>(chip.vendor_id.value_or(""));
     if (!vendor)
         return bad("vendor_id");
-    // A row for all other devices of a class is in a separate index, in which the keys are vendor
-    // and class.
+    // A row for all other devices of a class is in a separate index. The keys of this index are
+    // vendor and class.
     if (chip.ids == kAllOthers) {
         const auto key = std::pair{*vendor, chip.pci_class.value_or("")};
         return key.second.size() == 4 && classes_.emplace(key, row).second ? Status{Done{}}

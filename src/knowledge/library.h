@@ -52,9 +52,9 @@ Result<Document> document_from(std::string_view json, std::string_view schema) {
 // The data files in use, which form the knowledge base, and the origin of each file:
 // docs/data-files.md.
 
-/// The origin of a data file. The first three origins provide sets of data files, of which the
-/// newest set is used. A data file from the administrator replaces any other data file with the
-/// same name.
+/// The origin of a data file. The first three origins provide sets of data files, and the
+/// newest of these sets is used. A data file from the administrator replaces any other data file
+/// with the same name.
 enum class Origin { BuiltIn, Package, Bundle, Administrator };
 constexpr auto names_of(Origin) {
     return std::to_array<EnumName<Origin>>({{Origin::BuiltIn, "built-in"},
@@ -76,8 +76,8 @@ struct DocumentHead {
 /// JSON or if `schema` is missing.
 Result<DocumentHead> head_of(std::string_view json);
 
-/// Parses a day or an instant in the form of DocumentHead::expires. A day means the first instant
-/// of the day in UTC; nullopt for any other string.
+/// Parses a day or an instant that is written as in DocumentHead::expires. A day means the first
+/// instant of the day in UTC; nullopt for any other string.
 std::optional<WallTime> instant_of(std::string_view text);
 
 /// One data file of the knowledge base.

@@ -48,8 +48,8 @@ bool is_asleep(const FileSystem& files, const RenderNode& node);
 /// and takes less than a millisecond. Nodes of sleeping devices are not opened.
 Answer query_drm(const ProbeTarget& target, Sink& sink);
 
-/// Opens a character device, but only if its device number is the one in sysfs ("226:128"), because
-/// in a container, a different file may have this path. Errors: PermissionDenied or Io;
+/// Opens a character device, but only if its device number equals the number in sysfs ("226:128"),
+/// because in a container, a different file may have this path. Errors: PermissionDenied or Io;
 /// NotAuthorized if a device control group denies access; NotFound, also if the path is a different
 /// file.
 Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,

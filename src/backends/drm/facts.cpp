@@ -307,7 +307,7 @@ Value flag(std::optional<std::uint32_t> value) {
     return value ? Value{*value != 0} : Value{};
 }
 
-/// The names of the capability sets in a mask, in which bit N means set N. Source: virtio
+/// The names of the capability sets in a mask; bit N means set N. Source: virtio
 /// specification 1.3, "GPU Device", capset ids, and Linux, virtgpu_drm.h.
 Value capset_words(std::uint32_t mask) {
     constexpr std::array<std::string_view, 7> kWords = {

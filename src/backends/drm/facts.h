@@ -23,7 +23,7 @@
 /// Linux, include/uapi/drm/; the comment on each namespace names the file.
 namespace gpuprobe::backends::drm {
 
-/// A pointer in the form that DRM structures use.
+/// A pointer as an integer, as DRM structures contain it.
 inline std::uint64_t address_of(const void* object) {
     return reinterpret_cast<std::uintptr_t>(object);
 }

@@ -186,7 +186,7 @@ struct Memory {
     zes_mem_health_t health = ZES_MEM_HEALTH_UNKNOWN;
 };
 
-/// The word for a health state.
+/// The name of a health state.
 std::string_view health_word(zes_mem_health_t health) {
     constexpr std::array<std::string_view, 5> kWords = {"unknown", "ok", "degraded", "critical",
                                                         "replace"};

@@ -187,11 +187,11 @@ DeviceFacts level_zero_facts(const ze::Symbols& api,
                              const LevelZeroDriver& driver,
                              std::uint32_t index);
 
-/// The word for a kind of device, one of "gpu", "cpu", "fpga", "mca" and "npu"; the number as a
+/// The name of a kind of device, one of "gpu", "cpu", "fpga", "mca" and "npu"; the number as a
 /// string for newer kinds; nullopt for 0, which means that the driver did not set the kind.
 std::optional<std::string> level_zero_kind_word(ze_device_type_t kind);
 
-/// The device type in the form that the facts of all APIs use. The type of an NPU or FPGA is
+/// The device type, named as in the facts of all APIs. The type of an NPU or FPGA is
 /// `other`. nullopt if `kind` is 0.
 std::optional<DeviceType> level_zero_type(ze_device_type_t kind, std::uint32_t flags);
 

@@ -125,7 +125,7 @@ void add_versions(const DeviceInfo& device, Value& extra) {
     extra["profile"] = to_value(device.text(CL_DEVICE_PROFILE));
 }
 
-/// The words for the set bits of CL_DEVICE_SVM_CAPABILITIES.
+/// The names of the bits that are set in CL_DEVICE_SVM_CAPABILITIES.
 Value svm_words(cl_device_svm_capabilities capabilities) {
     constexpr std::array kWords = {
         NumberWord{CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, "coarse-grain-buffer"},

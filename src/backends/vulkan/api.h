@@ -181,7 +181,7 @@ struct DeviceSymbols : SymbolTable {
 /// numbers.
 std::string result_name(VkResult result);
 
-/// The word for a driver, such as "nvidia-proprietary", "mesa-radv"; the number as a string for
+/// The name of a driver, such as "nvidia-proprietary", "mesa-radv"; the number as a string for
 /// drivers newer than the table. Source: Vulkan registry, VkDriverId.
 std::string driver_word(std::uint32_t driver_id);
 
@@ -198,14 +198,14 @@ std::string driver_version_text(std::uint32_t version,
 /// The type of a device; nullopt for unknown numbers.
 std::optional<DeviceType> device_type(VkPhysicalDeviceType type);
 
-/// The word for a component type, such as "float16", "sint8" …; the number as a string for types
+/// The name of a component type, such as "float16", "sint8" …; the number as a string for types
 /// that are newer than the table. Source: VkComponentTypeKHR.
 std::string component_word(std::uint32_t type);
-/// The word for a scope, such as "subgroup", "workgroup" …; the number as a string for scopes that
+/// The name of a scope, such as "subgroup", "workgroup" …; the number as a string for scopes that
 /// are newer than the table. Source: VkScopeKHR.
 std::string scope_word(std::uint32_t scope);
 
-/// The words for the bits that are set, in bit order. Bits without a word are left out.
+/// The names of the bits that are set, in bit order. Bits without a name are left out.
 Value queue_flag_words(VkQueueFlags flags);
 Value subgroup_operation_words(VkSubgroupFeatureFlags operations);
 
