@@ -25,7 +25,7 @@ def text(x, y, content, more=""):
 
 
 def group(row, top):
-    """Draws the bars of one row, of which the longest bar fills the width."""
+    """Draws the bars of one row. The longest bar fills the width."""
     bars = [("gpuprobe", row.value, OURS)] + [(name, value, OTHERS) for name, value in row.references]
     longest = max([value for _, value, _ in bars] + ([row.limit] if row.limit else []))
     parts = [text(0, top + 12, row.what, 'font-weight="bold"')]

@@ -68,7 +68,7 @@ def banned_in(sentence, banned=BANNED):
 
 
 def shape_faults(kind, sentence):
-    """Finds faults in the form of a clause, which is a reason, a cause or a fix."""
+    """Finds faults in a reason, a cause or a fix, each of which must be a clause."""
     bare = re.sub(r"\[[^\]]*\]", "", sentence)
     if len(bare) > MOST[kind]:
         yield f"{len(bare)} bytes, and {MOST[kind]} are the most"

@@ -27,7 +27,7 @@ def arguments(words):
                         help="the program that carries the calls of --flood (dbus-daemon)")
     parser.add_argument("--fuzz", type=int, default=0, metavar="N", help="number of calls with random values")
     parser.add_argument("--attacks", type=int, default=0, metavar="N",
-                        help="number of attacks from tests/escape, during which the waiting times of clients are measured")
+                        help="number of attacks from tests/escape; the waiting times of clients are measured during the attacks")
     parser.add_argument("--kills", type=int, default=0, metavar="N",
                         help="number of times that the daemon gets SIGKILL while clients change its state")
     parser.add_argument("--clock", type=int, default=0, metavar="N",

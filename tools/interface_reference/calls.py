@@ -120,7 +120,7 @@ def variant_type(value):
 
 
 def bus_words(signature, value):
-    """Returns a value as words for the command line of busctl."""
+    """Returns a value as arguments for the command line of busctl."""
     if signature == "a{sv}":
         value = value or {}
         return [str(len(value)), *(word for key, each in value.items()

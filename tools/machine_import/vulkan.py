@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts reports from gpuinfo.org in the form of Vulkan profiles. Each report contains the whole answer of a driver about one GPU."""
+"""Converts reports from gpuinfo.org, which are Vulkan profiles. Each report contains the whole answer of a driver about one GPU."""
 
 import json
 import os

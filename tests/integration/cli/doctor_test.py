@@ -110,7 +110,7 @@ class Machines(unittest.TestCase):
 
 
 class Here(unittest.TestCase):
-    """Tests on the machine that runs the tests, on which the doctor also examines environment variables of the caller."""
+    """Tests on the machine that runs the tests. On this machine, the doctor also examines environment variables of the caller."""
 
     def found(self, **environment):
         done = run("--direct", "doctor", "-j", **environment)

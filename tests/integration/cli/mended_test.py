@@ -45,7 +45,7 @@ def may_mount():
 
 
 class Machine:
-    """A root folder with the devices of a recorded machine, in which `put` and `node` change files and device nodes."""
+    """A root folder with the devices of a recorded machine. `put` and `node` change its files and device nodes."""
 
     def __init__(self, folder, recorded):
         self.root = pathlib.Path(folder)

@@ -324,7 +324,7 @@ class PlanFiles(unittest.TestCase):
         self.assertIn("the file ends within its header", self.refused("--beginning"))
 
     def test_from_standard_input(self):
-        """Tests with a pipe, in which the size of the model is unknown until the end of the data."""
+        """Tests with a model from a pipe: its size is unknown until the end of the data."""
         whole = (MODELS / "llama-3.1-8b.header.gguf").read_bytes()
         words = [CTL, f"--replay={MACHINES / 'nvidia-h200-1'}", "plan", "-j", "--gguf=-"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests without a GPU, in which the real worker verifies and measures llvmpipe, pocl and the CPU, which gpuprobe does not report as GPUs."""
+"""Tests without a GPU: the real worker verifies and measures llvmpipe, pocl and the CPU, which gpuprobe does not report as GPUs."""
 import json
 import os
 import pathlib

@@ -30,7 +30,7 @@ NOT_RUN = {
     "tools/torture": "takes minutes; tests/integration/torture runs it for a shorter time",
     "tools/interface-files": "writes files of the source; lint.dbus compares them",
     "cmake --preset": "takes minutes; bench/run uses that build",
-    "ctest": "runs the tests, of which this test is one",
+    "ctest": "runs all tests, including this test",
     "go mod": "needs a folder with the Go client; tests/integration/languages builds programs with it",
     "scp ": "needs another machine",
     "podman ": "needs images from the network; tests/integration/fleet reads the Containerfile",

@@ -77,7 +77,7 @@ def program(language):
 
 
 def with_call(text, call, replacement):
-    """Returns the program, in which another call replaces the original call."""
+    """Returns the program with its call replaced by another call."""
     if text.count(call) != 1:
         raise AssertionError(f"the program on the page must contain exactly once: {call}")
     return text.replace(call, replacement)

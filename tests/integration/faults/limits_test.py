@@ -25,7 +25,7 @@ class Descriptors(FaultCase):
         numbers = sorted(int(fd) for fd in os.listdir(f"/proc/{self.daemon.pid}/fd"))
         free = [number for number in range(self.MOST) if number not in numbers]
         told = []
-        # The limits range from no free descriptor, with which the file cannot be opened, to enough descriptors to open and send the file.
+        # The limits range from no free descriptor, so that the file cannot be opened, to enough descriptors to open and send the file.
         for most in (free[0], free[0] + 1, free[1] + 1, free[2] + 1, free[4] + 1):
             self.limit(most, hard)
             try:

@@ -21,7 +21,7 @@ OTHER = "NodeName=other NodeAddr=127.0.0.2 CPUs=2 RealMemory=500 State=DOWN Feat
 class Slurm(fleet_case.FleetCase):
     @classmethod
     def setUpClass(cls):
-        """Starts a cluster with the golden machine as a node, in which links to /dev/null replace the machine's device nodes."""
+        """Starts a cluster with the golden machine as a node. Links to /dev/null replace the machine's device nodes."""
         folder = tempfile.mkdtemp(prefix="gpuprobe-slurm-nodes-")
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
         node = slurm_cluster.Cluster.node

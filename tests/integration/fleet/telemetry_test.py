@@ -16,7 +16,7 @@ NAME = "node7"
 
 
 def plain(attributes):
-    """Returns {key: string value} of a list of attributes, in which each key must occur only once, as the protocol requires."""
+    """Returns {key: string value} of a list of attributes. Each key must occur only once, as the protocol requires."""
     texts = {attribute["key"]: attribute["value"]["stringValue"] for attribute in attributes}
     if len(texts) != len(attributes):
         raise AssertionError(f"a key occurs twice: {attributes}")

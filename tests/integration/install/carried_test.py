@@ -46,7 +46,7 @@ def run(*words, **more):
 
 
 class Carried:
-    """Tests of a client's package, in which the program replays the machine in $MACHINE."""
+    """Tests of a client's package: the program in the package replays the machine in $MACHINE."""
 
     @classmethod
     def setUpClass(cls):

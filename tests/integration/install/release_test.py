@@ -281,7 +281,7 @@ class AptRepository(Releases, unittest.TestCase):
     SUITE = "trixie"
 
     def in_a_debian(self, release, script):
-        """Runs a script in a Debian system without a network, in which /srv is the folder of the release. All changes that the script makes are
+        """Runs a script in a Debian system that has no network; /srv is the folder of the release. All changes that the script makes are
         discarded."""
         root = subprocess.run([SOURCE / "tests/portable/root", self.SUITE], check=True, stdout=subprocess.PIPE, text=True, timeout=1800).stdout.strip()
         around = f"""set -eu

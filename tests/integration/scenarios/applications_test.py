@@ -23,7 +23,7 @@ OF_BUILDS = {"arch-not-in-build", "built-for-older", "cuda-version-unfit", "driv
 OPEN = {"fact-unknown", "not-probed", "requirement-unknown", "unknown-not-chosen", "joined-weakly", "loader-missing"}
 ARM = {"arch": "aarch64", "libc_version": "2.39"}
 NEW = {"libc_version": "2.39"}
-# Simulated machines, on which all facts are known. On recorded machines, many facts are unknown.
+# Simulated machines. All facts about them are known. On recorded machines, many facts are unknown.
 MADE = {
     "rtx-5090-driver-580": lambda: Machine(**NEW).nvidia(capability="12.0"),
     "rtx-5090-driver-570": lambda: Machine(**NEW).nvidia(capability="12.0", driver="570.86.10"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code for the scenario tests, in which gpuprobectl replays captures of simulated machines."""
+"""Shared code for the scenario tests, which replay captures of simulated machines with gpuprobectl."""
 import json
 import os
 import pathlib

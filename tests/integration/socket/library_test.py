@@ -246,7 +246,7 @@ class ClientLibrary(SocketCase):
         self.assertEqual(library.lib.gpuprobe_watch(library.handle), -errno.ECONNREFUSED)
 
     def in_child(self, path, code, socket_path=None):
-        """Runs Python code in a new process with the given PATH, in which `library` is a client. Returns its output."""
+        """Runs Python code in a new process with the given PATH, and returns its output. In the code, `library` is a client."""
         program = (f"import sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\n"
                    f"from library_test import Library\nlibrary = Library({socket_path or self.folder + '/nothing'!r})\n{code}")
         return subprocess.run([sys.executable, "-c", program], env={**os.environ, "PATH": path}, check=True,

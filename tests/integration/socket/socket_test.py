@@ -184,7 +184,7 @@ class Callers(SocketCase):
         self.assertIsNone(self.outcome_of("Select")[0])
 
     def enter_container(self):
-        """Makes the current process root in new namespaces, as rootless containers do, in which /mnt is the daemon's folder and /tmp is empty.
+        """Makes the current process root in new namespaces, as rootless containers do. There, /mnt is the daemon's folder and /tmp is empty.
         Source: user_namespaces(7)."""
         libc = ctypes.CDLL(None, use_errno=True)
         user, group = os.getuid(), os.getgid()

@@ -35,7 +35,7 @@ class Overlay:
 
 
 def matches(pattern, text):
-    """Returns whether the string matches the pattern, in which each `*` matches any characters."""
+    """Returns whether the string matches the pattern. In the pattern, `*` matches any characters."""
     first, *rest = pattern.split("*")
     if not rest:
         return pattern == text

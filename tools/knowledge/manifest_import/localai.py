@@ -20,7 +20,7 @@ def cuda(priority, **device):
 
 
 # The meaning of each key of `capabilities`: the platform, the major version of CUDA for images whose tag contains no
-# version (0: no CUDA), and the variant, to which toolkit and artifact are added.
+# version (0: no CUDA), and the variant; toolkit and artifact are added to the variant.
 #
 # LocalAI uses a GPU only if the GPU has more than 4 GiB, except on arm64, and does not check which kernels an image contains. LocalAI's list does not
 # contain the processors of an image: the images for l4t are for arm64, and all other images run on x86_64.
