@@ -362,7 +362,7 @@ std::vector<std::string> readable_places(const ProbeTarget& job, bool sees_only_
         paths.emplace_back("/proc");
     else
         paths.insert(paths.end(), kOfProc.begin(), kOfProc.end());
-    // Add paths outside the fixed lists, expanded to the trees in which they are installed.
+    // Add paths outside the fixed lists; add_named() adds the whole tree that contains a path.
     auto named = named_by_linker_cache();
     add(named, named_by_variables());
     if (!has_own_nodes(job.api))

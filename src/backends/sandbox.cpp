@@ -442,8 +442,8 @@ UniqueFd allow(const UniqueFd& rules, const std::string& path, std::uint64_t acc
     UniqueFd file{::open(path.c_str(), O_PATH | O_CLOEXEC)};
     if (!file)
         return {};
-    // Most paths are folders. The kernel rejects the rights of folders for other kinds of files,
-    // and files that drivers don't open get no rule.
+    // Most paths are folders. For other kinds of files, the kernel rejects the rights that only
+    // folders have. Files that drivers don't open get no rule.
     constexpr std::uint64_t kForFiles = kReadFile | kWrite | kTruncate | kDeviceIoctl;
     if ((access & ~kForFiles) != 0 && add_rule(rules, file, access))
         return file;

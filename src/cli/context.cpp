@@ -91,8 +91,8 @@ std::string terminal_text(std::string_view text) {
     constexpr std::string_view kKept = "\n\t";
     std::string shown;
     while (!text.empty()) {
-        // Copy up to the next escape or carriage return, the only characters with which our own
-        // sequences start.
+        // Copy up to the next escape or carriage return, the only characters that our own sequences
+        // start with.
         const auto end = std::min(text.find_first_of("\x1b\r"), text.size());
         shown += printable(text.substr(0, end), kKept);
         text.remove_prefix(end);

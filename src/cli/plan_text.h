@@ -22,7 +22,7 @@ struct ProgramArguments {
     std::vector<std::string> gpus = {};
 };
 
-/// The arguments with which `program` ("llama.cpp", "ollama" or "vllm") runs the model as planned;
+/// The arguments that make `program` ("llama.cpp", "ollama" or "vllm") run the model as planned;
 /// for ollama, the arguments are variables and parameters of a Modelfile. If there are several
 /// plans, the plan that puts the largest part of the model on GPUs is used; a plan for a single GPU
 /// is preferred to a plan for several.

@@ -324,7 +324,7 @@ ToolAnswer for_pip(const Recommendation& answer) {
     return made;
 }
 
-/// Variables with which uv installs the variant.
+/// Variables that make uv install the variant.
 ToolAnswer for_uv(const Report& report, const Recommendation* answer) {
     const auto& rules = Rules::current();
     ToolAnswer made{.variables = uv_variables(report, rules, answer)};

@@ -172,9 +172,9 @@ std::string note_on(const Recommendation& answer) {
     return "";
 }
 
-/// Shows a line such as "cu130 on NVIDIA H200 (pci:0000:00:06.0)", the place from which to download
-/// the variant, alternatives, notes and warnings. The names of GPUs come from `report`; if `report`
-/// is null, the ids of the GPUs are printed. This function is pure.
+/// Shows a line such as "cu130 on NVIDIA H200 (pci:0000:00:06.0)", the place to download the
+/// variant from, alternatives, notes and warnings. The names of GPUs come from `report`; if
+/// `report` is null, the ids of the GPUs are printed. This function is pure.
 std::string recommendation_text(const Recommendation& answer,
                                 const Report* report,
                                 const Screen& screen) {

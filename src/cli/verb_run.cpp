@@ -144,7 +144,7 @@ bool has_failed(const Attempt& attempt, const std::vector<int>& statuses) {
     return std::ranges::find(statuses, attempt.end.status.value_or(0)) != statuses.end();
 }
 
-/// A unique value for the variable by which the program's descendants are found
+/// A unique value for the variable that identifies the program's descendants
 /// (watch::ProcessTree).
 std::string new_mark() {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();

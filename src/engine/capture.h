@@ -42,7 +42,7 @@ public:
     [[nodiscard]] Result<std::string> real_path(std::string_view path) const override;
     [[nodiscard]] Result<FileStatus> status(std::string_view path) const override;
 
-    /// The content of each file that was read, by the path under which it was read.
+    /// The content of each file that was read; the key is the path that was used.
     [[nodiscard]] const std::map<std::string, std::string>& contents() const { return contents_; }
     /// Every other existing path that was examined, including the entries of listed folders.
     [[nodiscard]] const std::set<std::string>& seen() const { return seen_; }

@@ -141,7 +141,7 @@ void add_numbers(const FileSystem& files, std::vector<std::string>& numbers) {
                   [](const std::string& number) { return number.size() < kShortestNumber; });
 }
 
-/// Sorts longer names first, so that a name is tried before shorter names with which it begins.
+/// Sorts longer names first, so that a name is tried before shorter names that it begins with.
 void sort_by_length(std::vector<std::string>& names) {
     std::ranges::sort(names, std::ranges::greater{}, &std::string::size);
 }

@@ -27,8 +27,8 @@ namespace gpuprobe::engine {
 /// drivers/gpu/drm/xe/xe_gt_idle.c (idle_residency_ms).
 class IdleMeter {
 public:
-    /// Reads the counters of all GPUs except sleeping GPUs, because reading the counters would wake
-    /// a sleeping GPU.
+    /// Reads the counters of all GPUs that are awake. Reading the counters of a sleeping GPU would
+    /// wake the GPU.
     void look(const FileSystem& files, const Machine& machine, MonotonicTime now);
     [[nodiscard]] bool watches(const std::string& device) const { return seen_.contains(device); }
 
@@ -43,7 +43,7 @@ public:
     static constexpr Duration kShortest = std::chrono::milliseconds{100};
 
 private:
-    /// The time for which each part of the GPU was asleep, in milliseconds; the key is the path of
+    /// How long each part of the GPU was asleep, in milliseconds; the key is the path of
     /// the part's counter.
     using Counters = std::map<std::string, std::uint64_t>;
     std::map<std::string, Counters> seen_ = {};  ///< the counters at look(), by id of the device

@@ -283,7 +283,7 @@ private:
             earlier->gpus.push_back(*finding.gpu);
     }
 
-    /// The evidence for which the conditions of a cause hold; each item occurs only once. If
+    /// The items of evidence that meet the conditions of a cause, without duplicates. If
     /// several items have the same value in the member that the cause names in `once`, the item
     /// with the most known members is kept.
     static std::vector<Value> evidence_of(const Cause& cause, TermContext context) {

@@ -97,7 +97,7 @@ std::string quarantine_sentence(const QuarantinedProbe& held);
 std::string harm_words(Harm harm, std::uint32_t times);
 /// The file name in the path of a driver; a dash if there is no driver.
 std::string driver_file(const ProbeEntry& probe, const Screen& screen);
-/// The exit code or signal with which the worker ended, and the note of the probe.
+/// The exit code of the worker, or the signal that ended it, and the note of the probe.
 std::string ending(const ProbeEntry& probe);
 /// The tone that tables use for an outcome.
 Tone tone_of(Outcome outcome);

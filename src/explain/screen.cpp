@@ -63,7 +63,7 @@ std::size_t columns_of(const Utf8Character& character) {
     return is_double_width(*character.point) ? 2 : 1;
 }
 
-/// The length of the color sequence with which the text starts; 0 if there is no color sequence.
+/// The length of the color sequence that the text starts with; 0 if there is no color sequence.
 std::size_t colour_bytes(std::string_view text) {
     return text.starts_with("\x1b[") ? std::min(text.find('m'), text.size() - 1) + 1 : 0;
 }

@@ -79,7 +79,7 @@ Value host_document(const ExportedHost& host) {
     return document;
 }
 
-/// The members with which all JSON formats begin. Times are strings, because both Ansible and
+/// The members that all JSON formats begin with. Times are strings, because both Ansible and
 /// Facter can read strings.
 Value header(const ExportSubject& subject) {
     Value document{Value::Object{}};

@@ -283,7 +283,7 @@ std::string node_line(const ExportSubject& subject,
     return line + "\n";
 }
 
-/// The data from which the formats slurm-gres and slurm-node are made.
+/// The data for the formats slurm-gres and slurm-node.
 struct SlurmNode {
     std::vector<Gres> gres = {};
     std::string line = {};
@@ -488,7 +488,7 @@ std::string kind_word(const std::set<GpuKind>& kinds) {
     return kinds == std::set{GpuKind::Discrete} ? "gpus-discrete" : "";
 }
 
-/// Records the requirements for which there is no word.
+/// Records the requirements that no feature represents.
 void add_weaker(const GpuNeed& gpu, FleetQuery& query) {
     const bool is_implied = gpu.vendors.size() == 1 && gpu.api == own_api(gpu.vendors.front());
     if (!gpu.vendors.empty() && !is_implied)

@@ -333,7 +333,7 @@ std::optional<std::string> setup_part(std::string_view path, std::string_view co
                              [path](std::string_view folder) { return path.starts_with(folder); }))
         return std::nullopt;
     std::set<std::string> names;
-    // Keep only the parsed modules, written as lines from which the same modules are parsed.
+    // Keep only the parsed modules, written as lines that parse to the same modules.
     add_blacklisted(content, names);
     std::string kept;
     for (const auto& name : names)

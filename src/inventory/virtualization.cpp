@@ -91,8 +91,7 @@ std::optional<std::string> declared(const FileSystem& files) {
     return from_environment(files);
 }
 
-/// The string with which a hypervisor's signature or DMI string begins, and the name of the
-/// hypervisor.
+/// The beginning of a hypervisor's signature or DMI string, and the hypervisor's name.
 struct Signature {
     std::string_view text;
     const char* name;
@@ -116,7 +115,7 @@ constexpr std::array<Signature, 13> kCpuidSignatures{{
     {"Apple VZ", "apple"},
 }};
 
-/// Strings with which DMI strings of virtual machines begin. The first kSpecificCount strings take
+/// Beginnings of DMI strings of virtual machines. The first kSpecificCount strings take
 /// precedence over the CPUID signature, which is less specific for these products.
 constexpr std::array<Signature, 17> kDmiPrefixes{{
     {"Amazon EC2", "amazon"},

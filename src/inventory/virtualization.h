@@ -22,7 +22,7 @@ std::optional<std::string> container_of(const FileSystem& files);
 /// users and their services. nullopt if the whole file may be kept.
 std::optional<std::string> container_part(std::string_view path, std::string_view content);
 
-/// The hypervisor that this machine runs on, in the words of systemd-detect-virt, such as "kvm",
+/// The hypervisor that this machine runs on, as systemd-detect-virt names it, such as "kvm",
 /// "microsoft" or "amazon"; "vm-other" for an unknown hypervisor; nullopt on bare metal and in
 /// Xen's dom0.
 ///

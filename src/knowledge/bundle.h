@@ -79,7 +79,7 @@ struct PublicKey {
 /// Reads a key file. Errors: Malformed.
 Result<PublicKey> public_key_from(std::string_view text, std::string_view name);
 
-/// The key with which the signature was made. Errors: NotAuthorized if none of the keys made the
+/// The key that made the signature. Errors: NotAuthorized if none of the keys made the
 /// signature, or if the key has expired at `now`; Malformed if `signature` is not a signature.
 Result<const PublicKey*> signer_of(const SignedText& text,
                                    std::span<const PublicKey> keys,

@@ -297,7 +297,7 @@ Tensor ComputeGraph::input(std::uint64_t bytes) {
 
 namespace {
 
-/// The side of the Hadamard matrix by which heads of this length are rotated before they are stored
+/// The side of the Hadamard matrix that rotates heads of this length before they are stored
 /// in a quantized cache; 0 if they are not rotated.
 std::uint64_t rotation_side(const GgmlType& type, std::uint64_t length) {
     constexpr std::uint64_t kLeast = 64;
@@ -306,7 +306,7 @@ std::uint64_t rotation_side(const GgmlType& type, std::uint64_t length) {
 
 }  // namespace
 
-/// Creates the matrix by which keys are rotated, for all layers of the same kind as this layer. For
+/// Creates the matrix that rotates keys, for all layers of the same kind as this layer. For
 /// keys, llama.cpp uses the largest matrix whose side is a power of two and divides the length of a
 /// head.
 void ComputeGraph::prepare_keys(const LayerShape& one) {

@@ -109,7 +109,7 @@ struct DirectAttention {
     bool has_bias = false;     ///< whether a position bias is added to the scores
 };
 
-/// The matrices with which the keys and values of a quantized cache are rotated.
+/// The matrices that rotate the keys and values of a quantized cache.
 struct Matrices {
     std::optional<Tensor> keys = {};
     std::optional<Tensor> values = {};

@@ -339,7 +339,7 @@ std::optional<GgufValue> list_of(const Value::Array& items) {
     return GgufValue{std::move(numbers)};
 }
 
-/// The value in the form in which the reader of files would store it, with the same limits.
+/// The value as the reader of files would store it, with the same limits.
 std::optional<GgufValue> kept(const Value& value) {
     if (const auto* text = value.as_string())
         return text->size() > kMaxGgufTextBytes ? std::nullopt : std::optional<GgufValue>{*text};

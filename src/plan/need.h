@@ -24,7 +24,7 @@ constexpr std::uint64_t kMaxContext = 1ULL << 32U;
 constexpr std::uint64_t kMaxBatch = 1U << 20U;
 constexpr std::uint64_t kMaxStreams = 4096;
 
-/// The settings with which a model is run.
+/// The settings for running a model.
 struct RunShape {
     std::uint64_t context = 4096;  ///< number of tokens per stream
     std::uint64_t batch = 512;     ///< number of tokens computed at once, llama.cpp's micro-batch

@@ -115,7 +115,7 @@ Reason no_usable_backend(const Gpu& gpu) {
     return because("not-usable", std::move(detail));
 }
 
-/// The settings with which the model is run on a backend.
+/// The settings for running the model on a backend.
 RunShape run_on(const PlanRequest& request, std::string_view backend) {
     auto run = request.run;
     if (!request.model)

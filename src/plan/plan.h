@@ -103,7 +103,7 @@ struct GpuPlan {
     bool flash_attention = false;
     /// number of layers that fit on this GPU; null without a model or a budget
     std::optional<LayerCount> layers = {};
-    /// largest context with which everything `fits`; null if there is no such context
+    /// largest context for which everything `fits`; null if there is no such context
     std::optional<std::uint64_t> max_context = {};
     std::vector<Reason> reasons = {};  ///< reasons why `fit` is not better, or not certain
     bool operator==(const GpuPlan&) const = default;
@@ -187,7 +187,7 @@ struct Slot {
     std::optional<Bytes> buffer_limit = {};
 };
 
-/// The load that is placed: a model and the settings with which it is run, or a number of bytes
+/// The load that is placed: a model with its settings, or a number of bytes
 /// that may be split anywhere.
 struct Load {
     const Model* model = nullptr;
@@ -218,7 +218,7 @@ Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::ui
 /// tenth. If there is no model, the bytes fill one slot after another.
 Placement place(const Load& load, const std::vector<Slot>& slots, bool spare);
 
-/// Returns the slots, with the weights with which the most layers fit. The weights are the given
+/// Returns the slots with the weights that make the most layers fit. The weights are the given
 /// weights or, if more layers fit, weights in proportion to the memory that each slot has left
 /// after its compute buffer. Users can pass weights of the latter kind with --tensor-split.
 std::vector<Slot> best_split(const Load& load, const std::vector<Slot>& slots);

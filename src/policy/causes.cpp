@@ -330,7 +330,7 @@ const Causes& Causes::known_bad() {
 Status Causes::add(std::string_view json) {
     auto document = TRY(knowledge::document_from<CausesDocument>(json, kCausesSchema));
     for (auto& cause : document.causes) {
-        // Index the causes by the reason codes by which their evidence is filtered, as in
+        // Index the causes by the reason codes that filter their evidence, as in
         // "reasons[code=…]".
         for (const auto& from : cause.from)
             for (const auto& step : from.steps)

@@ -93,7 +93,7 @@ bool has_paths(const Condition& condition);
 /// Whether all conditions are true; an unknown condition counts as false.
 bool all_hold(const std::vector<Condition>& conditions, const TermContext& context);
 
-/// Converts a string, number or flag to a string with which terms are compared, without changing
+/// Converts a string, number or flag to a string for comparing terms, without changing
 /// the case. The result is empty for any other value.
 std::string word_of(const Value& value);
 
@@ -132,7 +132,7 @@ struct Remedy {
     std::optional<bool> is_for_host = {};
 };
 
-/// The subject of causes for which the doctor does not look. Such a cause belongs to a reason, and
+/// The subject of causes that the doctor does not look for. Such a cause belongs to a reason, and
 /// user interfaces show the cause's fix wherever they show the reason, for example on a candidate
 /// that an application cannot use.
 constexpr std::string_view kOfAReason = "reason";

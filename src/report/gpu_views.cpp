@@ -241,9 +241,9 @@ Reason lack_of_instances(const std::vector<Partition>& partitions) {
                : because("mig-without-compute-instance", {{"instances", joined(numbers, ",")}});
 }
 
-/// Whether the GPU is in MIG mode and none of its usable partitions can have graphics, which only
-/// works on instances with "+gfx" in the profile ("1g.24gb+gfx"). Source: NVIDIA MIG User Guide,
-/// "Application Considerations" and "Supported MIG Profiles".
+/// Whether the GPU is in MIG mode and none of its usable partitions supports graphics. Only
+/// instances with "+gfx" in the profile ("1g.24gb+gfx") support graphics. Source: NVIDIA MIG User
+/// Guide, "Application Considerations" and "Supported MIG Profiles".
 bool lacks_graphics(std::optional<bool> mig_mode, const std::vector<Partition>& partitions) {
     return mig_mode == true && std::ranges::none_of(partitions, [](const Partition& partition) {
                return is_usable(partition) &&

@@ -14,7 +14,7 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// The time for which to poll without sleeping. Every batch of the sampler ends within 50 ms; the
+/// How long to poll without sleeping. Every batch of the sampler ends within 50 ms; the
 /// end of longer work need not be detected to the microsecond.
 constexpr std::chrono::milliseconds kSpin{50};
 constexpr timespec kNap = {.tv_sec = 0, .tv_nsec = 20'000};

@@ -24,7 +24,7 @@ constexpr std::array kCompilers = {"libhiprtc.so.7",   "libhiprtc.so.6",
 constexpr std::size_t kMaxLog = 65536;
 constexpr std::size_t kMaxCode = std::size_t{64} << 20;
 
-/// The macro definition with which each kernel is built. Kernels with the same definition are in
+/// The macro definition for building each kernel. Kernels with the same definition are in
 /// the same module.
 constexpr std::array<std::string_view, kKernels> kDefinitions = {
     "-DWITH_CHECK", "-DWITH_MEMORY", "-DWITH_MEMORY", "-DWITH_MEMORY",
