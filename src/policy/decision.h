@@ -30,8 +30,8 @@ struct Candidate {
     /// If the candidate is accepted, the variables that make the application use only this
     /// candidate.
     std::map<std::string, std::string> environment = {};
-    /// For each variable in `environment` whose value depends on the GPU, the values for the GPUs in
-    /// `also`, in the same order.
+    /// For each variable in `environment` whose value depends on the GPU, the values for the GPUs
+    /// in `also`, in the same order.
     std::map<std::string, std::vector<std::string>> also_environment = {};
     /// The reasons in one string for users, without repeated sentences (explain/reason_words.h).
     std::optional<std::string> why = {};
