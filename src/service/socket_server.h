@@ -143,7 +143,7 @@ public:
     static constexpr Duration kIdle = std::chrono::seconds{1};
     /// if a caller has more groups, the caller's groups are treated as unknown
     static constexpr std::size_t kMaxGroups = 1024;
-    static constexpr Duration kUse = std::chrono::seconds{2};  ///< delay of on_use()
+    static constexpr Duration kUse = std::chrono::milliseconds{250};  ///< delay of on_use()
 
     /// `authority`: returns the current polkit client; null without a bus. All arguments must
     /// outlive this object.

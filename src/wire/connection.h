@@ -160,7 +160,7 @@ public:
     /// Registers a function that runs kUse after a message; messages in between do not cause
     /// another call.
     void on_use(std::function<void()> used) { used_ = std::move(used); }
-    static constexpr Duration kUse = std::chrono::seconds{2};
+    static constexpr Duration kUse = std::chrono::milliseconds{250};
     static constexpr int kMessagesPerTurn = 64;
     /// size limit of a call, the same as on the socket
     static constexpr Bytes kMaxCall = mib(2);
