@@ -196,7 +196,7 @@ Record record_from(const std::string& json) {
     return record;
 }
 
-/// Writes parameters as JSON, without the members that are not set.
+/// Writes parameters as JSON, without the members that aren't set.
 class Writer {
 public:
     void put(const std::string& text) { json_ += quoted(text); }
@@ -340,7 +340,7 @@ public:
         return ask<Plan>("Plan", parameters);
     }
 
-    /// Finds out why GPUs are not used, and how to fix the problems. `environment` contains the
+    /// Finds out why GPUs aren't used, and how to fix the problems. `environment` contains the
     /// environment variables of the program that fails to use a GPU.
     Diagnosis doctor(const std::optional<std::map<std::string, std::string>>& environment = {}) {
         return ask<Diagnosis>("Diagnose", DiagnoseParameters{.environment = environment});

@@ -18,7 +18,7 @@
 namespace gpuprobe::backends {
 
 /// Receives the results of a backend one by one, as soon as each result is known, so that if the
-/// driver crashes, earlier results are not lost.
+/// driver crashes, earlier results aren't lost.
 class Sink {
 public:
     virtual ~Sink() = default;

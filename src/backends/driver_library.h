@@ -16,7 +16,7 @@
 
 namespace gpuprobe::backends {
 
-/// A pointer to a function whose type is not known yet. Cast the pointer before you call the
+/// A pointer to a function whose type isn't known yet. Cast the pointer before you call the
 /// function.
 using AnyFunction = void (*)();
 

@@ -73,7 +73,7 @@ constexpr std::array kRefused = {
 /// Calls that programs try first but do not need. The arguments of these calls are behind a
 /// pointer, where a filter cannot check them (clone3, openat2), or the calls use a resource that is
 /// limited for the whole machine (io_setup). Newer calls that our headers do not declare need no
-/// entry: they are not on the list of known calls.
+/// entry: they aren't on the list of known calls.
 constexpr std::array kUnknown = {SCMP_SYS(clone3),         SCMP_SYS(io_uring_setup),
                                  SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
                                  SCMP_SYS(open_tree),      SCMP_SYS(move_mount),
@@ -216,7 +216,7 @@ void refuse_requests(scmp_filter_ctx filter, std::span<const scmp_datum_t> reque
 
 /// Adds all rules of the filter that refuses calls.
 void refuse(scmp_filter_ctx filter, FilterVariant variant, Steps& step) {
-    // The rules are not valid for calls of another architecture (32-bit programs), so all such
+    // The rules aren't valid for calls of another architecture (32-bit programs), so all such
     // calls fail.
     step(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)));
     for (const int call : kRefused)

@@ -112,7 +112,7 @@ constexpr std::array kOfSys = {
 constexpr std::array<std::string_view, 9> kPathVariables = {
     "_PATH", "_DIR", "_DIRS", "_FILES", "_FILENAMES", "_VENDORS", "_DRIVERS", "_ROOT", "_HOME"};
 /// Prefixes of the names of variables that gpuprobe itself sets to its own folders. The values of
-/// these variables are not searched for paths.
+/// these variables aren't searched for paths.
 constexpr std::array<std::string_view, 4> kOwnVariables = {"XDG_", "POCL_CACHE_", "CUDA_CACHE_",
                                                            "OCL_ICD_VENDORS"};
 
@@ -286,7 +286,7 @@ Paths named_by_variables() {
     return paths;
 }
 
-/// The number of leading path components that form a user's home folder; 0 if the path is not in a
+/// The number of leading path components that form a user's home folder; 0 if the path isn't in a
 /// home folder. `names` are the components of an absolute path.
 std::size_t home_length(const Paths& names) {
     if (names.empty())

@@ -381,7 +381,7 @@ constexpr int kLogVersion = 7;
 constexpr std::uint64_t bit(int number) {
     return std::uint64_t{1} << static_cast<unsigned>(number);
 }
-/// The rights to execute and to read a file that is not a folder.
+/// The rights to execute and to read a file that isn't a folder.
 constexpr auto kReadFile = bit(0) | bit(2);
 /// The rights to execute, to read a file, and to list a folder.
 constexpr auto kRead = kReadFile | bit(3);

@@ -41,7 +41,7 @@ std::optional<std::string> intel_ip_text(std::uint32_t version);
 /// cuDriverGetVersion.
 std::string cuda_version_text(int version);
 /// The gfx target in a device name, such as "gfx90a" for "gfx90a:sramecc+:xnack-". nullopt if the
-/// name is not an AMD target.
+/// name isn't an AMD target.
 std::optional<std::string> gfx_target_in(std::string_view name);
 
 /// The string up to the first NUL or the end of the array, scrubbed and without surrounding white

@@ -226,7 +226,7 @@ Status SystemLoop::on_hangup(Callback hung_up) {
     impl_->on_hangup =
         watch(impl_->hangup.get(), EPOLLIN, Priority::Hardware,
               [fd = impl_->hangup.get(), hung_up = std::move(hung_up)](std::uint32_t) {
-                  // The kernel merges equal signals that were not read yet.
+                  // The kernel merges equal signals that weren't read yet.
                   signalfd_siginfo info = {};
                   if (::read(fd, &info, sizeof info) > 0)
                       hung_up();

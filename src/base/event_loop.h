@@ -81,7 +81,7 @@ private:
 class FolderWatch {
 public:
     /// `changed` is called after changes, once there has been no further change for `settle`.
-    /// Folders that do not exist when begin() is called are not watched. Errors: Unavailable if
+    /// Folders that do not exist when begin() is called aren't watched. Errors: Unavailable if
     /// inotify cannot be used.
     static Result<std::unique_ptr<FolderWatch>> begin(EventLoop& loop,
                                                       const std::vector<std::string>& folders,

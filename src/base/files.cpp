@@ -95,7 +95,7 @@ void sweep(const std::string& folder, const std::string& prefix) {
 }
 
 /// A temporary file whose content is complete, before the file is renamed to its final name. If the
-/// file was not renamed, it is deleted.
+/// file wasn't renamed, it is deleted.
 class Unfinished {
 public:
     /// `file_path` and `elsewhere` are paths through opened folders. `path` is the path that error
@@ -169,7 +169,7 @@ RootedFiles::RootedFiles(std::string root) : root_{std::move(root)} {
 namespace {
 
 /// The path as the kernel resolves it. Resolving takes three system calls instead of one for each
-/// component. nullopt if /proc is not available.
+/// component. nullopt if /proc isn't available.
 std::optional<Result<std::string>> kernels_real_path(std::string_view path) {
     const UniqueFd found{::open(std::string{path}.c_str(), O_PATH | O_CLOEXEC)};
     if (!found)
@@ -274,7 +274,7 @@ Result<std::string> read_to_end(const UniqueFd& fd,
             continue;
         if (count < 0)
             return errno_error(path, errno);
-        // The size from fstat() is not reliable: files in /proc and /sys report 0 or one page.
+        // The size from fstat() isn't reliable: files in /proc and /sys report 0 or one page.
         if (text.size() > limit.count)
             return Error{ErrorCode::TooLarge,
                          std::string{path} + ": over " + std::to_string(limit.count) + " bytes"};
@@ -405,7 +405,7 @@ constexpr Bytes kMaxMap = kib(64);
 /// Source: user_namespaces(7), /proc/sys/kernel/overflowuid.
 constexpr uid_t kUnmapped = 65534;
 
-/// Whether 65534 is a real user in this namespace. If 65534 is not a real user, the id only marks
+/// Whether 65534 is a real user in this namespace. If 65534 isn't a real user, the id only marks
 /// owners that have no mapping. If uid_map cannot be read, the id is treated as a real user,
 /// because this is the safer assumption.
 bool is_unmapped_a_user() {

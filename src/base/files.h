@@ -85,7 +85,7 @@ struct OpenFolder {
 /// Opens the folder at `path`. Folders that this function creates are readable by all users,
 /// depending on the umask; with FolderTrust::Own, they are readable only by this user.
 ///
-/// A symbolic link is not followed if it belongs to a user other than root and this user, or if it
+/// A symbolic link isn't followed if it belongs to a user other than root and this user, or if it
 /// is in a folder in which another user could have created it. Errors: NotFound or Io;
 /// PermissionDenied, also if another user could redirect the path. The error message names the
 /// folder or link at fault.
@@ -108,7 +108,7 @@ struct FilePlace {
 /// Renames a file and replaces an existing target. Errors: NotFound, Io or PermissionDenied.
 Status rename_file(const std::string& from, const std::string& to);
 
-/// Removes a file. A missing file is not an error. Errors: Io, PermissionDenied.
+/// Removes a file. A missing file isn't an error. Errors: Io, PermissionDenied.
 Status remove_file(const std::string& path);
 
 /// The fields of stat(2) that this project uses.
@@ -135,12 +135,12 @@ public:
     virtual ~FileSystem() = default;
 
     /// The content of a whole file. Errors: NotFound or PermissionDenied; TooLarge if the file is
-    /// larger than `limit`; Io, also if the path is not a regular file.
+    /// larger than `limit`; Io, also if the path isn't a regular file.
     [[nodiscard]] virtual Result<std::string> read(std::string_view path, Bytes limit) const = 0;
     /// The names in a folder except "." and "..", sorted by byte. Errors: NotFound,
     /// PermissionDenied or Io; TooLarge for more than 65536 entries.
     [[nodiscard]] virtual Result<std::vector<std::string>> list(std::string_view path) const = 0;
-    /// The target of a symbolic link, unresolved. Errors: NotFound, or Io if the path is not a
+    /// The target of a symbolic link, unresolved. Errors: NotFound, or Io if the path isn't a
     /// link.
     [[nodiscard]] virtual Result<std::string> link_target(std::string_view path) const = 0;
     /// The path with all links resolved, within the root. Errors: NotFound, or Io for a loop of

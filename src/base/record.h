@@ -184,14 +184,14 @@ struct ReadProblem {
     [[nodiscard]] std::string text() const { return path.empty() ? reason : path + ": " + reason; }
 };
 
-/// The ReadProblem for a word that is not in `known`.
+/// The ReadProblem for a word that isn't in `known`.
 inline ReadProblem unknown_word(std::string reason, std::vector<std::string> known) {
     ReadProblem problem{std::move(reason)};
     problem.known = std::move(known);
     return problem;
 }
 
-/// The ReadProblem for a member that is not in `known`.
+/// The ReadProblem for a member that isn't in `known`.
 inline ReadProblem unknown_member(std::string_view key, std::vector<std::string> known) {
     auto problem = unknown_word("unknown member", std::move(known));
     problem.word = key;

@@ -94,7 +94,7 @@ constexpr std::string_view type_name() {
 }
 
 /// Collects the definitions of all types to which a record refers, each once, in the order of first
-/// use. For a type that is not covered here, define a function `MemberType member_type(TypeTable&,
+/// use. For a type that isn't covered here, define a function `MemberType member_type(TypeTable&,
 /// std::type_identity<T>)` in the type's namespace.
 class TypeTable {
 public:

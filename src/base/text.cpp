@@ -218,7 +218,7 @@ std::string printable(std::string_view text, std::string_view kept, std::size_t 
 
 namespace {
 
-/// Longer words are not compared, because the cost grows with the product of both lengths.
+/// Longer words aren't compared, because the cost grows with the product of both lengths.
 constexpr std::size_t kMaxWord = 64;
 
 /// Optimal string alignment distance: edit distance in which swapping two neighbors counts once.

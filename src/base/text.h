@@ -44,7 +44,7 @@ std::string printable(std::string_view text,
                       std::size_t limit = std::string::npos);
 
 /// Parses a string that consists only of a number in the given base. Spaces and prefixes are not
-/// allowed, and for unsigned types, signs are not allowed either. nullopt for any other string.
+/// allowed, and for unsigned types, signs aren't allowed either. nullopt for any other string.
 template <std::integral T>
 std::optional<T> parse_number(std::string_view text, int base = 10) {
     T number{};
@@ -113,12 +113,12 @@ std::string suggestion(std::string_view given, const std::vector<std::string>& k
 
 // Templates ---------------------------------------------------------------------------------------
 //
-// Strings with placeholders in braces: "{requested} is not available". An unpaired brace is
+// Strings with placeholders in braces: "{requested} isn't available". An unpaired brace is
 // ordinary text, and so are the braces around another placeholder.
 //
 // A sentence can have optional parts. Text in "[" and "]" is left out if a placeholder in it is
 // unknown; "[A|B]" uses the first alternative whose placeholders are all known. Outside brackets,
-// an unknown placeholder is replaced by kNothingKnown. An optional part whose bracket is not closed
+// an unknown placeholder is replaced by kNothingKnown. An optional part whose bracket isn't closed
 // ends at the end of the sentence.
 
 /// Returns the replacement for a placeholder, which is passed without its braces; nullopt if the

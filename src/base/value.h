@@ -68,7 +68,7 @@ public:
     [[nodiscard]] Array* as_array() { return std::get_if<Array>(&data_); }
     [[nodiscard]] Object* as_object() { return std::get_if<Object>(&data_); }
 
-    /// The member with the key `key`; nullptr if this value has no such member or is not an object.
+    /// The member with the key `key`; nullptr if this value has no such member or isn't an object.
     [[nodiscard]] const Value* find(std::string_view key) const;
     [[nodiscard]] Value* find(std::string_view key);
     /// The member with the key `key`, or a null value if there is no such member.
@@ -114,7 +114,7 @@ constexpr int kMaxJsonDepth = 64;
 /// Parses one JSON document.
 ///
 /// Errors: TooLarge if the text is longer than `limit`; Malformed, with the path of the problem, if
-/// the text is not a single JSON document in UTF-8 (then also with the byte offset), if a key
+/// the text isn't a single JSON document in UTF-8 (then also with the byte offset), if a key
 /// appears twice in an object, or if there are more than kMaxJsonDepth levels.
 Result<Value> parse_json(std::string_view text, Bytes limit);
 

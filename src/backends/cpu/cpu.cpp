@@ -129,7 +129,7 @@ public:
     Attempt<Done> run(const Work& work) override;
 
 private:
-    /// The memory is not initialized, so that the kernel allocates each page on the NUMA node of
+    /// The memory isn't initialized, so that the kernel allocates each page on the NUMA node of
     /// the thread that first writes it.
     using Words = std::unique_ptr<std::uint32_t[]>;
 

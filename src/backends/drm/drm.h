@@ -14,7 +14,7 @@
 
 namespace gpuprobe::backends {
 
-/// A render node or the node of a V4L2 codec, as described by sysfs. The node is not opened.
+/// A render node or the node of a V4L2 codec, as described by sysfs. The node isn't opened.
 struct RenderNode {
     std::string path = {};                  ///< path such as "/dev/dri/renderD128"
     std::string device_number = {};         ///< device number such as "226:128"
@@ -31,7 +31,7 @@ struct RenderNode {
 std::vector<RenderNode> render_nodes(const FileSystem& files);
 
 /// The node at `path` ("/dev/dri/renderD128"), whose folder is in `class_folder`; nullopt if that
-/// folder is incomplete. `drm` is not set.
+/// folder is incomplete. `drm` isn't set.
 std::optional<RenderNode> node_in_sysfs(const FileSystem& files,
                                         const std::string& class_folder,
                                         const std::string& path);
@@ -45,7 +45,7 @@ DeviceFacts facts_from_sysfs(const RenderNode& node, std::uint32_t index);
 bool is_asleep(const FileSystem& files, const RenderNode& node);
 
 /// Reports the facts that kernel drivers expose through render nodes. The function needs no library
-/// and takes less than a millisecond. Nodes of sleeping devices are not opened.
+/// and takes less than a millisecond. Nodes of sleeping devices aren't opened.
 Answer query_drm(const ProbeTarget& target, Sink& sink);
 
 /// Opens a character device, but only if its device number equals the number in sysfs ("226:128"),

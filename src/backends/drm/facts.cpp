@@ -260,7 +260,7 @@ void add_amdgpu_memory(const DrmDevice& device, DeviceFacts& facts) {
 }
 
 /// The version of the micro engine scheduler (MES), which starts the queues of compute programs, as
-/// the kernel log prints it. Older GPUs and kernels have no MES, which is not an error.
+/// the kernel log prints it. Older GPUs and kernels have no MES, which isn't an error.
 void add_amdgpu_scheduler(const DrmDevice& device, DeviceFacts& facts) {
     // The higher bits are the version of the interface.
     constexpr std::uint32_t kVersionBits = 0xfff;

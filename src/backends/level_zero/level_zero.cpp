@@ -399,7 +399,7 @@ Answer visit_all(const Symbols& api,
         if (!visit_devices(api, library, drivers_of(api, ze::kDriverTypeNpu), devices, visit))
             return {};
     }
-    // A machine with only an NPU has no GPU driver (kUninitialized), which is not an error if a
+    // A machine with only an NPU has no GPU driver (kUninitialized), which isn't an error if a
     // device was found.
     if (gpus.code != ZE_RESULT_SUCCESS &&
         (devices == 0 || gpus.code != ZE_RESULT_ERROR_UNINITIALIZED))

@@ -131,7 +131,7 @@ Attempt<std::optional<DecoderCaps>> caps_of(const DecodeSymbols& api,
 
 }  // namespace
 
-/// One query takes 7 ms (H200, driver 580), so NVDEC is not queried about samples that no profile
+/// One query takes 7 ms (H200, driver 580), so NVDEC isn't queried about samples that no profile
 /// has.
 Attempt<std::vector<VideoEntry>> decoded_formats(const DecodeSymbols& api) {
     std::vector<VideoEntry> entries;
@@ -461,7 +461,7 @@ Asked<Table> functions_of(std::string_view name, Sink& sink) {
     return query_functions<Table>(library);
 }
 
-/// A reason for each library that is not installed.
+/// A reason for each library that isn't installed.
 std::vector<Reason> missing_libraries(const Asked<nvcodec::DecodeSymbols>& decode,
                                       const Asked<nvcodec::EncodeSymbols>& encode) {
     std::vector<Reason> reasons;

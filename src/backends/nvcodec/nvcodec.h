@@ -15,7 +15,7 @@ namespace gpuprobe::backends {
 
 /// Reports what NVDEC can decode and NVENC can encode on each GPU that CUDA lists. NVDEC and NVENC
 /// need a CUDA context. The API has its own probe, so that a crash does not affect the facts about
-/// CUDA. If both libraries are missing, CUDA is not initialized.
+/// CUDA. If both libraries are missing, CUDA isn't initialized.
 Answer query_nvcodec(const ProbeTarget& target, Sink& sink);
 
 }  // namespace gpuprobe::backends

@@ -74,7 +74,7 @@ constexpr int kWanted = PCI_FILL_IDENT | PCI_FILL_CLASS | PCI_FILL_CLASS_EXT | P
 // Never add PCI_FILL_CAPS: it reads the configuration space, which wakes the device.
 
 // The error callback. The GNU attribute is used, as in libpci, because in clang the C++ attribute
-// is not part of a function type.
+// isn't part of a function type.
 __attribute__((noreturn)) void leave_call(char* format, ...) {
     va_list arguments;
     va_start(arguments, format);

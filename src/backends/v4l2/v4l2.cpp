@@ -18,7 +18,7 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// The profiles of a codec, in the order of the control's menu; null for profiles that are not in
+/// The profiles of a codec, in the order of the control's menu; null for profiles that aren't in
 /// kVideoProfiles. Source: v4l2-controls.h of Linux 6.5.
 struct Menu {
     std::uint32_t control = 0;

@@ -310,7 +310,7 @@ Answer not_initialized(const va::Symbols& api, VAStatus status, const std::strin
     return answer_of(refusal, Outcome::Absent);
 }
 
-/// Queries the driver of an opened node. The display is not terminated: this process ends soon, and
+/// Queries the driver of an opened node. The display isn't terminated: this process ends soon, and
 /// a driver's cleanup can only crash it.
 Answer query_node(const va::Symbols& api, VADisplay display, DeviceFacts facts, Sink& sink) {
     sink.phase("instance");

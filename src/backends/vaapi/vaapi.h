@@ -14,7 +14,7 @@
 namespace gpuprobe::backends {
 
 /// Reports what the VA driver of the render node in `target.driver` can decode, encode and process.
-/// libva loads the driver. The node of a sleeping device is not opened.
+/// libva loads the driver. The node of a sleeping device isn't opened.
 Answer query_vaapi(const ProbeTarget& target, Sink& sink);
 
 }  // namespace gpuprobe::backends

@@ -234,7 +234,7 @@ inline constexpr Origin kCooperativeMatrix{"VK_KHR_cooperative_matrix", 0};
 inline constexpr Origin kBfloat16{"VK_KHR_shader_bfloat16", 0};
 }  // namespace origin
 
-/// All data that one device reported, unchanged. Structures that were not queried are nullopt.
+/// All data that one device reported, unchanged. Structures that weren't queried are nullopt.
 ///
 /// Counts inside the structures come from the driver and may be wrong; the lengths of the vectors
 /// are limited.
@@ -273,7 +273,7 @@ struct DeviceReply {
     [[nodiscard]] bool lists(const char* extension) const;
     /// Whether a structure may be chained: the device lists its extension, or both the device and
     /// the instance support the Vulkan version that includes the extension. A chained structure
-    /// that is not supported would stay zero, which would be a wrong fact.
+    /// that isn't supported would stay zero, which would be a wrong fact.
     [[nodiscard]] bool offers(const Origin& origin) const;
     /// Whether it is certain that the device lacks a structure, even if the structure could not be
     /// queried.

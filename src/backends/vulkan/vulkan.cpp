@@ -154,7 +154,7 @@ void report_loader(const DynamicLibrary& library, const LoaderSymbols& loader, S
 /// The manifest at `path`, changed to name the EGL library; nullopt unless the NVIDIA kernel driver
 /// is loaded.
 std::optional<std::string> egl_manifest(const FileSystem& files, const std::string& path) {
-    // If the kernel driver is not loaded, the EGL library would not find a device either.
+    // If the kernel driver isn't loaded, the EGL library would not find a device either.
     if (!files.exists("/proc/driver/nvidia"))
         return std::nullopt;
     const auto manifest = files.read(path, kMaxDriverManifest);
