@@ -65,7 +65,7 @@ std::string varlink_members(const TypeTable& types, std::span<const TypedMember>
 /// The definitions that Varlink can express, each in the form "type Candidate (…)".
 std::string varlink_definitions(const TypeTable& types);
 
-// The parameters of org.gpuprobe's methods, and the answers that are not in calls/documents.h. The
+// The parameters of org.gpuprobe's methods, and the answers that aren't in calls/documents.h. The
 // interface description is generated from these records. A parameter that is std::optional may be
 // omitted.
 
@@ -176,7 +176,7 @@ struct InterfaceParameters {
 };
 RECORD_MEMBERS(InterfaceParameters, interface)
 
-// Answers that are not documents of gpuprobectl ------------------------------------------------
+// Answers that aren't documents of gpuprobectl ------------------------------------------------
 
 /// The answer of org.varlink.service.GetInfo. Source: varlink.org, "Service".
 struct ServiceInfo {

@@ -175,7 +175,7 @@ void get_identifiers(const GpuParameters& in, const Asking& ask) {
     const auto gpu = known_gpu(view, in.gpu);
     if (!gpu)
         return ask.refuse(gpu.error());
-    // Members of the identity that are not strings, such as numbers, are not identifiers.
+    // Members of the identity that aren't strings, such as numbers, aren't identifiers.
     IdentifierList list;
     const auto identity = to_value((*gpu)->identity);
     for (const auto& member : *identity.as_object())
@@ -361,7 +361,7 @@ void probe_drivers(const ProbeParameters& in, const Asking& ask) {
         return ask.refuse(meant.error());
     const auto& request = *meant;
     // Callers that did not set "more" get only the last answer. The reported progress never
-    // decreases, even if more probes begin. Steps below kStep are not reported, because they would
+    // decreases, even if more probes begin. Steps below kStep aren't reported, because they would
     // wake the caller unnecessarily.
     constexpr double kStep = 0.01;
     const auto next = std::make_shared<double>(0);

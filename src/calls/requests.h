@@ -16,7 +16,7 @@
 #include "report/report.h"
 #include "report/trials.h"
 
-// Checks of requests, and the answers that need the engine. These functions are not in documents.h
+// Checks of requests, and the answers that need the engine. These functions aren't in documents.h
 // because the small gpuprobectl builds documents without the engine.
 
 namespace gpuprobe::inline calls {
@@ -39,7 +39,7 @@ Status keep_accepted(const Decision& decision, const Report& report, PlanRequest
 
 /// Makes a plan after the free memory of each requested GPU has been read. No GPU is woken. `seen`
 /// is the machine as the caller `uid` may see it. Errors: UnknownDevice; for an application, also
-/// the errors of Engine::select() and keep_accepted(). `heard` is not called after an error.
+/// the errors of Engine::select() and keep_accepted(). `heard` isn't called after an error.
 Status answer_plan(PlanRequest request,
                    uid_t uid,
                    const Report& seen,

@@ -255,7 +255,7 @@ std::vector<Finding> findings_for(const Caller& caller,
         return found == environment.end() ? nullptr : found->second.c_str();
     });
     here.is_root = caller.uid == kRoot;
-    // The security label stays unknown, because the label of this process is not the caller's
+    // The security label stays unknown, because the label of this process isn't the caller's
     // label.
     add_groups_of(caller, files, here);
     return examine(seen, here);

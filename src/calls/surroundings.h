@@ -21,7 +21,7 @@ namespace gpuprobe::inline calls {
 /// contains the environment that the capture describes.
 ///
 /// Accounts are looked up only in /etc/passwd, because other account databases may take a while to
-/// answer. The caller's security label is not examined, because the host's report does not contain
+/// answer. The caller's security label isn't examined, because the host's report does not contain
 /// the restrictions that the label causes.
 std::vector<Finding> findings_for(const Caller& caller,
                                   const std::map<std::string, std::string>& environment,
@@ -37,12 +37,12 @@ Surroundings own_surroundings(const FileSystem& files);
 /// does not contain them. Errors: Malformed or TooLarge.
 Result<std::optional<Surroundings>> captured_surroundings(const std::string& folder);
 
-/// Writes `here` into the folder of a capture, redacted if `mask` is not null. Errors: Io or
+/// Writes `here` into the folder of a capture, redacted if `mask` isn't null. Errors: Io or
 /// PermissionDenied.
 Status add_to_capture(const std::string& folder, const Surroundings& here, engine::Redaction* mask);
 
 /// The doctor's findings based on the report and on this process's account, which the function
-/// looks up. Variables and the kernel's log are not examined; only the verb `doctor` examines them.
+/// looks up. Variables and the kernel's log aren't examined; only the verb `doctor` examines them.
 std::vector<Finding> own_findings(const Report& report);
 
 /// The context in which reasons are explained to this process's account. The result borrows both

@@ -99,7 +99,7 @@ void add_verb(CLI::App& app, Arguments& arguments, const Verb& verb) {
 }
 
 /// Declares to CLI11 the global options, and the verbs whose names are among the words. A word that
-/// is not the name of a verb cannot be parsed as a verb, so for most command lines only one verb is
+/// isn't the name of a verb cannot be parsed as a verb, so for most command lines only one verb is
 /// declared.
 void add_tables(CLI::App& app, Arguments& arguments, const std::vector<std::string>& words) {
     for (const auto& group : global_options())
@@ -169,7 +169,7 @@ std::string chosen_verb(const CLI::App& app) {
     return chosen.empty() ? "" : chosen.front()->get_name();
 }
 
-/// The refusal for a word that is not a verb, although a verb is expected in its place.
+/// The refusal for a word that isn't a verb, although a verb is expected in its place.
 Parsed refused_verb(const std::string& word) {
     if (is_left_out(word))
         return refused(
@@ -260,7 +260,7 @@ std::vector<std::string> reversed(const std::vector<std::string>& words) {
 }
 
 /// Removes and returns the words after the first "--" if a verb before the "--" takes a program.
-/// The words after "--" belong to the program and are not parsed here.
+/// The words after "--" belong to the program and aren't parsed here.
 std::vector<std::string> program_words(std::vector<std::string>& words) {
     const auto dashes = std::ranges::find(words, "--");
     const auto is_such = [](const std::string& word) {

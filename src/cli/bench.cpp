@@ -29,7 +29,7 @@ void add(BenchRow row, const Holder& holder, std::vector<BenchRow>& rows) {
 }
 
 /// Whether the backend has its own API. A backend that uses the API of another backend, as WebGPU
-/// uses Vulkan, is not tested separately.
+/// uses Vulkan, isn't tested separately.
 bool is_own_api(std::string_view backend) {
     return find_api_of_backend(backend) != nullptr;
 }
@@ -80,7 +80,7 @@ Tone tone_of(const std::optional<Verification>& verification) {
     }
 }
 
-/// The result: "verified", "miscomputed", "crashed" …; a dash if the device was not verified.
+/// The result: "verified", "miscomputed", "crashed" …; a dash if the device wasn't verified.
 Cell verification_cell(const std::optional<Verification>& verification, const Screen& screen) {
     const auto word = verification ? name_of(verification->result) : screen.dash();
     return {.text = std::string{word}, .tone = tone_of(verification)};
@@ -112,7 +112,7 @@ std::vector<Cell> cells_of(const BenchRow& row, const Screen& screen) {
             {.text = row.score ? rate_text(*row.score) : std::string{screen.dash()}}};
 }
 
-/// Adds a line such as "cuda on pci:0000:00:06.0 was not measured (failed): …".
+/// Adds a line such as "cuda on pci:0000:00:06.0 wasn't measured (failed): …".
 void add_remark(const BenchRow& row,
                 std::string_view sentence,
                 std::string_view outcome,

@@ -570,7 +570,7 @@ ExitCode report_no_match(const Context& context, const Decision& decision) {
         report_failure(context.arguments, {ErrorCode::NoMatch, no_match.failure.message});
     if (context.arguments.is_quiet)
         return code;
-    // The explanation goes to standard error, because it is not the answer that the user requested.
+    // The explanation goes to standard error, because it isn't the answer that the user requested.
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
     OwnPlace own{context.client};
     print_error(application_text(decision, screen) + candidates_text(decision, own.get(), screen));

@@ -48,8 +48,8 @@ public:
     /// Calls `changed` at each new generation of the report, until an error. Errors: Unavailable if
     /// the daemon has ended; Cancelled on an interrupt.
     virtual Status watch(const std::function<void()>& changed) = 0;
-    /// Writes a capture of this machine into a folder, redacted if `mask` is not null. Errors:
-    /// InvalidRequest if the folder is not empty or if this client is connected to a daemon; Io or
+    /// Writes a capture of this machine into a folder, redacted if `mask` isn't null. Errors:
+    /// InvalidRequest if the folder isn't empty or if this client is connected to a daemon; Io or
     /// PermissionDenied.
     virtual Status capture(const std::string& folder, engine::Redaction* mask) = 0;
     /// Whether a daemon answers, and not this process.
@@ -63,7 +63,7 @@ public:
     /// read again keep their old value. The only error is Cancelled.
     virtual Status renew();
 
-    /// Chooses a backend. A decision whose `backend` is null is not an error. If the request has
+    /// Chooses a backend. A decision whose `backend` is null isn't an error. If the request has
     /// `explain`, all reasons have messages. Errors: UnknownApplication, InvalidRequest,
     /// UnknownDevice.
     [[nodiscard]] Result<Decision> select(const std::string& application, const Value& request);

@@ -28,7 +28,7 @@ namespace gpuprobe::inline cli {
 Screen screen_of(int descriptor, ColourMode mode);
 
 /// A progress line on standard error. Each show() overwrites the line, and the line is erased when
-/// the work is done. With --quiet, or if standard error is not a terminal, nothing is printed.
+/// the work is done. With --quiet, or if standard error isn't a terminal, nothing is printed.
 class ProgressLine {
 public:
     explicit ProgressLine(const Arguments& arguments);
@@ -63,7 +63,7 @@ public:
     /// Waits until the user has left the pager.
     ~Pager();
     /// Starts the pager and redirects standard output to it. If the pager cannot be started,
-    /// standard output is not redirected.
+    /// standard output isn't redirected.
     void start();
 
 private:
@@ -117,7 +117,7 @@ enum class ExitCode : int {
     Found = 6,  ///< the doctor found a problem that keeps a GPU from being used
     // The following codes are for `run`, which otherwise returns the exit code of its program.
     NotSeen = 123,        ///< it is unknown whether --expect was met
-    NotAsExpected = 124,  ///< the program succeeded, but --expect was not met
+    NotAsExpected = 124,  ///< the program succeeded, but --expect wasn't met
     NotStarted = 125,     ///< an error occurred before the program was started
     NotExecutable = 126,
     NotThere = 127,

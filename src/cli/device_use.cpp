@@ -86,7 +86,7 @@ std::optional<std::string> contrast(const SeenUse& seen,
                                     const Report& report) {
     if (is_as_chosen(seen, chosen, report).value_or(true))
         return std::nullopt;
-    // Name the GPUs only if the program used GPUs that were not chosen; otherwise the name of the
+    // Name the GPUs only if the program used GPUs that weren't chosen; otherwise the name of the
     // backend is enough.
     const auto ids_differ = std::ranges::any_of(seen.devices, [&chosen](const DeviceUse& use) {
         return std::ranges::none_of(chosen.gpus,
@@ -306,7 +306,7 @@ void DeviceWatch::look() {
     // searches take the longest, because all processes are new.
     if (now - began_ < kCloseWatch)
         pause_ = std::min(pause_, std::max(kStartPause, took));
-    // Search often even if each search is expensive: a context that is not reported yet may soon be
+    // Search often even if each search is expensive: a context that isn't reported yet may soon be
     // closed.
     if (watcher_.may_miss_context())
         pause_ = std::min(pause_, kStartPause);
@@ -373,7 +373,7 @@ std::optional<std::string> later_node(const Report& report, pid_t pid) {
     return std::nullopt;
 }
 
-/// The line for users: the devices, "no GPU", or the reason why the use is not known.
+/// The line for users: the devices, "no GPU", or the reason why the use isn't known.
 std::string line_of(const SeenUse& seen, const Report& report, pid_t pid) {
     if (!seen.devices.empty())
         return devices_text(seen.devices, report);

@@ -56,7 +56,7 @@ bool is_same_api(std::string_view word, std::string_view backend);
 /// with "and".
 std::string devices_text(const std::vector<watch::DeviceUse>& devices, const Report& report);
 /// The outcome as text, which is "used …", "used no GPU, although cuda was chosen", or the reason
-/// why it is not known which devices were used.
+/// why it isn't known which devices were used.
 std::string outcome_text(const SeenUse& seen, const ChosenUse& chosen, const Report& report);
 /// The doubts as text, separated by semicolons.
 std::string doubts_text(const std::set<watch::Doubt>& doubts);
@@ -88,7 +88,7 @@ public:
                 Looked looked);
 
     [[nodiscard]] watch::Watcher& watcher() { return watcher_; }
-    /// Whether NVML has answered, has failed too often, or is not needed.
+    /// Whether NVML has answered, has failed too often, or isn't needed.
     [[nodiscard]] bool is_settled() const;
     /// Whether NVML is being queried. NVML's answer may be about a process that has ended in the
     /// meantime.

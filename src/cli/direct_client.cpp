@@ -15,7 +15,7 @@ namespace gpuprobe::inline cli {
 namespace {
 
 /// If commands follow each other quickly, the later commands use the cached results of the first;
-/// `probe` probes the drivers again on request. The cache is not used after a change that affects a
+/// `probe` probes the drivers again on request. The cache isn't used after a change that affects a
 /// driver's answer (the driver, a device node, a permission).
 constexpr Duration kTrustsCacheFor = std::chrono::minutes{10};
 

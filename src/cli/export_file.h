@@ -26,7 +26,7 @@ Status check_export_path(const ExportFormat& format, std::string_view path);
 /// The result of writing an export.
 struct Placed {
     bool is_written = false;                   ///< whether the file was written
-    std::optional<ExportRemark> refusal = {};  ///< the reason why the file was not changed
+    std::optional<ExportRemark> refusal = {};  ///< the reason why the file wasn't changed
     /// If the refusal is "unsettled", the lines that would have been lost.
     std::vector<std::string> would_lose = {};
 };

@@ -28,7 +28,7 @@
 
 namespace gpuprobe::inline cli {
 
-/// The following functions replace those in verbs.cpp, which is not linked into this program.
+/// The following functions replace those in verbs.cpp, which isn't linked into this program.
 const std::vector<Verb>& verbs() {
     static const std::vector<Verb> few{select_verb(), env_verb(), version_verb()};
     return few;

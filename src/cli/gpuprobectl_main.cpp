@@ -72,7 +72,7 @@ std::optional<Duration> patience_of(const Arguments& arguments) {
     return is_about_drivers ? std::nullopt : std::optional<Duration>{kUsualPatience};
 }
 
-/// Warns about each file in --applications folders that is not used, with the reason.
+/// Warns about each file in --applications folders that isn't used, with the reason.
 void warn_of_ignored_files(const Arguments& arguments) {
     std::vector<Reason> ignored;
     if (!arguments.application_folders.empty())

@@ -251,7 +251,7 @@ Place place_behind(const std::vector<std::string>& words, Arguments& arguments) 
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
         const std::string_view word = words[i];
         if (!word.starts_with("-")) {
-            // The first word that is not an option is the verb.
+            // The first word that isn't an option is the verb.
             const bool is_operand = place.verb != nullptr;
             if (is_operand)
                 ++place.operands;
@@ -284,7 +284,7 @@ void offer_words(Completion& completion,
                  const Word& word,
                  std::string_view front,
                  std::string_view text) {
-    // In a list, only the item after the last comma is completed, and items are not repeated.
+    // In a list, only the item after the last comma is completed, and items aren't repeated.
     const auto comma = word.is_list ? text.rfind(',') : std::string_view::npos;
     const auto kept = comma == std::string_view::npos ? 0 : comma + 1;
     completion.lead = std::string{front} + std::string{text.substr(0, kept)};

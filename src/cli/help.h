@@ -13,7 +13,7 @@ namespace gpuprobe::inline cli {
 /// The help page of a verb, or the overview for "". nullopt for an unknown verb.
 std::optional<std::string> help_text(std::string_view verb);
 
-/// A help page, wrapped for a narrow terminal. If `columns` is 0, the page is not changed.
+/// A help page, wrapped for a narrow terminal. If `columns` is 0, the page isn't changed.
 std::string narrowed(std::string_view page, std::size_t columns);
 
 /// The long names of all options, sorted. Suggestions for mistyped options are taken from these

@@ -23,7 +23,7 @@ constexpr Kind kCache{.variable = "XDG_CACHE_HOME", .at_home = ".cache"};
 constexpr Kind kState{.variable = "XDG_STATE_HOME", .at_home = ".local/state"};
 
 /// gpuprobe's folder below `home`. A missing home folder, such as the /nonexistent of system
-/// accounts, is not created.
+/// accounts, isn't created.
 std::optional<fs::path> below_home(const std::optional<std::string>& home, const Kind& kind) {
     std::error_code problem;
     if (!home || !home->starts_with('/') || !fs::is_directory(*home, problem))
@@ -42,7 +42,7 @@ std::optional<fs::path> named_folder(const Kind& kind) {
 }
 
 /// Returns the path of the folder. A missing folder is created, with access only for its owner. A
-/// folder that is not writable is still useful for reading. Errors: the same as for open_folder().
+/// folder that isn't writable is still useful for reading. Errors: the same as for open_folder().
 Result<std::string> opened(const fs::path& folder) {
     (void)TRY(open_folder(folder.string(), FolderTrust::Own, MissingFolder::Make));
     return folder.string();
@@ -79,7 +79,7 @@ std::optional<std::string> user_state_folder() {
 
 std::optional<std::string> why_nothing_is_kept() {
     const auto named = named_folder(kCache);
-    // Accounts other than root often have a home folder that is not writable.
+    // Accounts other than root often have a home folder that isn't writable.
     const bool is_root = ::geteuid() == kRoot;
     if (!is_root || !named || own_folder(kCache))
         return std::nullopt;

@@ -11,7 +11,7 @@ namespace gpuprobe::inline cli {
 class PolkitAgent {
 public:
     /// Whether this program can ask for a password and may need one: standard input and standard
-    /// error are terminals, and the user is not root.
+    /// error are terminals, and the user isn't root.
     static bool somebody_is_there();
 
     /// Starts the agent and waits until it is registered or has failed. Does nothing if

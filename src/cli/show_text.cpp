@@ -132,7 +132,7 @@ std::string node_text(const DeviceNode& node) {
     std::string text = node.path;
     if (node.accessible == true)
         return text;
-    // The node is not accessible for an unknown reason, or its accessibility is unknown.
+    // The node isn't accessible for an unknown reason, or its accessibility is unknown.
     if (!node.reason)
         return text + (node.accessible == false ? ": not usable" : "");
     if (*node.reason == "no-permission")

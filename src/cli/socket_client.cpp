@@ -105,7 +105,7 @@ Result<MethodAnswer> SocketClient::answer_to(const MethodCall& call, HearAnswer 
     return MethodAnswer{.error = name ? *name : "", .document = json_line(failure.at("error"))};
 }
 
-/// The first event only reports the current state, so it is not a change.
+/// The first event only reports the current state, so it isn't a change.
 Status SocketClient::watch(const std::function<void()>& changed) {
     pollfd events{.fd = ::gpuprobe_watch(client_.get()), .events = POLLIN, .revents = 0};
     int code = events.fd;

@@ -302,7 +302,7 @@ ToolAnswer for_containers(const Report& report, const std::optional<Recommendati
         return made;
     made.arguments = answer ? container_arguments(report, answer->gpus, family_of(*answer))
                             : container_arguments(report, {});
-    // Machines with only display GPUs have nothing to pass on, which is not a problem.
+    // Machines with only display GPUs have nothing to pass on, which isn't a problem.
     const bool has_gpu = std::ranges::any_of(
         report.gpus, [](const Gpu& gpu) { return gpu.kind != GpuKind::DisplayOnly; });
     if (made.arguments.empty() && has_gpu)

@@ -266,7 +266,7 @@ Result<std::vector<std::string>> captures_in(const std::string& folder) {
     if (captures.size() > kMaxMachines)
         return Error{ErrorCode::InvalidRequest, folder + ": more than 1024 captures"};
     std::ranges::sort(captures);
-    // A folder that is not a capture is reported when it is opened.
+    // A folder that isn't a capture is reported when it is opened.
     return captures.empty() ? std::vector{folder} : captures;
 }
 

@@ -343,7 +343,7 @@ its nodes; the answer includes its power draw and temperature.
 
 namespace {
 
-/// The GPU with the id `id` in the document; null if there is none. The Report is not used, because
+/// The GPU with the id `id` in the document; null if there is none. The Report isn't used, because
 /// it lacks members that this program does not know.
 const Value* gpu_in(const Value& document, const std::string& id) {
     if (const auto* gpus = document.at("gpus").as_array())

@@ -43,7 +43,7 @@ public:
         if (path == kStandardInput)
             return ModelFile{path, UniqueFd{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)}, kEndless};
         // O_NONBLOCK: a FIFO without a writer must not block open(). The code below refuses a FIFO,
-        // like every file that is not regular.
+        // like every file that isn't regular.
         UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
         if (!fd)
             return errno_error(path, errno);
@@ -100,7 +100,7 @@ private:
 };
 
 /// Parses a file's header, reading more until it is complete. With `is_beginning`, the file's size
-/// is not compared with the tensors.
+/// isn't compared with the tensors.
 Result<Gguf> read_header(const std::string& path, bool is_beginning) {
     auto file = TRY(ModelFile::open(path));
     const Bytes claimed = is_beginning ? kEndless : file.size();
@@ -151,7 +151,7 @@ Result<Gguf> read_parts(const std::string& folder, const GgufPart& part, bool is
 /// files may be incomplete. "-" is standard input, which is always treated as incomplete.
 ///
 /// Errors, each with the file's name: PermissionDenied, TooLarge or Malformed; NotFound, also for a
-/// missing part; Io, for instance for a file that is not regular.
+/// missing part; Io, for instance for a file that isn't regular.
 Result<Gguf> read_model_file(const std::string& path, bool is_beginning) {
     const auto folder = folder_of(path);
     const auto part = gguf_part(std::string_view{path}.substr(folder.size()));

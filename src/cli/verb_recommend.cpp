@@ -97,7 +97,7 @@ std::string command_line(const Recommendation& answer) {
 std::string install_command(const Recommendation& answer, Installer installer) {
     const bool is_uv = installer == Installer::Uv;
     const auto arguments = is_uv ? uv_arguments(answer, Rules::current()) : pip_arguments(answer);
-    // A command needs the name of a package; the URL of the package index alone is not enough.
+    // A command needs the name of a package; the URL of the package index alone isn't enough.
     if (arguments.empty() || arguments.front().starts_with('-'))
         return "";
     std::string line = is_uv ? "uv pip install" : "pip install";

@@ -28,7 +28,7 @@ Result<Manifest> wanted_manifest(const RecommendArguments& arguments);
 
 enum class Installer { Pip, Uv };
 
-/// The command that installs the variant, for a shell; "" if the variant is not a Python package.
+/// The command that installs the variant, for a shell; "" if the variant isn't a Python package.
 std::string install_command(const Recommendation& answer, Installer installer);
 
 /// The packages that must be uninstalled before the variant is installed, in a sentence; "" if

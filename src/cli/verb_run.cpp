@@ -32,7 +32,7 @@ constexpr Duration kReportsAfter = std::chrono::seconds{10};
 /// How long to wait for an NVML query that was running when the program ended.
 constexpr Duration kLastAnswer = std::chrono::seconds{1};
 
-/// Signals caused by faults in the program. Signals that are not in this list come from other
+/// Signals caused by faults in the program. Signals that aren't in this list come from other
 /// processes.
 constexpr std::array kFaults = {SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 /// Signals that ask a program to end.
@@ -80,7 +80,7 @@ Value document_of(const Attempt& attempt, const Report& report) {
     return document;
 }
 
-/// Whether the last attempt met --expect; nullopt if that is unknown or if --expect was not given.
+/// Whether the last attempt met --expect; nullopt if that is unknown or if --expect wasn't given.
 std::optional<bool> as_expected(const Run& run) {
     const auto& word = run.context.arguments.run.expect;
     return word ? is_as_expected(run.attempts.back().seen, *word, run.report) : std::nullopt;
@@ -216,7 +216,7 @@ std::vector<Attempt> ways_of(const Run& run) {
         ChosenUse chosen{.backend = candidate.backend};
         if (candidate.gpu)
             chosen.gpus.push_back(*candidate.gpu);
-        // A candidate that the choice already includes is not tried again.
+        // A candidate that the choice already includes isn't tried again.
         const bool is_tried = std::ranges::any_of(ways, [&chosen](const Attempt& way) {
             const bool has_gpu =
                 chosen.gpus.empty() || contains(way.chosen.gpus, chosen.gpus.front());
@@ -255,7 +255,7 @@ std::optional<std::string> outcome_of(const Run& run, const Attempt& attempt) {
 /// error in reporting, no further outcomes are reported.
 void report(Run& run, Attempt& attempt) {
     const auto outcome = outcome_of(run, attempt);
-    // A choice without an API uses the CPU, and outcomes on the CPU are not recorded.
+    // A choice without an API uses the CPU, and outcomes on the CPU aren't recorded.
     if (!outcome || api_below(attempt.chosen.backend).empty() || run.not_reported)
         return;
     Value document;
@@ -335,7 +335,7 @@ Result<ExitCode> run_ways(Run& run) {
 }
 
 /// The warnings that the program can't print itself: the choice is based on outdated data, or the
-/// program also sees GPUs that were not chosen.
+/// program also sees GPUs that weren't chosen.
 std::vector<Reason> warnings_before(const Decision& decision) {
     auto warnings = stale_among(decision.warnings);
     std::ranges::copy_if(decision.warnings, std::back_inserter(warnings),

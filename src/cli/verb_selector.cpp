@@ -115,7 +115,7 @@ void explain_differences(const Arguments& arguments, const FleetQuery& query, bo
            "exported verdicts");
 }
 
-/// Prints the query, unless the orchestrator can't express a need and --allow-weaker was not given.
+/// Prints the query, unless the orchestrator can't express a need and --allow-weaker wasn't given.
 Result<ExitCode> run_selector(const Arguments& arguments) {
     const auto query = TRY(query_of(arguments));
     const bool is_given = query.weaker.empty() || arguments.fleet.allows_weaker;

@@ -128,7 +128,7 @@ bool has_failed(const Obstacle& obstacle, const Report& report) {
 }
 
 /// Whether a fix for the obstacle is needed. If a GPU works with another backend, a backend that
-/// was not probed on the GPU is not a problem.
+/// wasn't probed on the GPU isn't a problem.
 bool needs_help(const Obstacle& obstacle, const Report& report) {
     const auto lacks_backend = [&obstacle](const Gpu& gpu) {
         return obstacle.gpu.value_or(gpu.id) == gpu.id && usable_backends(gpu).empty();

@@ -90,7 +90,7 @@ public:
         return write_atomically(file.string(), copying_.content(path, content));
     }
 
-    /// Creates a path that exists but was not read: a folder, an empty file or a link.
+    /// Creates a path that exists but wasn't read: a folder, an empty file or a link.
     Status touch(const std::string& path) {
         const auto real = TRY(lead_to(path));
         const auto status =
@@ -161,7 +161,7 @@ Status check_folder(const std::string& folder) {
     return Done{};
 }
 
-/// A file name that is not in `taken`, such as "vulkan.nvidia_icd.json" or
+/// A file name that isn't in `taken`, such as "vulkan.nvidia_icd.json" or
 /// "vulkan-verify.nvidia_icd.json". The name contains a number if two manifests have the same name
 /// or if one driver has several devices.
 std::string probe_file_name(const ProbeResult& probe, std::set<std::string>& taken) {

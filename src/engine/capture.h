@@ -21,9 +21,9 @@ class Redaction;
 
 /// Writes a capture of `source` (docs/internals/capture.md) into `folder`, which must be empty or
 /// missing. A capture contains the files that the scan reads, the nodes that it examines, and
-/// `probes`. If `mask` is not null, identifiers in files and in their names are replaced, and files
+/// `probes`. If `mask` isn't null, identifiers in files and in their names are replaced, and files
 /// with much unrelated content are reduced to the part that the scan uses. Errors: InvalidRequest
-/// if the folder is not empty; Io or PermissionDenied.
+/// if the folder isn't empty; Io or PermissionDenied.
 Status write_capture(const std::string& folder,
                      const MachineSource& source,
                      const std::vector<ProbeResult>& probes,

@@ -116,7 +116,7 @@ public:
                                           const Value& request,
                                           const CallerContext& caller) const;
     /// Recommends a variant of the application. Like select(), applies the application's override
-    /// and the failures that the caller reported. If `manifest` is not empty, it is the JSON of a
+    /// and the failures that the caller reported. If `manifest` isn't empty, it is the JSON of a
     /// manifest, and `application` is used as the name if the JSON contains no name. If `manifest`
     /// is empty, `application` is the name of an installed manifest. Errors: UnknownApplication or
     /// InvalidRequest; NotFound if the application has no variants; TooLarge or Malformed for a
@@ -131,7 +131,7 @@ public:
     /// with the most similar known name; the errors of Feedback::set_override().
     Status set_override(const std::string& application, const Value& rule, const CallerContext& by);
     /// Records an outcome. Errors: the errors of set_override() about names, and the errors of
-    /// Feedback::report(). The variants of an application that is not installed are not checked.
+    /// Feedback::report(). The variants of an application that isn't installed aren't checked.
     Status report(const OutcomeReport& outcome, const CallerContext& by);
 
 private:

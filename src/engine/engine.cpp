@@ -298,7 +298,7 @@ void Engine::Impl::end_round() {
 }
 
 /// A slow probe may be about to crash the machine. Probes that have ended are removed from the
-/// quarantine's file now, so that a crash is not attributed to them.
+/// quarantine's file now, so that a crash isn't attributed to them.
 void Engine::Impl::takes_long(const ProbeTarget& target, const std::string& phase) {
     ledger.remove_ended();
     if (slow)

@@ -41,7 +41,7 @@ struct EngineOptions {
     ProbeLimits limits = {};
     TargetFolders folders = {};                        ///< the folders of the manifests of drivers
     Duration settle = std::chrono::milliseconds{250};  ///< the quiet time before a probe (Debounce)
-    /// At the start, drivers with a cached result younger than this time are not probed. If the
+    /// At the start, drivers with a cached result younger than this time aren't probed. If the
     /// time is 0, all drivers are probed in the background, and cached results are used until then.
     Duration trusts_cache_for = Duration::zero();
     bool watch_hardware = false;  ///< whether to follow hot-plug; only for live machines

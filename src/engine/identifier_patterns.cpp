@@ -121,7 +121,7 @@ Found decimal_unique_id(const Place& place) {
         .length = length, .form = StandIn::DecimalUniqueId, .identifier = std::move(digits)};
 }
 
-/// Sixteen hexadecimal digits that are not part of a longer word: the serial number of a card in
+/// Sixteen hexadecimal digits that aren't part of a longer word: the serial number of a card in
 /// the format of amdgpu and ROCm. The addresses in a PCI `resource` file have the same length but
 /// follow "0x".
 Found unique_id(const Place& place) {
@@ -334,7 +334,7 @@ Found known_number(const Place& place) {
 }
 
 /// Whether the word is a vendor, an API, a backend or another word that is frequent in reports. If
-/// a user or host has such a name, the name is not replaced, because the report would lose the
+/// a user or host has such a name, the name isn't replaced, because the report would lose the
 /// names of its GPUs.
 bool is_common_word(std::string_view name) {
     static constexpr std::array<std::string_view, 18> kCommon = {
@@ -542,7 +542,7 @@ std::size_t value_length(const Place& place, std::size_t from, bool takes_the_li
 }
 
 /// A label with its value: LABEL [quote] [sign] [quote] VALUE, or LABEL is VALUE. Without sign or
-/// quotes, a value that is not a secret needs four characters and a digit, so "part 2" is not a
+/// quotes, a value that isn't a secret needs four characters and a digit, so "part 2" isn't a
 /// match.
 Found labelled_by(const Place& place, const Label& label) {
     auto length = label.word.size();

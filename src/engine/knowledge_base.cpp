@@ -139,7 +139,7 @@ void add_package(const std::string& folder, Library& library, std::vector<Reason
     library.add(set);
 }
 
-/// Adds the installed bundle. A missing bundle is not an error.
+/// Adds the installed bundle. A missing bundle isn't an error.
 void add_bundle(const std::string& path, Library& library, std::vector<Reason>& notes) {
     auto bundle = bundle_at(path);
     if (bundle)

@@ -32,7 +32,7 @@ struct KnowledgeFolders {
 /// Checks that the parser for the data file `name` accepts `json`. Errors: Malformed or TooLarge.
 Status check_document(const std::string& name, std::string_view json);
 
-/// Reads an installed bundle. The signature was checked during installation and is not checked
+/// Reads an installed bundle. The signature was checked during installation and isn't checked
 /// again. Errors: the errors of reading a file, signed_text_in() and bundle_from().
 Result<knowledge::Bundle> bundle_at(const std::string& path);
 
@@ -49,7 +49,7 @@ LoadedKnowledge knowledge_in(const KnowledgeFolders& folders);
 std::vector<std::string> application_folders(const std::vector<std::string>& more = {});
 
 /// The compiled-in applications and the applications in each `*.json` of the folders; later files
-/// override earlier files. Missing folders are skipped. If `ignored` is not null, it gets a note
+/// override earlier files. Missing folders are skipped. If `ignored` isn't null, it gets a note
 /// for each file that could not be added.
 ApplicationSet applications_in(const std::vector<std::string>& folders,
                                std::vector<Reason>* ignored = nullptr);
@@ -65,14 +65,14 @@ struct CheckedBundle {
 };
 
 /// Reads a bundle. Checks the signature against the keys of the machine, the expiry date, and each
-/// data file with its parser. Errors: NotAuthorized if the signature is not valid; InvalidRequest
+/// data file with its parser. Errors: NotAuthorized if the signature isn't valid; InvalidRequest
 /// for an expired bundle; Malformed or TooLarge; and the errors of reading a file.
 Result<CheckedBundle> checked_bundle(const std::string& path,
                                      const KnowledgeFolders& folders,
                                      WallTime now);
 
 /// Installs a bundle. If the program is interrupted, either the previous bundle or the new bundle
-/// is installed. Errors: InvalidRequest if the new bundle is not newer than the knowledge base in
+/// is installed. Errors: InvalidRequest if the new bundle isn't newer than the knowledge base in
 /// use; NotAuthorized or Io; Unavailable if another update is running.
 Status install(const CheckedBundle& bundle, const KnowledgeFolders& folders);
 

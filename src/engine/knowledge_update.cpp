@@ -16,7 +16,7 @@
 #include "policy/rules.h"
 #include "report/api_table.h"
 
-// This file installs bundles of data files. The code is not in knowledge_base.cpp, because the
+// This file installs bundles of data files. The code isn't in knowledge_base.cpp, because the
 // small gpuprobectl must not load the library that checks signatures.
 
 namespace gpuprobe::engine {

@@ -68,7 +68,7 @@ void refresh_accelerators(const FileSystem& files, Report& report);
 void refresh_readings(const FileSystem& files, Machine& machine);
 
 /// Reads free memory on request: from the kernel's files if possible, otherwise with one probe,
-/// which all callers share while it runs. The values are not stored in the report.
+/// which all callers share while it runs. The values aren't stored in the report.
 class LiveMemoryReader {
 public:
     static constexpr std::size_t kMaxWaiting = 4096;

@@ -358,7 +358,7 @@ void ProbeLedger::note(const Status& saved) {
         unkept_ = because_of("state-not-kept", saved.error());
 }
 
-/// The key contains the driver's fingerprint, so that an updated driver is not in quarantine.
+/// The key contains the driver's fingerprint, so that an updated driver isn't in quarantine.
 store::ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
     // The linker's cache is included because a manifest may name a library without its folder.
     std::vector<std::string> watched{std::string{kLinkerCache}};
@@ -407,7 +407,7 @@ void ProbeLedger::confirm(const ProbeTarget& target) {
         begin({target});
 }
 
-/// Records harm, or clears the driver. Returns whether the driver did harm but is not in quarantine
+/// Records harm, or clears the driver. Returns whether the driver did harm but isn't in quarantine
 /// yet.
 bool ProbeLedger::judge(const store::ProbeKey& key, const ProbeResult& probe) {
     if (const auto harm = harm_of(probe))
@@ -434,7 +434,7 @@ void ProbeLedger::answered(const ProbeTarget& target) {
         quarantine_.pardon(found->second);
 }
 
-/// Once a round has ended, the next probes are not the first since boot.
+/// Once a round has ended, the next probes aren't the first since boot.
 void ProbeLedger::settle(const std::set<ProbeTarget>& still_running) {
     std::erase_if(running_, [&](const auto& entry) {
         if (still_running.contains(entry.first))

@@ -69,7 +69,7 @@ std::string fingerprint_of(const ProbeTarget& trial,
 /// A device to verify or measure.
 struct TrialTarget {
     ProbeTarget target = {};
-    const Gpu* gpu = nullptr;  ///< borrowed from the report; null if the device is not a GPU
+    const Gpu* gpu = nullptr;  ///< borrowed from the report; null if the device isn't a GPU
 };
 
 /// The targets of a request with the stage "verify" or "measure": each GPU through each API that
@@ -128,7 +128,7 @@ public:
     void remove_ended();
     /// Whether no driver has been probed since the machine booted, as far as is known.
     [[nodiscard]] bool is_cold() const { return quarantine_.is_cold(); }
-    /// Evaluates the result of a probe for which begin() was not called, because its driver
+    /// Evaluates the result of a probe for which begin() wasn't called, because its driver
     /// answered earlier.
     void judge_unannounced(const ProbeTarget& target, const ProbeResult& probe);
 

@@ -57,7 +57,7 @@ bool is_whole(const ProbeResult& result) {
            (result.outcome == Outcome::Answered || result.outcome == Outcome::Absent);
 }
 
-/// A hash of the stable part of a result. Whole results are not kept, because their size may be
+/// A hash of the stable part of a result. Whole results aren't kept, because their size may be
 /// megabytes.
 std::string digest_of(const ProbeResult& result) {
     return sha256_of(json_line(stable_part(result)));
@@ -111,7 +111,7 @@ bool went_badly(const ProbeResult& probe) {
            has_reason_with(probe.reasons, ReasonTraits::Unreliable);
 }
 
-/// Whether a result may be cached. The result of a failed probe is not cached, so that the next
+/// Whether a result may be cached. The result of a failed probe isn't cached, so that the next
 /// start repeats the probe.
 bool may_be_cached(const ProbeResult& probe) {
     return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
@@ -189,7 +189,7 @@ StabilityCheck::Verdict StabilityCheck::check(ProbeResult result, const ProbeRes
     const auto [place, is_first] = last_.try_emplace({result.api, result.driver});
     auto& last = place->second;
     auto previous = std::exchange(last.digest, digest_of(result));
-    // The accepted result is from the cache, and its hash was not computed yet (see begin_with()).
+    // The accepted result is from the cache, and its hash wasn't computed yet (see begin_with()).
     if (!is_first && previous.empty() && accepted && is_whole(*accepted))
         previous = digest_of(*accepted);
     if (previous.empty())

@@ -229,7 +229,7 @@ void Queries::start(const Chosen& chosen, bool allow_wake) {
     const auto suspects = std::stable_partition(
         due.begin(), due.end(),
         [this](const ProbeTarget& target) { return !context_.ledger.is_suspect(target); });
-    // From now on, suspects count as running, so that they are not started twice.
+    // From now on, suspects count as running, so that they aren't started twice.
     for (auto target = suspects; target != due.end(); ++target) {
         note(*target, QueryEvent::Start);
         suspects_.push_back(*target);

@@ -119,7 +119,7 @@ enum class QueryEvent {
     Start,          ///< a worker starts
     Defer,          ///< the target was requested but has to wait
     MachineChange,  ///< the result of a running worker may be outdated
-    End,            ///< the worker has ended and is not started again
+    End,            ///< the worker has ended and isn't started again
 };
 
 /// The state after an event. All transitions are in this function.
@@ -148,7 +148,7 @@ public:
     /// the same time, and 20 ms when no other driver ran.
     static constexpr Duration kHeadStart = std::chrono::milliseconds{50};
 
-    /// Queries the chosen targets that are not running yet. Defers targets that would wake a GPU,
+    /// Queries the chosen targets that aren't running yet. Defers targets that would wake a GPU,
     /// unless `allow_wake` is true. While the machine is going to sleep, defers all targets.
     void start(const Chosen& chosen, bool allow_wake);
     void start_all() {
@@ -172,7 +172,7 @@ public:
     void machine_changed();
     /// Adds results from an earlier process.
     void take_cached(std::vector<ProbeResult> probes);
-    /// The targets that are not in quarantine.
+    /// The targets that aren't in quarantine.
     [[nodiscard]] std::vector<ProbeTarget> askable() const;
 
     [[nodiscard]] bool running() const { return begun_ != ended_; }

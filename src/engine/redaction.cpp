@@ -62,7 +62,7 @@ bool is_no_name(const std::string& text) {
            std::ranges::find(kNone, lower_case(text)) != kNone.end();
 }
 
-/// Adds a name if it is not in the list yet. Values from the device tree end in a zero byte, which
+/// Adds a name if it isn't in the list yet. Values from the device tree end in a zero byte, which
 /// is removed.
 void add(std::string_view text, std::vector<std::string>& names) {
     std::string name{trimmed(text.substr(0, text.find('\0')))};

@@ -54,7 +54,7 @@ public:
     /// its form. Numbers are kept, because no number identifies a card.
     [[nodiscard]] Value masked_document(Value document);
     /// Masks a probe result that has the format of captures, like any document. Removes facts
-    /// about devices that are not in report/fact_table.h.
+    /// about devices that aren't in report/fact_table.h.
     [[nodiscard]] Value masked_probe(Value probe);
     /// The content of nodes.json. Users and groups get new numbers, starting at 1000, and their
     /// names are removed.

@@ -88,7 +88,7 @@ private:
 class SystemSleep {
 public:
     enum class State { Awake, GoingToSleep, JustWoke };
-    /// If the end of a sleep is not reported, the sleep is assumed to have ended when the machine
+    /// If the end of a sleep isn't reported, the sleep is assumed to have ended when the machine
     /// has been awake for this time.
     static constexpr Duration kLongest = std::chrono::minutes{5};
     /// How long the state stays JustWoke after the machine has woken up.

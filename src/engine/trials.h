@@ -50,10 +50,10 @@ private:
     MonotonicTime looked_ = {};                  ///< the time at which look() was called
 };
 
-/// A GPU that is busier than kBusyPercent is not measured, because the figures would be wrong and
+/// A GPU that is busier than kBusyPercent isn't measured, because the figures would be wrong and
 /// the users of the GPU would be disturbed.
 constexpr std::uint64_t kBusyPercent = 10;
-/// A GPU with less free memory than kLeastFree is not measured, because the buffers would have to
+/// A GPU with less free memory than kLeastFree isn't measured, because the buffers would have to
 /// be so small that they fit into caches.
 constexpr Bytes kLeastFree = mib(256);
 
@@ -77,7 +77,7 @@ std::optional<Reason> obstacle_on_gpu(const FileSystem& files,
 /// memory, at least the host's memory.
 class TrialQueue {
 public:
-    /// Adds the targets that are not in the queue yet. `waiter` waits for all of `targets`.
+    /// Adds the targets that aren't in the queue yet. `waiter` waits for all of `targets`.
     void add(const std::vector<ProbeTarget>& targets, ProbeWaiter waiter);
     /// Removes and returns the targets that can start now. From then on, the returned targets count
     /// as running.
@@ -152,7 +152,7 @@ public:
     /// function returns.
     void begin(const ProbeRequest& request, const ProbeWaiter& waiter);
     /// Verifies all GPUs that have no result yet. Each GPU is verified only once: after a failure,
-    /// the same driver is not tried again in the background.
+    /// the same driver isn't tried again in the background.
     void verify_in_background();
     /// Starts the targets that can start now. While the machine is going to sleep, no target can
     /// start.

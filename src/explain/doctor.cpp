@@ -236,7 +236,7 @@ private:
         return evidence;
     }
 
-    /// Evaluates all causes of one kind for one device and adds the findings that are not explained
+    /// Evaluates all causes of one kind for one device and adds the findings that aren't explained
     /// by another finding.
     void examine_all(const Device& device, std::string_view kind) {
         const Facts facts{{.report = report_, .gpu = device.gpu}};

@@ -49,7 +49,7 @@ RECORD_MEMBERS(Finding,
                ("on_host", is_for_host))
 
 /// Facts that reports do not contain, because these facts are about the calling process instead of
-/// the machine, or are not directly about GPUs. A captured machine has these facts only if the
+/// the machine, or aren't directly about GPUs. A captured machine has these facts only if the
 /// capture contains them.
 struct Surroundings {
     /// Environment variables that change which GPUs a program sees, by name (Causes::variables()).

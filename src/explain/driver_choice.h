@@ -60,7 +60,7 @@ private:
     [[nodiscard]] std::vector<Served> selected(std::string_view gpu) const;
 
     const Report& machine_;
-    std::vector<Served> gpus_ = {};  ///< all NVIDIA GPUs that are not reserved for virtual machines
+    std::vector<Served> gpus_ = {};  ///< all NVIDIA GPUs that aren't reserved for virtual machines
 };
 
 }  // namespace gpuprobe::inline explain

@@ -20,7 +20,7 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// The formatted value (for a list, the values separated by commas); nullopt if a value is not safe
+/// The formatted value (for a list, the values separated by commas); nullopt if a value isn't safe
 /// as a word of a command.
 std::optional<std::string> written(const Value& value, ValueForm form) {
     if (const auto* items = value.as_array()) {
@@ -37,7 +37,7 @@ std::optional<std::string> written(const Value& value, ValueForm form) {
     const auto whole = text ? *text : json_line(value);
     // Numbers and booleans are always safe in a command.
     const bool may_be_anything = text || value.is_object();
-    // In a command, a string that is not safe as a word makes the whole value unknown.
+    // In a command, a string that isn't safe as a word makes the whole value unknown.
     if (form == ValueForm::CommandWord && may_be_anything)
         return command_word(whole);
     return scrubbed(whole);

@@ -89,7 +89,7 @@ enum class ValueForm {
 };
 
 /// The value of a placeholder from a reason's detail or a finding's evidence; nullopt if the value
-/// is unknown, or if `form` is CommandWord and the value is not safe in a command.
+/// is unknown, or if `form` is CommandWord and the value isn't safe in a command.
 std::optional<std::string> detail_word(const Value& detail,
                                        std::string_view placeholder,
                                        const ReasonPlace& place = {},
@@ -108,7 +108,7 @@ struct Obstacle {
 };
 
 /// The obstacles in a report, in the order of backend_names(). If a backend works on at least one
-/// GPU, GPUs from vendors that the backend does not support are not listed as obstacles. A backend
+/// GPU, GPUs from vendors that the backend does not support aren't listed as obstacles. A backend
 /// that does not work on any GPU has at least one obstacle. Backends with the same obstacle share
 /// one entry. `findings` are the doctor's findings for the same report.
 std::vector<Obstacle> obstacles(const Report& report, const std::vector<Finding>& findings);

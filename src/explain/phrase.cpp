@@ -151,7 +151,7 @@ namespace {
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 constexpr std::string_view kDigits = "0123456789";
 /// Characters that no shell and no part of systemd treats specially at any position in a value. "~"
-/// is not in this list because it is special after "=" and ":".
+/// isn't in this list because it is special after "=" and ":".
 constexpr std::string_view kPunctuation = "%+,-./:=@";
 
 /// Characters that are easier to read in quotes, and harmless if the word is pasted into other

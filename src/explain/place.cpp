@@ -233,7 +233,7 @@ std::string Place::install_words(const std::string& role) const {
     if (packages && !is_other_release_)
         return phrase("{distribution} has no package for {package}[: {note}]",
                       {{"distribution", row_->name}, {"package", name}, {"note", note}});
-    // The distribution or its release is not known.
+    // The distribution or its release isn't known.
     const auto example = example_names(role);
     const auto names = example.empty() ? std::nullopt : std::optional{example};
     return phrase(row_ ? "install {package}[, such as {names}| ({note})]"

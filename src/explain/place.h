@@ -67,7 +67,7 @@ private:
     /// such a package.
     [[nodiscard]] std::optional<std::string> package(const std::string& role) const;
     /// True if the packages for `role` have other names in other releases of the distribution, and
-    /// this machine's release is not known.
+    /// this machine's release isn't known.
     [[nodiscard]] bool may_have_other_names(const std::string& role) const;
     /// Example names of the packages for `role`, from the nearest release that has these packages;
     /// "" if no release has them.

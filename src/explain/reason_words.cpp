@@ -9,7 +9,7 @@ namespace gpuprobe::inline explain {
 namespace {
 
 /// The first member of the detail that consists only of an absolute path. A sentence that begins
-/// with a path is not a path.
+/// with a path isn't a path.
 std::optional<std::string> path_in(const Value& detail) {
     if (const auto* members = detail.as_object())
         for (const auto& member : *members)

@@ -83,7 +83,7 @@ struct SameTitle {
     std::size_t of_machine = 0;  ///< number of GPUs and partitions with this title
 };
 
-/// The GPUs, grouped by title. A GPU that is not in the report forms a separate group.
+/// The GPUs, grouped by title. A GPU that isn't in the report forms a separate group.
 std::vector<SameTitle> by_title(const std::vector<std::string>& ids, const ComputeView& view) {
     std::vector<SameTitle> groups;
     for (const auto& id : ids) {
