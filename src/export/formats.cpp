@@ -271,7 +271,7 @@ bool is_unsettled(const Report& report) {
     return std::ranges::any_of(report.probes, [&report](const ProbeEntry& probe) {
         const bool was_cut_short =
             probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut;
-        // A driver in quarantine is not probed again soon, so the report counts as complete.
+        // A driver in quarantine isn't probed again soon, so the report counts as complete.
         const bool is_given_up =
             std::ranges::any_of(report.quarantine, [&probe](const QuarantinedProbe& held) {
                 return held.api == probe.api && held.driver == probe.driver;

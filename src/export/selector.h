@@ -59,7 +59,7 @@ Result<FleetNeed> fleet_need_of(const VariantPlatform& platform,
 /// A query for an orchestrator that finds machines, or GPUs.
 struct FleetQuery {
     std::string text = {};  ///< the text of the query, with a final newline
-    /// Requirements that the query does not check. Because these requirements are not checked, the
+    /// Requirements that the query does not check. Because these requirements aren't checked, the
     /// query also finds machines on which the variant cannot run.
     std::vector<ExportRemark> weaker = {};
     /// Descriptions of machines that the query does not find, although the variant would run on

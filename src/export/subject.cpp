@@ -160,7 +160,7 @@ std::optional<std::string> partition_word(const ExportedGpu& gpu) {
     const auto* partition = partition_of(*gpu.gpu);
     if (!partition || !partition->profile)
         return std::nullopt;
-    // Profiles may contain "+" and ",", which are not allowed in names of resources.
+    // Profiles may contain "+" and ",", which aren't allowed in names of resources.
     auto word = (stands_alone(*gpu.gpu) ? "mig-" : "") + *partition->profile;
     std::ranges::replace_if(
         word, [](char character) { return character == '+' || character == ','; }, '.');

@@ -24,7 +24,7 @@ std::string instant_text(WallTime instant);
 struct ExportedGpu {
     const Gpu* gpu = nullptr;  // borrowed from the report
     Facts facts;
-    /// PCI address, such as "0000:18:00.0"; the id if the GPU is not on PCI.
+    /// PCI address, such as "0000:18:00.0"; the id if the GPU isn't on PCI.
     std::string place = {};
     std::optional<std::string> model = {};  ///< the GPU's title; if the GPU has no title, its name
     std::string vendor = {};                ///< a vendor that has its own API, or "other"
@@ -68,7 +68,7 @@ std::string_view own_api(std::string_view vendor);
 /// LLVM's AMDGPU processors; drivers/gpu/drm/xe/xe_pci.c.
 std::optional<std::string> arch_word(const Architecture& architecture);
 
-/// Counts the GPUs for each word. GPUs without a word are not counted.
+/// Counts the GPUs for each word. GPUs without a word aren't counted.
 template <class WordOf>
 std::map<std::string, int> counted(const std::vector<ExportedGpu>& gpus, WordOf word_of) {
     std::map<std::string, int> counts;

@@ -20,7 +20,7 @@ namespace gpuprobe::inline inventory {
 /// The driver's memory managers keep mem_info_* up to date without hardware access
 /// (drivers/gpu/drm/amd/amdgpu/amdgpu_{vram,gtt}_mgr.c). Reading gpu_busy_percent, pp_dpm_* or the
 /// hwmon sensors would access the hardware, so these files are never read. The partition modes are
-/// read only if the GPU is not suspended.
+/// read only if the GPU isn't suspended.
 ///
 /// `has_vddnb` is true if hwmon lists in1_input, the memory controller's voltage, which the driver
 /// exposes only on APUs (hwmon_attributes_visible in amdgpu_pm.c); the fact is missing if there is
@@ -28,7 +28,7 @@ namespace gpuprobe::inline inventory {
 /// cards. Listing names does not access the hardware.
 void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device);
 
-/// The current memory sizes; empty if the device's driver is not amdgpu.
+/// The current memory sizes; empty if the device's driver isn't amdgpu.
 std::vector<MemoryReading> amdgpu_memory(const Sysfs& sysfs, const HardwareDevice& device);
 
 /// A serial of amdgpu or KFD as 16 hexadecimal digits; nullopt for 0, which means that the GPU has

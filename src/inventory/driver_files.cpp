@@ -256,7 +256,7 @@ std::vector<std::string> thermal_files(const Sysfs& sysfs, const std::optional<s
     return zones;
 }
 
-/// Sets a fact. An unknown value replaces an older value, but is not added as a new key.
+/// Sets a fact. An unknown value replaces an older value, but isn't added as a new key.
 void keep(std::string_view key, std::optional<std::int64_t> number, HardwareDevice& device) {
     if (number || device.extra.find(key))
         device.extra[std::string{key}] = to_value(number);

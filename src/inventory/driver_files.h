@@ -17,14 +17,14 @@ namespace gpuprobe::inline inventory {
 void add_driver_files(const Sysfs& sysfs, const DeviceNodes& nodes, HardwareDevice& device);
 
 /// Refreshes the power draw, power limit and temperature of an accelerator; does nothing for other
-/// devices. The sensors of an accelerator that is suspended or not ready are not read. If a file
+/// devices. The sensors of an accelerator that is suspended or not ready aren't read. If a file
 /// cannot be read, no further files are read, because the drivers query the device's firmware,
 /// which may not respond. Sources: Documentation/hwmon/sysfs-interface.rst;
 /// data/knowledge/drivers.json.
 void read_sensors(const FileSystem& files, HardwareDevice& device);
 
 /// The reasons why a GPU's clocks are reduced, named as in the fact `slowdowns`. The function
-/// reads the sysfs files of amdgpu, i915 and xe. The result is empty if the clocks are not reduced,
+/// reads the sysfs files of amdgpu, i915 and xe. The result is empty if the clocks aren't reduced,
 /// and nullopt if the driver does not report reasons or if the device is suspended, because reading
 /// the files would wake the device.
 ///

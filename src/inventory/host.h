@@ -59,7 +59,7 @@ std::optional<std::vector<std::string>> library_paths(const FileSystem& files,
 
 /// The sonames in the linker's cache that report/api_table.h lists; nullopt if the cache cannot be
 /// read. The daemon's dynamic linker finds the libraries in this cache. A container, or a program
-/// with LD_LIBRARY_PATH, may find libraries that are not in the cache.
+/// with LD_LIBRARY_PATH, may find libraries that aren't in the cache.
 std::optional<std::vector<std::string>> host_libraries(const FileSystem& files,
                                                        std::string_view architecture);
 

@@ -34,7 +34,7 @@ struct NvidiaModule {
 /// another format. Source: open-gpu-kernel-modules, kernel-open/nvidia/nv-procfs.c and the NVRM
 /// version string.
 NvidiaModule parse_nvidia_version(std::string_view text);
-/// The loaded NVIDIA module; empty if NVIDIA's module is not loaded. The version is read from
+/// The loaded NVIDIA module; empty if NVIDIA's module isn't loaded. The version is read from
 /// /sys/module/nvidia/version or, if this file is missing, from /proc/driver/nvidia/version.
 NvidiaModule nvidia_module(const Sysfs& sysfs);
 

@@ -58,7 +58,7 @@ class ElfReader {
 public:
     explicit ElfReader(Pieces& file) : file_{file} {}
 
-    /// Reads the headers; returns false if the file is not an ELF file of the supported kind.
+    /// Reads the headers; returns false if the file isn't an ELF file of the supported kind.
     Result<bool> open() {
         const auto head = TRY(file_.read(0, sizeof(Elf64_Ehdr)));
         if (head.size() < sizeof(Elf64_Ehdr) || !head.starts_with(ELFMAG))

@@ -16,7 +16,7 @@
 /// Reads from an ELF file which libraries a program or shared library needs and for which GPUs it
 /// has kernels.
 ///
-/// The files may be malicious. Files are not mapped into memory, so that a file that shrinks causes
+/// The files may be malicious. Files aren't mapped into memory, so that a file that shrinks causes
 /// a short read instead of a signal. Each size and offset is compared with the size of the file,
 /// and a ReadAllowance limits how much is read in total.
 namespace gpuprobe::inline inventory {
@@ -68,7 +68,7 @@ struct ObjectFile {
     std::vector<std::string> search = {};
     std::optional<Version> glibc = {};  ///< the newest symbol version of glibc that the file needs
     /// The GPU targets, such as "sm_86", "compute_90@9.1", "gfx1100" or "spirv". The
-    /// targets of Intel's native code are not parsed; the set contains the API's name instead.
+    /// targets of Intel's native code aren't parsed; the set contains the API's name instead.
     std::set<std::string> code = {};
     std::set<Api> loads = {};  ///< APIs whose loader library is named in the constants of the file
     bool operator==(const ObjectFile&) const = default;

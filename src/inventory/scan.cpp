@@ -59,7 +59,7 @@ constexpr std::string_view kCuda = "libcuda.so.";
 constexpr auto kReleased =
     std::to_array<std::string_view>({"libnvidia-ml.so.", "libnvidia-ptxjitcompiler.so."});
 
-/// The version after `prefix`; nullopt if the string is not the version of a driver, for example
+/// The version after `prefix`; nullopt if the string isn't the version of a driver, for example
 /// because it is the ABI version "1".
 std::optional<std::string> version_in_name(std::string_view name, std::string_view prefix) {
     if (!name.starts_with(prefix))
@@ -194,7 +194,7 @@ bool is_nvidias_own(std::string_view driver) {
 
 /// The version of the bound kernel driver, which is in /sys/module/<module>/version if the module
 /// has a version. The version of NVIDIA's drivers is the version of the nvidia module or, if this
-/// module is not loaded, the version that belongs to the Jetson's release, because the Tegra
+/// module isn't loaded, the version that belongs to the Jetson's release, because the Tegra
 /// drivers have no version. The version of other in-tree drivers is the kernel release. nullopt for
 /// an out-of-tree module ("O" in its taint file) without a version. Source:
 /// Documentation/ABI/stable/sysfs-module.
@@ -219,7 +219,7 @@ std::optional<std::string> driver_version(const Sysfs& sysfs,
 constexpr std::size_t kMaxDevices = 1024;
 
 /// The device to which a class node belongs, found by its folder or by its address (a capture may
-/// contain a device twice); nullptr if the device is not in the list yet.
+/// contain a device twice); nullptr if the device isn't in the list yet.
 HardwareDevice* device_behind(const ClassNode& node,
                               const DeviceFolder& parent,
                               std::vector<HardwareDevice>& devices) {
@@ -252,7 +252,7 @@ void add_class_node(const ClassNode& node, const DeviceNodes& nodes, HardwareDev
         number = node.device;
 }
 
-/// Adds each class node to its device. Devices that were not found on the PCI bus are created.
+/// Adds each class node to its device. Devices that weren't found on the PCI bus are created.
 void add_class_nodes(const Sysfs& sysfs,
                      const std::vector<ClassNode>& class_members,
                      const DeviceNodes& nodes,
@@ -327,7 +327,7 @@ HardwarePartition partition_from(const HardwareDevice& function) {
 }
 
 /// Turns virtual functions into partitions of their card, even if a driver on this machine is bound
-/// to them, because virtual functions are not additional GPUs. A virtual function stays a GPU if
+/// to them, because virtual functions aren't additional GPUs. A virtual function stays a GPU if
 /// its card cannot be used: in a guest, which does not see the card, and in a container that has
 /// only the nodes of the virtual function.
 void absorb_virtual_functions(std::vector<HardwareDevice>& devices) {

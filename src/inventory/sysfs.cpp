@@ -369,7 +369,7 @@ std::optional<std::string> DeviceFolder::modalias() const {
 std::optional<PciAddress> DeviceFolder::pci_address() const {
     if (auto address = parse_text(name(), std::type_identity<PciAddress>{}))
         return address;
-    // In a capture, the device's folder may have a name that is not the address.
+    // In a capture, the device's folder may have a name that isn't the address.
     const auto slot = uevent("PCI_SLOT_NAME");
     return slot ? parse_text(*slot, std::type_identity<PciAddress>{}) : std::nullopt;
 }

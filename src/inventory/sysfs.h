@@ -35,7 +35,7 @@ public:
     [[nodiscard]] std::optional<std::string> text(const std::string& path) const;
     /// The content of the file, at most kMaxAttribute bytes, not scrubbed.
     [[nodiscard]] std::optional<std::string> content(const std::string& path) const;
-    /// The first line of the file as a non-negative decimal number; nullopt if the line is not such
+    /// The first line of the file as a non-negative decimal number; nullopt if the line isn't such
     /// a number.
     [[nodiscard]] std::optional<std::uint64_t> number(const std::string& path) const;
     /// The sorted names in a folder.
@@ -64,7 +64,7 @@ std::string_view folder_of(std::string_view path);
 /// Up to eight bytes of a binary attribute as a little-endian number.
 std::uint64_t little_endian(std::string_view bytes);
 /// Converts a string such as "0x10DE" or "10DE" to `digits` lower-case hexadecimal digits; nullopt
-/// if the string is not hexadecimal or needs more digits.
+/// if the string isn't hexadecimal or needs more digits.
 std::optional<std::string> hex_digits(std::string_view text, std::size_t digits);
 
 /// The PCI ids of a function, each as four lower-case hexadecimal digits.

@@ -24,7 +24,7 @@ struct KernelEvent {
 
 /// True if the event can change the result of a scan: the event is about a DRM or accel minor; a
 /// display, 3D, co-processor or accelerator function, or a function in the table of chips; KFD; a
-/// V4L2 device that is not on USB; or the module of a driver in the table of chips. False for
+/// V4L2 device that isn't on USB; or the module of a driver in the table of chips. False for
 /// connectors that are plugged, unplugged or leased (HOTPLUG=1, LEASE=1:
 /// drivers/gpu/drm/drm_sysfs.c).
 bool concerns_gpus(const KernelEvent& event);

@@ -24,7 +24,7 @@ Result<std::unique_ptr<HardwareMonitor>> HardwareMonitor::create(EventLoop& loop
 }
 
 /// The list is always empty, because the portable build has no libudev. The only caller is the
-/// service, which is not part of the portable build.
+/// service, which isn't part of the portable build.
 std::vector<RenderNode> render_nodes() {
     return {};
 }

@@ -89,7 +89,7 @@ Status check_schema(const std::string& name, std::string_view json) {
 
 }  // namespace
 
-// A valid signature is not enough to trust a bundle: sizes, hashes, names and schemas are also
+// A valid signature isn't enough to trust a bundle: sizes, hashes, names and schemas are also
 // checked.
 Result<Bundle> bundle_from(std::string_view message,
                            const std::shared_ptr<const std::string>& text,

@@ -80,7 +80,7 @@ struct PublicKey {
 Result<PublicKey> public_key_from(std::string_view text, std::string_view name);
 
 /// The key that made the signature. Errors: NotAuthorized if none of the keys made the
-/// signature, or if the key has expired at `now`; Malformed if `signature` is not a signature.
+/// signature, or if the key has expired at `now`; Malformed if `signature` isn't a signature.
 Result<const PublicKey*> signer_of(const SignedText& text,
                                    std::span<const PublicKey> keys,
                                    WallTime now);

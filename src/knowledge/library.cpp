@@ -29,7 +29,7 @@ std::string name_in(std::string_view folder, std::string_view name) {
     return folder.empty() ? std::string{name} : std::string{folder} + "/" + std::string{name};
 }
 
-/// Whether a file name contains no slashes or special characters, is not hidden, and is not too
+/// Whether a file name contains no slashes or special characters, isn't hidden, and isn't too
 /// long.
 bool is_plain_name(std::string_view name) {
     constexpr std::string_view kMarks = "._-";

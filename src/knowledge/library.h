@@ -29,7 +29,7 @@ struct BuiltinDocument {
 /// The embedded files that are directly in data/knowledge, not in a subfolder, sorted by name.
 /// `Library` decides which data files are in use.
 std::span<const BuiltinDocument> builtin_knowledge();
-/// Reasons why a GPU is not used: data/knowledge/causes.
+/// Reasons why a GPU isn't used: data/knowledge/causes.
 std::span<const BuiltinDocument> builtin_causes();
 /// Rules and variants of well-known applications: data/knowledge/applications.
 std::span<const BuiltinDocument> builtin_applications();
@@ -125,7 +125,7 @@ public:
     static const std::shared_ptr<const Library>& compiled_in();
     Library();
     /// Replaces data files with the data files of a newer set; files that are missing in the newer
-    /// set are kept. Returns false and does nothing if the set is not newer.
+    /// set are kept. Returns false and does nothing if the set isn't newer.
     bool add(const DocumentSet& set);
     /// Adds or replaces one data file. Errors: Malformed if the name is invalid.
     Status add(std::string_view name, StoredDocument document);

@@ -120,7 +120,7 @@ const Places& Places::current() {
     return table_in_use<Places>("distributions");
 }
 
-// References between rows are not checked, because a wrong `like` only ends a search early.
+// References between rows aren't checked, because a wrong `like` only ends a search early.
 Result<Places> Places::from(std::string_view json) {
     auto document = TRY(document_from<PlacesDocument>(json, kPlacesSchema));
     Places places;

@@ -106,7 +106,7 @@ public:
     /// The row for a release of a distribution, found by the version or, if no row has the version,
     /// by a codename.
     [[nodiscard]] PlaceMatch find(const PlaceQuery& query) const;
-    /// The row for a distribution that is not in the table. Searches the distributions on which the
+    /// The row for a distribution that isn't in the table. Searches the distributions on which the
     /// distribution is based, beginning with the closest, for the row of the same release or, if
     /// there is none, for the row of the nearest release.
     [[nodiscard]] PlaceMatch find_kin(PlaceQuery query, const std::vector<std::string>& kin) const;

@@ -57,7 +57,7 @@ enum class ListForm {
     Numbers,         ///< positions in a list; an empty value hides all GPUs
     Manifests,       ///< paths of driver manifests, or of folders with manifests
     OlderManifests,  ///< like Manifests, but ignored if VK_DRIVER_FILES is set
-    DriversOff,      ///< patterns of manifests that are not used
+    DriversOff,      ///< patterns of manifests that aren't used
     DriversOn,       ///< patterns of the only manifests that are used
     PciIds,          ///< "vendor:device!"
     PrimeIds,        ///< like PciIds, or a path tag such as "pci-0000_03_00_0!"

@@ -73,7 +73,7 @@ Result<const PublicKey*> signer_of(const SignedText& text,
     if (!bytes)
         return Error{ErrorCode::Malformed, "bundle: signature: not an Ed25519 signature"};
     const std::span number{bytes->data() + kAlgorithm.size(), kNumberSize};
-    // An expired key matters only if the signature was not made with a valid key. If only an
+    // An expired key matters only if the signature wasn't made with a valid key. If only an
     // expired key fits, there is a separate error message.
     const auto* expired = static_cast<const PublicKey*>(nullptr);
     for (const auto& key : keys) {

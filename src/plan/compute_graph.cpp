@@ -298,7 +298,7 @@ Tensor ComputeGraph::input(std::uint64_t bytes) {
 namespace {
 
 /// The side of the Hadamard matrix that rotates heads of this length before they are stored
-/// in a quantized cache; 0 if they are not rotated.
+/// in a quantized cache; 0 if they aren't rotated.
 std::uint64_t rotation_side(const GgmlType& type, std::uint64_t length) {
     constexpr std::uint64_t kLeast = 64;
     return type.block == 1 || length % kLeast != 0 ? 0 : kLeast;

@@ -120,7 +120,7 @@ enum Type : std::uint32_t {
     kInt64 = 11,
     kFloat64 = 12,
 };
-/// The size of a value of a given type; 0 if the size is not fixed.
+/// The size of a value of a given type; 0 if the size isn't fixed.
 constexpr std::array<std::uint8_t, 13> kWidths = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
 /// Reads a header in one pass through a window, which contains the beginning of the file. Reaching
@@ -298,7 +298,7 @@ Status Reader::list(const std::string& key) {
     return Done{};
 }
 
-// A value consists of its type and its content. Even values that are not needed must be read
+// A value consists of its type and its content. Even values that aren't needed must be read
 // correctly, to find their end.
 Status Reader::value(const std::string& key) {
     const auto type = TRY(take<std::uint32_t>());
@@ -402,7 +402,7 @@ Result<std::optional<Gguf>> Reader::read() {
     }();
     if (done)
         return std::optional{std::move(gguf_)};
-    // A window that is too short is not an error, because the caller can pass a longer window.
+    // A window that is too short isn't an error, because the caller can pass a longer window.
     if (needs_more_)
         return std::optional<Gguf>{};
     return done.error();

@@ -91,7 +91,7 @@ struct Gguf {
 /// `file_size`. Returns nullopt if the header is longer than the window; call the function again
 /// with a larger window. The size of the window limits the time and memory that the function needs.
 ///
-/// Errors: Malformed, with a message of the form "byte N: reason", if the file is not a
+/// Errors: Malformed, with a message of the form "byte N: reason", if the file isn't a
 /// little-endian GGUF of version 2 or 3, if it contains a key or tensor twice, or if a tensor is
 /// not within the file; TooLarge if the file exceeds one of the limits above. Source: docs/gguf.md
 /// and src/gguf.cpp of ggml.

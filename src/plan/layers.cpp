@@ -111,7 +111,7 @@ bool Keys::has(std::string_view key) const {
 }
 
 std::optional<std::uint64_t> Keys::number(std::string_view key) const {
-    // If a value exists but is not a number, the file is faulty, and the value is not treated as
+    // If a value exists but isn't a number, the file is faulty, and the value isn't treated as
     // missing.
     const auto number = gguf_.number(name_of(key));
     if (!number && has(key))

@@ -75,7 +75,7 @@ constexpr std::uint64_t kMaxWidth = 1U << 24U;
 
 /// Reads the values of one architecture by short keys, such as "block_count" for
 /// "llama.block_count". If a value has the wrong type, the reader records this problem for check(),
-/// so that the value is not mistaken for a missing value.
+/// so that the value isn't mistaken for a missing value.
 class Keys {
 public:
     Keys(const Gguf& gguf, std::string architecture)

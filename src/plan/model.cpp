@@ -236,7 +236,7 @@ namespace {
 
 /// The size of the image with which llama.cpp warms up a projector: the number of tokens along one
 /// side after patches were merged, and the number of patches along one side that were merged into a
-/// token. Projectors that are not in this table have one fixed image size.
+/// token. Projectors that aren't in this table have one fixed image size.
 struct WarmUp {
     std::string_view projector;
     std::uint64_t side;

@@ -49,7 +49,7 @@ struct LayerWork {
     std::uint64_t index_choice = 0;  ///< number of tokens that the indexer selects
 
     std::uint64_t latent_rank = 0;  ///< rank of latent attention (MLA); 0 without latent attention
-    std::uint64_t query_rank = 0;   ///< rank of compressed queries; 0 if queries are not compressed
+    std::uint64_t query_rank = 0;   ///< rank of compressed queries; 0 if queries aren't compressed
     std::uint64_t query_length = 0;  ///< length of a query per head, for latent attention
     std::uint64_t value_length = 0;  ///< length of a value per head, for latent attention
     std::uint64_t rope_length = 0;
@@ -129,7 +129,7 @@ struct Model {
 
 /// The model that a GGUF header describes.
 ///
-/// Errors: InvalidRequest if the file is not a language model but, for example, a projector, an
+/// Errors: InvalidRequest if the file isn't a language model but, for example, a projector, an
 /// adapter or a vocabulary; Malformed if a value has the wrong type, is out of range, or
 /// contradicts another value. Sources: src/llama-arch.cpp (keys), src/llama-hparams.cpp and
 /// src/models (their meaning) of llama.cpp, as of August 2026.
@@ -145,7 +145,7 @@ struct Projector {
 /// The projector that a GGUF header describes. `compute` is known for image encoders, and 0 for an
 /// audio encoder.
 ///
-/// Errors: InvalidRequest if the file is not a projector; Malformed if a value has the wrong type.
+/// Errors: InvalidRequest if the file isn't a projector; Malformed if a value has the wrong type.
 /// Sources: tools/mtmd/clip.cpp of llama.cpp at 25d7b14e (warm-up sizes and graphs of encoders).
 Result<Projector> projector_of(const Gguf& gguf);
 
@@ -155,7 +155,7 @@ Result<Projector> projector_of(const Gguf& gguf);
 constexpr Bytes kMaxModelDocument = mib(1);
 
 /// Reads a document. Errors: TooLarge if the document exceeds kMaxModelDocument; Malformed, with
-/// the path, if the JSON is not a gpuprobe.model/1 document or exceeds a limit in plan/gguf.h; also
+/// the path, if the JSON isn't a gpuprobe.model/1 document or exceeds a limit in plan/gguf.h; also
 /// the errors of model_of().
 Result<Model> model_from_document(std::string_view json);
 

@@ -100,7 +100,7 @@ struct BackendTraits {
     bool limits_heads = false;  ///< whether flash attention supports only some head lengths
 };
 
-/// The row of a backend. A backend that is not in the table behaves like the CPU.
+/// The row of a backend. A backend that isn't in the table behaves like the CPU.
 const BackendTraits& backend_traits(std::string_view backend);
 
 /// GPU memory that a process needs on `gpu` before it allocates its first buffer. The result is the

@@ -87,7 +87,7 @@ Bytes copied_matrix(const Load& load, std::uint64_t offloaded) {
 }
 
 /// Whether each slot's budget is large enough for the slot's part, and no tensor exceeds the
-/// maximum size of a buffer. A tensor's size is not an estimate, so it needs no spare memory.
+/// maximum size of a buffer. A tensor's size isn't an estimate, so it needs no spare memory.
 bool holds(const Placement& placement, const std::vector<Slot>& slots, bool spare) {
     for (std::size_t i = 0; i < slots.size(); ++i)
         if (counted(placement.used[i], spare) > slots[i].budget ||

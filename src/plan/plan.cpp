@@ -43,7 +43,7 @@ std::uint64_t units_of(const Gpu* gpu, std::string_view api) {
 
 /// Sorts GPUs into the order in which llama.cpp lists them when it may use only these GPUs.
 /// llama.cpp uses the order of positions in the API's driver; only the SYCL backend has its own
-/// order. If the order is unknown, the GPUs are not reordered. The caller keeps ownership of the
+/// order. If the order is unknown, the GPUs aren't reordered. The caller keeps ownership of the
 /// GPUs.
 ///
 /// Source: CUDA, ROCm and Vulkan keep the order of the driver, or of the variable that lists the

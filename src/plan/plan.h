@@ -78,7 +78,7 @@ struct PlanRequest {
     /// select() accepts for the application, and by setting `backends` (calls/documents.h).
     std::optional<std::string> application = {};
     /// gpuprobe's names for the backends that should be used, best first; the keys are ids of GPUs.
-    /// On a GPU that is not a key, any working backend is used.
+    /// On a GPU that isn't a key, any working backend is used.
     std::map<std::string, std::vector<std::string>> backends = {};
 };
 
