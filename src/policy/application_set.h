@@ -77,7 +77,7 @@ public:
     [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] std::vector<std::string> applications() const;
     [[nodiscard]] std::vector<std::string> manifests() const;
-    /// All applications, sorted by name. Data files that are parsed only for this list are not kept
+    /// All applications, sorted by name. Data files that are parsed only for this list aren't kept
     /// in memory.
     [[nodiscard]] std::vector<ApplicationSummary> summaries() const;
 

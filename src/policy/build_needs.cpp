@@ -21,7 +21,7 @@ std::optional<Api> api_called(std::string_view family) {
     return std::nullopt;
 }
 
-/// The result of the last verification of a backend; null if the backend was not verified.
+/// The result of the last verification of a backend; null if the backend wasn't verified.
 Value result_on(const Gpu& gpu, Api api) {
     const auto view = gpu.backends.find(std::string{info_of(api).backend});
     if (view == gpu.backends.end() || !view->second.verification)

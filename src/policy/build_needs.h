@@ -24,7 +24,7 @@ std::vector<Reason> closed_nodes(const Variant& variant,
                                  const Conjunction& alternative,
                                  const Facts& gpu);
 
-/// Whether the list is not empty, and every API in the list has computed a verified result on the
+/// Whether the list isn't empty, and every API in the list has computed a verified result on the
 /// GPU.
 bool is_verified(const std::vector<Api>& apis, const Facts& gpu);
 
@@ -41,7 +41,7 @@ constexpr std::size_t kMaxPartWords = 256;
 constexpr std::size_t kMaxParts = 64;
 
 /// The keys are the names of the parts of a build, and the values are words about each part. A
-/// build that is not divided into parts has a single part with the name "".
+/// build that isn't divided into parts has a single part with the name "".
 using PartWords = std::map<std::string, std::vector<std::string>>;
 
 /// The description of a build in a request.
@@ -85,7 +85,7 @@ using InstalledNeeds = std::map<std::string, std::vector<BuildNeeds>, std::less<
 InstalledNeeds needs_of(const DescribedBuild& build,
                         const std::vector<std::string>& bundles,
                         const Rules& rules);
-/// The needs of variants. Errors: InvalidRequest for a name that is not the name of a variant for
+/// The needs of variants. Errors: InvalidRequest for a name that isn't the name of a variant for
 /// the host.
 Result<InstalledNeeds> needs_of(const std::vector<std::string>& variants,
                                 const Manifest& manifest,

@@ -24,7 +24,7 @@ struct CallerScene {
     const Variables& answer;
     std::string_view api = {};
 
-    /// The iterator whose meaning is that the variable is not set.
+    /// The iterator whose meaning is that the variable isn't set.
     [[nodiscard]] Variables::const_iterator none() const { return callers.end(); }
     /// Whether the caller has set the variable to a non-empty value.
     [[nodiscard]] bool has(const std::string& name) const {
@@ -33,7 +33,7 @@ struct CallerScene {
     }
 };
 
-/// The items of a list that are not empty, without surrounding white space.
+/// The items of a list that aren't empty, without surrounding white space.
 std::vector<std::string> items_of(std::string_view list, char separator) {
     std::vector<std::string> items;
     for (const auto piece : split(list, separator))

@@ -63,7 +63,7 @@ void put_preferred_first(const SelectQuestion& question, std::vector<Judged>& al
     });
 }
 
-/// Adds the known-bad pairs that affect a candidate to each candidate that is not rejected.
+/// Adds the known-bad pairs that affect a candidate to each candidate that isn't rejected.
 void remark_known_bad(const Report& report, std::vector<Judged>& all) {
     KnownBad known_bad{report};
     for (auto& judged : all)
@@ -129,7 +129,7 @@ bool is_meant(const SelectQuestion& question, const std::string& backend) {
     });
 }
 
-/// Rejects candidates for backends that were not requested.
+/// Rejects candidates for backends that weren't requested.
 void keep_to_forced(const SelectQuestion& question, std::vector<Judged>& all) {
     if (!question.forced)
         return;
@@ -199,7 +199,7 @@ void keep_cpu_out(const SelectQuestion& question, std::vector<Judged>& all) {
             judged.reject(because("strict"));
 }
 
-/// Adds a reason to candidates with unknown facts, because they are not chosen.
+/// Adds a reason to candidates with unknown facts, because they aren't chosen.
 void mark_unknown(std::vector<Judged>& all) {
     for (auto& judged : all)
         if (judged.candidate.verdict == Verdict::Unknown)
@@ -259,7 +259,7 @@ const Judged* first_on_an_unmeasured_gpu(const std::vector<Judged>& all) {
 }
 
 /// Whether the candidate was measured as slower than the CPU. This applies only to candidates that
-/// were accepted or have no GPU, because users may wonder why these candidates were not chosen.
+/// were accepted or have no GPU, because users may wonder why these candidates weren't chosen.
 bool is_slower(const Judged& judged, const Judged& cpu) {
     return !is_cpu(judged) && (is_accepted(judged) || !judged.gpu) && judged.score &&
            !is_as_fast(*judged.score, *cpu.score);
@@ -278,7 +278,7 @@ const Judged* fastest_of(const std::vector<Judged>& all) {
     const auto* cpu = measured_cpu(all);
     if (!fastest || !cpu || !is_slower(*fastest, *cpu))
         return fastest;
-    // The CPU is faster than every measured GPU, but a GPU that was not measured might be faster
+    // The CPU is faster than every measured GPU, but a GPU that wasn't measured might be faster
     // than the CPU.
     const auto* unmeasured = first_on_an_unmeasured_gpu(all);
     return unmeasured ? unmeasured : cpu;

@@ -135,7 +135,7 @@ std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
                                       const std::string& backend,
                                       const Report& report);
 
-/// The candidate for a backend that was not examined because the request does not want a GPU.
+/// The candidate for a backend that wasn't examined because the request does not want a GPU.
 Judged judge_switched_off(const std::string& backend);
 
 /// Judges the CPU.
@@ -148,7 +148,7 @@ Judged judge_cpu(const SelectQuestion& question, const Report& report);
 struct Attempt {
     std::vector<Judged> all = {};            ///< all candidates, in order of preference
     std::vector<std::string> detected = {};  ///< detected backends, with the application's names
-    bool was_given_up = false;               ///< whether the requested backend is not available
+    bool was_given_up = false;               ///< whether the requested backend isn't available
     const Variant* assumed = nullptr;        ///< the published variant that the choice assumes
     /// The warning that no published variant is usable, or that no published variant uses the
     /// preferred backend.
@@ -164,7 +164,7 @@ struct Attempt {
 };
 
 /// Looks for candidates that satisfy the request. If there are no such candidates, but the request
-/// is not strict and the profile permits another backend, the function tries again without the
+/// isn't strict and the profile permits another backend, the function tries again without the
 /// requested backend.
 Attempt attempt_or_give_up(SelectQuestion& question,
                            const SelectRequest& request,

@@ -50,7 +50,7 @@ Result<Path> path_from(std::string_view text) {
     if (std::ranges::find(kRoots, path.root) == kRoots.end())
         return Error{ErrorCode::InvalidRequest,
                      scrubbed(text, 64) + ": no path begins with that name"};
-    // Split at dots that are not inside a filter.
+    // Split at dots that aren't inside a filter.
     for (text.remove_prefix(dot); text.size() > 1;) {
         text.remove_prefix(1);
         const auto end = find_outside_brackets(text, ".");

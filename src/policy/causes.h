@@ -25,7 +25,7 @@
 /// holds. A name in braces, such as "{api}", is replaced by the value of that member of the
 /// evidence. A term compares the value with words, which are separated by `|` and may contain `*`
 /// and `?`, or with the value of another path, which follows `$`. If a term contains no comparison,
-/// it holds if its path reaches a value that is not false, empty or 0.
+/// it holds if its path reaches a value that isn't false, empty or 0.
 
 namespace gpuprobe::inline policy {
 
@@ -97,7 +97,7 @@ bool all_hold(const std::vector<Condition>& conditions, const TermContext& conte
 /// the case. The result is empty for any other value.
 std::string word_of(const Value& value);
 
-// Reasons why a GPU is not used, read from the data files data/knowledge/causes/*.json.
+// Reasons why a GPU isn't used, read from the data files data/knowledge/causes/*.json.
 // docs/internals/extending.md explains how to write a cause, and data/schema/causes.schema.json
 // defines the format.
 
@@ -169,7 +169,7 @@ struct Cause {
     std::vector<Condition> unless = {};  ///< conditions, none of which may hold
     /// Members that are added to the evidence, with the paths to their values.
     std::map<std::string, Path> show = {};
-    /// Ids of causes that are not reported for an `api` if this cause is reported for the same
+    /// Ids of causes that aren't reported for an `api` if this cause is reported for the same
     /// `api`.
     std::vector<std::string> instead_of = {};
     /// Whether the cause applies only to a device without warnings and errors.

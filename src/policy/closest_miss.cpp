@@ -48,7 +48,7 @@ const Value& floor_of(const Reason& reason) {
 }
 
 /// Whether every value that is at least `floor` is also at least `other`; false if `floor` and
-/// `other` are not numbers or versions.
+/// `other` aren't numbers or versions.
 bool is_as_high(const Value& floor, const Value& other) {
     const auto size = floor.as_unsigned();
     const auto other_size = other.as_unsigned();
@@ -88,7 +88,7 @@ bool is_outbid(const std::vector<Reason>& reasons, const std::vector<Reason>& ot
     });
 }
 
-/// The first reason why the candidate is not meant for the GPU; nullopt if there is no such reason.
+/// The first reason why the candidate isn't meant for the GPU; nullopt if there is no such reason.
 std::optional<Reason> nature_in(const std::vector<Reason>& reasons) {
     const auto found = std::ranges::find_if(reasons, [](const Reason& reason) {
         return has_trait(reason.code, ReasonTraits::ByNature);

@@ -243,7 +243,7 @@ constexpr OtherName kOtherNames[] = {
     {"require", "requires"},
 };
 
-/// A known word, and the object that contains this word if that is not the object with the mistake.
+/// A known word, and the object that contains this word if that isn't the object with the mistake.
 struct Suggestion {
     std::string word = {};
     std::optional<std::string> place = {};
@@ -377,7 +377,7 @@ private:
         return false;
     }
 
-    /// A known word that is not in the list yet, because a list must not contain a word twice.
+    /// A known word that isn't in the list yet, because a list must not contain a word twice.
     static std::string unused_word(const ReadProblem& problem, const DocumentPlace& place) {
         const auto* items = place.parent->as_array();
         for (const auto& word : problem.known)

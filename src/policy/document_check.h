@@ -33,7 +33,7 @@ struct DocumentFinding {
     std::string problem = {};  ///< the rule that the file breaks
     std::optional<std::string> word = {};   ///< the unknown word
     std::optional<std::string> meant = {};  ///< the known word that is closest to `word`
-    /// The object that contains `meant`, if this is not the object that contains `word`.
+    /// The object that contains `meant`, if this isn't the object that contains `word`.
     std::optional<std::string> place = {};
     bool operator==(const DocumentFinding&) const = default;
 };

@@ -235,7 +235,7 @@ bool is_used_on(const Profile& profile, const std::string& api, const Gpu& gpu) 
 }
 
 /// The ids of the GPUs outside the selection that the application can open through the API. A GPU
-/// that was not probed through the API is also in the list, because the API might list the GPU.
+/// that wasn't probed through the API is also in the list, because the API might list the GPU.
 std::set<std::string> others_in(const std::string& api,
                                 const Profile& profile,
                                 const Selection& selection) {

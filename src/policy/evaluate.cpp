@@ -323,7 +323,7 @@ private:
         return static_cast<std::size_t>(found - request_.prefer.begin());
     }
 
-    /// The best position of the GPUs and accelerators on which the variant runs. If it is not known
+    /// The best position of the GPUs and accelerators on which the variant runs. If it isn't known
     /// whether the variant runs on any GPU, the best position of the GPUs on which it may run.
     [[nodiscard]] std::size_t place_of(const JudgedVariant& judged) const {
         const auto gpus = judged.covered != 0 ? judged.covered : judged.possible;
@@ -366,7 +366,7 @@ private:
         return gpus;
     }
 
-    /// The GPUs whose device nodes are not known to be inaccessible.
+    /// The GPUs whose device nodes aren't known to be inaccessible.
     [[nodiscard]] std::uint64_t open(const Variant& variant, std::size_t alternative) const {
         std::uint64_t gpus = 0;
         for (std::size_t i = 0; i < machine_.gpus.size(); ++i)
@@ -386,7 +386,7 @@ private:
         return gpus;
     }
 
-    /// Whether the alternative is met even if it is not known whether its API works.
+    /// Whether the alternative is met even if it isn't known whether its API works.
     static bool accepts_unknown_api(const Conjunction& alternative) {
         return std::ranges::any_of(alternative, [](const Term& term) {
             return term.fact == FactId::Usable && term.accepts_unknown;

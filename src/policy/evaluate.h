@@ -75,7 +75,7 @@ struct ExplanationContext {
     const SelectionView& selection;
 };
 
-/// The reasons for all predicates that are not true. If all alternatives fail, only the reasons
+/// The reasons for all predicates that aren't true. If all alternatives fail, only the reasons
 /// against the closest miss are returned. For a usable variant, the reasons are about the GPUs for
 /// which the variant is meant, but on which it does not run. There are no reasons about GPUs for
 /// variants that are for other hosts.

@@ -83,7 +83,7 @@ Settings ggml_settings(const Report& report,
     return settings;
 }
 
-/// The strings in a list; empty if the value is not a list.
+/// The strings in a list; empty if the value isn't a list.
 std::vector<std::string> texts_in(const Value& value) {
     std::vector<std::string> texts;
     if (const auto* items = value.as_array())

@@ -81,7 +81,7 @@ enum class FactId : std::uint8_t {
     Verified,
 };
 
-/// The vendors that a manifest may name; "other" means any vendor that is not in this list.
+/// The vendors that a manifest may name; "other" means any vendor that isn't in this list.
 inline constexpr std::array kVariantVendors =
     std::to_array<std::string_view>({"nvidia", "amd", "intel", "apple", "arm", "qualcomm",
                                      "imagination", "broadcom", "mthreads", "other"});
@@ -144,7 +144,7 @@ public:
     struct Subject {
         const Report& report;
         const Gpu* gpu = nullptr;  // borrowed; null if the subject is the machine
-        /// gpuprobe's name for the backend; empty if the subject is not about a backend.
+        /// gpuprobe's name for the backend; empty if the subject isn't about a backend.
         std::string_view backend = {};
         std::optional<std::string> backend_word = {};  ///< the application's name for the backend
         std::optional<std::string> variant = {};       ///< the variant that is or will be installed

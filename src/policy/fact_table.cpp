@@ -81,7 +81,7 @@ AnyFact os(const Facts& facts) {
 }
 
 /// The different vendors of all GPUs with one of the given PCI classes; if there are no classes, of
-/// all GPUs. Display-only adapters are not included.
+/// all GPUs. Display-only adapters aren't included.
 AnyFact vendors(const Facts& facts, std::initializer_list<std::string_view> classes) {
     std::set<std::string> found;
     for (const auto& gpu : facts.report().gpus) {
@@ -107,7 +107,7 @@ bool is_of(const Gpu& gpu, std::string_view vendor) {
     return !gpu.vendor || *gpu.vendor == vendor;
 }
 
-/// The GPU as an API reports it; null if that API was not probed or does not list the GPU.
+/// The GPU as an API reports it; null if that API wasn't probed or does not list the GPU.
 const ApiView* any_view_of(const Gpu& gpu, std::string_view api) {
     const auto found = gpu.apis.find(std::string{api});
     return found == gpu.apis.end() ? nullptr : &found->second;
@@ -119,7 +119,7 @@ const Value* device_of(const Gpu& gpu, std::string_view api) {
     return view && view->device.is_object() ? &view->device : nullptr;
 }
 
-/// A string in the device properties that is not empty; null if there is no such string.
+/// A string in the device properties that isn't empty; null if there is no such string.
 const std::string* text_at(const Value* device, std::string_view key) {
     const auto* text = device ? device->at(key).as_string() : nullptr;
     return text && !text->empty() ? text : nullptr;
@@ -205,7 +205,7 @@ bool is_jetson_release(const Gpu& gpu, const Fact<Version>& version) {
            version.value && version.value->major() < kFirstNumber;
 }
 
-/// The version of the driver; absent if no driver is bound, if the driver is not from the GPU's
+/// The version of the driver; absent if no driver is bound, if the driver isn't from the GPU's
 /// vendor, or if the vendor's driver has no version number.
 Fact<Version> driver(const Gpu& gpu) {
     const bool has_none =
@@ -254,7 +254,7 @@ AnyFact product_line(const Facts& facts) {
     return products ? Word::known(products->line) : Word::unknown();
 }
 
-/// The version that the driver's library reports; absent if the library is not installed.
+/// The version that the driver's library reports; absent if the library isn't installed.
 Fact<Version> runtime_version(const Report& report,
                               Api api,
                               std::optional<std::string> RuntimeInfo::*text) {
@@ -282,7 +282,7 @@ AnyFact cuda(const Facts& facts) {
 }
 
 /// The CUDA version of a forward-compatibility package (cuda-compat) on an older kernel driver;
-/// absent if CUDA does not work or its version is not newer than the kernel driver's CUDA version.
+/// absent if CUDA does not work or its version isn't newer than the kernel driver's CUDA version.
 AnyFact cuda_compat(const Facts& facts) {
     const auto& cuda = facts.version(FactId::Cuda).value;
     const auto& driver = facts.version(FactId::Driver).value;
@@ -299,7 +299,7 @@ AnyFact rocm(const Facts& facts) {
 }
 
 /// The device in the form in which an API describes it. `is_known` is false if the API might be
-/// able to describe the device but did not, for example because the API is not installed.
+/// able to describe the device but did not, for example because the API isn't installed.
 struct ApiDevice {
     const ApiView* view = nullptr;
     bool is_known = false;
@@ -643,7 +643,7 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
     {.id = FactId::Backend, .key = "backend", .type = FactForm::Word, .scope = kBackend,
      .read = [](F f) -> AnyFact { return word(f.subject().backend_word); }},
     {.id = FactId::Variant, .key = "variant", .type = FactForm::Word, .scope = kBackend,
-     // The fact is known to be absent if the build is not a published variant.
+     // The fact is known to be absent if the build isn't a published variant.
      .read = [](F f) -> AnyFact {
          return f.subject().variant ? word(f.subject().variant) : Word::absent();
      }},

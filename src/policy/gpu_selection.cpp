@@ -291,7 +291,7 @@ Text vulkan_own_manifest(const Selection& selection) {
 }
 
 /// The positions of the GPUs among the GPUs of one manifest; nullopt if a device of the manifest
-/// could not be matched to a GPU. Software devices are not counted, because ggml ignores them when
+/// could not be matched to a GPU. Software devices aren't counted, because ggml ignores them when
 /// it numbers devices.
 Text vulkan_ranks(const Selection& selection) {
     const auto manifest = vulkan_manifests(selection);

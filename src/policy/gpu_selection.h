@@ -17,7 +17,7 @@ namespace gpuprobe::inline policy {
 std::vector<const Gpu*> in_order(const Report& report);
 
 /// The first GPU that a decision names, or the GPU whose partition the decision names. If the
-/// decision names no GPU, the result is the first GPU that is not display-only. The result is null
+/// decision names no GPU, the result is the first GPU that isn't display-only. The result is null
 /// if there is no such GPU. Borrowed from the report.
 const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen);
 

@@ -90,7 +90,7 @@ bool is_of_libraries(const Reason& why) {
                                        ReasonTraits::Unheard | ReasonTraits::Unreliable));
 }
 
-/// Whether the host's libraries are the reason why the API is not known to be usable.
+/// Whether the host's libraries are the reason why the API isn't known to be usable.
 bool lacks_libraries(const BackendView& view) {
     return view.usable != true && std::ranges::any_of(view.reasons, is_of_libraries);
 }
@@ -325,7 +325,7 @@ bool is_lifted(const Profile& profile, const Facts& facts) {
            std::ranges::any_of(rules_for(profile.as_discrete, facts.subject().backend), holds);
 }
 
-/// The first predicate in the profile's `prefers` that is not known to hold; null if all predicates
+/// The first predicate in the profile's `prefers` that isn't known to hold; null if all predicates
 /// hold.
 const Predicate* missed_preference(const Profile& profile, const Facts& facts) {
     for (const auto* rules : {&rules_for(profile.prefers, kAnyBackend),
@@ -336,7 +336,7 @@ const Predicate* missed_preference(const Profile& profile, const Facts& facts) {
     return nullptr;
 }
 
-/// The reason why an integrated GPU is not used: either the application never supports integrated
+/// The reason why an integrated GPU isn't used: either the application never supports integrated
 /// GPUs, or no variable enables them.
 Reason integrated_refusal(const Profile& profile) {
     if (profile.integrated_by.empty())
@@ -392,7 +392,7 @@ bool can_use(const Gpu& gpu, const std::string& backend) {
            found->second.usable == true;
 }
 
-/// The measured score of the backend on the GPU; nullopt if the backend was not measured.
+/// The measured score of the backend on the GPU; nullopt if the backend wasn't measured.
 std::optional<double> score_on(const Gpu& gpu, const std::string& backend) {
     const auto found = gpu.backends.find(backend);
     return found == gpu.backends.end() ? std::nullopt : found->second.score;
@@ -422,7 +422,7 @@ std::optional<ReasonCode> code_of(const RuntimeInfo& runtime) {
             break;
         case Outcome::Absent:
             // If a loader is installed, only a device is missing. If no loader is installed, the
-            // API is not installed.
+            // API isn't installed.
             return runtime.loader ? std::nullopt : some("loader-missing");
         case Outcome::Failed:
             return some("driver-failed");

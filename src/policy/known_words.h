@@ -17,12 +17,12 @@ enum class FactId : std::uint8_t;
 /// for authors refuses unknown words.
 enum class UnknownWords { Lose, Refuse };
 
-/// The known values of a fact. The result is empty for a fact whose values are not listed. The
+/// The known values of a fact. The result is empty for a fact whose values aren't listed. The
 /// lists of values are used only in messages about data files, because decisions compare any word
 /// with the value that the machine reports. Source: data/rules/words.json.
 std::vector<std::string> known_words(FactId fact);
 
-/// Whether the word is a known value of the fact, or the values of the fact are not listed. A `*`
+/// Whether the word is a known value of the fact, or the values of the fact aren't listed. A `*`
 /// at the end of the word matches anything, as in terms. A family of AMD targets such as "gfx110X"
 /// is known if its only X is the last character and the family includes a known target.
 bool is_known_word(FactId fact, std::string_view word);

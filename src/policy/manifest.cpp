@@ -14,7 +14,7 @@ namespace gpuprobe::inline policy {
 namespace {
 
 /// A visitor that hashes what a term needs. Equal needs have the same hash. Members that rarely
-/// differ are not hashed.
+/// differ aren't hashed.
 struct NeedHash {
     std::size_t value = 0;
 

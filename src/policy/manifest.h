@@ -122,7 +122,7 @@ struct Manifest {
     std::string path = {};  ///< path of the data file; empty if built in or in a request
 };
 
-/// The schemas of an application's data file, and of a manifest that is not in such a file.
+/// The schemas of an application's data file, and of a manifest that isn't in such a file.
 constexpr std::string_view kApplicationSchema = "gpuprobe.application/1";
 constexpr std::string_view kManifestSchema = "gpuprobe.variants/1";
 constexpr Bytes kMaxManifest = mib(1);

@@ -19,7 +19,7 @@ bool is_url_character(char c) {
            c != '`' && c != '{' && c != '|' && c != '}';
 }
 
-/// Returns the position of the host in a URL, or npos if the scheme is not supported.
+/// Returns the position of the host in a URL, or npos if the scheme isn't supported.
 std::size_t host_of(std::string_view url) {
     for (const std::string_view scheme : {"https://", "http://"})
         if (url.starts_with(scheme))
@@ -377,7 +377,7 @@ struct VariantReading {
     UnknownWords unknown = UnknownWords::Lose;
 };
 
-/// Reads an artifact. An artifact of an unknown type is not an error, but its variant is
+/// Reads an artifact. An artifact of an unknown type isn't an error, but its variant is
 /// rejected.
 ReadProblem read_artifact_of(const Value& value, VariantReading& out) {
     auto problem = read_artifact(value, out.variant.artifact);

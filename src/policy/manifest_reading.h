@@ -56,11 +56,11 @@ constexpr std::size_t kMaxVersionText = 64;
 /// Checks that `source` is an object in which `version` and `newer` are plain strings and `checked`
 /// is a day.
 ReadProblem check_source(const Value& value);
-/// Checks for 64 lower-case hexadecimal digits that are not all zero.
+/// Checks for 64 lower-case hexadecimal digits that aren't all zero.
 ReadProblem check_sha256(const Value& value);
 /// Checks that the value is an https or http URL with a host.
 ReadProblem check_url(const Value& value);
-/// A key as it appears in a path: shortened, and quoted if the key is not a label.
+/// A key as it appears in a path: shortened, and quoted if the key isn't a label.
 std::string path_part(std::string_view key);
 
 /// Reads all members with `read(key, value)` and returns the first problem. Keys that start with

@@ -22,7 +22,7 @@ bool may_be_in_a_rule(std::string_view key) {
     });
 }
 
-/// Adds the names that are not in the list yet.
+/// Adds the names that aren't in the list yet.
 void add_missing(Names& names, const Names& more) {
     for (const auto& name : more)
         if (!contains(names, name))
@@ -47,7 +47,7 @@ std::optional<Names> backends_in_our_words(const Profile& profile, std::optional
     return words;
 }
 
-/// The ids of the GPUs as the report spells them. Ids that are not in the report are only
+/// The ids of the GPUs as the report spells them. Ids that aren't in the report are only
 /// normalized.
 std::optional<Names> gpu_ids(std::optional<Names> words, const Report& report) {
     if (words)

@@ -27,7 +27,7 @@ Value merged_rule(const Value& rule, const Value& change);
 
 /// Checks that every backend, GPU and variant in the rule exists. `profile` and `manifest` belong
 /// to the rule's application and may be null. Without a profile, the rule may contain only
-/// variants; without a manifest, the variants are not checked. Errors: InvalidRequest and
+/// variants; without a manifest, the variants aren't checked. Errors: InvalidRequest and
 /// UnknownDevice, with the wrong key and the most similar valid word.
 Status check_rule(const OverrideRule& rule,
                   const Profile* profile,

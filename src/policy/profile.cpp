@@ -436,7 +436,7 @@ ReadProblem newer_word(const Profile& profile) {
     return {};
 }
 
-/// Backends that are not in gpuprobe's API table. Source: the backend folders of ggml and the
+/// Backends that aren't in gpuprobe's API table. Source: the backend folders of ggml and the
 /// device names of PyTorch, ONNX Runtime and wgpu.
 constexpr std::string_view kForeign =
     "amx blas cann directml hexagon kompute metal mlx mps musa npu onednn qnn rpc tpu xnnpack "

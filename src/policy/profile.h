@@ -168,7 +168,7 @@ RECORD_MEMBERS(Profile,
 
 /// Reads a selection with the name, description and source of its application, and returns the
 /// first problem: an unknown member, backend or fact, an exceeded limit of docs/data-files.md, or a
-/// contradiction. With UnknownWords::Refuse, a word that is not a known value of its fact is also a
+/// contradiction. With UnknownWords::Refuse, a word that isn't a known value of its fact is also a
 /// problem.
 ReadProblem read_profile(const Value& value, Profile& out, UnknownWords unknown);
 

@@ -472,7 +472,7 @@ Recommendation recommend(const Manifest& manifest,
     if (taken && taken->needs.devices.empty())
         if (auto unused = unused_by_variants(judged, context))
             answer.warnings.push_back(*std::move(unused));
-    // Reasons are not merged earlier, because the closest variant is the variant with the fewest
+    // Reasons aren't merged earlier, because the closest variant is the variant with the fewest
     // reasons on all GPUs.
     for (auto& candidate : answer.candidates) {
         candidate.reasons = merged_for_alike_gpus(std::move(candidate.reasons));

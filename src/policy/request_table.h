@@ -54,7 +54,7 @@ struct RequestKey {
     std::string_view offers = {};  ///< completions, separated by spaces
     bool offers_gpus = false;      ///< whether completions also offer the machine's GPUs
     bool offers_files = false;     ///< whether completions also offer file names
-    bool takes_others = true;      ///< whether words that are not in `offers` are accepted
+    bool takes_others = true;      ///< whether words that aren't in `offers` are accepted
     bool keeps_empty = false;      ///< whether an empty list differs from an absent list
     bool option_sets = true;       ///< the value that a flag's option sets
     bool repeats = false;          ///< whether the option of a list may be given several times

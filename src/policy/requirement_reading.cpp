@@ -19,7 +19,7 @@ ReadProblem newer_word(ReadProblem problem) {
     return problem;
 }
 
-/// The first word that is not in the list of known words for the fact, if the fact has such a list.
+/// The first word that isn't in the list of known words for the fact, if the fact has such a list.
 /// A report may still contain the unknown word, so the problem is only shown to authors of
 /// manifests.
 ReadProblem unlisted_word(FactId fact, const std::vector<std::string>& need) {
@@ -76,7 +76,7 @@ ReadProblem add_unknown_member(std::string_view object,
 }
 
 /// For an unknown word in a predicate, adds a term that is always false, or refuses the word. A
-/// word that is not a label is an error. `rule` describes the known words.
+/// word that isn't a label is an error. `rule` describes the known words.
 ReadProblem lose_for(std::string_view key,
                      const std::string& word,
                      const std::string& rule,
@@ -319,7 +319,7 @@ ReadProblem read_backend(const Value& value, Predicates& out) {
     const auto rule = "expected one of " + joined(backend_words(), ", ");
     if (!api)
         return lose_for("backend", word, rule, backend_words(), out);
-    // A known API without a compute backend is an error and is not treated as a word of a newer
+    // A known API without a compute backend is an error and isn't treated as a word of a newer
     // manifest.
     if (!computes(*api))
         return unknown_word(rule, backend_words());

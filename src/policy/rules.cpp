@@ -558,7 +558,7 @@ std::optional<Version> Rules::cuda_floor(const Version& toolkit) const {
 }
 
 std::optional<Version> Rules::cuda_of_driver(const Version& driver) const {
-    // The row of the newest branch that is not newer than the driver's branch.
+    // The row of the newest branch that isn't newer than the driver's branch.
     const auto next = cuda_by_branch_.upper_bound(driver.major());
     return next == cuda_by_branch_.begin() ? std::nullopt : std::optional{std::prev(next)->second};
 }

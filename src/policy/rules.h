@@ -33,7 +33,7 @@ struct GfxTarget {
 std::optional<GfxTarget> parse_text(std::string_view text, std::type_identity<GfxTarget>);
 std::string text_of(const GfxTarget& target);
 
-/// Maps a family to its processors, as listed in the rules. In a family that is not in the map, X
+/// Maps a family to its processors, as listed in the rules. In a family that isn't in the map, X
 /// matches one hexadecimal digit.
 using GfxFamilies = std::map<std::string, std::vector<std::string>, std::less<>>;
 
@@ -109,7 +109,7 @@ enum class KernelFit {
 /// Decides whether the build's kernels run on the device. A cubin runs on devices with the same
 /// major capability and the same or a higher minor capability. PTX runs on devices with the same or
 /// a higher capability if the driver supports the ISA version of the PTX or, if that version is
-/// unknown, is not older than the toolkit. A build that lists neither cubins nor PTX runs on every
+/// unknown, isn't older than the toolkit. A build that lists neither cubins nor PTX runs on every
 /// device for which its toolkit can compile.
 KernelFit fit_of(const CudaKernels& code, const CudaDevice& device, const Rules& rules);
 /// True for Runs, unknown for CapabilityUnknown and CudaUnknown, false otherwise.

@@ -20,7 +20,7 @@
 #include "report/compute_view.h"
 #include "report/report.h"
 
-/// Decisions about machines that are not probed: machines with simulated GPUs, and other platforms.
+/// Decisions about machines that aren't probed: machines with simulated GPUs, and other platforms.
 
 namespace gpuprobe::inline policy {
 
@@ -35,7 +35,7 @@ Report simulated_report(const Profile& profile,
 
 /// The choice on a platform that the profile lists. On a platform that the profile does not list,
 /// nothing is chosen, and the reason is `platform-not-in-profile`. Backend names in the request
-/// must be the application's names, because they are not translated.
+/// must be the application's names, because they aren't translated.
 Decision decision_for_platform(const Profile& profile,
                                const SelectRequest& request,
                                const std::string& platform);

@@ -98,7 +98,7 @@ CudaDevice cuda_device(const Term& term, const Facts& facts);
 bool is_about_host(const Term& term);
 /// Whether the fact is a list of video formats.
 bool is_about_video(FactId fact);
-/// The API that the term is about; nullopt if the term is not about a particular API.
+/// The API that the term is about; nullopt if the term isn't about a particular API.
 std::optional<Api> api_of(const Term& term);
 
 /// The reason code for a false term.
@@ -157,7 +157,7 @@ Result<Predicate> requested_predicate(std::string_view text);
 std::optional<std::string> predicate_problem(std::string_view text);
 /// Whether every fact in the predicate is about the machine and not about a GPU.
 bool is_about_host(const Predicate& predicate);
-/// The first word of the predicate that is not among the known values of its fact.
+/// The first word of the predicate that isn't among the known values of its fact.
 ReadProblem unlisted_word(const Predicate& predicate);
 using base::read_value;
 using base::to_value;

@@ -471,7 +471,7 @@ std::string gpu_of(const Reason& reason) {
     return where && where->find(':') != std::string::npos ? *where : "";
 }
 
-/// Whether both reasons mean that the GPU's vendor is not the vendor in `needs`, which the variant
+/// Whether both reasons mean that the GPU's vendor isn't the vendor in `needs`, which the variant
 /// or its backend needs. A GPU of another vendor also fails the conditions on that vendor's
 /// architectures and drivers, but one reason is enough.
 bool repeats_vendor(const Reason& known, const Reason& reason) {

@@ -222,7 +222,7 @@ Result<std::unique_ptr<Worker>> or_not_started(Result<std::unique_ptr<Worker>> w
 }
 
 /// The absolute path, because workers start in a different working directory. A path that can't be
-/// made absolute is not changed; starting the program fails later.
+/// made absolute isn't changed; starting the program fails later.
 std::string absolute_path(const std::string& path) {
     std::error_code problem;
     const auto whole = std::filesystem::absolute(path, problem);

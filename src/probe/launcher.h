@@ -30,7 +30,7 @@ struct WorkerExit {
 };
 
 /// The launcher's handle to one running worker. The destructor kills the worker. If the worker is
-/// our own child and kill() was not called before, the destructor also waits at most 0.1 s for the
+/// our own child and kill() wasn't called before, the destructor also waits at most 0.1 s for the
 /// worker to end.
 class Worker {
 public:
@@ -73,7 +73,7 @@ public:
     /// A hint that a worker will be needed soon. The launcher may start a worker that waits for its
     /// job and loads nothing until then.
     virtual void prepare() {}
-    /// Ends a prepared worker that was not used.
+    /// Ends a prepared worker that wasn't used.
     virtual void forget_prepared() {}
 };
 
@@ -88,7 +88,7 @@ public:
     /// the folder in which each run gets a folder; it is created if missing. "" means a temporary
     /// folder, which the destructor removes. `extra_environment`: added to each worker's
     /// environment, for tests and for installations whose drivers need LD_LIBRARY_PATH; our own
-    /// environment is not inherited.
+    /// environment isn't inherited.
     SpawnLauncher(std::string program,
                   std::string home,
                   std::map<std::string, std::string> extra_environment = {});

@@ -337,7 +337,7 @@ public:
         const std::array<int, kRequestDescriptors> descriptors{worker->frames_.write.get(),
                                                                worker->output_.write.get()};
         const auto sent = send_message(connection.get(), json_line(to_value(target)), descriptors);
-        // A hang-up is not an error here, because reap() will detect it and use the fallback.
+        // A hang-up isn't an error here, because reap() will detect it and use the fallback.
         if (!sent && !has_hung_up(connection.get()))
             return sent.error();
         worker->connection_ = std::move(connection);

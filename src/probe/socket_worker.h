@@ -90,7 +90,7 @@ Status serve_worker(const UniqueFd& connection, SpawnLauncher& launcher, uid_t p
 Status serve_socket(std::span<char*> options);
 
 /// Starts workers through systemd, one for each connection to its socket (Accept=yes). Workers run
-/// as another user in systemd's sandbox and are not our children. The protocol is described above.
+/// as another user in systemd's sandbox and aren't our children. The protocol is described above.
 ///
 /// systemd takes tens of milliseconds to start a worker, so launch() does not wait for the worker.
 /// If the worker can't be started (unit failure, the socket's connection limit), the end of the

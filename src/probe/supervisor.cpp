@@ -436,7 +436,7 @@ void Supervisor::Impl::go_on() {
     let_go_answered();
 }
 
-/// Adds the times to the result. Time after the complete answer is not included.
+/// Adds the times to the result. Time after the complete answer isn't included.
 void Supervisor::Impl::note_times(const Running& one, ProbeResult& result) const {
     result.duration = one.answered_after.value_or(loop.now() - one.run->started());
     result.at = clock.wall();

@@ -33,7 +33,7 @@ struct ProbePatience {
 class ProbeRun {
 public:
     /// Called once, from the event loop; may destroy this object. Receives the result without
-    /// times, and the worker if it is not known to have ended.
+    /// times, and the worker if it isn't known to have ended.
     using Ended = std::function<void(ProbeResult, std::unique_ptr<Worker>)>;
 
     /// Called once, with the current phase, if there is no answer after ProbePatience::warn.
@@ -59,7 +59,7 @@ public:
     /// Ends the run without starting a worker. The outcome is Failed, with the reason `code`
     /// {problem}.
     void refuse(ReasonCode code, std::string_view problem);
-    /// Stops watching and returns the worker; null if there is none. `ended` is not called.
+    /// Stops watching and returns the worker; null if there is none. `ended` isn't called.
     [[nodiscard]] std::unique_ptr<Worker> abandon();
 
     [[nodiscard]] const ProbeTarget& target() const { return target_; }
@@ -116,7 +116,7 @@ struct ProbeLimits {
     Duration trial = std::chrono::seconds{30};
     std::size_t concurrent = 8;  ///< maximum number of workers at a time; the others wait
     /// Whether a user is waiting for the answer. If a user is waiting, no driver gets double time,
-    /// even if it has to load firmware first, and a driver that was too slow is not retried
+    /// even if it has to load firmware first, and a driver that was too slow isn't retried
     /// immediately.
     bool is_hurried = false;
     /// A worker that still exists this long after SIGKILL counts as stuck in the kernel.
@@ -130,7 +130,7 @@ enum class Patience { Usual, Double };
 /// Runs probes and converts every outcome to a ProbeResult. The supervisor never blocks and never
 /// throws. If a worker crashes, hangs, sends wrong data or floods its pipes, only its own result is
 /// affected. The supervisor does not wait for a worker that survives SIGKILL because it is stuck in
-/// the kernel; the worker is reaped when it ends. Until the worker ends, its target is not started
+/// the kernel; the worker is reaped when it ends. Until the worker ends, its target isn't started
 /// again: the next probe of this target waits, and fails as soon as the worker counts as stuck.
 ///
 /// A worker that has answered stays until the other workers have answered, unless another probe

@@ -258,7 +258,7 @@ Result<VulkanManifest> parse_vulkan_manifest(std::string_view text, std::string_
     if (auto problem = library_problem(*library); !problem.empty())
         return malformed("ICD.library_path: " + problem);
     VulkanManifest manifest{.library = *library};
-    // A name without a slash is a soname that dlopen() searches for, so the name is not changed.
+    // A name without a slash is a soname that dlopen() searches for, so the name isn't changed.
     const bool is_relative = library->find('/') != std::string::npos && library->front() != '/';
     if (is_relative)
         manifest.library.insert(0, path.substr(0, path.find_last_of('/') + 1));

@@ -224,7 +224,7 @@ std::optional<Frame> FrameReader::take(FrameKind kind, std::string_view bytes) {
 }
 
 std::string FrameReader::objection(const Frame& frame) {
-    // The writer has the same limits, so a stream that exceeds the limits was not written by the
+    // The writer has the same limits, so a stream that exceeds the limits wasn't written by the
     // writer.
     if (frame.kind == FrameKind::Device && ++devices_ > kMaxFrameDevices)
         return "over " + std::to_string(kMaxFrameDevices) + " devices";

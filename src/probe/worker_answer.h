@@ -170,7 +170,7 @@ private:
     std::optional<ProbeResult> verdict_ = {};
     bool is_known_ = false;
     bool bad_verdict_ = false;
-    std::optional<std::string> undeclared_ = {};  ///< the first key that is not a declared fact
+    std::optional<std::string> undeclared_ = {};  ///< the first key that isn't a declared fact
 };
 
 /// The duration as a string, for example "15 s" or "200 ms".

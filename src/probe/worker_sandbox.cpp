@@ -360,7 +360,7 @@ bool Namespaces::cover(const Hidden& folder) {
     std::array<int, kMaxShown> kept;
     for (std::size_t i = 0; i < folder.shown.size(); ++i)
         kept[i] = ::open(folder.shown[i].path.c_str(), O_PATH | O_CLOEXEC);
-    // `folders` is not empty if the folder is below another hidden folder.
+    // `folders` isn't empty if the folder is below another hidden folder.
     if (!std::ranges::all_of(folder.folders, make_mount_folder) ||
         ::mount("tmpfs", folder.path.c_str(), "tmpfs", kPlain, folder.options.c_str()) != 0)
         return false;
@@ -380,7 +380,7 @@ bool Namespaces::cover(const Hidden& folder) {
 }
 
 bool Namespaces::enter() const {
-    // A process that is not dumpable may not write its own uid and gid maps. Therefore, the process
+    // A process that isn't dumpable may not write its own uid and gid maps. Therefore, the process
     // is made dumpable, but only briefly, and other workers can't see the process from their
     // namespaces.
     (void)::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
