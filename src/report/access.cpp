@@ -52,7 +52,7 @@ bool is_for_computing(const std::vector<DeviceNode>& nodes, std::string_view pat
 std::vector<Reason> node_findings(const std::vector<DeviceNode>& nodes, const Host& host) {
     std::vector<Reason> findings;
     for (const auto& node : nodes) {
-        // Skip nodes that are accessible or were not checked.
+        // Skip nodes that are accessible or weren't checked.
         if (node.accessible != false || !is_for_computing(nodes, node.path))
             continue;
         if (node.reason == "missing")
@@ -111,7 +111,7 @@ std::uint32_t mask_of(const DeviceNode& node) {
     return mask == node.acl.end() ? 7U : mask->mode;
 }
 
-/// Access through groups; nullopt if the caller is not in any of the groups. As in the kernel, one
+/// Access through groups; nullopt if the caller isn't in any of the groups. As in the kernel, one
 /// matching entry that grants access suffices.
 std::optional<bool> group_verdict(const DeviceNode& node, const Caller& caller) {
     if (node.acl.empty())

@@ -17,15 +17,15 @@ namespace gpuprobe::inline report {
 std::vector<Reason> driver_findings(const std::map<std::string, ApiView>& apis);
 
 /// Whether compute programs open this node of a GPU. Compute programs never open display nodes.
-/// Compute programs open DRM's render node only if NVIDIA's driver is not in use, because NVIDIA's
+/// Compute programs open DRM's render node only if NVIDIA's driver isn't in use, because NVIDIA's
 /// driver computes through other nodes.
 bool is_for_computing(const std::vector<DeviceNode>& nodes, std::string_view path);
 
-/// A finding for each node that computing needs and that is not accessible (`no-permission`) or
+/// A finding for each node that computing needs and that isn't accessible (`no-permission`) or
 /// does not exist (`node-missing`).
 std::vector<Reason> node_findings(const std::vector<DeviceNode>& nodes, const Host& host);
 
-/// A `device-denied` finding for each node that an API's worker was not allowed to open, including
+/// A `device-denied` finding for each node that an API's worker wasn't allowed to open, including
 /// nodes that several GPUs share.
 std::vector<Reason> denied_findings(const Gpu& gpu);
 
@@ -45,7 +45,7 @@ struct Caller {
 
 /// Whether `caller` may open the node for reading and writing, decided as the kernel does by owner,
 /// mode and access control list. Always true for root. nullopt if a deciding fact is unknown.
-/// Device control groups and namespaces are not considered. Source: acl(5), "Access check
+/// Device control groups and namespaces aren't considered. Source: acl(5), "Access check
 /// algorithm".
 std::optional<bool> may_open(const DeviceNode& node, const Caller& caller);
 
@@ -57,10 +57,10 @@ std::string access_class(const Report& report, const Caller& caller);
 /// The report for `caller` instead of the prober, with the nodes that the caller can open, the
 /// resulting findings and health, and the usable backends.
 ///
-/// A backend whose nodes are closed to the caller is not usable (`no-permission`), even if the
+/// A backend whose nodes are closed to the caller isn't usable (`no-permission`), even if the
 /// driver worked for the prober. A backend that failed for the prober because of missing
 /// permission, and whose nodes are open to the caller, is unknown (`prober-no-permission`). The
-/// views of the APIs are not changed.
+/// views of the APIs aren't changed.
 ///
 /// The UUIDs and serial numbers of a GPU that the caller cannot open are removed, because the
 /// caller could not query them from the driver either.

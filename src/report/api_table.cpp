@@ -76,7 +76,7 @@ std::optional<Api> api_of_code(std::string_view word) {
     for (const auto& api : kApis)
         if (std::ranges::any_of(words(api.code), is_one))
             return api.id;
-    // The word is not a kernel target, so it may be the name of an API.
+    // The word isn't a kernel target, so it may be the name of an API.
     const auto* named = find_api(word);
     return named && computes(*named) ? std::optional{named->id} : std::nullopt;
 }

@@ -191,7 +191,7 @@ inline constexpr std::array kApis = std::to_array<ApiInfo>({
      .backend = "vulkan",
      .fleet_word = "vulkan",
      // With these kernel drivers, Mesa's Vulkan drivers have the features that ggml needs on all
-     // GPUs. i915 is not listed because it also drives older GPUs. Source: docs/drivers/radv.rst
+     // GPUs. i915 isn't listed because it also drives older GPUs. Source: docs/drivers/radv.rst
      // and anv.rst of Mesa.
      .bundled_drivers = "amdgpu xe",
      .libraries = "libvulkan.so libLLVM",

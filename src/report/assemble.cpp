@@ -278,7 +278,7 @@ void append(std::vector<Reason>& all, std::vector<Reason> more) {
 }
 
 /// Whether CUDA was probed and did not answer. Until CUDA has been probed, a missing
-/// /dev/nvidia-uvm is not a problem, because nvidia-modprobe creates it for the first program that
+/// /dev/nvidia-uvm isn't a problem, because nvidia-modprobe creates it for the first program that
 /// uses CUDA.
 bool misses_uvm(const Gpu& gpu) {
     const std::string cuda{info_of(Api::Cuda).word};

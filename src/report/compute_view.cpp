@@ -271,7 +271,7 @@ Report divided(const Report& whole) {
 }  // namespace
 
 ComputeView::ComputeView(const Report& report) : whole_{&report} {
-    // The GPUs in a view's report are not replaced by partitions again.
+    // The GPUs in a view's report aren't replaced by partitions again.
     const auto is_one_to_divide = [](const Gpu& gpu) {
         return is_divided(gpu) && !partition_of(gpu);
     };

@@ -332,7 +332,7 @@ std::optional<std::vector<std::string>> clean(
     return kept;
 }
 
-/// Reasons from a worker, scrubbed. A detail that is not an object becomes an empty object.
+/// Reasons from a worker, scrubbed. A detail that isn't an object becomes an empty object.
 std::vector<Reason> clean(const std::vector<Reason>& reasons) {
     std::vector<Reason> kept;
     for (const auto& reason : reasons)

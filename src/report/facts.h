@@ -67,7 +67,7 @@ struct DeviceFacts {
 Value value_of(const DeviceFacts& facts);
 /// Reads the output of value_of(). Accepts variants found in captures: ids may be numbers or
 /// strings such as "0x10de", a PCI address may have any known spelling, and unknown words become
-/// null. Errors: Malformed if the value is not an object.
+/// null. Errors: Malformed if the value isn't an object.
 Result<DeviceFacts> facts_from(const Value& value);
 
 /// The complete result of one probe: the worker's answer and how the worker ended.

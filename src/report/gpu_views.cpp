@@ -210,7 +210,7 @@ Serving serving_probe(const Subject& subject,
 }
 
 /// The reason if no probed driver of this API supports this GPU: the API belongs to another vendor,
-/// or its driver for this GPU is not installed.
+/// or its driver for this GPU isn't installed.
 Reason without_server(const Subject& subject, std::string_view api) {
     const auto vendor = vendor_of(subject);
     const auto needed = vendor_of_api(api);
@@ -375,7 +375,7 @@ Reason no_permission(const DeviceNode& node) {
                                      {"mode", node.mode ? Value{octal(*node.mode)} : Value{}}});
 }
 
-/// Whether the prober is not allowed to open the node; a missing node is another problem.
+/// Whether the prober isn't allowed to open the node; a missing node is another problem.
 bool is_shut(const DeviceNode& node) {
     return node.accessible == false && node.reason != "missing";
 }
@@ -536,7 +536,7 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
         return verdict(true, {because("one-instance-listed")});
     if (view)
         return unlisted(view->reasons, std::move(shut));
-    // The API was not probed. The kernel driver may still rule out the backend.
+    // The API wasn't probed. The kernel driver may still rule out the backend.
     if (gpu.driver.name && !serves(backend, *gpu.driver.name))
         return verdict(false, {because("kernel-driver-unfit",
                                        {{"driver", *gpu.driver.name}, {"api", backend.api}})});

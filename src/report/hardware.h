@@ -84,7 +84,7 @@ Role role_of(const HardwareDevice& device);
 /// Whether a hypervisor emulates the GPU, with or without 3D: virtio-gpu, vmwgfx.
 bool is_virtual_gpu(const HardwareDevice& device);
 
-/// A gfx target without the features behind the colon: "gfx90a". nullopt if `target` is not a gfx
+/// A gfx target without the features behind the colon: "gfx90a". nullopt if `target` isn't a gfx
 /// target.
 std::optional<std::string> without_features(std::string_view target);
 

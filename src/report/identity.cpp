@@ -149,7 +149,7 @@ std::string without_signs(std::string name) {
 }
 
 /// Whether a name is AMD's generic name for GPUs without a specific name. libdrm also uses this
-/// name for devices that are not in its table.
+/// name for devices that aren't in its table.
 bool is_for_any_radeon(const std::string& name) {
     const auto plain = without_signs(name);
     return plain == "AMD Radeon Graphics" || plain == "Radeon Graphics";
@@ -337,7 +337,7 @@ std::optional<std::string> title_of(const Gpu& gpu) {
     if (!gpu.name || is_ids(gpu))
         return std::nullopt;
     const auto model = without_signs(std::string{trimmed(model_in(*gpu.name, listed_vendor(gpu)))});
-    // A virtual device is not a product of the vendor whose id it has.
+    // A virtual device isn't a product of the vendor whose id it has.
     const bool is_shown_by_host = gpu.kind == GpuKind::Virtual;
     const auto* vendor = gpu.vendor ? knowledge::Chips::current().vendor(*gpu.vendor) : nullptr;
     if (model.empty())

@@ -20,7 +20,7 @@ Identity identity_of(const Subject& subject);
 void settle_uuids(std::vector<Gpu>& gpus);
 
 /// The PCI ids and the PCI address, which come from the APIs if the hardware is hidden. nullopt if
-/// the device is not on PCI.
+/// the device isn't on PCI.
 std::optional<PciInfo> pci_of(const Subject& subject);
 
 /// Name of the GPU: an API's marketing name (in the order of ApiTrust::name, without Mesa's code

@@ -193,7 +193,7 @@ bool Joiner::by_address(const ApiDevice& device) {
 }
 
 /// The key that identifies the API's device as a partition of the GPU ("drm" or "pci"); null if it
-/// is not a partition.
+/// isn't a partition.
 const char* key_of_part(const ApiDevice& device, const HardwareDevice& hardware) {
     const auto& facts = *device.facts;
     const auto node = fact(facts, facts::kKfdNode);
@@ -267,8 +267,8 @@ bool Joiner::by_uuid(const ApiDevice& device) {
     return true;
 }
 
-/// Drops records from libpci and V4L2 that were not joined by address or node. libpci sees the same
-/// functions as the inventory, and V4L2 codecs are not GPUs, so any other record is not about a
+/// Drops records from libpci and V4L2 that weren't joined by address or node. libpci sees the same
+/// functions as the inventory, and V4L2 codecs are not GPUs, so any other record isn't about a
 /// GPU.
 bool Joiner::described_hardware(const ApiDevice& device) {
     return device.probe->api == "pci" || device.probe->api == info_of(Api::V4l2).word;

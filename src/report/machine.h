@@ -192,7 +192,7 @@ constexpr std::string_view kRenderNode = "/dev/dri/renderD";
 /// like a device; see report/partition.h.
 struct HardwarePartition {
     std::string name = {};  ///< same as Partition::name
-    /// Address of the virtual function; null if the partition is not a virtual function.
+    /// Address of the virtual function; null if the partition isn't a virtual function.
     std::optional<PciAddress> pci = {};
     std::optional<std::uint32_t> gpu_instance = {};  ///< number of the GPU instance; MIG only
     /// Number within the GPU instance; MIG only.

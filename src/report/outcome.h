@@ -232,7 +232,7 @@ inline constexpr std::string_view kNoReachingOut = "no-reaching-out";
 inline constexpr std::string_view kKnownCalls = "known-calls";
 
 /// The mechanisms that must apply to every driver. If one of these mechanisms is missing, a driver
-/// can access everything that its user can access. Namespaces are not in this list, because the
+/// can access everything that its user can access. Namespaces aren't in this list, because the
 /// systemd unit creates namespaces in another way and the other mechanisms do not depend on them.
 inline constexpr std::array kWanted = {kLandlock, kNoReachingOut, kKnownCalls};
 

@@ -31,7 +31,7 @@ std::optional<std::uint32_t> domain_from(std::string_view text) {
     return text.size() <= kMaxDomainDigits ? parse_number<std::uint32_t>(text, 16) : std::nullopt;
 }
 
-/// Parses a hexadecimal number that has at most `digits` digits and is not greater than `limit`.
+/// Parses a hexadecimal number that has at most `digits` digits and isn't greater than `limit`.
 std::optional<std::uint8_t> limited(std::string_view text, std::size_t digits, std::uint8_t limit) {
     if (text.size() > digits)
         return std::nullopt;

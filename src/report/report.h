@@ -445,7 +445,7 @@ struct Report {
     /// Drivers that are in quarantine and therefore not probed.
     std::vector<QuarantinedProbe> quarantine = {};
     std::vector<Reason> notes = {};
-    /// Facts that one request assumes (policy/assumptions.h). These facts are not a part of the
+    /// Facts that one request assumes (policy/assumptions.h). These facts aren't a part of the
     /// document.
     std::map<std::string, std::string> assumed = {};
     bool operator==(const Report&) const = default;

@@ -89,7 +89,7 @@ RECORD_MEMBERS(Measurement,
                ("at_usec", at),
                reasons)
 
-/// Reads the answer of a "measure" probe. Figures that are not positive, finite numbers become
+/// Reads the answer of a "measure" probe. Figures that aren't positive, finite numbers become
 /// null. If no figure is left, the outcome is Failed.
 Measurement measurement_from(const ProbeResult& probe);
 
@@ -102,7 +102,7 @@ Measurement measurement_from(const ProbeResult& probe);
 ///
 ///     1 / (4e9 / bandwidth + 4 * 14e9 / rate)
 ///
-/// `bandwidth` is memory_read or, if memory_read was not measured, memory_copy. `rate` is the
+/// `bandwidth` is memory_read or, if memory_read wasn't measured, memory_copy. `rate` is the
 /// better of fp16 and fp32. The result is null if `bandwidth` or `rate` is unknown. The weighting
 /// follows the bottleneck of each phase: generating tokens is limited by memory bandwidth, reading
 /// the prompt by arithmetic.

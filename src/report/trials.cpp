@@ -301,7 +301,7 @@ void add_trials(const Trials& trials, std::string_view api, BackendView& view) {
         return;
     }
     const bool is_wrong = view.verification->result == VerificationResult::Miscomputed;
-    // A wrong result replaces all other reasons, unless the backend was not usable anyway.
+    // A wrong result replaces all other reasons, unless the backend wasn't usable anyway.
     if (is_wrong && view.usable != false) {
         view.usable = false;
         view.reasons.clear();

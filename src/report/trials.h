@@ -55,7 +55,7 @@ Trials trials_of(const std::vector<const ProbeResult*>& probes,
                  std::string_view driver,
                  const std::optional<std::string>& device);
 
-/// Adds the trials to a backend of the API. A backend that computed wrong results is not usable and
+/// Adds the trials to a backend of the API. A backend that computed wrong results isn't usable and
 /// gets the reason `miscomputed`. If the test computation did not finish normally, the verdict does
 /// not change, but the reason `not-computing` {api, result, note} is added.
 void add_trials(const Trials& trials, std::string_view api, BackendView& view);

@@ -75,13 +75,13 @@ const ApiInfo* own_video_api(const Gpu& gpu) {
     return found == kApis.end() ? nullptr : found;
 }
 
-/// The API's view of the GPU; null if the API was not probed.
+/// The API's view of the GPU; null if the API wasn't probed.
 const ApiView* view_of(const Gpu& gpu, const ApiInfo* api) {
     const auto found = api ? gpu.apis.find(std::string{api->word}) : gpu.apis.end();
     return found == gpu.apis.end() ? nullptr : &found->second;
 }
 
-/// Whether an API that does not list the GPU will never list it: the API is not installed, or the
+/// Whether an API that does not list the GPU will never list it: the API isn't installed, or the
 /// API answered without listing the GPU. A MIG instance is listed only for programs that name it.
 bool is_settled(const ApiView& view) {
     return view.outcome == Outcome::Absent && !view.reasons.empty() &&
@@ -93,7 +93,7 @@ bool is_settled(const ApiView& view) {
 }
 
 /// Whether the API of the GPU's vendor may support formats in the given direction that the API has
-/// not reported. `view` is null if the API was not probed.
+/// not reported. `view` is null if the API wasn't probed.
 bool is_open(const Gpu& gpu, const ApiView* view, VideoDirection direction) {
     if (!view)
         return true;

@@ -161,7 +161,7 @@ constexpr VideoApis video_apis_of(std::string_view backend) {
 
 /// Whether it is known that programs on this machine cannot use the GPU in the given direction: no
 /// API reports a format, and either the chip has no engine, or the APIs for the GPU's engines have
-/// answered or are not installed.
+/// answered or aren't installed.
 bool is_without_video(const Gpu& gpu, VideoDirection direction, VideoApis apis = VideoApis::All);
 
 /// Whether the GPU may have formats in the given direction that no API reports, because the API of

@@ -258,7 +258,7 @@ Status CallRate::take(const Payer& payer) {
 Status InlineBudget::take(const std::string& sender, Bytes size) {
     if (size > kMaxReply)
         return Error{ErrorCode::TooLarge, "the report is too large for a reply; use DescribeFd"};
-    // Drop the senders whose window is over; if that is not enough, drop the oldest sender.
+    // Drop the senders whose window is over; if that isn't enough, drop the oldest sender.
     const auto now = clock_.monotonic();
     std::erase_if(accounts_,
                   [now](const auto& entry) { return now - entry.second.since >= kWindow; });

@@ -20,7 +20,7 @@
 
 namespace gpuprobe::inline service {
 
-/// Classes of callers, used to divide a shared resource when there is not enough for everyone.
+/// Classes of callers, used to divide a shared resource when there isn't enough for everyone.
 enum class Standing {
     Stranger,  ///< a uid without an account on this machine
     User,      ///< a uid with an account on this machine
@@ -43,7 +43,7 @@ struct Payer {
 /// charged to their owner. Ranges that root owns belong to containers: each block of 65,536 uids
 /// counts as one account. Uids with neither an account nor an owner are strangers; all strangers
 /// share the part of a resource that is reserved for them.
-/// Sources: passwd(5), subuid(5). Directory services are not queried, because a query could block;
+/// Sources: passwd(5), subuid(5). Directory services aren't queried, because a query could block;
 /// a logged-in user from a directory service has a file in /run/systemd/users.
 class Payers {
 public:
@@ -168,7 +168,7 @@ private:
 };
 
 /// Limits the size of the replies that one bus client gets as strings. Replies in file descriptors
-/// are not limited.
+/// aren't limited.
 ///
 /// Measured with dbus-daemon 1.14: if a few clients request large replies and never read them, the
 /// bus stops accepting messages from the daemon, and no client gets an answer. Replies with a

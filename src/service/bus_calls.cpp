@@ -27,7 +27,7 @@ bool contains_word(std::string_view words, std::string_view word) {
     return std::ranges::find(all, word) != all.end();
 }
 
-/// Longer strings are not sent while the bus is slow, because they would make it even slower.
+/// Longer strings aren't sent while the bus is slow, because they would make it even slower.
 constexpr std::size_t kLargeText = kib(32).count;
 
 }  // namespace

@@ -359,7 +359,7 @@ void GpuObjects::add(const Gpu& gpu, std::vector<Value> values, BusCalls& calls)
 }
 
 std::string GpuObjects::path_of(const std::string& id) const {
-    // A partition's id is the GPU's id with a suffix; partitions are not exported as objects.
+    // A partition's id is the GPU's id with a suffix; partitions aren't exported as objects.
     const auto whole = whole_id(id);
     const auto known = std::ranges::find_if(
         by_path_, [whole](const auto& entry) { return entry.second->id() == whole; });

@@ -111,7 +111,7 @@ std::vector<Value> property_values(const Gpu& gpu, const Report& open_to_all);
 /// The properties of GPU objects, as in dbus/org.gpuprobe.GpuProbe1.Gpu.xml.
 const std::vector<bus::BusProperty>& gpu_properties();
 
-/// The id as an element of an object path: each byte that is not an ASCII letter or digit becomes
+/// The id as an element of an object path: each byte that isn't an ASCII letter or digit becomes
 /// "_".
 std::string path_element(std::string_view id);
 
@@ -156,7 +156,7 @@ public:
         : connection_{connection}, server_{server} {}
 
     /// Updates the objects to match the report and signals each difference. Objects that exist
-    /// before the first message is read are not announced. `calls` answers the objects' calls.
+    /// before the first message is read aren't announced. `calls` answers the objects' calls.
     void update(BusCalls& calls);
     /// The object path of a GPU or partition; "/" if the GPU does not exist.
     [[nodiscard]] std::string path_of(const std::string& id) const;

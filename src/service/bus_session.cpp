@@ -114,7 +114,7 @@ Service::~Service() {
 Status Service::admit(const std::string& sender) {
     if (const auto* known = callers_.known(sender))
         return queue_.admit(admission_.payers.of(known->uid));
-    // The sender is not identified yet, so only the number of calls can be limited.
+    // The sender isn't identified yet, so only the number of calls can be limited.
     const auto waiting = callers_.waiting(sender);
     if (waiting >= kMaxUnknown && callers_.waiting() >= kMaxUnknownOfAll)
         return Error{ErrorCode::TooManyRequests,

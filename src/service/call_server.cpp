@@ -185,7 +185,7 @@ std::string joined_key(std::string_view access, const Caller& caller, std::strin
 const AnswerCache::Answer* CallServer::known(const std::string& access,
                                              const Caller& caller,
                                              std::string_view question) {
-    // Answers are not cached if this user has reported outcomes, because outcomes expire without a
+    // Answers aren't cached if this user has reported outcomes, because outcomes expire without a
     // new generation.
     if (question.size() > AnswerCache::kMaxQuestion.count || engine_.has_experience(caller.uid))
         return nullptr;

@@ -81,8 +81,8 @@ using SharedText = std::shared_ptr<const Text>;  // an answer may be cached and 
 class AnswerCache {
 public:
     static constexpr Bytes kMaxBytes = mib(4);     ///< size of all questions and answers
-    static constexpr Bytes kMaxAnswer = mib(2);    ///< larger answers are not cached
-    static constexpr Bytes kMaxQuestion = kib(4);  ///< answers to longer questions are not cached
+    static constexpr Bytes kMaxAnswer = mib(2);    ///< larger answers aren't cached
+    static constexpr Bytes kMaxQuestion = kib(4);  ///< answers to longer questions aren't cached
     static constexpr std::size_t kOverhead = 768;  ///< additional bytes for each entry
 
     /// An answer in the form in which the socket or D-Bus sends it.
@@ -135,7 +135,7 @@ struct ServedCall {
     /// Sends an answer that was cached for an equal call. If this function is unset, no cached
     /// answer is used.
     std::function<void(const AnswerCache::Answer& kept)> send_kept = {};
-    /// Sends an answer. If `key` is not empty, the encoded answer may be cached with
+    /// Sends an answer. If `key` isn't empty, the encoded answer may be cached with
     /// CallServer::keep(). If this function throws an exception, for example because the answer
     /// cannot be encoded, it is called again with the error Internal.
     std::function<void(const MethodAnswer& answer, const std::string& key)> heard = {};

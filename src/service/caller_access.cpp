@@ -45,7 +45,7 @@ std::optional<int> filters_of(const std::string& process) {
     return count ? parse_number<int>(*count) : std::nullopt;
 }
 
-/// Whether the caller has the daemon's uid and is not one of its workers.
+/// Whether the caller has the daemon's uid and isn't one of its workers.
 bool is_own_user(const bus::Credentials& caller) {
     if (caller.uid != ::geteuid())
         return false;
@@ -165,9 +165,9 @@ void Authority::ask_polkit(const Subject& who, Action action, const Answer& answ
 
 namespace {
 
-/// The payer for calls whose sender is not identified yet: all such senders together.
+/// The payer for calls whose sender isn't identified yet: all such senders together.
 constexpr Payer kUnknownPayer{.id = static_cast<uid_t>(-1)};
-/// Calls up to this size are not charged before the sender is known; only their number is limited.
+/// Calls up to this size aren't charged before the sender is known; only their number is limited.
 constexpr Bytes kSmallCall = kib(4);
 
 void serve_caller(const bus::Credentials& credentials,

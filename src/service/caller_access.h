@@ -42,7 +42,7 @@ struct SocketRequester {
 /// Decides whether a caller may do something. Root and the daemon's own user have all permissions.
 /// For all other callers polkit decides. polkit identifies bus callers by their bus name, because
 /// process ids are reused. Workers may also run as the daemon's user, so a process that runs under
-/// more system-call filters than the daemon is treated as a worker, and is not trusted. A worker
+/// more system-call filters than the daemon is treated as a worker, and isn't trusted. A worker
 /// cannot evade this check, because filters can't be removed.
 ///
 /// Waiting for polkit does not block other calls. If polkit is absent, gives a malformed answer or

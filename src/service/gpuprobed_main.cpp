@@ -106,7 +106,7 @@ std::optional<std::string> home_folder(const char* below) {
 }
 
 /// The folder, created if missing; nullopt if the folder can't be used or if another user could
-/// redirect files in it. A folder that is not writable (for example after a disk error) is still
+/// redirect files in it. A folder that isn't writable (for example after a disk error) is still
 /// used, because its files are still valid.
 std::optional<std::string> own_folder(const std::optional<std::string>& folder) {
     return folder && open_folder(*folder, FolderTrust::Own, MissingFolder::Make) ? folder

@@ -23,7 +23,7 @@ SocketConnection::SocketConnection(
 std::size_t SocketConnection::held_bytes() const {
     if (!is_open())
         return 0;
-    // Amounts up to kSmall are not counted, so that ordinary calls need no accounting.
+    // Amounts up to kSmall aren't counted, so that ordinary calls need no accounting.
     auto held = input_.memory() > kSmall.count ? input_.memory() : 0;
     held += is_called_ ? call_size_ : 0;
     if (peer_.groups && peer_.groups->size() * sizeof(gid_t) > kSmall.count)

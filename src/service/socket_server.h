@@ -53,7 +53,7 @@ public:
     static constexpr Duration kPatienceForMessage = std::chrono::seconds{30};
     /// The time within which the client must read a part of an answer.
     static constexpr Duration kPatienceForReader = std::chrono::minutes{5};
-    static constexpr Bytes kSmall = kib(1);  ///< smaller calls and answers are not counted
+    static constexpr Bytes kSmall = kib(1);  ///< smaller calls and answers aren't counted
 
     /// `owner` must outlive the connection.
     SocketConnection(
@@ -71,7 +71,7 @@ public:
     }
     [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }
     /// Memory of this connection in bytes: the received part of unanswered calls, and unsent
-    /// answers that are not cached. Zero after the connection was closed.
+    /// answers that aren't cached. Zero after the connection was closed.
     [[nodiscard]] std::size_t held_bytes() const;
     /// Time since the last read or write if the connection waits for the client's next call,
     /// otherwise zero.

@@ -151,7 +151,7 @@ std::string trial_fingerprint_of(const std::vector<const HardwareDevice*>& devic
     auto print = program_print(host.kernel);
     if (devices.empty())
         print["cpu"] = to_value(host.cpu.model);
-    // Partitions are included, because a trial measures one partition. Nodes are not included.
+    // Partitions are included, because a trial measures one partition. Nodes aren't included.
     for (const auto* device : devices) {
         auto board = board_print(*device);
         board["partitions"] = to_value(device->partitions);
@@ -259,7 +259,7 @@ Status Quarantine::open(std::string boot) {
     if (!file_)
         return Done{};
     // The lock is an empty descriptor if another process holds the lock, and an error if
-    // the folder is not writable.
+    // the folder isn't writable.
     auto [lock, document] = file_->lock_and_load();
     if (lock)
         lock_ = std::move(lock).value();

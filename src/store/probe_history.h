@@ -121,7 +121,7 @@ public:
     /// if there are more entries, the oldest entry is replaced
     static constexpr std::size_t kMaxEntries = 256;
     static constexpr std::size_t kMaxRunning = 256;
-    /// Harm that is not repeated within this time is forgotten.
+    /// Harm that isn't repeated within this time is forgotten.
     static constexpr Duration kRemembers = std::chrono::hours{30 * 24};
 
     /// Without a folder, the quarantine lasts as long as this object. `clock` must outlive this
@@ -140,7 +140,7 @@ public:
     Status open(std::string boot);
 
     /// Records on disk that these probes are about to run. Errors: those of CheckedFile::save(),
-    /// and Io or PermissionDenied if the folder is not writable. On an error, only this object has
+    /// and Io or PermissionDenied if the folder isn't writable. On an error, only this object has
     /// the record.
     Status begin(const std::vector<ProbeKey>& keys);
     /// Records that the probe has ended without crashing the daemon or the machine. The probe is no

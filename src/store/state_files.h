@@ -32,7 +32,7 @@ public:
 
     /// Reads the document. Errors: NotFound; Malformed for another kind or version, a wrong
     /// checksum, or text that is not JSON; TooLarge; PermissionDenied for a file that another user
-    /// owns or can write to; Io if the path is not a regular file. The message of each error is
+    /// owns or can write to; Io if the path isn't a regular file. The message of each error is
     /// "path: reason".
     [[nodiscard]] Result<Value> load() const;
     /// The results of lock_file() for "path.lock", and of load() under this lock.

@@ -32,7 +32,7 @@ struct DrmClient {
     bool operator==(const DrmClient&) const = default;
 };
 
-/// Parses the text of an fdinfo file. nullopt if the file is not a DRM file. Treats out-of-range
+/// Parses the text of an fdinfo file. nullopt if the file isn't a DRM file. Treats out-of-range
 /// numbers and invalid units as missing.
 std::optional<DrmClient> drm_client_from(std::string_view fdinfo);
 

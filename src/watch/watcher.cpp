@@ -254,7 +254,7 @@ void Watcher::note_loaded(const Process& process, const ProcessFiles& open, Mono
 
 /// The loaded APIs that may be using this device. Contexts that can only compute are attributed to
 /// APIs of the device's vendor, and contexts for graphics to cross-vendor APIs. If the kind of
-/// context is not decisive, all loaded APIs are returned.
+/// context isn't decisive, all loaded APIs are returned.
 std::set<Api> Watcher::apis_of(const Device& device,
                                const Share& share,
                                const std::vector<std::string>& mapped) const {

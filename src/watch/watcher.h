@@ -30,7 +30,7 @@ RECORD_MEMBERS(DeviceUse, device, memory, apis, processes)
 enum class Doubt {
     NotReadable,   ///< a process can't be read
     NodeOpen,      ///< a device was open whose driver does not report use per process
-    EndedTooSoon,  ///< NVML was not queried while a process had an NVIDIA device or context open
+    EndedTooSoon,  ///< NVML wasn't queried while a process had an NVIDIA device or context open
     TooMany,       ///< more processes than ProcessTree::kMaxProcesses
     /// a search was late, or came more than Watcher::kLongestGap after the previous search
     SeldomSeen,

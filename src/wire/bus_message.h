@@ -36,7 +36,7 @@ constexpr Bytes kMaxReceivedText = kib(4);  ///< maximum size of a string in a d
 /// maps with other keys), if the message has no more arguments, or if a limit is exceeded. A string
 /// that is a separate argument is limited only by the size of the message. If the argument is a
 /// dictionary, `wants` decides which members to read; without `wants`, all members are read.
-/// Members that are not read may have any type.
+/// Members that aren't read may have any type.
 Result<Value> read_argument(sd_bus_message* message,
                             const std::function<bool(std::string_view key)>& wants = {});
 

@@ -40,7 +40,7 @@ struct Contents {
 /// The minimum size that is counted for a value, because even an empty string needs memory.
 constexpr std::size_t kLeastValue = 16;
 
-/// Skips a value that is not a container and returns its size; nullopt if the message is malformed.
+/// Skips a value that isn't a container and returns its size; nullopt if the message is malformed.
 std::optional<std::size_t> skipped(sd_bus_message* message, char type) {
     if (type != SD_BUS_TYPE_STRING && type != SD_BUS_TYPE_OBJECT_PATH &&
         type != SD_BUS_TYPE_SIGNATURE)

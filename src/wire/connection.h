@@ -51,7 +51,7 @@ struct Credentials {
 class Callers {
 public:
     static constexpr std::size_t kMaxKnown = 1024;
-    static constexpr std::size_t kMaxKnownGroups = 1024;  ///< a caller in more groups is not cached
+    static constexpr std::size_t kMaxKnownGroups = 1024;  ///< a caller in more groups isn't cached
 
     explicit Callers(sdbus::IConnection& connection);
     ~Callers();
@@ -195,7 +195,7 @@ public:
     [[nodiscard]] std::size_t call_size() const { return call_size_; }
     /// Whether any message has been read. Before the first message, no client has seen any object.
     [[nodiscard]] bool has_read() const { return has_read_; }
-    /// Whether the bus is not accepting our messages at the moment.
+    /// Whether the bus isn't accepting our messages at the moment.
     [[nodiscard]] bool congested() const { return untaken() > 0; }
 
 private:

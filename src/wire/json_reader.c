@@ -298,7 +298,7 @@ int gpuprobe_json_key_is(const struct gpuprobe_json_walk* walk, const char* name
     return key_is(walk, name, strlen(name), 0);
 }
 
-// Returns the index in a part of a pointer, or -1 if the part is not an index. Leading zeros are
+// Returns the index in a part of a pointer, or -1 if the part isn't an index. Leading zeros are
 // not allowed.
 static long index_of(const char* part, size_t size) {
     long index = 0;

@@ -4,10 +4,10 @@
 #include <stddef.h>
 
 // The functions of the JSON reader that only the client library uses; gpuprobe.h declares the
-// others. A JSON text ends with a NUL byte and is not read beyond this byte. Returned pointers
+// others. A JSON text ends with a NUL byte and isn't read beyond this byte. Returned pointers
 // point into the JSON text.
 
-// Returns the first character at or after `at` that is not white space.
+// Returns the first character at or after `at` that isn't white space.
 const char* gpuprobe_json_start(const char* at);
 
 // Returns the end of the value that starts at `at`. Returns NULL if the value is not JSON in UTF-8
@@ -20,12 +20,12 @@ const char* gpuprobe_json_end(const char* at);
 // object.
 const char* gpuprobe_json_object(const char* text, size_t* values);
 
-// Returns a copy of the text from `at` to `end`, or NULL if there is not enough memory. The caller
+// Returns a copy of the text from `at` to `end`, or NULL if there isn't enough memory. The caller
 // frees the copy.
 char* gpuprobe_json_copy(const char* at, const char* end);
 
 // Returns the decoded string that starts at `at`, which must be valid for gpuprobe_json_end().
-// Returns NULL if the string contains U+0000 or if there is not enough memory. The caller frees the
+// Returns NULL if the string contains U+0000 or if there isn't enough memory. The caller frees the
 // result.
 char* gpuprobe_json_string(const char* at);
 

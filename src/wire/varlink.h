@@ -48,7 +48,7 @@ struct Call {
 /// The parameter with which a caller allows polkit to ask for a password, as in systemd's services.
 /// Source: systemd, src/shared/bus-polkit.h, VARLINK_DISPATCH_POLKIT_FIELD.
 constexpr const char* kInteractive = "allowInteractiveAuthentication";
-/// Removes the parameter kInteractive and returns its value. A value that is not a boolean is kept,
+/// Removes the parameter kInteractive and returns its value. A value that isn't a boolean is kept,
 /// so that methods that read their parameters strictly refuse the call.
 bool take_interactive(Value& parameters);
 
