@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -153,20 +154,33 @@ namespace {
 bool is_same_model(const ComputeView& view, const std::string& id, const std::string& other_id) {
     const auto* gpu = find_gpu(view.report(), id);
     const auto* other = find_gpu(view.report(), other_id);
-    return gpu && other && gpu->name == other->name && gpu->kind == other->kind &&
-           gpu->architecture == other->architecture &&
-           offered_memory(gpu->memory) == offered_memory(other->memory);
+    if (!gpu || !other)
+        return false;
+    const auto chip = [](const Gpu& one) {
+        const auto pci = one.pci.value_or(PciInfo{});
+        return std::tuple{one.vendor, one.name, one.kind, pci.vendor_id, pci.device_id};
+    };
+    const auto memory = offered_memory(gpu->memory);
+    // All GPUs of a virtual machine may have the same name and ids, whatever is behind them.
+    const bool is_told_apart =
+        gpu->kind != GpuKind::Virtual || memory || gpu->architecture != Architecture{};
+    return is_told_apart && chip(*gpu) == chip(*other) &&
+           gpu->architecture == other->architecture && memory == offered_memory(other->memory);
 }
 
-/// The value in which `id` and `other` are exchanged. Lists of strings are sorted.
+/// The value in which `id` and `other` are exchanged. Lists of strings with one of them are sorted.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the detail of a reason
 Value exchanged(Value value, const std::string& id, const std::string& other) {
     if (const auto* text = value.as_string())
         return *text == id ? Value{other} : *text == other ? Value{id} : value;
     if (auto* items = value.as_array()) {
+        const bool has_either = std::ranges::any_of(*items, [&](const Value& item) {
+            const auto* text = item.as_string();
+            return text && (*text == id || *text == other);
+        });
         for (auto& item : *items)
             item = exchanged(std::move(item), id, other);
-        if (std::ranges::all_of(*items, &Value::is_string))
+        if (has_either && std::ranges::all_of(*items, &Value::is_string))
             std::ranges::sort(*items, {}, [](const Value& item) { return *item.as_string(); });
     } else if (auto* members = value.as_object()) {
         for (auto& member : *members)
@@ -184,8 +198,10 @@ bool is_same_reason(const Reason& left,
         return reason.words ? std::pair{reason.words->fix, reason.words->commands}
                             : std::pair<std::optional<std::string>, std::vector<std::string>>{};
     };
+    // Exchanging twice only sorts the lists.
     return left.code == right.code && fix(left) == fix(right) &&
-           exchanged(left.detail, id, id) == exchanged(right.detail, other_id, id);
+           exchanged(exchanged(left.detail, id, other_id), id, other_id) ==
+               exchanged(right.detail, id, other_id);
 }
 
 /// Whether `other` repeats the candidate for another GPU.
@@ -222,9 +238,13 @@ void join_alike_gpus(std::vector<Candidate>& candidates, const Report& report) {
     const ComputeView view{report};
     std::vector<Candidate> joined;
     for (auto& candidate : candidates) {
-        const auto last = std::ranges::find(joined.rbegin(), joined.rend(), candidate.backend,
-                                            &Candidate::backend);
-        if (last != joined.rend() && repeats(*last, candidate, view))
+        // The order of accepted candidates tells a program which one to try next.
+        const bool may_move = candidate.verdict != Verdict::Accepted;
+        const auto last = std::find_if(joined.rbegin(), joined.rend(), [&](const Candidate& one) {
+            return !may_move || one.backend == candidate.backend;
+        });
+        if (last != joined.rend() && last->backend == candidate.backend &&
+            repeats(*last, candidate, view))
             join(*last, candidate);
         else
             joined.push_back(std::move(candidate));

@@ -121,12 +121,12 @@ Result<TermAnswer> tested(const std::vector<std::string>& terms,
                           const Report& report);
 
 /// Joins candidates with the same backend on GPUs of the same model, if their verdicts, reasons
-/// with fixes and variants are the same (Candidate::also). The order of the remaining candidates
-/// stays the same, and so does the order of the GPUs of each backend.
+/// with fixes and variants are the same (Candidate::also). Accepted candidates are joined only if
+/// no other candidate is between them, so the order of accepted candidates stays the same.
 void join_alike_gpus(std::vector<Candidate>& candidates, const Report& report);
 
-/// A candidate for each GPU: the candidates before join_alike_gpus(). Reasons that name a GPU lose
-/// their messages, which would name the wrong GPU.
+/// A candidate for each GPU: the candidates before join_alike_gpus(), with the accepted candidates
+/// in the same order. Reasons that name a GPU lose their messages, which would name the wrong GPU.
 std::vector<Candidate> separate_candidates(const std::vector<Candidate>& joined);
 
 /// An error instead of an answer. On every interface, `name` is the error's name on D-Bus.

@@ -143,11 +143,19 @@ TEST_F(AlikeGpusTest, ShareACandidate) {
     EXPECT_EQ(separate, candidates);
 }
 
-/// An application may compare the GPUs before the backends.
-TEST_F(AlikeGpusTest, ShareACandidateIfTheGpusComeFirst) {
+/// An application may compare the GPUs before the backends. A program tries accepted candidates in
+/// this order.
+TEST_F(AlikeGpusTest, ShareAnAcceptedCandidateOnlyWithoutAnotherBetween) {
     for (const auto* id : {"pci:1", "pci:2"})
         for (const auto* backend : {"cuda", "vulkan"})
             add(backend, {id});
+    const auto all = candidates;
+    for (auto& candidate : candidates)
+        candidate.verdict = Verdict::Accepted;
+    EXPECT_EQ(joined(), (Ids{"cuda pci:1", "vulkan pci:1", "cuda pci:2", "vulkan pci:2"}));
+    candidates = all;
+    for (auto& candidate : candidates)
+        candidate.verdict = Verdict::Rejected;
     EXPECT_EQ(joined(), (Ids{"cuda pci:1 pci:2", "vulkan pci:1 pci:2"}));
 }
 
@@ -176,6 +184,47 @@ TEST_F(AlikeGpusTest, HaveTheirOwnCandidatesIfSomethingDiffers) {
     });
     candidates[1].verdict = Verdict::Unknown;
     EXPECT_EQ(joined().size(), 3U);
+}
+
+/// Without a name, two GPUs are of the same model only if they have the same PCI ids.
+TEST_F(AlikeGpusTest, AreOfTheSameModel) {
+    add("vulkan", {"pci:1", "pci:2"});
+    const auto all = candidates;
+    const auto joined_with = [&](auto change) {
+        candidates = all;
+        change(report.gpus[0], report.gpus[1]);
+        return joined().size() == 1;
+    };
+    EXPECT_TRUE(joined_with([](Gpu& one, Gpu& other) { one.name = other.name = std::nullopt; }));
+    EXPECT_FALSE(joined_with([](Gpu& one, Gpu& other) {
+        one.vendor = "amd";
+        other.vendor = "intel";
+    }));
+    EXPECT_FALSE(joined_with([](Gpu& one, Gpu& other) {
+        other.vendor = one.vendor;
+        one.pci = PciInfo{.vendor_id = "1002", .device_id = "744c"};
+        other.pci = PciInfo{.vendor_id = "1002", .device_id = "7480"};
+    }));
+    EXPECT_TRUE(joined_with([](Gpu& one, Gpu& other) { other.pci = one.pci; }));
+    EXPECT_FALSE(joined_with([](Gpu& one, Gpu& other) {
+        one.kind = other.kind = GpuKind::Virtual;
+    })) << "a virtual GPU may be any GPU of the host";
+    EXPECT_TRUE(joined_with(
+        [](Gpu& one, Gpu& other) { one.memory.allocatable = other.memory.allocatable = gib(8); }));
+}
+
+/// The order of a list is part of a reason, unless the list names the GPUs.
+TEST_F(AlikeGpusTest, KeepTheOrderOfOtherLists) {
+    add("rocm", {"pci:1", "pci:2"});
+    for (auto& candidate : candidates) {
+        candidate.reasons = {because("arch-not-in-build", {{"targets", to_value(Ids{"b", "a"})}})};
+        candidate.reasons.front().words = std::make_shared<ReasonWords>(ReasonWords{.text = "why"});
+    }
+    const auto all = candidates;
+    EXPECT_EQ(joined(), Ids{"rocm pci:1 pci:2"});
+    const auto separate = separate_candidates(candidates);
+    EXPECT_EQ(separate, all);
+    EXPECT_TRUE(separate.back().reasons.front().words) << "no message would name the wrong GPU";
 }
 
 /// Each reason names the GPU of its candidate, and the other GPUs.
