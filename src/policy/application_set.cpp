@@ -355,10 +355,16 @@ std::vector<std::string> ApplicationSet::integrating_variables(std::string_view 
     const auto found = entries_.find(name);
     if (found == entries_.end())
         return {};
-    // Few data files have this member, and searching a file is much faster than parsing it.
+    // Few data files have this member, and searching a file is much faster than parsing it. A file
+    // that is not built in may contain escapes, or may be replaced by the built-in file (whole()).
     const auto& entry = found->second;
-    const auto mentions = [&entry](std::string_view key) {
-        return entry.unread.find(key) != std::string_view::npos;
+    const auto builtin = entry.path.empty()
+                             ? std::string_view{}
+                             : knowledge::compiled_in_text("applications/" + std::string{name});
+    const auto mentions = [&entry, builtin](std::string_view key) {
+        constexpr auto kNone = std::string_view::npos;
+        return entry.unread.find(key) != kNone || builtin.find(key) != kNone ||
+               (!entry.path.empty() && entry.unread.find("\\u") != kNone);
     };
     if (!entry.unread.empty() && !entry.has_selection && !mentions(kIntegratedBy) &&
         !mentions(kSelectionOf))

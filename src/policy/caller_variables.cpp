@@ -384,8 +384,9 @@ Variables hiding_variables(const char* const* environment) {
     std::unordered_map<std::string_view, std::string_view> all;
     for (; *environment; ++environment) {
         const std::string_view entry{*environment};
-        const auto name = entry.substr(0, entry.find('='));
-        all.emplace(name, entry.substr(std::min(name.size() + 1, entry.size())));
+        // Programs do not find an entry without "=" (getenv(3)).
+        if (const auto end = entry.find('='); end != std::string_view::npos)
+            all.emplace(entry.substr(0, end), entry.substr(end + 1));
     }
     Variables found;
     const auto add = [&](std::string_view name) {

@@ -98,6 +98,29 @@ TEST(ApplicationSet, SharesTheSelectionOfAnotherApplication) {
     EXPECT_EQ(mine.applications(), (std::vector<std::string>{"b", "mine"}));
 }
 
+TEST(ApplicationSet, FindsTheVariablesThatAllowIntegratedGpus) {
+    using Names = std::vector<std::string>;
+    const auto builtins = ApplicationSet::with_builtins();
+    const Names variables{"OLLAMA_IGPU_ENABLE"};
+    EXPECT_EQ(builtins.integrating_variables("ollama"), variables);
+    EXPECT_EQ(builtins.integrating_variables("default"), Names{});
+    EXPECT_EQ(builtins.integrating_variables("nobody"), Names{});
+    // A file from a package or bundle may be for another version, or contain escapes.
+    std::string escaped{knowledge::compiled_in_text("applications/ollama")};
+    escaped.replace(escaped.find("integrated_by"), 13, "integrated\\u005fby");
+    for (const auto& json : {std::string{R"({"schema":"gpuprobe.application/2"})"}, escaped}) {
+        knowledge::Library library;
+        ASSERT_TRUE(library.add("applications/ollama", {.json = json, .path = "a.bundle"}));
+        knowledge::Library::use(std::make_shared<const knowledge::Library>(std::move(library)));
+        EXPECT_EQ(ApplicationSet::with_builtins().integrating_variables("ollama"), variables);
+        knowledge::Library::use(knowledge::Library::compiled_in());
+    }
+    // An added selection is used, and not the one in the file.
+    auto set = ApplicationSet::with_builtins();
+    ASSERT_TRUE(set.add(selection_named("ollama"), "selection"));
+    EXPECT_EQ(set.integrating_variables("ollama"), Names{});
+}
+
 TEST(ApplicationSet, SummarizesEachApplication) {
     ApplicationSet set;
     const auto both = std::string{R"("selection":)"} + kSelection + R"(,"manifest":)" + kManifest;
