@@ -280,7 +280,9 @@ std::string candidate_lines(const CandidateRow& row, const Widths& widths, const
 
 bool is_chosen(const Candidate& candidate, const Decision& decision) {
     return candidate.backend == decision.backend &&
-           (!candidate.gpu || std::ranges::count(decision.gpus, *candidate.gpu) > 0);
+           (!candidate.gpu || std::ranges::any_of(decision.gpus, [&candidate](const auto& id) {
+               return id == *candidate.gpu || contains(candidate.also, id);
+           }));
 }
 
 }  // namespace
@@ -509,11 +511,15 @@ bool wants_no_gpu(const Arguments& arguments) {
     return backend && (*backend == "none" || *backend == "off");
 }
 
-std::map<std::string, std::string> switches_here(const std::string& application) {
+std::map<std::string, std::string> switches_here(const Arguments& arguments,
+                                                 const std::string& application) {
     Variables found;
     // The profile is looked up here even if a daemon makes the decision, because only this process
     // has the user's variables.
-    const auto known = engine::applications_in(engine::application_folders());
+    auto folders = engine::application_folders(arguments.application_folders);
+    folders.push_back(engine::KnowledgeFolders::below(arguments.knowledge_root).own +
+                      "/applications");
+    const auto known = engine::applications_in(folders);
     for (const auto& variable : known.integrating_variables(application))
         add_own(variable, found);
     return found;
@@ -549,7 +555,7 @@ Result<Decision> choose(Context& context, bool explains) {
         request["own-build"] = true;
     // The environment of this shell is the environment of the program that will be started.
     auto callers = hiding_variables_here();
-    callers.merge(switches_here(context.arguments.select.application));
+    callers.merge(switches_here(context.arguments, context.arguments.select.application));
     if (!callers.empty())
         request["environment"] = to_value(callers);
     // Request the candidates too: if variables hide GPUs, the reasons may be about these variables.

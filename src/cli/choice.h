@@ -101,7 +101,8 @@ Result<Decision> choose(Context& context, bool explains = false);
 
 /// The variables of this process that make the application use more GPUs than it does by default,
 /// for instance integrated GPUs.
-std::map<std::string, std::string> switches_here(const std::string& application);
+std::map<std::string, std::string> switches_here(const Arguments& arguments,
+                                                 const std::string& application);
 
 /// Whether the user requested that no GPU is used. If no GPU is used and the application has no
 /// other backend, the application's environment hides all GPUs.

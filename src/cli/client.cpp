@@ -61,7 +61,13 @@ Result<Decision> Client::select(const std::string& application, const Value& req
             return error;
         document["generation"] = 0;
     }
-    return of_answer(record_from<Decision>(document));
+    auto decision = TRY(of_answer(record_from<Decision>(document)));
+    for (const auto& candidate : decision.candidates)
+        for (const auto& [name, values] : candidate.also_environment)
+            if (values.size() != candidate.also.size())
+                return of_answer(Result<Decision>{
+                    Error{ErrorCode::Malformed, "also_environment: not one value for each GPU"}});
+    return decision;
 }
 
 /// The daemon refreshes its facts before it answers Diagnose. If the daemon refuses the call, the

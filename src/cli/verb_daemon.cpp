@@ -329,7 +329,7 @@ Result<ExitCode> run_version(const Arguments& arguments) {
         document["version"] = kVersion;
         document["daemon"] = Value{};
         if (daemon)
-            document["daemon"]["version"] = *daemon;
+            document["daemon"]["version"] = daemon->is_string() ? *daemon : Value{};
         print_json(arguments, document);
         return ExitCode::Answered;
     }

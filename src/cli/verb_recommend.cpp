@@ -380,7 +380,8 @@ Result<ExitCode> run_recommend(Context& context) {
     const auto text = TRY(given_text(arguments.recommend));
     auto request = arguments.recommend.request;
     // Variables that make the application use more GPUs affect the answer.
-    if (const auto switches = switches_here(arguments.recommend.application); !switches.empty())
+    if (const auto switches = switches_here(arguments, arguments.recommend.application);
+        !switches.empty())
         request["environment"] = to_value(switches);
     const auto answer = TRY(recommended_by(context, text, request));
     warn_of_masks(arguments);

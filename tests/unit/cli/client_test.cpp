@@ -50,6 +50,21 @@ TEST(Client, CallsMethodsWithTheirParameters) {
     EXPECT_EQ(client.asked, "org.varlink.service.GetInfo {}");
 }
 
+TEST(Client, RefusesACandidateWithoutAValueForEachGpu) {
+    const auto chosen = [](const char* values) {
+        Decision decision{.application = "torch", .backend = "cuda"};
+        decision.candidates = {{.backend = "cuda", .gpu = "pci:1", .also = {"pci:2", "pci:3"}}};
+        auto document = to_value(decision);
+        document["candidates"].as_array()->front()["also_environment"]["A"] =
+            *parse_json(values, kib(1));
+        FakeTransport client{MethodAnswer{.document = json_line(document)}};
+        return client.select("torch", Value{});
+    };
+    EXPECT_TRUE(chosen(R"(["2","3"])"));
+    for (const auto* values : {R"(["2"])", R"(["2","3","4"])", "[]"})
+        EXPECT_EQ(chosen(values).error().code, ErrorCode::Malformed) << values;
+}
+
 TEST(Client, TurnsErrorRepliesIntoErrors) {
     FakeTransport client{refusal("NotAuthorized", "not for you")};
     const auto refused = client.ask("SetOverride");
