@@ -48,8 +48,8 @@ struct LayerWork {
     std::uint64_t index_heads = 0;
     std::uint64_t index_choice = 0;  ///< number of tokens that the indexer selects
 
-    std::uint64_t latent_rank = 0;  ///< rank of latent attention (MLA); 0 without latent attention
-    std::uint64_t query_rank = 0;   ///< rank of compressed queries; 0 if queries aren't compressed
+    std::uint64_t latent_rank = 0;   ///< rank of latent attention (MLA); 0 without latent attention
+    std::uint64_t query_rank = 0;    ///< rank of compressed queries; 0 if queries aren't compressed
     std::uint64_t query_length = 0;  ///< length of a query per head, for latent attention
     std::uint64_t value_length = 0;  ///< length of a value per head, for latent attention
     std::uint64_t rope_length = 0;

@@ -62,7 +62,7 @@ enum class ReasonTraits : std::uint16_t {
     Cause = 1U << 4U,
     /// On an API's view, the reason has a specific fix and explains why that API fails.
     ViewCause = 1U << 5U,
-    /// The backend isn't meant for this GPU, so lists of obstacles omit the reason.
+    /// The backend is not meant for this GPU, so lists of obstacles omit the reason.
     ByNature = 1U << 6U,
     /// The driver was never called, so its earlier answers remain valid.
     Unheard = 1U << 7U,
@@ -75,7 +75,7 @@ enum class ReasonTraits : std::uint16_t {
     Unserved = 1U << 10U,
     /// The driver's answers aren't reliable.
     Unreliable = 1U << 11U,
-    /// The user or the request excluded the GPU, so an unused GPU isn't reported as a problem.
+    /// The user or the request excluded the GPU, so an unused GPU is not reported as a problem.
     Wished = 1U << 12U,
     /// The build, or a rule of the program itself, excludes this GPU or host. Another build may
     /// support this GPU or host.
