@@ -142,7 +142,7 @@ cockpit.locale({
   "The service gpuprobed finds the GPUs of this machine. Install the package gpuprobe; this page then updates automatically.": [null, "Der Dienst gpuprobed findet die GPUs dieses Rechners. Installieren Sie das Paket gpuprobe; diese Seite macht dann von selbst weiter."],
   "The service is running but does not answer on the system bus. The service's log may contain the reason.": [null, "Der Dienst läuft, antwortet aber nicht auf dem Systembus. Der Grund steht vielleicht in seinem Protokoll."],
   "Then $0, if that fails.": [null, "Falls das scheitert: $0."],
-  "This is an estimate that leaves $0 free on each GPU. The exact need depends on the program that loads the model.": [null, "Das ist eine Schätzung: Die Budgets lassen $0 frei. Der genaue Bedarf hängt vom Programm ab, das das Modell lädt."],
+  "This is an estimate that leaves $0 free on each GPU. The exact need depends on the program that loads the model.": [null, "Das ist eine Schätzung, die auf jeder GPU $0 frei lässt. Der genaue Bedarf hängt vom Programm ab, das das Modell lädt."],
   "This machine": [null, "Dieser Rechner"],
   "This machine has no GPU that the kernel lists. Programs compute on the CPU.": [null, "Dieser Rechner hat keine GPU, die der Kernel anzeigt. Programme rechnen auf der CPU."],
   "Together": [null, "Gemeinsam"],
