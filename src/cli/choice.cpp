@@ -511,16 +511,19 @@ bool wants_no_gpu(const Arguments& arguments) {
     return backend && (*backend == "none" || *backend == "off");
 }
 
+ApplicationSet known_applications(const Arguments& arguments) {
+    auto folders = engine::application_folders(arguments.application_folders);
+    folders.push_back(engine::KnowledgeFolders::below(arguments.knowledge_root).own +
+                      "/applications");
+    return engine::applications_in(folders);
+}
+
 std::map<std::string, std::string> switches_here(const Arguments& arguments,
                                                  const std::string& application) {
     Variables found;
     // The profile is looked up here even if a daemon makes the decision, because only this process
     // has the user's variables.
-    auto folders = engine::application_folders(arguments.application_folders);
-    folders.push_back(engine::KnowledgeFolders::below(arguments.knowledge_root).own +
-                      "/applications");
-    const auto known = engine::applications_in(folders);
-    for (const auto& variable : known.integrating_variables(application))
+    for (const auto& variable : known_applications(arguments).integrating_variables(application))
         add_own(variable, found);
     return found;
 }

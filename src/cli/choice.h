@@ -10,6 +10,7 @@
 #include "cli/context.h"
 #include "explain/doctor.h"
 #include "explain/screen.h"
+#include "policy/application_set.h"
 #include "policy/decision.h"
 #include "policy/environment.h"
 #include "report/compute_view.h"
@@ -98,6 +99,10 @@ std::string application_text(const Decision& decision, const Screen& screen);
 /// or if nothing matches. Errors: the same as for Client::select(). The error for an unknown
 /// application suggests the most similar known name.
 Result<Decision> choose(Context& context, bool explains = false);
+
+/// The applications that the engine knows: from the knowledge base, and from the folders of
+/// administrators and of --applications.
+ApplicationSet known_applications(const Arguments& arguments);
 
 /// The variables of this process that make the application use more GPUs than it does by default,
 /// for instance integrated GPUs.

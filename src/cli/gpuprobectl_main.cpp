@@ -46,8 +46,7 @@ bool rests_on_profile_alone(const Arguments& arguments) {
     const auto request = select_request_from(select.request);
     if (!request || !(request->platform || request->fake || is_switched_off(*request)))
         return false;
-    const auto known =
-        engine::applications_in(engine::application_folders(arguments.application_folders));
+    const auto known = known_applications(arguments);
     const auto* profile = known.selection(select.application);
     return profile && rests_on_profile_alone(*profile, *request);
 }
@@ -190,8 +189,7 @@ int complete(const std::vector<std::string>& words) {
     if (completion.names & kFolders)
         print("\tfolders\n");
     if (completion.names & (kManifests | kApplications)) {
-        const auto known = engine::applications_in(
-            engine::application_folders(completion.arguments.application_folders));
+        const auto known = known_applications(completion.arguments);
         if (completion.names & kManifests)
             show(offers_of(completion, offers_from(known.manifests(), "application")));
         if (completion.names & kApplications)

@@ -23,7 +23,6 @@
 #include "cli/choice.h"
 #include "cli/context.h"
 #include "cli/verb.h"
-#include "engine/knowledge_base.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
 #include "explain/report_text.h"
@@ -294,8 +293,8 @@ Result<ExitCode> print_forced(Context& context,
                               const Recommendation& answer,
                               const std::string& text) {
     const auto& name = *context.arguments.recommend.force;
-    const auto manifest = text.empty() ? TRY(wanted_manifest(context.arguments.recommend))
-                                       : TRY(parse_manifest(text));
+    const auto manifest =
+        text.empty() ? TRY(wanted_manifest(context.arguments)) : TRY(parse_manifest(text));
     const Variant* variant = nullptr;
     for (const auto& platform : manifest.platforms)
         if (answer.platform == platform.key)
@@ -351,15 +350,16 @@ void explain_nothing(const Context& context, const Recommendation& answer) {
 
 }  // namespace
 
-Result<Manifest> wanted_manifest(const RecommendArguments& arguments) {
-    if (arguments.manifest) {
-        auto manifest = parse_manifest(TRY(manifest_text(*arguments.manifest)));
-        return manifest ? std::move(manifest) : std::move(manifest).error().in(*arguments.manifest);
+Result<Manifest> wanted_manifest(const Arguments& arguments) {
+    const auto& wanted = arguments.recommend;
+    if (wanted.manifest) {
+        auto manifest = parse_manifest(TRY(manifest_text(*wanted.manifest)));
+        return manifest ? std::move(manifest) : std::move(manifest).error().in(*wanted.manifest);
     }
-    const auto known = engine::applications_in(engine::application_folders());
-    if (const auto* application = known.manifest(arguments.application))
+    const auto known = known_applications(arguments);
+    if (const auto* application = known.manifest(wanted.application))
         return *application;
-    return known.no_manifest(arguments.application);
+    return known.no_manifest(wanted.application);
 }
 
 Result<Recommendation> recommended(Context& context, const std::string& application) {
@@ -535,7 +535,7 @@ std::string difference(const Expected& expected, const Found& found) {
 
 Result<ExitCode> run_verify(const Arguments& arguments) {
     const auto& wanted = arguments.recommend;
-    const auto manifest = TRY(wanted_manifest(wanted));
+    const auto manifest = TRY(wanted_manifest(arguments));
     const auto& variant = *TRY(chosen_variant(manifest, *wanted.variant));
     const auto expected = TRY(expected_of(variant));
     const auto found = TRY(hashed(*wanted.file));

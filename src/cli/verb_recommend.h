@@ -24,7 +24,7 @@ Result<std::string> manifest_text(const std::string& path);
 /// The manifest that the command line names, or the installed manifest of its application. Errors:
 /// the errors of ApplicationSet::no_manifest(), and those of parse_manifest() and manifest_text()
 /// with the path of the file.
-Result<Manifest> wanted_manifest(const RecommendArguments& arguments);
+Result<Manifest> wanted_manifest(const Arguments& arguments);
 
 enum class Installer { Pip, Uv };
 

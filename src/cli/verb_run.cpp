@@ -15,7 +15,6 @@
 #include "cli/device_use.h"
 #include "cli/program.h"
 #include "cli/verb.h"
-#include "engine/knowledge_base.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
 #include "report/api_table.h"
@@ -358,8 +357,7 @@ Result<ExitCode> choose_and_run(Context& context) {
     Run run{.context = context,
             .decision = std::move(decision),
             .report = TRY(context.client.report())};
-    const auto known =
-        engine::applications_in(engine::application_folders(arguments.application_folders));
+    const auto known = known_applications(arguments);
     if (const auto* profile = known.selection(arguments.select.application))
         run.failed_statuses = profile->failed_statuses;
     return run_ways(run);

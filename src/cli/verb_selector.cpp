@@ -70,7 +70,7 @@ Result<FleetQuery> verdict_query(const Orchestrator& asked,
 Result<FleetQuery> query_of(const Arguments& arguments) {
     const auto& fleet = arguments.fleet;
     const auto& asked = *orchestrator(fleet.orchestrator);
-    const auto manifest = TRY(wanted_manifest(arguments.recommend));
+    const auto manifest = TRY(wanted_manifest(arguments));
     const auto& platform = *TRY(platform_of(manifest, fleet.platform));
     const auto& variant = *TRY(variant_of(platform, fleet.variant));
     if (fleet.by_verdict || !asked.ask)

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/choice.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include <gtest/gtest.h>
 
 #include "report/reason_table.h"
+#include "support/temporary_folder.h"
 
 namespace gpuprobe {
 namespace choice_test {
@@ -107,6 +111,30 @@ TEST(CandidatesText, CountsTheGpusThatShareACandidate) {
     EXPECT_EQ(candidates_text(decision, {}, Screen{.is_unicode = false}),
               "\nCandidates\n"
               "  +  cuda  pci:1 and 2 more  can be used\n");
+}
+
+/// As the engine does, all verbs find applications in the folder of --applications and among the
+/// administrator's data files.
+TEST(KnownApplications, AreFromAllFolders) {
+    const support::TemporaryFolder folder;
+    const std::filesystem::path root = folder.path();
+    const auto own = root / "etc/gpuprobe/knowledge/applications";
+    const auto given = root / "given";
+    std::filesystem::create_directories(own);
+    std::filesystem::create_directories(given);
+    const auto write = [](const std::filesystem::path& place, const std::string& name) {
+        std::ofstream{place / (name + ".json")}
+            << R"({"schema":"gpuprobe.application/1","name":")" << name
+            << R"(","description":"","selection":{"backends":["cuda","cpu"],"cpu":"last",)"
+            << R"("integrated":"always","strict":true}})";
+    };
+    write(own, "mine");
+    write(given, "yours");
+    const auto known = known_applications(
+        {.application_folders = {given.string()}, .knowledge_root = root.string()});
+    for (const auto* name : {"mine", "yours", "ollama"})
+        EXPECT_TRUE(known.selection(name)) << name;
+    EXPECT_FALSE(known_applications({}).selection("mine"));
 }
 
 }  // namespace choice_test
