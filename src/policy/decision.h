@@ -22,7 +22,7 @@ struct Candidate {
     std::string backend = {};
     std::optional<std::string> gpu = {};
     /// The ids of further GPUs of the same model for which the backend has the same verdict,
-    /// reasons and variant. Where a reason names one of the GPUs, exchange its id and the id in
+    /// reasons and variant. To get the reasons for one of these GPUs, exchange its id and the id in
     /// `gpu`.
     std::vector<std::string> also = {};
     Verdict verdict = Verdict::Unknown;
