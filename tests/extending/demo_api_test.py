@@ -52,7 +52,7 @@ EXPORT = (
      '    {.name = "demo", .summary = "names of GPUs, a line each", .write = write_demo},\n'),
 )
 METHOD = (
-    ("src/calls/interface.h", "/// The identifiers of a GPU, by name:",
+    ("src/calls/interface.h", "/// The identifiers of a GPU, by name",
      "/// How many lanes a GPU has; null if that is not known.\n"
      "struct LaneCount {\n    std::optional<std::uint64_t> lanes = {};\n};\nRECORD_MEMBERS(LaneCount, lanes)\n\n"),
     ("src/calls/methods.cpp", "void get_info(const Nothing&, const Asking& ask) {",
