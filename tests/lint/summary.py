@@ -1,6 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a JUnit file and prints the reason why each test was skipped or failed, and then "N passed, N failed, N skipped"."""
+"""Reads a JUnit file and prints the reason why each test was skipped or failed, and then "N passed, N failed, N skipped".
+
+Usage: summary.py FILE [FOLDER]
+
+The folder contains the files in which programs of unit tests have written the result of each case. A program without such a file is counted as
+one test: it could not be started, or it crashed.
+"""
+import pathlib
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -29,20 +36,52 @@ def failure_in(output):
     return (named or lines[-1:] or ["no output"])[0][:LONGEST]
 
 
-def main(path):
-    counts = {"passed": 0, "failed": 0, "skipped": 0}
-    for case in ElementTree.parse(path).getroot().iter("testcase"):
-        if case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
-            counts["skipped"] += 1
-            print(f"skipped: {case.get('name')}: {reason_in(case.findtext('system-out') or '')}")
-        elif case.find("failure") is not None or case.get("status") == "fail":
-            counts["failed"] += 1
-            print(f"failed: {case.get('name')}: {failure_in(case.findtext('system-out') or '')}")
+def outcome_of(case):
+    """Returns whether a test of CTest has passed, failed or been skipped, and why."""
+    output = case.findtext("system-out") or ""
+    if case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
+        return "skipped", reason_in(output)
+    if case.find("failure") is not None or case.get("status") == "fail":
+        return "failed", failure_in(output)
+    return "passed", ""
+
+
+def outcomes_in(place):
+    """Yields name, outcome and reason of each case in a file of GoogleTest."""
+    for case in ElementTree.parse(place).getroot().iter("testcase"):
+        name = f"{place.stem}: {case.get('classname')}.{case.get('name')}"
+        failure, skipped = case.find("failure"), case.find("skipped")
+        if failure is not None:
+            yield name, "failed", failure_in(failure.text or failure.get("message") or "")
+        elif skipped is not None or case.get("status") == "notrun":
+            reason = "" if skipped is None else (skipped.text or "").strip()
+            yield name, "skipped", (reason.splitlines() or ["no reason given"])[-1]
         else:
-            counts["passed"] += 1
+            yield name, "passed", ""
+
+
+def outcomes(path, folder):
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        outcome, reason = outcome_of(case)
+        place = folder / f"{case.get('name')}.xml" if folder else None
+        if place is None or not place.is_file():
+            yield case.get("name"), outcome, reason
+            continue
+        cases = list(outcomes_in(place))
+        yield from cases
+        if outcome == "failed" and all(each[1] != "failed" for each in cases):
+            yield case.get("name"), outcome, reason
+
+
+def main(path, folder=None):
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    for name, outcome, reason in outcomes(path, pathlib.Path(folder) if folder else None):
+        counts[outcome] += 1
+        if outcome != "passed":
+            print(f"{outcome}: {name}: {reason}")
     print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))
     return 1 if counts["failed"] or not counts["passed"] else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))
