@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <set>
+#include <string>
+
 #include <fmt/format.h>
 
 #include "base/files.h"
@@ -90,7 +93,7 @@ Verb probe_verb() {
         .about = R"(
 Probes the drivers again and shows how each probe ended. The stage 'query', the default, runs nothing
 on a GPU; 'verify' runs a test computation on each GPU through each API that lists it, and checks
-every word of the result; 'measure' measures bandwidth and arithmetic rates.
+every word of the result; 'measure' also measures bandwidth and arithmetic rates.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
         .options = joined(
@@ -128,11 +131,31 @@ void show(const Context& context, const Report& report, const std::vector<BenchR
               "\n");
 }
 
+/// Verifies the devices that could not be measured, for instance because they were busy. The stage
+/// "measure" has verified all others.
+Status verify_unmeasured(Context& context, ProbeRequest order) {
+    const auto report = TRY(context.client.report());
+    std::set<std::string> gpus;
+    bool is_gpu = true;
+    for (const auto& row : bench_rows(report, order.gpus))
+        if (!row.measurement || row.measurement->outcome != Outcome::Answered ||
+            !row.measurement->reasons.empty()) {
+            is_gpu = is_gpu && row.gpu.has_value();
+            gpus.insert(row.gpu.value_or(""));
+        }
+    if (gpus.empty())
+        return Done{};
+    // Only a request without GPUs includes software implementations and the CPU.
+    if (is_gpu)
+        order.gpus.assign(gpus.begin(), gpus.end());
+    return run_stage(context, order, kVerifyStage, "verifying");
+}
+
 /// Verifies and measures, then prints everything that has a result.
 Result<ExitCode> run_bench(Context& context) {
     const auto order = TRY(order_of(context));
-    TRY(run_stage(context, order, kVerifyStage, "verifying"));
     TRY(run_stage(context, order, kMeasureStage, "measuring"));
+    TRY(verify_unmeasured(context, order));
     const auto report = TRY(context.client.report());
     const auto rows = bench_rows(report, order.gpus);
     if (rows.empty())

@@ -429,7 +429,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"error_code", Device, "nvml", Number, Own, "NVML's code for the error in `error`"},
     // ---- results of verifying and measuring a device
     {"check", Device, "vulkan opencl cuda hip level_zero cpu", Object, Own,
-     R"(result of the stage `verify`: `{"result", "words", "wrong_words", "first_wrong", "note"}`)"},
+     R"(result of the test computation of the stages `verify` and `measure`: `{"result", "words", "wrong_words", "first_wrong", "note"}`; missing if the computation failed in the stage `measure`)"},
     {"measured", Device, "vulkan opencl cuda hip level_zero cpu", Object, Own,
      "results of the stage `measure`: the measured rates, their `spread`, the memory of the "
      "`context`, `duration_usec` and `note`"},

@@ -246,6 +246,29 @@ bool is_of(const ProbeResult& probe,
     return probe.api == api && probe.driver == driver && probe.device == device;
 }
 
+/// The result of the computation with which the stage "measure" begins; nullopt if the computation
+/// has failed or the worker crashed. The measurement may have failed although the device computes
+/// correctly.
+std::optional<Verification> verification_in_measurement(const ProbeResult& probe) {
+    const bool has_ended = probe.outcome == Outcome::Answered || probe.outcome == Outcome::Failed;
+    if (!has_ended || probe.devices.size() != 1 ||
+        !fact(probe.devices.front(), facts::kCheck).is_object())
+        return std::nullopt;
+    auto answered = probe;
+    answered.outcome = Outcome::Answered;
+    answered.note.reset();
+    answered.reasons.clear();
+    return verification_from(answered);
+}
+
+/// Chooses the later of two verifications. A skipped verification has tried nothing.
+void add_verification(const Verification& found, std::optional<Verification>& into) {
+    const bool is_skipped = found.result == VerificationResult::Skipped;
+    if (!into || into->result == VerificationResult::Skipped ||
+        (!is_skipped && into->at <= found.at))
+        into = found;
+}
+
 Reason miscomputed(const Verification& verification) {
     return because("miscomputed", {{"words", to_value(verification.words)},
                                    {"wrong_words", to_value(verification.wrong_words)},
@@ -278,9 +301,12 @@ Trials trials_of(const std::vector<const ProbeResult*>& probes,
         if (!is_of(*probe, api, driver, device))
             continue;
         if (probe->stage == kVerifyStage)
-            trials.verification = verification_from(*probe);
-        if (probe->stage == kMeasureStage)
-            trials.measurement = measurement_from(*probe);
+            add_verification(verification_from(*probe), trials.verification);
+        if (probe->stage != kMeasureStage)
+            continue;
+        trials.measurement = measurement_from(*probe);
+        if (const auto found = verification_in_measurement(*probe))
+            add_verification(*found, trials.verification);
     }
     if (trials.measurement)
         trials.score = score_of(*trials.measurement);

@@ -62,13 +62,16 @@ PLACE = "0000:c1:00.0"
 CARD = {"index": 0, "name": "Fake H200", "vendor_id": "10de", "device_id": "2335", "pci": PLACE, "type": "discrete"}
 
 
+CHECKED = {"result": "verified", "words": 4096, "wrong_words": 0, "first_wrong": None, "note": None}
+
+
 def verified(wrong=0):
-    return {"devices": [{"index": 0, "check": {"result": "miscomputed" if wrong else "verified", "words": 4096,
-                                                "wrong_words": wrong, "first_wrong": 3 if wrong else None, "note": None}}]}
+    check = {**CHECKED, "result": "miscomputed", "wrong_words": wrong, "first_wrong": 3} if wrong else CHECKED
+    return {"devices": [{"index": 0, "check": check}]}
 
 
 def measured(read, fp32):
-    return {"devices": [{"index": 0, "measured": {
+    return {"devices": [{"index": 0, "check": CHECKED, "measured": {
         "memory_read": read, "memory_copy": read * 0.9, "host_to_device": 55e9, "device_to_host": 54e9, "fp32": fp32,
         "fp16": None, "int8": None, "launch_usec": 4.5, "spread": {"fp32": 0.02}, "duration_usec": 800000, "note": None}}]}
 

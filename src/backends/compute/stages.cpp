@@ -230,29 +230,42 @@ void abandon_if_stuck(std::unique_ptr<ComputeDevice>& device, const Refusal& ref
         (void)device.release();
 }
 
-/// Opens the device and runs the check, announcing each phase.
-Attempt<Check> check_of(const OpenDevice& open, Sink& sink) {
+/// Opens the device, announcing the phase.
+Attempt<std::unique_ptr<ComputeDevice>> opened(const OpenDevice& open, Sink& sink) {
     sink.phase("context");
-    auto device = TRY(open());
-    sink.phase("build");
-    (void)TRY(device->prepare(Kernel::Check));
-    sink.phase("dispatch");
-    auto check = checked(*device, random_words(kWords));
-    if (!check)
-        abandon_if_stuck(device, check.error());
-    return check;
+    return open();
 }
 
-/// Opens the device and measures it, announcing each phase.
-Attempt<Measured> measured_by(const OpenDevice& open, Sink& sink, const ContextMeter& meter) {
-    sink.phase("context");
-    auto device = TRY(open());
+/// Runs the check, announcing each phase.
+Attempt<Check> check_of(ComputeDevice& device, Sink& sink) {
+    sink.phase("build");
+    (void)TRY(device.prepare(Kernel::Check));
+    sink.phase("dispatch");
+    return checked(device, random_words(kWords));
+}
+
+/// Runs the check, adds the member `check` to `extra`, and measures a device that computes
+/// correctly.
+Attempt<Measured> check_and_measure(ComputeDevice& device, Sink& sink, Value& extra) {
+    const auto check = TRY(check_of(device, sink));
+    extra["check"] = to_value(check);
+    if (check.result != CheckResult::Verified)
+        return Refusal{.code = "miscomputed", .note = check.note.value_or("")};
+    return measured(device, [&](std::string_view name) { sink.phase(name); });
+}
+
+/// Opens, checks and measures the device.
+Attempt<Measured> measured_by(const OpenDevice& open,
+                              Sink& sink,
+                              const ContextMeter& meter,
+                              Value& extra) {
+    auto device = TRY(opened(open, sink));
     // Read the meter before the buffers are allocated, so that only the context changes the free
     // memory.
     if (meter.asks())
         sink.phase(kFreeMemoryPhase);
     const auto context = meter.taken();
-    auto figures = measured(*device, [&](std::string_view name) { sink.phase(name); });
+    auto figures = check_and_measure(*device, sink, extra);
     if (figures)
         figures->context = context;
     else
@@ -270,13 +283,14 @@ Answer device_not_found(const ProbeTarget& target) {
                   .reasons = {because("device-not-found", {{"device", name}})}};
 }
 
-/// Adds `measured` (compute/measure.h), including the memory that the meter reports; null if
-/// nothing could be measured. The meter must have been created before the driver was used.
+/// Adds `check`, unless the computation failed, and `measured` (compute/measure.h), including the
+/// memory that the meter reports; null if nothing could be measured. The meter must have been
+/// created before the driver was used.
 Answer measure_device_by(const ContextMeter& meter,
                          DeviceFacts facts,
                          const OpenDevice& open,
                          Sink& sink) {
-    const auto figures = measured_by(open, sink, meter);
+    const auto figures = measured_by(open, sink, meter, facts.extra);
     facts.extra["measured"] = figures ? value_of(*figures) : Value{};
     sink.device(facts);
     return figures ? Answer{} : answer_of(figures.error());
@@ -377,7 +391,10 @@ Answer ask(const Backend& backend, const ProbeTarget& target, Sink& sink) {
 }
 
 Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink) {
-    const auto check = check_of(open, sink);
+    auto device = opened(open, sink);
+    const auto check = device ? check_of(**device, sink) : Attempt<Check>{device.error()};
+    if (device && !check)
+        abandon_if_stuck(*device, check.error());
     // Report the facts even if the check failed; the note contains the reason.
     facts.extra["check"] = to_value(check ? *check : Check{.note = check.error().note});
     sink.device(facts);

@@ -141,8 +141,9 @@ using DeviceStage = std::function<Answer(DeviceFacts facts, const OpenDevice& op
 /// Adds the member `check` to the facts. The outcome is Answered if the kernel ran, even if its
 /// results are wrong.
 Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
-/// Adds the member `measured` (compute/measure.h) to the facts, without the memory that the context
-/// uses. The member is null if nothing could be measured.
+/// Adds the members `check`, unless the computation failed, and `measured` (compute/measure.h) to
+/// the facts, without the memory that the context uses. `measured` is null if nothing could be
+/// measured, or if the device computes wrong results.
 Answer measure_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
 
 /// Whether these facts belong to the target's device: the address must match "pci:0000:00:06.0",

@@ -98,4 +98,12 @@ class FaultsOfRates(Faults):
         self.verified(self.ask("verify", "WrongRates"))
         answer = self.ask("measure", "WrongRates")
         self.need_speed(answer)
-        self.assertIsNone(self.refused(answer, "miscomputed")["measured"])
+        device = self.refused(answer, "miscomputed")
+        self.assertIsNone(device["measured"])
+        self.assertEqual(device["check"]["result"], "verified")
+
+    def test_what_computes_wrong_is_not_measured(self):
+        answer = self.ask("measure", "WrongNumbers")
+        device = self.refused(answer, "miscomputed")
+        self.assertEqual((device["check"]["result"], device["measured"]), ("miscomputed", None))
+        self.assertNotIn("memory", answer.phases)

@@ -73,10 +73,8 @@ class DividedGpu(unittest.TestCase):
                     answer = ask("cuda", "divided", "--stage", stage, "--device", f"uuid:{uuid}")
                     (device,) = answer.devices
                     self.assertEqual(device["uuid"], uuid)
-                    if stage == "verify":
-                        self.assertEqual(device["check"]["result"], "verified")
-                    else:
-                        self.assertIn("measured", device)
+                    self.assertEqual(device["check"]["result"], "verified")
+                    self.assertEqual("measured" in device, stage == "measure")
 
     def test_leaves_the_other_gpu_to_whoever_names_it(self):
         other = "GPU-40010203-0405-0607-0809-0a0b0c0d0e00"

@@ -49,6 +49,19 @@ class Bench(unittest.TestCase):
         only = json.loads(self.ask("bench", "-j", GPU))["results"]
         self.assertEqual([row["gpu"] for row in only], [GPU])
 
+    def test_each_device_needs_one_worker(self):
+        told.install(self.folder, {key: answer for key, answer in FAST.items() if "verify" not in key})
+        rows = json.loads(self.ask("bench", "-j"))["results"]
+        self.assertEqual([row["verification"]["result"] for row in rows], ["verified", "verified"])
+        probes = json.loads(self.ask("describe", "-j"))["probes"]
+        self.assertNotIn("verify", [probe["stage"] for probe in probes])
+
+    def test_what_cannot_be_measured_is_still_verified(self):
+        told.install(self.folder, {**FAST, "cuda measure": {"deed": "crash"}})
+        rows = json.loads(self.ask("bench", "-j"))["results"]
+        self.assertEqual([row["verification"]["result"] for row in rows], ["verified", "verified"])
+        self.assertEqual([row["measurement"]["outcome"] for row in rows], ["crashed", "answered"])
+
     def test_the_next_program_knows_it(self):
         told.install(self.folder, FAST)
         self.ask("bench")
@@ -74,7 +87,7 @@ class Bench(unittest.TestCase):
                                ({"outcome": "absent", "reasons": [{"code": "device-not-found", "detail": {}}]}, "failed")):
             with self.subTest(answer), tempfile.TemporaryDirectory() as folder:
                 self.folder = pathlib.Path(folder)
-                told.install(self.folder, {**FAST, "cuda verify": answer})
+                told.install(self.folder, {**FAST, "cuda verify": answer, "cuda measure": answer})
                 self.ask("probe", "--stage=verify")
                 # The process that runs the stage must also print the result, because gpuprobectl does not store failures for the next process.
                 rows = json.loads(self.ask("bench", "-j", GPU))["results"]

@@ -123,6 +123,19 @@ TEST(MeasureStage, GivesEachFigureWithItsSpread) {
     EXPECT_TRUE(measured.at("note").is_null());
 }
 
+TEST(MeasureStage, VerifiesFirst) {
+    EXPECT_EQ(after(measure_device).extra("check").at("result"), Value{"verified"});
+    const auto wrong = after(measure_device, [](FakeDevice& device) {
+        device.spoil = [](Kernel kernel, std::uint32_t right) {
+            return kernel == Kernel::Check ? right + 2 : right;
+        };
+    });
+    EXPECT_EQ(wrong.extra("check").at("result"), Value{"miscomputed"});
+    EXPECT_TRUE(wrong.extra("measured").is_null());
+    ASSERT_EQ(wrong.answer.reasons.size(), 1U);
+    EXPECT_EQ(wrong.answer.reasons[0].code, "miscomputed");
+}
+
 TEST(MeasureStage, LeavesOutWhatTheDeviceDoesNotSupport) {
     const auto stage = after(measure_device, [](FakeDevice& device) {
         device.can = {.free = mib(32), .is_cpu = true, .has_host_copies = false};

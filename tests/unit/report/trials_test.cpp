@@ -159,6 +159,39 @@ TEST(Measurement, HasAContextThatIsPlausible) {
         EXPECT_EQ(context_of(nonsense), std::nullopt);
 }
 
+/// A measurement that began with the computation `found`, and failed afterwards.
+ProbeResult failed_after(Value found) {
+    auto probe = trial("measure", "check", std::move(found));
+    probe.outcome = Outcome::Failed;
+    probe.reasons = {because("out-of-memory")};
+    return probe;
+}
+
+TEST(Measurement, VerifiesEvenIfItFailed) {
+    const auto view = cuda_with({failed_after(check("verified", 64, 0, nullptr))});
+    ASSERT_TRUE(view.verification && view.measurement);
+    EXPECT_TRUE(view.verified);
+    EXPECT_EQ(view.verification->reasons, std::vector<Reason>{});
+    EXPECT_EQ(view.measurement->outcome, Outcome::Failed);
+    EXPECT_EQ(cuda_with({ended("measure", Outcome::Failed)}).verification, std::nullopt);
+}
+
+TEST(Measurement, ReplacesOnlyAnEarlierVerification) {
+    const auto right = failed_after(check("verified", 64, 0, nullptr));
+    auto wrong = verify_with(check("miscomputed", 64, 3, 0));
+    const auto result_with = [&](ProbeResult verification) {
+        return cuda_with({right, std::move(verification)}).verification->result;
+    };
+    wrong.at = kProbed + std::chrono::seconds{1};
+    EXPECT_EQ(result_with(wrong), VerificationResult::Miscomputed);
+    wrong.at = kProbed - std::chrono::seconds{1};
+    EXPECT_EQ(result_with(wrong), VerificationResult::Verified);
+    auto skipped = ended("verify", Outcome::Skipped);
+    skipped.at = kProbed + std::chrono::seconds{1};
+    EXPECT_EQ(result_with(skipped), VerificationResult::Verified);
+    EXPECT_EQ(cuda_with({skipped, right}).verification->result, VerificationResult::Verified);
+}
+
 TEST(Measurement, HasFiguresAndAScore) {
     const auto view = cuda_with({trial("measure", "measured", figures())});
     ASSERT_TRUE(view.measurement);
