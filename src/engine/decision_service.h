@@ -102,6 +102,9 @@ public:
     /// Reads the data files again. Overrides and outcomes are kept.
     void reload();
 
+    /// Frees the memory of parsed data files, which are parsed again when they are used.
+    void forget_parsed() { documents_.applications.forget(); }
+
     /// A note for each file that was ignored or set aside.
     [[nodiscard]] std::vector<Reason> notes() const;
     [[nodiscard]] std::vector<ApplicationSummary> applications() const {

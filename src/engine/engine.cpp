@@ -10,6 +10,7 @@
 #include "engine/capture.h"
 #include "engine/query_rounds.h"
 #include "engine/trials.h"
+#include "knowledge/library.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
 #include "report/fact_table.h"
@@ -379,6 +380,12 @@ void Engine::reload() {
     else if (impl_->has_changed())
         impl_->queries.start_all();
     impl_->publisher.publish(true);
+}
+
+void Engine::release_memory() {
+    impl_->decisions.forget_parsed();
+    impl_->publisher.forget_json();
+    knowledge::forget_tables();
 }
 
 const Report& Engine::report() const {

@@ -84,6 +84,9 @@ public:
     void sleeps(bool is_about_to);
     /// Reads all data files again.
     void reload();
+    /// Frees the memory of parsed data files and of report_json(). Both are created again when they
+    /// are needed. Do not call this function while a request is being answered.
+    void release_memory();
 
     [[nodiscard]] const Report& report() const;
     /// The report as one line of JSON.

@@ -252,8 +252,4 @@ ApplicationSet applications_in(const std::vector<std::string>& folders,
     return applications;
 }
 
-void forget_tables() {
-    knowledge::forget_tables();
-}
-
 }  // namespace gpuprobe::engine

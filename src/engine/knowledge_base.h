@@ -54,8 +54,8 @@ std::vector<std::string> application_folders(const std::vector<std::string>& mor
 ApplicationSet applications_in(const std::vector<std::string>& folders,
                                std::vector<Reason>* ignored = nullptr);
 
-// The following functions install bundles of data files on a machine. The daemon calls only
-// forget_tables().
+// The following functions install bundles of data files on a machine. The daemon calls none of
+// them.
 
 /// A bundle that may be installed, with its signer.
 struct CheckedBundle {
@@ -80,9 +80,5 @@ Status install(const CheckedBundle& bundle, const KnowledgeFolders& folders);
 /// bundle. Errors: NotFound if no bundle is installed; NotAuthorized or Io; Unavailable if another
 /// update is running.
 Status roll_back(const KnowledgeFolders& folders);
-
-/// Frees the tables that were parsed from data files. The tables are parsed again on their next
-/// use. Do not call this function while a request is being answered.
-void forget_tables();
 
 }  // namespace gpuprobe::engine

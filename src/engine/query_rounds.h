@@ -59,6 +59,11 @@ public:
     [[nodiscard]] const Report& report() const { return report_; }
     /// The report as one line of JSON. The line is created once for each report.
     [[nodiscard]] const std::string& json() const;
+    /// Frees the memory of json(), which creates the line again when it is called.
+    void forget_json() {
+        json_.clear();
+        json_.shrink_to_fit();
+    }
     /// Adds a callback that is called after each new generation.
     void on_change(std::function<void()> changed) { listeners_.push_back(std::move(changed)); }
     /// Adds a note to all later reports.

@@ -260,7 +260,7 @@ ApplicationSet ApplicationSet::with_builtins() {
     // Each file is named after its application, which tests/unit/policy/application_set_test.cpp
     // checks.
     for (const auto& [name, document] : set.library_->below("applications")) {
-        set.entries_[name].unread = document->json;
+        set.entries_[name].json = document->json;
         set.entries_[name].path = document->path;
     }
     return set;
@@ -277,13 +277,14 @@ Status ApplicationSet::add(std::string_view json, std::string_view origin) {
     auto& entry = entries_[application->name];
     for (auto& [name, other] : entries_)
         other.summary.reset();  // another summary may list the new file's backends
+    entry.whole.reset();
     if (application->selection || application->selection_of) {
-        entry.application.selection = std::move(application->selection);
-        entry.application.selection_of = std::move(application->selection_of);
+        entry.added.selection = std::move(application->selection);
+        entry.added.selection_of = std::move(application->selection_of);
         entry.has_selection = true;
     }
     if (application->manifest) {
-        entry.application.manifest = std::move(application->manifest);
+        entry.added.manifest = std::move(application->manifest);
         entry.has_manifest = true;
     }
     return Done{};
@@ -294,7 +295,7 @@ void ApplicationSet::see_parts(Entry& entry) {
     if (entry.has_been_seen)
         return;
     entry.has_been_seen = true;
-    const auto root = parse_json(entry.unread, kMaxManifest).value_or({});
+    const auto root = parse_json(entry.json, kMaxManifest).value_or({});
     entry.has_selection = entry.has_selection || root.find(kSelection) || root.find(kSelectionOf);
     entry.has_manifest = entry.has_manifest || root.find(kManifestPart);
 }
@@ -302,11 +303,11 @@ void ApplicationSet::see_parts(Entry& entry) {
 /// Parses the application's file and returns the whole application. Parts that were added take
 /// precedence over parts in the file.
 Application ApplicationSet::whole(std::string_view name, const Entry& entry) {
-    auto application = entry.application;
-    if (entry.unread.empty())
+    auto application = entry.added;
+    if (entry.json.empty())
         return application;
     // Tests check that each file is valid and that its name is the name of its application.
-    auto read = parse_application(entry.unread);
+    auto read = parse_application(entry.json);
     if (read)
         put_path(entry.path, *read);
     else  // the file may come from a package for another version
@@ -326,12 +327,14 @@ const Application* ApplicationSet::find(std::string_view name) const {
     if (found == entries_.end())
         return nullptr;
     auto& entry = found->second;
-    if (!entry.unread.empty()) {
-        see_parts(entry);
-        entry.application = whole(name, entry);
-        entry.unread = {};
-    }
-    return &entry.application;
+    if (!entry.whole)
+        entry.whole = whole(name, entry);
+    return &*entry.whole;
+}
+
+void ApplicationSet::forget() {
+    for (auto& [name, entry] : entries_)
+        entry.whole.reset();
 }
 
 const Profile* ApplicationSet::profile_of(const Application& application) const {
@@ -363,10 +366,10 @@ std::vector<std::string> ApplicationSet::integrating_variables(std::string_view 
                              : knowledge::compiled_in_text("applications/" + std::string{name});
     const auto mentions = [&entry, builtin](std::string_view key) {
         constexpr auto kNone = std::string_view::npos;
-        return entry.unread.find(key) != kNone || builtin.find(key) != kNone ||
-               (!entry.path.empty() && entry.unread.find("\\u") != kNone);
+        return entry.json.find(key) != kNone || builtin.find(key) != kNone ||
+               (!entry.path.empty() && entry.json.find("\\u") != kNone);
     };
-    if (!entry.unread.empty() && !entry.has_selection && !mentions(kIntegratedBy) &&
+    if (!entry.json.empty() && !entry.has_selection && !mentions(kIntegratedBy) &&
         !mentions(kSelectionOf))
         return {};
     std::vector<std::string> variables;

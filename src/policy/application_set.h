@@ -51,8 +51,8 @@ Result<Application> parse_application(std::string_view json);
 /// parse_application().
 Result<Manifest> parse_manifest(std::string_view json);
 
-/// All known applications by name. A data file of the knowledge base is parsed only when it is used
-/// for the first time, because most of these files are never used. Not thread-safe.
+/// All known applications by name. A data file of the knowledge base is parsed only when it is
+/// used, because most of these files are never used. Not thread-safe.
 class ApplicationSet {
 public:
     /// The set of the applications in the knowledge base that is in use.
@@ -64,8 +64,11 @@ public:
     /// nothing is changed.
     Status add(std::string_view json, std::string_view origin);
 
+    /// Frees the memory of parsed data files, which are parsed again when they are used.
+    void forget();
+
     /// For unknown names, selection() and manifest() return null. The pointers are valid until
-    /// add() is called.
+    /// add() or forget() is called.
     [[nodiscard]] const Profile* selection(std::string_view name) const;
     [[nodiscard]] const Manifest* manifest(std::string_view name) const;
     /// The variables with which a user allows the application to use integrated GPUs
@@ -90,13 +93,14 @@ public:
 private:
     /// Parts that were added take precedence over parts in the knowledge base.
     struct Entry {
-        std::string_view unread = {};  ///< JSON from the knowledge base; empty after parsing
-        std::string path = {};         ///< path of the file with `unread`; empty if built in
-        /// Whether has_selection and has_manifest are already set from `unread`.
+        std::string_view json = {};  ///< JSON from the knowledge base; empty if there is none
+        std::string path = {};       ///< path of the file with `json`; empty if built in
+        /// Whether has_selection and has_manifest are already set from `json`.
         bool has_been_seen = false;
         bool has_selection = false;
         bool has_manifest = false;
-        Application application = {};
+        Application added = {};                 ///< the parts that were added
+        std::optional<Application> whole = {};  ///< all parts; absent until they are used
         /// The summary, which is made on first use.
         std::optional<ApplicationSummary> summary = {};
     };

@@ -96,8 +96,7 @@ void AnswerCache::keep(std::string question,
     if (const auto place = places_.find(question); place != places_.end())
         drop(place->second);
     bytes += question.size() + kOverhead;
-    while (bytes_ + bytes > kMaxBytes.count)
-        drop(std::prev(entries_.end()));
+    shrink(Bytes{kMaxBytes.count - bytes});
     if (const auto* text = std::get_if<SharedText>(&answer))
         (*text)->is_kept = true;
     bytes_ += bytes;
@@ -118,9 +117,13 @@ void AnswerCache::drop(Entries::iterator entry) {
     entries_.erase(entry);
 }
 
+void AnswerCache::shrink(Bytes limit) {
+    while (bytes_ > limit.count)
+        drop(std::prev(entries_.end()));
+}
+
 void AnswerCache::clear() {
-    while (!entries_.empty())
-        drop(entries_.begin());
+    shrink(Bytes{});
 }
 
 CallServer::CallServer(EventLoop& loop,
@@ -193,6 +196,12 @@ const AnswerCache::Answer* CallServer::known(const std::string& access,
     if (!found && keeps_personal_)
         found = answers_.find(joined_key(personal_class(caller), caller, question), loop_.now());
     return found;
+}
+
+void CallServer::release_memory() {
+    answers_.shrink(AnswerCache::kMaxAtRest);
+    views_.forget();
+    engine_.release_memory();
 }
 
 /// The key under which an answer is cached; empty if the answer must not be cached.

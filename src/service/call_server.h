@@ -47,6 +47,8 @@ public:
     /// The doctor's findings for the view, as shown to root or to other users.
     [[nodiscard]] const std::vector<Finding>& findings_for(const Caller& caller);
     [[nodiscard]] const std::optional<Surroundings>& captured() const { return captured_; }
+    /// Frees the memory of all views, which are created again when they are needed.
+    void forget() { seen_.clear(); }
 
 private:
     struct Seen {
@@ -82,6 +84,7 @@ class AnswerCache {
 public:
     static constexpr Bytes kMaxBytes = mib(4);     ///< size of all questions and answers
     static constexpr Bytes kMaxAnswer = mib(2);    ///< larger answers aren't cached
+    static constexpr Bytes kMaxAtRest = kib(512);  ///< kMaxBytes while nobody calls
     static constexpr Bytes kMaxQuestion = kib(4);  ///< answers to longer questions aren't cached
     static constexpr std::size_t kOverhead = 768;  ///< additional bytes for each entry
 
@@ -96,6 +99,8 @@ public:
               Answer answer,
               std::size_t bytes,
               std::optional<MonotonicTime> until = {});
+    /// Drops the least recently used answers until all questions and answers fit into `limit`.
+    void shrink(Bytes limit);
     void clear();
     /// The number of bytes of answers that were dropped since the last call of this function while
     /// a client on the socket was still receiving them.
@@ -179,6 +184,9 @@ public:
     void serve(const std::shared_ptr<ServedCall>& served);
     /// Must be called when the report or the data on which decisions are based has changed.
     void update();
+    /// Frees memory that is not needed while nobody calls. Do not call this function while a
+    /// request is being answered.
+    void release_memory();
     /// Sets a callback that runs after each answer that did not come from the cache.
     void on_computed(std::function<void()> computed) { computed_ = std::move(computed); }
 

@@ -21,7 +21,6 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "engine/knowledge_base.h"
 #include "explain/doctor.h"
 #include "export/formats.h"
 #include "service/call_server.h"
@@ -177,7 +176,7 @@ void trim_heap() {
 
 }  // namespace
 
-IdleMemory::IdleMemory(EventLoop& loop, CallServer& server) : loop_{loop} {
+IdleMemory::IdleMemory(EventLoop& loop, CallServer& server) : loop_{loop}, server_{server} {
     server.on_computed([this] { has_computed(); });
 }
 
@@ -204,7 +203,7 @@ void IdleMemory::has_changed() {
 void IdleMemory::release() {
     after_use_.reset();
     after_change_.reset();
-    engine::forget_tables();
+    server_.release_memory();
     (void)::malloc_trim(0);
 }
 

@@ -146,8 +146,9 @@ Result<UniqueFd> sealed_file(const char* name, std::string_view content);
 /// after 200 connections with 250 calls each, 88 MB stayed resident, of which 1.3 MB were in use.
 class IdleMemory {
 public:
-    /// Parsed data files are dropped after kAfterUse without a call, or after kAfterChange without
-    /// a change of the report. Data files are parsed again when they are needed.
+    /// Parsed data files, views of the report and most cached answers are dropped after kAfterUse
+    /// without a call, or after kAfterChange without a change of the report. They are created again
+    /// when they are needed.
     static constexpr Duration kAfterUse = std::chrono::seconds{3};
     static constexpr Duration kAfterChange = std::chrono::milliseconds{250};
 
@@ -165,6 +166,7 @@ private:
     void release();
 
     EventLoop& loop_;
+    CallServer& server_;
     std::size_t left_free_ = 0;  ///< bytes that were free after has_computed() had trimmed the heap
     EventHandle after_use_ = {};
     EventHandle after_change_ = {};

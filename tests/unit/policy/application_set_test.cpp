@@ -190,6 +190,17 @@ TEST(ApplicationSet, ReplacesOnlyThePartThatIsGiven) {
     EXPECT_EQ(set.names().size(), knowledge::builtin_applications().size());
 }
 
+TEST(ApplicationSet, ReadsAForgottenFileAgain) {
+    auto set = ApplicationSet::with_builtins();
+    ASSERT_TRUE(set.add(selection_named("llama.cpp", true), "mine.json"));
+    const auto variants = set.manifest("llama.cpp")->platforms.size();
+    set.forget();
+    ASSERT_NE(set.selection("llama.cpp"), nullptr);
+    EXPECT_TRUE(set.selection("llama.cpp")->strict) << "an added part is not forgotten";
+    ASSERT_NE(set.manifest("llama.cpp"), nullptr);
+    EXPECT_EQ(set.manifest("llama.cpp")->platforms.size(), variants);
+}
+
 TEST(ApplicationSet, KeepsItsContentIfATextIsBroken) {
     ApplicationSet set;
     ASSERT_TRUE(set.add(selection_named("a"), "one"));

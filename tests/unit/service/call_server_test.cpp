@@ -68,6 +68,19 @@ TEST(AnswerCache, DropsAnAnswerThatIsNotValidAnyMore) {
     EXPECT_EQ(cache.size(), 0U);
 }
 
+TEST(AnswerCache, KeepsTheMostRecentlyUsedAnswersWhenItShrinks) {
+    AnswerCache cache;
+    const std::size_t half = AnswerCache::kMaxAtRest.count / 2 - AnswerCache::kMaxQuestion.count;
+    for (const char* question : {"used", "unused", "last"})
+        keep(cache, question, half);
+    EXPECT_TRUE(knows(cache, "used"));
+    cache.shrink(AnswerCache::kMaxAtRest);
+    EXPECT_TRUE(knows(cache, "used"));
+    EXPECT_TRUE(knows(cache, "last"));
+    EXPECT_FALSE(knows(cache, "unused"));
+    EXPECT_EQ(cache.take_dropped(), 0U);
+}
+
 TEST(AnswerCache, DropsEverythingWhenCleared) {
     AnswerCache cache;
     keep(cache, "a", 1);
