@@ -475,8 +475,10 @@ void ProbedMachine::scan(const TargetFolders& folders) {
     hardware =
         scan_machine(files(), *source.nodes, source.host ? *source.host : detect_host(files()));
     if (is_replay()) {
-        for (const auto& probe : *source.recorded)
-            results.put(probe);
+        // Only the first scan finds results here: later scans keep them.
+        for (auto& probe : *source.recorded)
+            results.put(std::move(probe));
+        source.recorded->clear();
         search.variables = source.variables;
         return;
     }

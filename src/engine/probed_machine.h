@@ -112,7 +112,8 @@ struct MachineSource {
     std::shared_ptr<const FileSystem> files = {};  // shared with copies and recorders of the source
     std::shared_ptr<const NodeSource> nodes = {};
     std::optional<Host> host = {};  ///< the captured host; if absent, the host is detected
-    /// The results of probes in a capture; if absent, drivers are probed.
+    /// The results of probes in a capture, until the first scan takes them; if absent, drivers are
+    /// probed.
     std::optional<std::vector<ProbeResult>> recorded = {};
     DriverVariables variables = {};  ///< variables of the drivers in a capture
     std::optional<WallTime> recorded_at = {};
