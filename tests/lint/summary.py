@@ -4,8 +4,8 @@
 
 Usage: summary.py FILE [FOLDER]
 
-The folder contains the files in which programs of unit tests have written the result of each case. A program without such a file is counted as
-one test: it could not be started, or it crashed.
+The folder contains the files in which programs of unit tests (unit.*) have written the result of each case. A program without such a file is
+counted as one failed test: it could not be started, or it ended too early.
 """
 import pathlib
 import re
@@ -27,8 +27,10 @@ def reason_in(output):
 
 def failure_in(output):
     """Why a test failed. GoogleTest prints this on the lines after "file:line: Failure"; unittest prints it on the line that names the
-    exception."""
+    exception. If GoogleTest has crashed, its last line names the case."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
+    if lines and lines[-1].startswith("[ RUN "):
+        return f"ended during {lines[-1].split(']')[-1].strip()}"
     for index, line in enumerate(lines):
         if line.endswith(": Failure"):
             return " ".join(lines[index:index + 4])[:LONGEST]
@@ -52,7 +54,7 @@ def outcomes_in(place):
         name = f"{place.stem}: {case.get('classname')}.{case.get('name')}"
         failure, skipped = case.find("failure"), case.find("skipped")
         if failure is not None:
-            yield name, "failed", failure_in(failure.text or failure.get("message") or "")
+            yield name, "failed", " ".join((failure.text or failure.get("message") or "").split())[:LONGEST]
         elif skipped is not None or case.get("status") == "notrun":
             reason = "" if skipped is None else (skipped.text or "").strip()
             yield name, "skipped", (reason.splitlines() or ["no reason given"])[-1]
@@ -63,11 +65,14 @@ def outcomes_in(place):
 def outcomes(path, folder):
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         outcome, reason = outcome_of(case)
-        place = folder / f"{case.get('name')}.xml" if folder else None
-        if place is None or not place.is_file():
+        if folder is None or not case.get("name").startswith("unit."):
             yield case.get("name"), outcome, reason
             continue
-        cases = list(outcomes_in(place))
+        try:
+            cases = list(outcomes_in(folder / f"{case.get('name')}.xml"))
+        except (OSError, ElementTree.ParseError):
+            yield case.get("name"), "failed", reason or "no results"
+            continue
         yield from cases
         if outcome == "failed" and all(each[1] != "failed" for each in cases):
             yield case.get("name"), outcome, reason
