@@ -47,9 +47,12 @@ def main(told, api, *options):
 
 def install(folder, answers):
     """Makes a fake worker with the given answers in `folder`, and returns the path of the worker."""
-    told, program = folder / "told.json", folder / "told-worker"
+    told, program, script = folder / "told.json", folder / "told-worker", folder / "told_worker.py"
     tell(folder, answers)
-    program.write_text(f'#!/bin/sh\nexec /usr/bin/python3 {os.path.abspath(__file__)} {told} "$@"\n', encoding="utf-8")
+    # The sandbox may hide the folder of the tests, for instance below /tmp.
+    with open(__file__, "rb") as file:
+        script.write_bytes(file.read())
+    program.write_text(f'#!/bin/sh\nexec /usr/bin/python3 {script} {told} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     return program
 
