@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -131,31 +133,37 @@ void show(const Context& context, const Report& report, const std::vector<BenchR
               "\n");
 }
 
-/// Verifies the devices that could not be measured, for instance because they were busy. The stage
-/// "measure" has verified all others.
-Status verify_unmeasured(Context& context, ProbeRequest order) {
-    const auto report = TRY(context.client.report());
-    std::set<std::string> gpus;
-    bool is_gpu = true;
-    for (const auto& row : bench_rows(report, order.gpus))
-        if (!row.measurement || row.measurement->outcome != Outcome::Answered ||
-            !row.measurement->reasons.empty()) {
-            is_gpu = is_gpu && row.gpu.has_value();
-            gpus.insert(row.gpu.value_or(""));
-        }
-    if (gpus.empty())
-        return Done{};
-    // Only a request without GPUs includes software implementations and the CPU.
-    if (is_gpu)
-        order.gpus.assign(gpus.begin(), gpus.end());
-    return run_stage(context, order, kVerifyStage, "verifying");
+/// Whether a GPU was not measured because it sleeps. Such a GPU cannot be verified either.
+bool is_asleep(const Report& report, const std::optional<std::string>& device) {
+    const auto* gpu = find_gpu(report, device.value_or(""));
+    return gpu && std::ranges::any_of(gpu->backends, [](const auto& entry) {
+               const auto& measurement = entry.second.measurement;
+               return measurement && has_reason(measurement->reasons, "asleep");
+           });
+}
+
+/// Verifies through the APIs through which a device could not be measured, for instance because it
+/// was busy. The stage "measure" has verified all other devices.
+void verify_unmeasured(Context& context, const Report& report, ProbeRequest order) {
+    std::set<std::string> apis;
+    for (const auto& probe : report.probes)
+        if (probe.stage == kMeasureStage && probe.outcome != Outcome::Answered &&
+            probe.outcome != Outcome::Absent && !is_asleep(report, probe.device) &&
+            (order.apis.empty() || std::ranges::find(order.apis, probe.api) != order.apis.end()))
+            apis.insert(probe.api);
+    if (apis.empty())
+        return;
+    order.apis.assign(apis.begin(), apis.end());
+    // A GPU may have disappeared or fallen asleep since it was measured. The measurements of the
+    // other devices are shown in any case.
+    (void)run_stage(context, order, kVerifyStage, "verifying");
 }
 
 /// Verifies and measures, then prints everything that has a result.
 Result<ExitCode> run_bench(Context& context) {
     const auto order = TRY(order_of(context));
     TRY(run_stage(context, order, kMeasureStage, "measuring"));
-    TRY(verify_unmeasured(context, order));
+    verify_unmeasured(context, TRY(context.client.report()), order);
     const auto report = TRY(context.client.report());
     const auto rows = bench_rows(report, order.gpus);
     if (rows.empty())

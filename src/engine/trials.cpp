@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "inventory/driver_files.h"
 #include "report/fact_key.h"
+#include "report/trial_results.h"
 #include "report/trials.h"
 
 namespace gpuprobe::engine {
@@ -345,9 +346,16 @@ void TrialRunner::verify_in_background() {
         return;
     const ProbeRequest request{.stage = std::string{kVerifyStage}};
     std::vector<ProbeTarget> due;
+    const auto is_verified = [&](ProbeTarget target) {
+        if (machine.results.find(target))
+            return true;
+        target.stage = kMeasureStage;
+        const auto* measured = machine.results.find(target);
+        return measured && verification_in_measurement(*measured);
+    };
     for (const auto& [target, gpu] :
          trial_targets(publisher_.report(), machine.search.targets, request))
-        if (gpu && !machine.results.find(target) && !context_.ledger.instead_of(target) &&
+        if (gpu && !is_verified(target) && !context_.ledger.instead_of(target) &&
             !obstacle(target, Job{}))
             due.push_back(target);
     if (due.empty())

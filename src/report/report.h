@@ -217,7 +217,7 @@ struct BackendView {
     std::optional<bool> usable = {};
     bool verified = false;  ///< whether a test computation ran and its result was correct
     std::optional<double> score = {};  ///< score for ranking devices; a higher score is faster
-    /// result of the stage "verify"; null if not requested
+    /// result of the test computation of the stage "verify" or "measure"; null if neither ran
     std::optional<Verification> verification = {};
     /// result of the stage "measure"; null if not requested
     std::optional<Measurement> measurement = {};
@@ -298,7 +298,7 @@ struct SoftwareDevice {
     std::optional<std::string> name = {};
     std::optional<std::string> driver = {};
     Value device = {};
-    /// result of the stage "verify"; null if not requested
+    /// result of the test computation of the stage "verify" or "measure"; null if neither ran
     std::optional<Verification> verification = {};
     /// result of the stage "measure"; null if not requested
     std::optional<Measurement> measurement = {};

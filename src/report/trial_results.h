@@ -23,7 +23,8 @@ constexpr std::array<EnumName<VerificationResult>, 6> names_of(VerificationResul
              {VerificationResult::Skipped, "skipped"}}};
 }
 
-/// The result of one test computation on one device. Each word of the output was checked.
+/// The result of one test computation on one device, in the stage "verify" or "measure". Each word
+/// of the output was checked.
 struct Verification {
     VerificationResult result = VerificationResult::Failed;
     std::optional<std::uint64_t> words = {};        ///< number of words that were compared
@@ -40,6 +41,9 @@ RECORD_MEMBERS(
 /// Reads the answer of a "verify" probe. If the answer has no `check`, or the numbers in `check`
 /// contradict each other, the outcome is Failed, because only a checked result counts.
 Verification verification_from(const ProbeResult& probe);
+/// The result of the test computation with which a "measure" probe begins; nullopt if the probe has
+/// no `check`, or if its worker ended without an answer. The measurement itself may have failed.
+std::optional<Verification> verification_in_measurement(const ProbeResult& probe);
 
 /// The performance of one device through one API, measured in a fraction of a second. A figure is
 /// null if the API or the device does not support that measurement. All figures are null if the

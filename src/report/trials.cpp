@@ -67,6 +67,21 @@ Verification verification_from(const ProbeResult& probe) {
     return found;
 }
 
+std::optional<Verification> verification_in_measurement(const ProbeResult& probe) {
+    const bool has_reported =
+        probe.outcome == Outcome::Answered ||
+        (probe.outcome == Outcome::Failed && !probe.phase && !was_never_heard(probe));
+    if (probe.stage != kMeasureStage || !has_reported || probe.devices.size() != 1 ||
+        !fact(probe.devices.front(), facts::kCheck).is_object())
+        return std::nullopt;
+    // The reasons and the note are about the measurement.
+    auto answered = probe;
+    answered.outcome = Outcome::Answered;
+    answered.note.reset();
+    answered.reasons.clear();
+    return verification_from(answered);
+}
+
 namespace {
 
 constexpr std::size_t kMaxMeasurementNote = 512;
@@ -246,29 +261,6 @@ bool is_of(const ProbeResult& probe,
     return probe.api == api && probe.driver == driver && probe.device == device;
 }
 
-/// The result of the computation with which the stage "measure" begins; nullopt if the computation
-/// has failed or the worker crashed. The measurement may have failed although the device computes
-/// correctly.
-std::optional<Verification> verification_in_measurement(const ProbeResult& probe) {
-    const bool has_ended = probe.outcome == Outcome::Answered || probe.outcome == Outcome::Failed;
-    if (!has_ended || probe.devices.size() != 1 ||
-        !fact(probe.devices.front(), facts::kCheck).is_object())
-        return std::nullopt;
-    auto answered = probe;
-    answered.outcome = Outcome::Answered;
-    answered.note.reset();
-    answered.reasons.clear();
-    return verification_from(answered);
-}
-
-/// Chooses the later of two verifications. A skipped verification has tried nothing.
-void add_verification(const Verification& found, std::optional<Verification>& into) {
-    const bool is_skipped = found.result == VerificationResult::Skipped;
-    if (!into || into->result == VerificationResult::Skipped ||
-        (!is_skipped && into->at <= found.at))
-        into = found;
-}
-
 Reason miscomputed(const Verification& verification) {
     return because("miscomputed", {{"words", to_value(verification.words)},
                                    {"wrong_words", to_value(verification.wrong_words)},
@@ -297,17 +289,21 @@ Trials trials_of(const std::vector<const ProbeResult*>& probes,
                  std::string_view driver,
                  const std::optional<std::string>& device) {
     Trials trials;
+    std::optional<Verification> measured_check;
     for (const auto* probe : probes) {
         if (!is_of(*probe, api, driver, device))
             continue;
         if (probe->stage == kVerifyStage)
-            add_verification(verification_from(*probe), trials.verification);
+            trials.verification = verification_from(*probe);
         if (probe->stage != kMeasureStage)
             continue;
         trials.measurement = measurement_from(*probe);
-        if (const auto found = verification_in_measurement(*probe))
-            add_verification(*found, trials.verification);
+        measured_check = verification_in_measurement(*probe);
     }
+    // A skipped verification has tried nothing.
+    if (measured_check &&
+        (!trials.verification || trials.verification->result == VerificationResult::Skipped))
+        trials.verification = measured_check;
     if (trials.measurement)
         trials.score = score_of(*trials.measurement);
     return trials;

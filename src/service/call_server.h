@@ -84,7 +84,7 @@ class AnswerCache {
 public:
     static constexpr Bytes kMaxBytes = mib(4);     ///< size of all questions and answers
     static constexpr Bytes kMaxAnswer = mib(2);    ///< larger answers aren't cached
-    static constexpr Bytes kMaxAtRest = kib(512);  ///< kMaxBytes while nobody calls
+    static constexpr Bytes kMaxAtRest = kib(512);  ///< limit after release_memory()
     static constexpr Bytes kMaxQuestion = kib(4);  ///< answers to longer questions aren't cached
     static constexpr std::size_t kOverhead = 768;  ///< additional bytes for each entry
 
@@ -184,8 +184,8 @@ public:
     void serve(const std::shared_ptr<ServedCall>& served);
     /// Must be called when the report or the data on which decisions are based has changed.
     void update();
-    /// Frees memory that is not needed while nobody calls. Do not call this function while a
-    /// request is being answered.
+    /// Frees memory that is rarely needed again soon. Do not call this function while a request is
+    /// being answered.
     void release_memory();
     /// Sets a callback that runs after each answer that did not come from the cache.
     void on_computed(std::function<void()> computed) { computed_ = std::move(computed); }

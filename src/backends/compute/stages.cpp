@@ -244,21 +244,24 @@ Attempt<Check> check_of(ComputeDevice& device, Sink& sink) {
     return checked(device, random_words(kWords));
 }
 
+/// The figures of a device; nullopt if the device computes wrong results.
+using Figures = std::optional<Measured>;
+
 /// Runs the check, adds the member `check` to `extra`, and measures a device that computes
 /// correctly.
-Attempt<Measured> check_and_measure(ComputeDevice& device, Sink& sink, Value& extra) {
+Attempt<Figures> check_and_measure(ComputeDevice& device, Sink& sink, Value& extra) {
     const auto check = TRY(check_of(device, sink));
     extra["check"] = to_value(check);
     if (check.result != CheckResult::Verified)
-        return Refusal{.code = "miscomputed", .note = check.note.value_or("")};
-    return measured(device, [&](std::string_view name) { sink.phase(name); });
+        return Figures{};
+    return Figures{TRY(measured(device, [&](std::string_view name) { sink.phase(name); }))};
 }
 
 /// Opens, checks and measures the device.
-Attempt<Measured> measured_by(const OpenDevice& open,
-                              Sink& sink,
-                              const ContextMeter& meter,
-                              Value& extra) {
+Attempt<Figures> measured_by(const OpenDevice& open,
+                             Sink& sink,
+                             const ContextMeter& meter,
+                             Value& extra) {
     auto device = TRY(opened(open, sink));
     // Read the meter before the buffers are allocated, so that only the context changes the free
     // memory.
@@ -266,9 +269,9 @@ Attempt<Measured> measured_by(const OpenDevice& open,
         sink.phase(kFreeMemoryPhase);
     const auto context = meter.taken();
     auto figures = check_and_measure(*device, sink, extra);
-    if (figures)
-        figures->context = context;
-    else
+    if (figures && *figures)
+        (*figures)->context = context;
+    if (!figures)
         abandon_if_stuck(device, figures.error());
     return figures;
 }
@@ -291,9 +294,11 @@ Answer measure_device_by(const ContextMeter& meter,
                          const OpenDevice& open,
                          Sink& sink) {
     const auto figures = measured_by(open, sink, meter, facts.extra);
-    facts.extra["measured"] = figures ? value_of(*figures) : Value{};
+    facts.extra["measured"] = figures && *figures ? value_of(**figures) : Value{};
     sink.device(facts);
-    return figures ? Answer{} : answer_of(figures.error());
+    if (!figures)
+        return answer_of(figures.error());
+    return *figures ? Answer{} : Answer{.note = "the test computation gave wrong results"};
 }
 
 /// The function that runs the stage "verify" or "measure"; empty for other names. For "measure",

@@ -100,12 +100,11 @@ private:
     static DeviceFacts found(const ProbeTarget& target, Deed deed) {
         DeviceFacts facts{.name = target.api};
         const bool is_right = deed == Deed::Right;
-        if (target.stage == "verify")
-            facts.extra["check"] =
-                Value{Value::Object{{"result", is_right ? "verified" : "miscomputed"},
-                                    {"words", 64},
-                                    {"wrong_words", is_right ? 0 : 64}}};
-        else
+        facts.extra["check"] =
+            Value{Value::Object{{"result", is_right ? "verified" : "miscomputed"},
+                                {"words", 64},
+                                {"wrong_words", is_right ? 0 : 64}}};
+        if (target.stage == "measure" && is_right)
             facts.extra["measured"] = Value{Value::Object{{"memory_read", 1e12}, {"fp32", 10e12}}};
         return facts;
     }
@@ -233,6 +232,25 @@ TEST_F(Trials, VerifyEachDeviceThatADriverLists) {
     EXPECT_EQ(shares_, (std::vector<double>{0.25, 0.5, 0.75, 1}));
 }
 
+TEST_F(Trials, UseTheLaterOfTwoChecks) {
+    launcher_.deeds = {{name("verify", kFirst), Deed::Wrong}};
+    measure(true);
+    EXPECT_EQ(result(kFirst), VerificationResult::Verified);
+    verify();
+    EXPECT_EQ(result(kFirst), VerificationResult::Miscomputed);
+    EXPECT_TRUE(cuda(kFirst).score) << "the figures of the measurement are kept";
+    clock_.time -= std::chrono::hours{1};  // the order of the trials counts, not the clock
+    measure(true);
+    EXPECT_EQ(result(kFirst), VerificationResult::Verified);
+    launcher_.deeds = {{name("measure", kFirst), Deed::Wrong}};
+    measure(true);
+    EXPECT_EQ(result(kFirst), VerificationResult::Miscomputed);
+    EXPECT_EQ(cuda(kFirst).measurement->outcome, Outcome::Failed);
+    EXPECT_EQ(cuda(kFirst).usable, false);
+    restart();
+    EXPECT_EQ(result(kFirst), VerificationResult::Miscomputed);
+}
+
 TEST_F(Trials, OfANamedGpuDoNotUseOtherGpus) {
     ask({.stage = "verify", .gpus = {std::string{"pci:"} + kSecond}});
     EXPECT_EQ(launcher_.started, std::vector<std::string>{name("verify", kSecond)});
@@ -316,7 +334,8 @@ TEST_F(Trials, MeasureOneAtATime) {
     EXPECT_EQ(launcher_.most_measuring, 1);
     EXPECT_EQ(cuda(kFirst).measurement->memory_read, 1'000'000'000'000U);
     EXPECT_TRUE(cuda(kFirst).score);
-    EXPECT_EQ(cuda(kFirst).verification, std::nullopt);
+    EXPECT_EQ(result(kFirst), VerificationResult::Verified)
+        << "a measurement begins with the check";
 }
 
 TEST_F(Trials, DoNotMeasureABusyGpuUnlessForced) {

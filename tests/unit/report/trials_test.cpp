@@ -176,20 +176,25 @@ TEST(Measurement, VerifiesEvenIfItFailed) {
     EXPECT_EQ(cuda_with({ended("measure", Outcome::Failed)}).verification, std::nullopt);
 }
 
-TEST(Measurement, ReplacesOnlyAnEarlierVerification) {
+TEST(Measurement, ReplacesASkippedVerification) {
     const auto right = failed_after(check("verified", 64, 0, nullptr));
-    auto wrong = verify_with(check("miscomputed", 64, 3, 0));
-    const auto result_with = [&](ProbeResult verification) {
-        return cuda_with({right, std::move(verification)}).verification->result;
-    };
-    wrong.at = kProbed + std::chrono::seconds{1};
-    EXPECT_EQ(result_with(wrong), VerificationResult::Miscomputed);
-    wrong.at = kProbed - std::chrono::seconds{1};
-    EXPECT_EQ(result_with(wrong), VerificationResult::Verified);
-    auto skipped = ended("verify", Outcome::Skipped);
-    skipped.at = kProbed + std::chrono::seconds{1};
-    EXPECT_EQ(result_with(skipped), VerificationResult::Verified);
-    EXPECT_EQ(cuda_with({skipped, right}).verification->result, VerificationResult::Verified);
+    const auto skipped = ended("verify", Outcome::Skipped);
+    for (const auto& trials : {std::vector{right, skipped}, std::vector{skipped, right}})
+        EXPECT_EQ(cuda_with(trials).verification->result, VerificationResult::Verified);
+    const auto wrong = verify_with(check("miscomputed", 64, 3, 0));
+    EXPECT_EQ(cuda_with({right, wrong}).verification->result, VerificationResult::Miscomputed);
+}
+
+TEST(Measurement, VerifiesOnlyIfTheWorkerAnswered) {
+    auto lost = failed_after(check("verified", 64, 0, nullptr));
+    lost.phase = "end";
+    EXPECT_EQ(cuda_with({lost}).verification, std::nullopt);
+    auto unheard = failed_after(check("verified", 64, 0, nullptr));
+    unheard.reasons = {because("worker-lost")};
+    EXPECT_EQ(cuda_with({unheard}).verification, std::nullopt);
+    auto crashed = failed_after(check("verified", 64, 0, nullptr));
+    crashed.outcome = Outcome::Crashed;
+    EXPECT_EQ(cuda_with({crashed}).verification, std::nullopt);
 }
 
 TEST(Measurement, HasFiguresAndAScore) {
