@@ -17,7 +17,6 @@
 #include "inventory/host.h"
 #include "report/fact_key.h"
 #include "report/gpu_views.h"
-#include "report/trial_results.h"
 #include "report/trials.h"
 #include "store/probe_history.h"
 
@@ -237,30 +236,12 @@ void ProbeResults::remember_earlier(const Key& key) {
         earlier_.insert_or_assign(key, std::move(known->second));
 }
 
-void ProbeResults::drop_older_check(const ProbeResult& newer) {
-    auto key = key_of(newer);
-    auto& stage = std::get<2>(key);
-    if (newer.stage == kVerifyStage && newer.outcome != Outcome::Skipped) {
-        stage = kMeasureStage;
-        if (const auto measured = probes_.find(key); measured != probes_.end())
-            for (auto& device : measured->second.devices)
-                device.extra["check"] = Value{};
-    }
-    if (verification_in_measurement(newer)) {
-        stage = kVerifyStage;
-        probes_.erase(key);
-        earlier_.erase(key);
-    }
-}
-
 void ProbeResults::keep(ProbeResult probe) {
     const auto known = probes_.find(key_of(probe));
     const bool keeps_old = probe.outcome == Outcome::Skipped && known != probes_.end() &&
                            known->second.outcome == Outcome::Answered;
-    if (!keeps_old) {
-        drop_older_check(probe);
+    if (!keeps_old)
         return put(std::move(probe));
-    }
     // The caller requested a new verification or measurement, and the new reasons explain why there
     // is no new result.
     if (probe.stage != kQueryStage)

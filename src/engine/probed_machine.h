@@ -74,9 +74,6 @@ public:
     /// Like put(), but a skipped result (for instance because the device sleeps) does not replace
     /// an answered result: the facts of the answered result stay, with their age. If a verification
     /// or measurement is kept, it gets the reasons of the skipped result.
-    ///
-    /// A verification and a measurement may both contain a check of the same device. The older
-    /// check is dropped.
     void keep(ProbeResult probe);
     void forget(const ProbeTarget& target);
     /// Call this function when the machine has changed. Afterwards, earlier results are no longer
@@ -100,7 +97,6 @@ public:
 private:
     /// Identifies a probe by its API, driver, stage and device.
     using Key = std::tuple<std::string, std::string, std::string, std::optional<std::string>>;
-    void drop_older_check(const ProbeResult& newer);
     void remember_earlier(const Key& key);
 
     std::map<Key, ProbeResult> probes_ = {};

@@ -346,16 +346,9 @@ void TrialRunner::verify_in_background() {
         return;
     const ProbeRequest request{.stage = std::string{kVerifyStage}};
     std::vector<ProbeTarget> due;
-    const auto is_verified = [&](ProbeTarget target) {
-        if (machine.results.find(target))
-            return true;
-        target.stage = kMeasureStage;
-        const auto* measured = machine.results.find(target);
-        return measured && verification_in_measurement(*measured);
-    };
     for (const auto& [target, gpu] :
          trial_targets(publisher_.report(), machine.search.targets, request))
-        if (gpu && !is_verified(target) && !context_.ledger.instead_of(target) &&
+        if (gpu && !machine.results.find(target) && !context_.ledger.instead_of(target) &&
             !obstacle(target, Job{}))
             due.push_back(target);
     if (due.empty())
@@ -417,7 +410,7 @@ void TrialRunner::ended(const ProbeTarget& target, ProbeResult probe) {
     if (context_.ledger.should_retry(target, probe) && is_current && !context_.sleep.is_near())
         return start(target);
     if (is_current)
-        context_.machine.results.keep(std::move(probe));
+        keep(target, std::move(probe));
     jobs_.erase(target);
     // Take the target out of the queue before start_next(), and call waiters only at the end, when
     // the report has the result.
@@ -434,6 +427,19 @@ void TrialRunner::ended(const ProbeTarget& target, ProbeResult probe) {
     publisher_.save_cache(worth_caching());
     for (const auto& waiter : over)
         waiter.done();
+}
+
+/// Stores the result of a trial. The check with which a measurement begins becomes the result of
+/// the stage "verify", so that it outlives later measurements.
+void TrialRunner::keep(const ProbeTarget& target, ProbeResult probe) {
+    auto& results = context_.machine.results;
+    if (auto check = take_check(probe)) {
+        auto verified = target;
+        verified.stage = kVerifyStage;
+        fingerprints_[verified] = fingerprints_[target];
+        results.keep(std::move(*check));
+    }
+    results.keep(std::move(probe));
 }
 
 std::set<ProbeTarget> TrialRunner::all_running() const {

@@ -183,6 +183,7 @@ private:
     [[nodiscard]] bool must_learn_load();
     void start(const ProbeTarget& target);
     void ended(const ProbeTarget& target, ProbeResult probe);
+    void keep(const ProbeTarget& target, ProbeResult probe);
     [[nodiscard]] std::string fingerprint_of(const ProbeTarget& target) const;
     [[nodiscard]] bool is_as_tested(const ProbeTarget& target) const;
     [[nodiscard]] std::set<ProbeTarget> all_running() const;

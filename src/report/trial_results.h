@@ -41,9 +41,10 @@ RECORD_MEMBERS(
 /// Reads the answer of a "verify" probe. If the answer has no `check`, or the numbers in `check`
 /// contradict each other, the outcome is Failed, because only a checked result counts.
 Verification verification_from(const ProbeResult& probe);
-/// The result of the test computation with which a "measure" probe begins; nullopt if the probe has
-/// no `check`, or if its worker ended without an answer. The measurement itself may have failed.
-std::optional<Verification> verification_in_measurement(const ProbeResult& probe);
+/// Takes the result of the test computation with which a "measure" probe begins out of its result,
+/// as the result of a "verify" probe. Returns nullopt if the computation failed, or if the worker
+/// ended without an answer. The measurement itself may have failed.
+std::optional<ProbeResult> take_check(ProbeResult& probe);
 
 /// The performance of one device through one API, measured in a fraction of a second. A figure is
 /// null if the API or the device does not support that measurement. All figures are null if the

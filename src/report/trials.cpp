@@ -67,19 +67,27 @@ Verification verification_from(const ProbeResult& probe) {
     return found;
 }
 
-std::optional<Verification> verification_in_measurement(const ProbeResult& probe) {
+std::optional<ProbeResult> take_check(ProbeResult& probe) {
     const bool has_reported =
         probe.outcome == Outcome::Answered ||
         (probe.outcome == Outcome::Failed && !probe.phase && !was_never_heard(probe));
     if (probe.stage != kMeasureStage || !has_reported || probe.devices.size() != 1 ||
         !fact(probe.devices.front(), facts::kCheck).is_object())
         return std::nullopt;
-    // The reasons and the note are about the measurement.
-    auto answered = probe;
-    answered.outcome = Outcome::Answered;
-    answered.note.reset();
-    answered.reasons.clear();
-    return verification_from(answered);
+    const auto erase = [](ProbeResult& from, std::string_view key) {
+        if (auto* members = from.devices.front().extra.as_object())
+            std::erase_if(*members, [key](const auto& member) { return member.key == key; });
+    };
+    auto check = probe;
+    check.stage = kVerifyStage;
+    check.outcome = Outcome::Answered;
+    // The rest is about the measurement.
+    check.duration.reset();
+    check.note.reset();
+    check.reasons.clear();
+    erase(check, "measured");
+    erase(probe, "check");
+    return check;
 }
 
 namespace {
@@ -289,21 +297,14 @@ Trials trials_of(const std::vector<const ProbeResult*>& probes,
                  std::string_view driver,
                  const std::optional<std::string>& device) {
     Trials trials;
-    std::optional<Verification> measured_check;
     for (const auto* probe : probes) {
         if (!is_of(*probe, api, driver, device))
             continue;
         if (probe->stage == kVerifyStage)
             trials.verification = verification_from(*probe);
-        if (probe->stage != kMeasureStage)
-            continue;
-        trials.measurement = measurement_from(*probe);
-        measured_check = verification_in_measurement(*probe);
+        if (probe->stage == kMeasureStage)
+            trials.measurement = measurement_from(*probe);
     }
-    // A skipped verification has tried nothing.
-    if (measured_check &&
-        (!trials.verification || trials.verification->result == VerificationResult::Skipped))
-        trials.verification = measured_check;
     if (trials.measurement)
         trials.score = score_of(*trials.measurement);
     return trials;

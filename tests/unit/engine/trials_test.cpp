@@ -247,6 +247,9 @@ TEST_F(Trials, UseTheLaterOfTwoChecks) {
     EXPECT_EQ(result(kFirst), VerificationResult::Miscomputed);
     EXPECT_EQ(cuda(kFirst).measurement->outcome, Outcome::Failed);
     EXPECT_EQ(cuda(kFirst).usable, false);
+    launcher_.deeds = {{name("measure", kFirst), Deed::Fails}};
+    measure(true);
+    EXPECT_EQ(result(kFirst), VerificationResult::Miscomputed) << "nothing was computed since";
     restart();
     EXPECT_EQ(result(kFirst), VerificationResult::Miscomputed);
 }

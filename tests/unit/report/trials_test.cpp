@@ -159,42 +159,38 @@ TEST(Measurement, HasAContextThatIsPlausible) {
         EXPECT_EQ(context_of(nonsense), std::nullopt);
 }
 
-/// A measurement that began with the computation `found`, and failed afterwards.
-ProbeResult failed_after(Value found) {
-    auto probe = trial("measure", "check", std::move(found));
+/// A measurement that began with a correct computation, and failed afterwards.
+ProbeResult failed_measurement() {
+    auto probe = trial("measure", "check", check("verified", 64, 0, nullptr));
+    probe.devices.front().extra["measured"] = Value{};
     probe.outcome = Outcome::Failed;
+    probe.note = "no memory";
     probe.reasons = {because("out-of-memory")};
     return probe;
 }
 
-TEST(Measurement, VerifiesEvenIfItFailed) {
-    const auto view = cuda_with({failed_after(check("verified", 64, 0, nullptr))});
-    ASSERT_TRUE(view.verification && view.measurement);
-    EXPECT_TRUE(view.verified);
-    EXPECT_EQ(view.verification->reasons, std::vector<Reason>{});
-    EXPECT_EQ(view.measurement->outcome, Outcome::Failed);
-    EXPECT_EQ(cuda_with({ended("measure", Outcome::Failed)}).verification, std::nullopt);
+TEST(TakeCheck, MakesAVerificationOfIt) {
+    auto probe = failed_measurement();
+    const auto taken = take_check(probe);
+    ASSERT_TRUE(taken);
+    EXPECT_EQ(*taken, verify_with(check("verified", 64, 0, nullptr)));
+    EXPECT_EQ(probe.note, "no memory");
+    EXPECT_EQ(probe.devices.front().extra.find("check"), nullptr);
+    EXPECT_FALSE(take_check(probe)) << "a check is taken once";
 }
 
-TEST(Measurement, ReplacesASkippedVerification) {
-    const auto right = failed_after(check("verified", 64, 0, nullptr));
-    const auto skipped = ended("verify", Outcome::Skipped);
-    for (const auto& trials : {std::vector{right, skipped}, std::vector{skipped, right}})
-        EXPECT_EQ(cuda_with(trials).verification->result, VerificationResult::Verified);
-    const auto wrong = verify_with(check("miscomputed", 64, 3, 0));
-    EXPECT_EQ(cuda_with({right, wrong}).verification->result, VerificationResult::Miscomputed);
-}
-
-TEST(Measurement, VerifiesOnlyIfTheWorkerAnswered) {
-    auto lost = failed_after(check("verified", 64, 0, nullptr));
+TEST(TakeCheck, NeedsTheAnswerOfAMeasurement) {
+    auto lost = failed_measurement();
     lost.phase = "end";
-    EXPECT_EQ(cuda_with({lost}).verification, std::nullopt);
-    auto unheard = failed_after(check("verified", 64, 0, nullptr));
+    EXPECT_FALSE(take_check(lost));
+    auto unheard = failed_measurement();
     unheard.reasons = {because("worker-lost")};
-    EXPECT_EQ(cuda_with({unheard}).verification, std::nullopt);
-    auto crashed = failed_after(check("verified", 64, 0, nullptr));
+    EXPECT_FALSE(take_check(unheard));
+    auto crashed = failed_measurement();
     crashed.outcome = Outcome::Crashed;
-    EXPECT_EQ(cuda_with({crashed}).verification, std::nullopt);
+    EXPECT_FALSE(take_check(crashed));
+    auto verification = verify_with(check("verified", 64, 0, nullptr));
+    EXPECT_FALSE(take_check(verification));
 }
 
 TEST(Measurement, HasFiguresAndAScore) {
