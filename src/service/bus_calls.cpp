@@ -6,7 +6,7 @@
 #include "base/value.h"
 #include "service/bus_objects.h"
 #include "service/daemon_process.h"
-#include "wire/sdbus.h"
+#include "wire/bus.h"
 
 namespace gpuprobe::inline service {
 namespace {

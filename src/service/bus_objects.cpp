@@ -14,8 +14,7 @@
 #include "report/access.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
-#include "wire/bus_message.h"
-#include "wire/sdbus.h"
+#include "wire/bus.h"
 
 namespace gpuprobe::inline service {
 namespace {

@@ -18,8 +18,7 @@
 #include "report/report.h"
 #include "service/call_server.h"
 #include "service/caller_access.h"
-#include "wire/bus_message.h"
-#include "wire/bus_object.h"
+#include "wire/bus.h"
 #include "wire/connection.h"
 
 namespace gpuprobe::inline service {

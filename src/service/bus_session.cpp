@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/process.h"
+#include "wire/bus.h"
 #include "wire/connection.h"
-#include "wire/sdbus.h"
 
 namespace gpuprobe::inline service {
 namespace {

@@ -11,8 +11,8 @@
 #include "service/bus_objects.h"
 #include "service/daemon_process.h"
 #include "service/switcheroo_object.h"
+#include "wire/bus.h"
 #include "wire/connection.h"
-#include "wire/sdbus.h"
 
 namespace gpuprobe::inline service {
 

@@ -18,7 +18,7 @@
 #include "engine/engine.h"
 #include "report/access.h"
 #include "service/admission.h"
-#include "wire/bus_message.h"
+#include "wire/bus.h"
 
 namespace gpuprobe::inline service {
 

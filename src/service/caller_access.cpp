@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/value.h"
-#include "wire/sdbus.h"
+#include "wire/bus.h"
 
 namespace gpuprobe::inline service {
 

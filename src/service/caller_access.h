@@ -18,9 +18,8 @@
 #include "report/access.h"
 #include "service/admission.h"
 #include "service/fair_queue.h"
-#include "wire/bus_object.h"
+#include "wire/bus.h"
 #include "wire/connection.h"
-#include "wire/sdbus.h"
 
 namespace gpuprobe::inline service {
 

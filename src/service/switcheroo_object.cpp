@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "policy/environment.h"
-#include "wire/sdbus.h"
+#include "wire/bus.h"
 
 namespace gpuprobe::inline service {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "engine/engine.h"
 #include "inventory/udev.h"
-#include "wire/sdbus.h"
+#include "wire/bus.h"
 
 namespace gpuprobe::inline service {
 

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 
 #include "base/files.h"
 #include "base/process.h"
-#include "wire/sdbus.h"
 
 namespace gpuprobe::bus {
 namespace {
@@ -120,6 +120,53 @@ int answer_without_id(sd_bus_message* message, void* /*data*/, sd_bus_error* /*p
     return 1;
 }
 
+int checked(int result) {
+    if (result < 0)
+        throw std::system_error{-result, std::generic_category(), "the connection to the bus"};
+    return result;
+}
+
+PollWish poll_wish(sd_bus* bus) {
+    std::uint64_t deadline = 0;
+    (void)checked(sd_bus_get_timeout(bus, &deadline));
+    const std::chrono::microseconds until{deadline == UINT64_MAX ? 0 : deadline};
+    return {
+        .fd = checked(sd_bus_get_fd(bus)),
+        .events = static_cast<std::uint32_t>(checked(sd_bus_get_events(bus))),
+        .deadline = deadline == UINT64_MAX ? std::nullopt : std::optional<MonotonicTime>{until}};
+}
+
+/// The sd-bus message inside a message of sdbus-c++, which offers no public access to it. The
+/// result is borrowed.
+sd_bus_message* raw_message(const sdbus::Message& message) {
+    struct Opened : sdbus::Message {
+        static void* of(const sdbus::Message& closed) { return closed.*(&Opened::msg_); }
+    };
+    return static_cast<sd_bus_message*>(Opened::of(message));
+}
+
+/// The sd-bus connection, for functions of sd-bus that sdbus-c++ does not offer.
+sd_bus* raw_connection(sdbus::IConnection& connection) {
+    const auto proxy = make_proxy(connection, "org.freedesktop.DBus", "/org/freedesktop/DBus");
+#ifdef GPUPROBE_SDBUS_2
+    const auto call = proxy->createMethodCall(sdbus::InterfaceName{"org.freedesktop.DBus.Peer"},
+                                              sdbus::MethodName{"Ping"});
+#else
+    const auto call = proxy->createMethodCall("org.freedesktop.DBus.Peer", "Ping");
+#endif
+    return sd_bus_message_get_bus(raw_message(call));
+}
+
+/// The signature of a variant's content, such as "a{sv}".
+std::string signature_in(const sdbus::Variant& variant) {
+#ifdef GPUPROBE_SDBUS_2
+    const char* signature = variant.peekValueType();
+    return signature != nullptr ? signature : "";
+#else
+    return variant.isEmpty() ? std::string{} : variant.peekValueType();
+#endif
+}
+
 using Message = CHandle<sd_bus_message, sd_bus_message_unref>;
 
 /// A message that stands in for a call from `sender` with this serial number, so that a reply can
@@ -199,7 +246,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& where,
                                                      EventLoop& loop) try {
     auto connection = std::unique_ptr<Connection>{new Connection{connect(where), loop}};
     // The send buffer belongs to the socket, so it can be set through the duplicate.
-    const int own = ::fcntl(poll_wish(*connection->bus_).fd, F_DUPFD_CLOEXEC, 0);
+    const int own = ::fcntl(sd_bus_get_fd(connection->raw_), F_DUPFD_CLOEXEC, 0);
     if (own < 0)
         return errno_error("bus " + where, errno);
     connection->socket_.reset(own);
@@ -306,7 +353,7 @@ void Connection::admit_by(std::function<Status(const std::string&)> admit,
 bool Connection::has_input() const {
     bool has = false;
     (void)attempt([&] {
-        const auto wish = poll_wish(*bus_);
+        const auto wish = poll_wish(raw_);
         pollfd input{.fd = wish.fd, .events = POLLIN, .revents = 0};
         has = (wish.deadline && *wish.deadline <= loop_.now()) ||
               (::poll(&input, 1, 0) > 0 && (input.revents & POLLIN) != 0);
@@ -373,7 +420,7 @@ void Connection::step() {
 /// Handles one message. Returns false if the queue was empty.
 bool Connection::handle_one() {
     const auto start = loop_.now();
-    const bool handled = process(*bus_);
+    const bool handled = checked(sd_bus_process(raw_, nullptr)) > 0;
     if (handled_)
         handled_(loop_.now() - start);
     return handled;
@@ -385,7 +432,7 @@ void Connection::update() {
     if (!lost_ || loss_ || is_stepping_)
         return;
     try {
-        const auto wish = poll_wish(*bus_);
+        const auto wish = poll_wish(raw_);
         watch(wish);
         schedule(wish);
     } catch (const std::exception& problem) {
@@ -462,7 +509,7 @@ Result<Credentials> credentials_from(const Dictionary& facts) try {
         credentials.groups = groups->second.get<std::vector<std::uint32_t>>();
     return credentials;
 } catch (const sdbus::Error& problem) {
-    return error_from(problem);
+    return Error{ErrorCode::NotAuthorized, problem.getMessage()};
 }
 
 }  // namespace

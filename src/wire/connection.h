@@ -13,13 +13,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include <sdbus-c++/sdbus-c++.h>
 #include <sys/types.h>
 
 #include "base/event_loop.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "base/units.h"
-#include "wire/sdbus.h"
+#include "wire/bus.h"
 
 /// Names and paths on the bus. The bus name can be changed at build time (GPUPROBE_BUS_NAME);
 /// interfaces and paths cannot.
@@ -30,6 +31,36 @@ constexpr const char* kBusName = GPUPROBE_BUS_NAME;
 constexpr const char* kRootPath = "/org/gpuprobe/GpuProbe1";
 constexpr const char* kGpuPath = "/org/gpuprobe/GpuProbe1/gpu/";
 constexpr const char* kLogControlPath = "/org/freedesktop/LogControl1";
+
+// The differences between sdbus-c++ 1.x (Debian 12) and 2.x (Debian 13) that matter to this
+// program. Source: sdbus-c++, docs/using-sdbus-c++.md, "Migrating to sdbus-c++ v2".
+
+/// A dictionary of variants: a{sv}.
+using Dictionary = std::map<std::string, sdbus::Variant>;
+
+#ifdef GPUPROBE_SDBUS_2
+using ServiceName = sdbus::ServiceName;
+/// The first parameter of a proxy's reply handler, before the results.
+using ReplyError = std::optional<sdbus::Error>;
+#else
+using ServiceName = std::string;
+using ReplyError = const sdbus::Error*;
+#endif
+
+inline void add_object_manager(sdbus::IConnection& connection, const std::string& path) {
+#ifdef GPUPROBE_SDBUS_2
+    connection.addObjectManager(sdbus::ObjectPath{path});
+#else
+    connection.addObjectManager(path, sdbus::floating_slot);
+#endif
+}
+
+/// A proxy on a connection whose events are handled elsewhere.
+inline std::unique_ptr<sdbus::IProxy> make_proxy(sdbus::IConnection& connection,
+                                                 const std::string& service,
+                                                 const std::string& path) {
+    return sdbus::createProxy(connection, ServiceName{service}, sdbus::ObjectPath{path});
+}
 
 /// The credentials of a process at the time when it connected to the bus. The process may have
 /// changed its credentials since then.
@@ -135,6 +166,14 @@ struct PropertyWrite {
     std::string interface = {};
     std::string property = {};
     std::string text = {};
+};
+
+/// The events and the time at which a connection must be processed.
+struct PollWish {
+    int fd = -1;
+    std::uint32_t events = 0;  ///< events as for poll(2)
+    /// absolute time; in the past if there is work now
+    std::optional<MonotonicTime> deadline = {};
 };
 
 /// A connection to a bus, driven by the event loop. The connection handles only a few messages at a

@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::string_view kPrefix = "org.gpuprobe.GpuProbe1.Error.";
 
+struct NamedError {
+    ErrorCode code;
+    std::string_view name;
+};
+
 constexpr NamedError kNames[] = {
     {ErrorCode::Io, "Failed"},
     {ErrorCode::NotFound, "NotFound"},

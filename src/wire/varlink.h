@@ -13,11 +13,6 @@
 
 namespace gpuprobe::bus {
 
-struct NamedError {
-    ErrorCode code;
-    std::string_view name;
-};
-
 /// The full name of an error: "org.gpuprobe.GpuProbe1.Error.NoMatch".
 std::string error_name(ErrorCode code);
 /// The code of an error name; nullopt for names of other projects.

@@ -8,7 +8,7 @@
 
 #include "base/value.h"
 #include "fuzz/input.h"
-#include "wire/bus_message.h"
+#include "wire/bus.h"
 
 namespace {
 

@@ -102,7 +102,7 @@ def as_reason(reason, path_of_gpu):
 
 
 def as_data(value):
-    """Converts a JSON value as for D-Bus, which has no null: an empty list replaces null (src/wire/bus_message.h)."""
+    """Converts a JSON value as for D-Bus, which has no null: an empty list replaces null (src/wire/bus.h)."""
     if isinstance(value, dict):
         return {key: as_data(each) for key, each in value.items()}
     return [as_data(each) for each in value] if isinstance(value, list) else [] if value is None else value

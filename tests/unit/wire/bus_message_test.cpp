@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/bus_message.h"
+#include "wire/bus.h"
 
 #include <cstdint>
 #include <limits>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/bus_object.h"
 
 #include <cstdint>
 #include <memory>
@@ -13,7 +12,7 @@
 
 #include "base/value.h"
 #include "support/bus_pair.h"
-#include "wire/bus_message.h"
+#include "wire/bus.h"
 #include "wire/varlink.h"
 
 namespace gpuprobe::bus {
@@ -75,7 +74,7 @@ private:
     }
     MessageBody read(std::string_view property) override {
         if (property == "Broken")
-            throw make_error("org.example.Broken", "not today");
+            throw sdbus_error(Error{ErrorCode::UnknownDevice, "not today"});
         if (property == "Level")
             throw std::runtime_error{"unexpected"};
         MessageBody value;
@@ -152,7 +151,7 @@ TEST_F(BusObjectTest, TurnsAnExceptionInAPropertyIntoAnError) {
     const auto& broken = get("Broken");
     const auto& level = get("Level");
     pair.run();
-    EXPECT_EQ(error_of(broken), "Broken: not today");
+    EXPECT_EQ(error_of(broken), "NoSuchGpu: not today");
     EXPECT_EQ(error_of(level), "Internal: unexpected");
 }
 

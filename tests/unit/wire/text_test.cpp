@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <new>
+#include <stdexcept>
+
 #include <gtest/gtest.h>
 
 #include "support/case_name.h"
-#include "wire/sdbus.h"
+#include "wire/bus.h"
+#include "wire/varlink.h"
 
 namespace gpuprobe::bus {
 namespace text_test {
@@ -60,6 +64,32 @@ TEST(BusText, IsValidWhereverATextIsCut) {
     const std::string text = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\xFF";
     for (std::size_t length = 0; length <= text.size(); ++length)
         EXPECT_NO_THROW(sdbus::Variant{bus_text(text.substr(0, length))}) << length;
+}
+
+TEST(Guard, LetsNothingOutButBusErrors) {
+    const auto name_of_thrown = [](const auto& body) -> std::string {
+        try {
+            guard(body);
+        } catch (const sdbus::Error& error) {
+            return error.getName();
+        }
+        return "none";
+    };
+    const auto internal = error_name(ErrorCode::Internal);
+    EXPECT_EQ(name_of_thrown([] { throw std::runtime_error{"x"}; }), internal);
+    EXPECT_EQ(name_of_thrown([] { throw std::bad_alloc{}; }), internal);
+    EXPECT_EQ(name_of_thrown([] { throw 7; }), internal);
+    EXPECT_EQ(name_of_thrown([] {
+                  throw sdbus_error(Error{ErrorCode::NoMatch, "x"});
+              }),
+              error_name(ErrorCode::NoMatch));
+    EXPECT_EQ(name_of_thrown([] {}), "none");
+}
+
+TEST(SdbusError, HasItsNameAndNoBadBytes) {
+    const auto error = sdbus_error(Error{ErrorCode::UnknownApplication, "x\xff"});
+    EXPECT_EQ(std::string{error.getName()}, "org.gpuprobe.GpuProbe1.Error.UnknownApplication");
+    EXPECT_EQ(error.getMessage(), "x\xEF\xBF\xBD");
 }
 
 }  // namespace text_test

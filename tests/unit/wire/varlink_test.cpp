@@ -3,6 +3,29 @@
 
 #include <gtest/gtest.h>
 
+namespace gpuprobe::bus {
+namespace error_name_test {
+
+TEST(ErrorNames, LeadBackToTheirCode) {
+    for (int code = 0; code <= static_cast<int>(ErrorCode::Internal); ++code)
+        EXPECT_EQ(error_code(error_name(ErrorCode{code})), ErrorCode{code});
+}
+
+TEST(ErrorNames, AreTheDocumentedOnes) {
+    EXPECT_EQ(error_name(ErrorCode::UnknownDevice), "org.gpuprobe.GpuProbe1.Error.NoSuchGpu");
+    EXPECT_EQ(error_name(ErrorCode::NoMatch), "org.gpuprobe.GpuProbe1.Error.NoMatch");
+    EXPECT_EQ(error_name(ErrorCode::WouldWake), "org.gpuprobe.GpuProbe1.Error.WouldWake");
+}
+
+TEST(ErrorNames, OfOthersHaveNoCode) {
+    EXPECT_FALSE(error_code("NoMatch"));
+    EXPECT_FALSE(error_code("org.gpuprobe.GpuProbe1.Error."));
+    EXPECT_FALSE(error_code("org.gpuprobe.GpuProbe1.Error.Nonsense"));
+}
+
+}  // namespace error_name_test
+}  // namespace gpuprobe::bus
+
 namespace gpuprobe::varlink {
 namespace varlink_test {
 
