@@ -42,6 +42,11 @@ bool contains_word(std::string_view words, std::string_view word) {
 /// Longer strings aren't sent while the bus is slow, because they would make it even slower.
 constexpr std::size_t kLargeText = kib(32).count;
 
+/// The payer for calls whose sender isn't identified yet: all such senders together.
+constexpr Payer kUnknownPayer{.id = static_cast<uid_t>(-1)};
+/// Calls up to this size aren't charged before the sender is known; only their number is limited.
+constexpr Bytes kSmallCall = kib(4);
+
 }  // namespace
 
 std::vector<bus::BusMethod> bus_methods_of(bool is_of_gpu) {
@@ -55,23 +60,51 @@ std::vector<bus::BusMethod> bus_methods_of(bool is_of_gpu) {
 }
 
 BusCalls::BusCalls(bus::Connection& connection,
+                   EventLoop& loop,
                    CallServer& server,
-                   CallerAccess& access,
+                   bus::Callers& callers,
                    Authority& authority,
-                   GpuNames names)
+                   const GpuObjects& gpus)
     : connection_{connection},
       server_{server},
-      access_{access},
+      callers_{callers},
       authority_{authority},
-      names_{std::move(names)},
-      self_{std::make_shared<BusCalls*>(this)} {}
+      gpus_{gpus},
+      queue_{loop, [&connection] { connection.update(); },
+             [&connection] { return connection.has_input(); },
+             [&connection] { return connection.untaken(); }},
+      self_{std::make_shared<BusCalls*>(this)} {
+    connection.admit_by([this](const std::string& sender) { return admit(sender); },
+                        [this](Duration time) { queue_.spent(time); });
+    connection.on_taken([this] { queue_.go_on(); });
+    connection.before_reading([this] { queue_.before_reading(); });
+}
 
 BusCalls::~BusCalls() {
+    connection_.admit_by({}, {});
+    connection_.on_taken({});
+    connection_.before_reading({});
     self_.reset();
     server_.answers().clear();  // cached answers contain object paths of this connection
     for (const auto& [number, pending] : pending_)
         if (const auto reply = pending.lock())
             reply->fail(Error{ErrorCode::Cancelled, "the operation was canceled"});
+}
+
+Status BusCalls::admit(const std::string& sender) {
+    if (const auto* known = callers_.known(sender))
+        return queue_.admit(server_.admission().payers.of(known->uid));
+    // The sender isn't identified yet, so only the number of calls can be limited.
+    const auto waiting = callers_.waiting(sender);
+    if (waiting >= kMaxUnknown && callers_.waiting() >= kMaxUnknownOfAll)
+        return Error{ErrorCode::TooManyRequests,
+                     "too many calls before the bus identified the caller"};
+    // Request the identity now; calls that need the identity later wait for the same answer. The
+    // request is also a message that the bus has not accepted, so it comes before
+    // admit_unidentified(), which must count only answers.
+    if (waiting == 0)
+        callers_.credentials_of(sender, [](const Result<bus::Credentials>&) {});
+    return queue_.admit_unidentified();
 }
 
 /// The row of a method. The method was registered on the objects, so the table has a row for the
@@ -138,7 +171,7 @@ Result<Value> BusCalls::parameters_of(const Row& row,
 void BusCalls::name_by_id(Value& parameters) const {
     const auto* path = parameters.as_string();
     if (const auto id =
-            path && path->starts_with(bus::kGpuPath) ? names_.id_of(*path) : std::nullopt)
+            path && path->starts_with(bus::kGpuPath) ? gpus_.id_of(*path) : std::nullopt)
         parameters = Value{*id};
     else if (auto* items = parameters.as_array())
         std::ranges::for_each(*items, [this](Value& item) { name_by_id(item); });
@@ -189,12 +222,13 @@ void BusCalls::serve(const Row& row,
                     .always_explains = false,
                     .wants_value = row.answer.kind == MemberType::Kind::Record};
     served->is_wanted = [reply] { return reply->is_open(); };
-    served->ask =
-        [&authority = authority_,
-         who = Requester{.sender = sender, .may_be_asked = bus::allows_questions(reply->call())}](
-            const std::vector<Action>& needs, std::function<void(const Status&)> done) {
-            authority.ask_for_all(who, needs, std::move(done));
-        };
+    served->ask = [&authority = authority_, asked](const std::vector<Action>& needs,
+                                                   std::function<void(const Status&)> done) {
+        auto* const call = asked.reply->call();
+        authority.ask_for_all(
+            Requester{.sender = asked.sender, .may_be_asked = bus::allows_questions(call)}, needs,
+            std::move(done));
+    };
     const std::weak_ptr weak{self_};
     served->send_kept = [weak, asked](const AnswerCache::Answer& kept) {
         const auto& body = *std::get<std::shared_ptr<const bus::MessageBody>>(kept);
@@ -205,15 +239,59 @@ void BusCalls::serve(const Row& row,
         if (const auto self = weak.lock())
             (*self)->heard(asked, answer, key);
     };
-    access_.identify(
-        sender, reply,
-        [weak, served](const bus::Credentials& caller, const SharedPool::Claim& share) {
-            served->memory = share;
-            served->call.uid = caller.uid;
-            served->call.groups = caller.groups;
-            if (const auto self = weak.lock())
-                (*self)->server_.serve(served);
+    identify(sender, {.served = served, .reply = reply, .size = connection_.call_size()});
+}
+
+/// Identifies the sender, and then serves the call when it is the sender's turn. The sender of a
+/// call that is not small is charged for the call's memory until the call is answered.
+void BusCalls::identify(const std::string& sender, const Held& held) {
+    if (const auto* known = callers_.known(sender))
+        return take_turn(bus::Credentials{*known}, held);
+    if (held.size > kSmallCall.count) {
+        auto share = server_.admission().memory.claim(kUnknownPayer, held.size, kTooMuchWaits);
+        if (!share)
+            return held.reply->fail(share.error());
+        held.served->memory = std::move(share).value();
+    }
+    callers_.credentials_of(
+        sender, [weak = std::weak_ptr{self_}, held](const Result<bus::Credentials>& credentials) {
+            if (!credentials)
+                held.reply->fail(credentials.error());
+            else if (const auto self = weak.lock())
+                (*self)->take_turn(*credentials, held);
         });
+}
+
+/// Serves a small call immediately if no call waits. Otherwise charges the call to its payer,
+/// instead of any earlier claim, and queues it.
+void BusCalls::take_turn(const bus::Credentials& caller, const Held& held) {
+    held.served->call.uid = caller.uid;
+    held.served->call.groups = caller.groups;
+    held.served->memory = {};
+    auto& admission = server_.admission();
+    const auto payer = admission.payers.of(caller.uid);
+    const bool is_small = held.size <= kSmallCall.count;
+    if (is_small && queue_.is_free())
+        return held.serve(server_);
+    auto share = admission.memory.claim(payer, held.size, kTooMuchWaits);
+    if (!share)
+        return held.reply->fail(share.error());
+    held.served->memory = std::move(share).value();
+    queue_.wait(payer, [weak = std::weak_ptr{self_}, held, is_small] {
+        if (is_small)
+            held.served->memory = {};
+        if (const auto self = weak.lock())
+            held.serve((*self)->server_);
+    });
+}
+
+/// An exception becomes an error reply.
+void BusCalls::Held::serve(CallServer& server) const {
+    try {
+        server.serve(served);
+    } catch (const std::exception& problem) {
+        reply->fail(Error{ErrorCode::Internal, problem.what()});
+    }
 }
 
 /// Sends an answer. If the answer is a string, `size` is charged to the receiver.
@@ -260,7 +338,10 @@ void BusCalls::send_file(const Asked& asked, const std::string& text) const {
 bus::MessageBody BusCalls::body_of(const Asked& asked, const MethodAnswer& answer) const {
     const auto& row = *asked.row;
     bus::MessageBody body;
-    bus::MessageWriter writer{body, row.types, names_.path_of};
+    const bus::MessageWriter::PathOf path_of = [this](const std::string& id) {
+        return gpus_.path_of(id);
+    };
+    bus::MessageWriter writer{body, row.types, path_of};
     for (const auto& [name, signature] : row.out) {
         if (name == "json") {
             writer.append(signature, Value{answer.document}, {});

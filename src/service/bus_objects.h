@@ -16,8 +16,9 @@
 #include "engine/engine.h"
 #include "explain/doctor.h"
 #include "report/report.h"
+#include "service/authority.h"
 #include "service/call_server.h"
-#include "service/caller_access.h"
+#include "service/fair_queue.h"
 #include "wire/bus.h"
 #include "wire/connection.h"
 
@@ -29,30 +30,34 @@ inline constexpr const char* kGpuInterface = "org.gpuprobe.GpuProbe1.Gpu";
 /// The methods of the table, as D-Bus methods of the GPU objects or of the manager.
 std::vector<bus::BusMethod> bus_methods_of(bool is_of_gpu);
 
-/// Names of GPUs on the bus.
-struct GpuNames {
-    bus::MessageWriter::PathOf path_of = {};
-    /// The id of the GPU with this object path; nullopt if there is no such GPU.
-    std::function<std::optional<std::string>(const std::string& path)> id_of = {};
-};
+class GpuObjects;
 
 /// Serves the methods of the table on one bus connection.
 class BusCalls {
 public:
     /// All arguments must outlive this object.
     BusCalls(bus::Connection& connection,
+             EventLoop& loop,
              CallServer& server,
-             CallerAccess& access,
+             bus::Callers& callers,
              Authority& authority,
-             GpuNames names);
+             const GpuObjects& gpus);
     /// Calls that are still waiting for an answer get the error Cancelled.
     ~BusCalls();
+    BusCalls(const BusCalls&) = delete;
+    BusCalls& operator=(const BusCalls&) = delete;
 
     /// Answers a call immediately or later. `gpu`: the id of the GPU whose object was called; empty
     /// for the manager.
     void serve(sd_bus_message* call, std::string gpu);
 
 private:
+    /// Calls of one sender that may wait until the bus has identified the sender. On a system bus,
+    /// a connection cannot have more pending calls than this. A session bus allows more pending
+    /// calls, and the daemon accepts calls until all senders together reach kMaxUnknownOfAll.
+    static constexpr std::size_t kMaxUnknown = 128;
+    static constexpr std::size_t kMaxUnknownOfAll = 1024;
+
     /// A method, and the types of its answer.
     struct Row {
         BusMethodRow method = {};
@@ -71,6 +76,17 @@ private:
         bool explains = false;  ///< whether the request sets "explain"
     };
 
+    /// A call that waits for the identity of its sender, or for its turn.
+    struct Held {
+        std::shared_ptr<ServedCall> served = {};
+        Reply reply = {};
+        std::size_t size = 0;  ///< size of the call in bytes
+
+        void serve(CallServer& server) const;
+    };
+
+    /// Whether a call of `sender` may be read. Requests the sender's identity from the bus once.
+    Status admit(const std::string& sender);
     [[nodiscard]] const Row& row_of(const std::string& member, bool is_of_gpu);
     [[nodiscard]] Result<Value> parameters_of(const Row& row,
                                               sd_bus_message* call,
@@ -80,6 +96,8 @@ private:
                const std::string& gpu,
                const Reply& reply,
                const std::string& sender);
+    void identify(const std::string& sender, const Held& held);
+    void take_turn(const bus::Credentials& caller, const Held& held);
     void send(const Asked& asked, const bus::MessageBody& body, std::size_t size) const;
     void heard(const Asked& asked, const MethodAnswer& answer, const std::string& key);
     [[nodiscard]] bus::MessageBody body_of(const Asked& asked, const MethodAnswer& answer) const;
@@ -88,9 +106,10 @@ private:
 
     bus::Connection& connection_;
     CallServer& server_;
-    CallerAccess& access_;
+    bus::Callers& callers_;
     Authority& authority_;
-    GpuNames names_;
+    const GpuObjects& gpus_;
+    FairQueue queue_;
     /// the methods that were called, by name and whether the object is a GPU
     std::map<std::pair<std::string, bool>, Row> rows_ = {};
     std::uint64_t last_call_ = 0;
@@ -116,8 +135,6 @@ std::string path_element(std::string_view id);
 
 /// The path that identifies a partition of the GPU at `path`. No object is exported at this path.
 std::string partition_path(const std::string& path, std::string_view name);
-
-class GpuObjects;
 
 /// One GPU as an object on the bus; exported while this object exists.
 class GpuObject final : public bus::BusObject {

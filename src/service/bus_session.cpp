@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/process.h"
-#include "wire/bus.h"
 #include "wire/connection.h"
 
 namespace gpuprobe::inline service {
@@ -74,57 +73,23 @@ Service::Root::Root(sdbus::IConnection& connection) {
 // may do what, then the objects that use them.
 Service::Service(bus::Connection& connection, EventLoop& loop, CallServer& server, Log& log)
     : connection_{connection},
-      admission_{server.admission()},
       root_{connection.bus()},
       callers_{connection.bus()},
-      authority_{connection.bus(), server.admission()},
-      queue_{loop, [&connection] { connection.update(); },
-             [&connection] { return connection.has_input(); },
-             [&connection] { return connection.untaken(); }},
-      access_{callers_, queue_, server.admission(), connection},
-      calls_{connection,
-             server,
-             access_,
-             authority_,
-             {.path_of = [this](const std::string& id) { return gpus_.path_of(id); },
-              .id_of = [this](const std::string& path) { return gpus_.id_of(path); }}},
+      authority_{connection.bus(), callers_, server.admission()},
+      calls_{connection, loop, server, callers_, authority_, gpus_},
       gpus_{connection, server},
       manager_{connection, server, gpus_, calls_},
       log_control_{connection.bus(), log},
       sleep_{connection.bus(),
              [&engine = server.engine()](bool is_about_to) { engine.sleeps(is_about_to); }} {
-    // Install hooks for reading, writing and sending; the destructor removes these hooks.
-    connection.admit_by([this](const std::string& sender) { return admit(sender); },
-                        [this](Duration time) { queue_.spent(time); });
     connection.on_write([this](const bus::PropertyWrite& write, bus::Connection::WriteDone done) {
         return decide_write(write, std::move(done));
     });
-    connection.on_taken([this] { queue_.go_on(); });
-    connection.before_reading([this] { queue_.before_reading(); });
     update();
 }
 
 Service::~Service() {
-    connection_.admit_by({}, {});
     connection_.on_write({});
-    connection_.on_taken({});
-    connection_.before_reading({});
-}
-
-Status Service::admit(const std::string& sender) {
-    if (const auto* known = callers_.known(sender))
-        return queue_.admit(admission_.payers.of(known->uid));
-    // The sender isn't identified yet, so only the number of calls can be limited.
-    const auto waiting = callers_.waiting(sender);
-    if (waiting >= kMaxUnknown && callers_.waiting() >= kMaxUnknownOfAll)
-        return Error{ErrorCode::TooManyRequests,
-                     "too many calls before the bus identified the caller"};
-    // Request the identity now; calls that need the identity later wait for the same answer. The
-    // request is also a message that the bus has not accepted, so it comes before
-    // admit_unidentified(), which must count only answers.
-    if (waiting == 0)
-        callers_.credentials_of(sender, [](const Result<bus::Credentials>&) {});
-    return queue_.admit_unidentified();
 }
 
 bool Service::decide_write(const bus::PropertyWrite& write, bus::Connection::WriteDone done) {

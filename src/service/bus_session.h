@@ -11,7 +11,6 @@
 #include "service/bus_objects.h"
 #include "service/daemon_process.h"
 #include "service/switcheroo_object.h"
-#include "wire/bus.h"
 #include "wire/connection.h"
 
 namespace gpuprobe::inline service {
@@ -70,25 +69,14 @@ private:
         explicit Root(sdbus::IConnection& connection);
     };
 
-    /// Calls of one sender that may wait until the bus has identified the sender. On a system bus,
-    /// a connection cannot have more pending calls than this. A session bus allows more pending
-    /// calls, and the daemon accepts calls until all senders together reach kMaxUnknownOfAll.
-    static constexpr std::size_t kMaxUnknown = 128;
-    static constexpr std::size_t kMaxUnknownOfAll = 1024;
-
-    /// Whether a call of `sender` may be read. Requests the sender's identity from the bus once.
-    Status admit(const std::string& sender);
     /// Lets root and the daemon's own user set the LogControl properties. Returns false if the
     /// write is for another interface.
     bool decide_write(const bus::PropertyWrite& write, bus::Connection::WriteDone done);
 
     bus::Connection& connection_;
-    Admission& admission_;
     Root root_;
     bus::Callers callers_;
     Authority authority_;
-    FairQueue queue_;
-    CallerAccess access_;
     BusCalls calls_;
     GpuObjects gpus_;
     ManagerObject manager_;

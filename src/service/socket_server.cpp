@@ -591,7 +591,7 @@ void SocketServer::know_caller(SocketConnection& connection) {
     if (std::exchange(client.is_known, true))
         return;
     connection.know_groups(groups_of(connection.descriptor()));
-    client.caller = caller_from(connection.peer());
+    client.caller = {.uid = connection.peer().uid, .groups = connection.peer().groups};
 }
 
 void SocketServer::called(SocketConnection& connection, std::string_view message) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "policy/environment.h"
-#include "wire/bus.h"
 
 namespace gpuprobe::inline service {
 namespace {

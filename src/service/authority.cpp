@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/caller_access.h"
+#include "service/authority.h"
 
-#include <exception>
 #include <map>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/value.h"
-#include "wire/bus.h"
 
 namespace gpuprobe::inline service {
 
@@ -76,8 +74,8 @@ Status status_of(Action action, bus::ReplyError problem, const PolkitVerdict& ve
 
 }  // namespace
 
-Authority::Authority(sdbus::IConnection& connection, Admission& admission)
-    : callers_{connection},
+Authority::Authority(sdbus::IConnection& connection, bus::Callers& callers, Admission& admission)
+    : callers_{callers},
       admission_{admission},
       polkit_{bus::make_proxy(connection, kPolkit, kPolkitPath)} {
 #ifndef GPUPROBE_SDBUS_2
@@ -161,63 +159,6 @@ void Authority::ask_polkit(const Subject& who, Action action, const Answer& answ
     });
     if (!asked)
         answer(refusal(action, "the bus does not deliver the polkit check"));
-}
-
-namespace {
-
-/// The payer for calls whose sender isn't identified yet: all such senders together.
-constexpr Payer kUnknownPayer{.id = static_cast<uid_t>(-1)};
-/// Calls up to this size aren't charged before the sender is known; only their number is limited.
-constexpr Bytes kSmallCall = kib(4);
-
-void serve_caller(const bus::Credentials& credentials,
-                  bus::BusReply& reply,
-                  const CallerAccess::Use& use,
-                  const SharedPool::Claim& share) {
-    try {
-        use(credentials, share);
-    } catch (const std::exception& problem) {
-        reply.fail(Error{ErrorCode::Internal, problem.what()});
-    }
-}
-
-}  // namespace
-
-void CallerAccess::identify(const std::string& sender,
-                            const std::shared_ptr<bus::BusReply>& reply,
-                            const Use& use) {
-    const auto held =
-        std::make_shared<Held>(Held{.reply = reply, .use = use, .size = connection_.call_size()});
-    if (const auto* known = callers_.known(sender))
-        return take_turn(bus::Credentials{*known}, held);
-    if (held->size > kSmallCall.count) {
-        auto share = admission_.memory.claim(kUnknownPayer, held->size, kTooMuchWaits);
-        if (!share)
-            return reply->fail(share.error());
-        held->share = std::move(share).value();
-    }
-    callers_.credentials_of(sender, [this, held](const Result<bus::Credentials>& credentials) {
-        credentials ? take_turn(*credentials, held) : held->reply->fail(credentials.error());
-    });
-}
-
-/// Serves a small call at once if no call waits. Otherwise charges the call to its payer, instead
-/// of any earlier claim, and queues it.
-void CallerAccess::take_turn(const bus::Credentials& credentials,
-                             const std::shared_ptr<Held>& held) {
-    const auto payer = admission_.payers.of(credentials.uid);
-    const bool is_small = held->size <= kSmallCall.count;
-    if (is_small && queue_.is_free())
-        return serve_caller(credentials, *held->reply, held->use, {});
-    held->share = {};
-    auto share = admission_.memory.claim(payer, held->size, kTooMuchWaits);
-    if (!share)
-        return held->reply->fail(share.error());
-    held->share = std::move(share).value();
-    queue_.wait(payer, [credentials, held, is_small] {
-        serve_caller(credentials, *held->reply, held->use,
-                     is_small ? SharedPool::Claim{} : held->share);
-    });
 }
 
 }  // namespace gpuprobe::inline service

@@ -15,10 +15,7 @@
 #include "base/units.h"
 #include "calls/methods.h"
 #include "engine/engine.h"
-#include "report/access.h"
 #include "service/admission.h"
-#include "service/fair_queue.h"
-#include "wire/bus.h"
 #include "wire/connection.h"
 
 namespace gpuprobe::inline service {
@@ -53,8 +50,8 @@ public:
     /// The timeout if a person may have to enter a password.
     static constexpr Duration kPatienceWithPeople = std::chrono::minutes{2};
 
-    /// Both arguments must outlive this object.
-    Authority(sdbus::IConnection& connection, Admission& admission);
+    /// All arguments must outlive this object.
+    Authority(sdbus::IConnection& connection, bus::Callers& callers, Admission& admission);
     ~Authority();
 
     /// Calls `answer` once, possibly before this function returns. Errors that are passed to
@@ -93,48 +90,9 @@ private:
     };
     void ask_polkit(const Subject& who, Action action, const Answer& answer);
 
-    bus::Callers callers_;
+    bus::Callers& callers_;
     Admission& admission_;
     std::unique_ptr<sdbus::IProxy> polkit_;
-};
-
-inline Caller caller_from(const bus::Credentials& credentials) {
-    return {.uid = credentials.uid, .groups = credentials.groups};
-}
-
-/// Identifies the callers on one connection, and queues their calls until it is their turn.
-class CallerAccess {
-public:
-    /// All arguments must outlive this object.
-    CallerAccess(bus::Callers& callers,
-                 FairQueue& queue,
-                 Admission& admission,
-                 const bus::Connection& connection)
-        : callers_{callers}, queue_{queue}, admission_{admission}, connection_{connection} {}
-
-    /// `share`: the call's claim on Admission::memory; null for a small call.
-    using Use = std::function<void(const bus::Credentials& caller, const SharedPool::Claim& share)>;
-    /// Identifies the sender of `reply`'s call and then runs `use`: immediately if the sender is
-    /// known from an earlier call and no other call waits. An exception from `use` becomes an error
-    /// reply. A large call is charged to Admission::memory as long as `use` keeps its share.
-    void identify(const std::string& sender,
-                  const std::shared_ptr<bus::BusReply>& reply,
-                  const Use& use);
-
-private:
-    /// A call that is answered later.
-    struct Held {
-        std::shared_ptr<bus::BusReply> reply = {};
-        Use use = {};
-        std::size_t size = 0;
-        SharedPool::Claim share = {};  ///< share of Admission::memory
-    };
-    void take_turn(const bus::Credentials& credentials, const std::shared_ptr<Held>& held);
-
-    bus::Callers& callers_;
-    FairQueue& queue_;
-    Admission& admission_;
-    const bus::Connection& connection_;
 };
 
 }  // namespace gpuprobe::inline service
