@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Measures round trips to a running daemon on the bus DBUS_BENCH_ADDRESS: calls that the daemon
-/// answers from its cache, and Peer.Ping, which sd-bus answers without the daemon's code. If
-/// bench_bare_answer runs on the same bus, this program also measures calls to bench_bare_answer.
+/// answers from its cache, the same calls to bench_bare_answer, and Peer.Ping, which sd-bus answers
+/// without the daemon's code.
 /// It also sends the same calls to the daemon's socket, GPUPROBE_SOCKET, with system calls and with
 /// the library. bench/run prints the ratios.
 #include <array>
@@ -62,8 +62,18 @@ void select_backend(benchmark::State& state) {
 void select_backend_explained(benchmark::State& state) {
     call(state, kManager, "SelectBackend", "sa{sv}", "default", 1, "explain", "b", 1);
 }
-void bare_answer(benchmark::State& state) {
+void bare_select(benchmark::State& state) {
     call(state, kBare, "SelectBackend", "sa{sv}", "default", 0);
+}
+void bare_select_explained(benchmark::State& state) {
+    call(state, kBare, "SelectBackendExplained", "sa{sv}", "default", 1, "explain", "b", 1);
+}
+void bare_recommend(benchmark::State& state) {
+    call(state, kBare, "RecommendVariant", "ssa{sv}", "llama.cpp", "", 0);
+}
+void bare_recommend_explained(benchmark::State& state) {
+    call(state, kBare, "RecommendVariantExplained", "ssa{sv}", "llama.cpp", "", 1, "explain", "b",
+         1);
 }
 void list_gpus(benchmark::State& state) {
     call(state, kManager, "ListGpus", "a{sv}", 0);
@@ -132,7 +142,10 @@ BENCHMARK(library_select);
 BENCHMARK(ping);
 BENCHMARK(select_backend);
 BENCHMARK(select_backend_explained);
-BENCHMARK(bare_answer);
+BENCHMARK(bare_select);
+BENCHMARK(bare_select_explained);
+BENCHMARK(bare_recommend);
+BENCHMARK(bare_recommend_explained);
 BENCHMARK(list_gpus);
 BENCHMARK(recommend);
 BENCHMARK(recommend_explained);
