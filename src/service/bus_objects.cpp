@@ -193,29 +193,50 @@ void BusCalls::serve(sd_bus_message* call, std::string gpu) {
     });
     pending_.emplace(number, reply);
     try {
-        serve(row, gpu, reply, sender ? sender : "");
+        (void)server_.refresh();
+        const Asked asked{.row = &row, .reply = reply, .sender = sender ? sender : ""};
+        auto question = question_of(row, gpu);
+        if (!send_kept(asked, question))
+            serve(asked, gpu, std::move(question));
     } catch (const std::exception& problem) {
         reply->fail(Error{ErrorCode::Internal, problem.what()});
     }
 }
 
+/// The key of the current call in the cache of answers; empty if its answer is not cached.
+std::string BusCalls::question_of(const Row& row, const std::string& gpu) const {
+    const auto& key = connection_.call_key();
+    if (!key || row.method.keeping == Keeping::Never || row.out.front().signature == "h")
+        return {};
+    std::string question{row.method.form.member};
+    question.append(1, '\0').append(gpu).append(1, '\0').append(*key);
+    return question;
+}
+
+/// Sends the cached answer to a call. Returns false if there is none, or if the call has to wait
+/// because its sender isn't known yet or other calls are waiting.
+bool BusCalls::send_kept(const Asked& asked, const std::string& question) {
+    const auto* caller = question.empty() ? nullptr : callers_.known(asked.sender);
+    if (caller == nullptr || !queue_.is_free())
+        return false;
+    const auto* kept = server_.known({.uid = caller->uid, .groups = caller->groups}, question);
+    if (kept == nullptr)
+        return false;
+    const auto body = std::get<std::shared_ptr<const bus::MessageBody>>(*kept);
+    send(asked, *body, body->bytes());
+    return true;
+}
+
 /// Reads the parameters, identifies the caller, and passes the call on to be answered.
-void BusCalls::serve(const Row& row,
-                     const std::string& gpu,
-                     const Reply& reply,
-                     const std::string& sender) {
-    (void)server_.refresh();
+void BusCalls::serve(Asked asked, const std::string& gpu, std::string question) {
+    const auto& row = *asked.row;
+    const auto reply = asked.reply;
     auto parameters = parameters_of(row, reply->call(), gpu);
     if (!parameters)
         return reply->fail(parameters.error());
-    const Asked asked{.row = &row,
-                      .reply = reply,
-                      .sender = sender,
-                      .explains = parameters->at("request").at("explain").as_bool() == true};
+    asked.explains = parameters->at("request").at("explain").as_bool() == true;
     const auto served = std::make_shared<ServedCall>();
-    if (row.method.keeping != Keeping::Never && row.out.front().signature != "h" &&
-        connection_.call_size() <= AnswerCache::kMaxQuestion.count)
-        served->question = std::string{row.method.form.member} + '\0' + json_line(*parameters);
+    served->question = std::move(question);
     served->call = {.method = row.method.method,
                     .parameters = std::move(*parameters),
                     .wants_more = row.method.reports_progress,
@@ -239,7 +260,7 @@ void BusCalls::serve(const Row& row,
         if (const auto self = weak.lock())
             (*self)->heard(asked, answer, key);
     };
-    identify(sender, {.served = served, .reply = reply, .size = connection_.call_size()});
+    identify(asked.sender, {.served = served, .reply = reply, .size = connection_.call_size()});
 }
 
 /// Identifies the sender, and then serves the call when it is the sender's turn. The sender of a
@@ -268,11 +289,11 @@ void BusCalls::take_turn(const bus::Credentials& caller, const Held& held) {
     held.served->call.uid = caller.uid;
     held.served->call.groups = caller.groups;
     held.served->memory = {};
-    auto& admission = server_.admission();
-    const auto payer = admission.payers.of(caller.uid);
     const bool is_small = held.size <= kSmallCall.count;
     if (is_small && queue_.is_free())
         return held.serve(server_);
+    auto& admission = server_.admission();
+    const auto payer = admission.payers.of(caller.uid);
     auto share = admission.memory.claim(payer, held.size, kTooMuchWaits);
     if (!share)
         return held.reply->fail(share.error());

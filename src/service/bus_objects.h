@@ -92,10 +92,9 @@ private:
                                               sd_bus_message* call,
                                               const std::string& gpu) const;
     void name_by_id(Value& parameters) const;
-    void serve(const Row& row,
-               const std::string& gpu,
-               const Reply& reply,
-               const std::string& sender);
+    [[nodiscard]] std::string question_of(const Row& row, const std::string& gpu) const;
+    bool send_kept(const Asked& asked, const std::string& question);
+    void serve(Asked asked, const std::string& gpu, std::string question);
     void identify(const std::string& sender, const Held& held);
     void take_turn(const bus::Credentials& caller, const Held& held);
     void send(const Asked& asked, const bus::MessageBody& body, std::size_t size) const;

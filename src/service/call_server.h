@@ -177,6 +177,10 @@ public:
     [[nodiscard]] const AnswerCache::Answer* known(const std::string& access,
                                                    const Caller& caller,
                                                    std::string_view question);
+    [[nodiscard]] const AnswerCache::Answer* known(const Caller& caller,
+                                                   std::string_view question) {
+        return known(views_.report_for(caller).access, caller, question);
+    }
     /// Keeps an encoded answer under the key that ServedCall::heard was called with.
     void keep(const std::string& key, AnswerCache::Answer answer, std::size_t bytes);
     /// Sends the cached answer to an equal call, or runs the call. The answers are sent during this

@@ -31,25 +31,42 @@ bool is_container(char type) {
            type == SD_BUS_TYPE_DICT_ENTRY;
 }
 
-/// The number of values in a message, and their approximate size.
-struct Contents {
-    int values = 0;
-    std::size_t bytes = 0;
-};
-
 /// The minimum size that is counted for a value, because even an empty string needs memory.
 constexpr std::size_t kLeastValue = 16;
 
-/// Skips a value that isn't a container and returns its size; nullopt if the message is malformed.
-std::optional<std::size_t> skipped(sd_bus_message* message, char type) {
-    if (type != SD_BUS_TYPE_STRING && type != SD_BUS_TYPE_OBJECT_PATH &&
-        type != SD_BUS_TYPE_SIGNATURE)
-        return sd_bus_message_skip(message, nullptr) < 0 ? std::nullopt
-                                                         : std::optional{kLeastValue};
-    const char* text = nullptr;
-    if (sd_bus_message_read_basic(message, type, &text) < 0)
-        return std::nullopt;
-    return kLeastValue + std::strlen(text);
+/// The values in a message.
+struct Contents {
+    int values = 0;         ///< number of values
+    std::size_t bytes = 0;  ///< approximate size
+    /// The types and values; nullopt if they are longer than kMaxKey, or malformed.
+    std::optional<std::string> key = std::string{};
+
+    void add(std::string_view piece) {
+        if (key && key->size() + piece.size() <= Connection::kMaxKey.count)
+            key->append(piece);
+        else
+            key.reset();
+    }
+};
+
+/// Adds a value that isn't a container to `found`. Returns false if the message is malformed.
+bool count_basic(sd_bus_message* message, char type, Contents& found) {
+    found.bytes += kLeastValue;
+    if (type == SD_BUS_TYPE_STRING || type == SD_BUS_TYPE_OBJECT_PATH ||
+        type == SD_BUS_TYPE_SIGNATURE) {
+        const char* text = nullptr;
+        if (sd_bus_message_read_basic(message, type, &text) < 0)
+            return false;
+        const auto length = std::strlen(text);
+        found.bytes += length;
+        found.add({text, length + 1});
+        return true;
+    }
+    std::uint64_t bits = 0;  // all types fit; shorter types leave the other bytes 0
+    if (sd_bus_message_read_basic(message, type, &bits) < 0)
+        return false;
+    found.add({reinterpret_cast<const char*>(&bits), sizeof bits});
+    return true;
 }
 
 /// Adds the remaining contents of the current container to `found`. Returns false if there are more
@@ -58,22 +75,27 @@ std::optional<std::size_t> skipped(sd_bus_message* message, char type) {
 bool count(sd_bus_message* message, Contents& found, int nesting) {
     char type = 0;
     const char* contents = nullptr;
+    const auto stop = [&found] {
+        found.key.reset();
+        return true;
+    };
     while (sd_bus_message_peek_type(message, &type, &contents) > 0) {
         if (++found.values > kMaxElements || nesting > kMaxNesting)
             return false;
+        found.add({&type, 1});
         if (!is_container(type)) {
-            const auto size = skipped(message, type);
-            if (!size)
-                return true;
-            found.bytes += *size;
+            if (!count_basic(message, type, found))
+                return stop();
             continue;
         }
+        found.add({contents, std::strlen(contents) + 1});
         if (sd_bus_message_enter_container(message, type, contents) < 0)
-            return true;
+            return stop();
         if (!count(message, found, nesting + 1))
             return false;
         if (sd_bus_message_exit_container(message) < 0)
-            return true;
+            return stop();
+        found.add(")");
     }
     return true;
 }
@@ -283,8 +305,10 @@ Connection::~Connection() {
 int Connection::refuse_too_much(sd_bus_message* message, void* self, sd_bus_error* /*problem*/) {
     if (sd_bus_message_is_method_call(message, nullptr, nullptr) <= 0)
         return 0;
-    const auto contents = contents_of(message);
-    static_cast<Connection*>(self)->call_size_ = contents ? contents->bytes : 0;
+    auto contents = contents_of(message);
+    auto& connection = *static_cast<Connection*>(self);
+    connection.call_size_ = contents ? contents->bytes : 0;
+    connection.call_key_ = contents ? std::move(contents->key) : std::nullopt;
     if (contents && contents->bytes > kMaxCall.count) {
         (void)sd_bus_reply_method_errorf(message, error_name(ErrorCode::TooLarge).c_str(),
                                          "a call is larger than 2 MiB");

@@ -232,6 +232,11 @@ public:
     /// Approximate size in bytes of the call that is being handled: its strings, plus eight bytes
     /// for each other value.
     [[nodiscard]] std::size_t call_size() const { return call_size_; }
+    /// The types and values of the arguments of the call that is being handled. Two calls have the
+    /// same key only if their arguments are the same. nullopt if the arguments are malformed, or
+    /// longer than kMaxKey.
+    [[nodiscard]] const std::optional<std::string>& call_key() const { return call_key_; }
+    static constexpr Bytes kMaxKey = kib(4);
     /// Whether any message has been read. Before the first message, no client has seen any object.
     [[nodiscard]] bool has_read() const { return has_read_; }
     /// Whether the bus isn't accepting our messages at the moment.
@@ -263,6 +268,7 @@ private:
     bool has_read_ = false;
     bool is_stepping_ = false;  ///< whether step() is running, which calls update() at its end
     std::size_t call_size_ = 0;
+    std::optional<std::string> call_key_ = {};
     Refusals refusals_;
     /// A duplicate of the bus connection's socket. sd-bus closes its own descriptor when the
     /// connection is lost, and the number of that descriptor may be reused before the watch ends.

@@ -188,6 +188,11 @@ class Interface(BusCase):
         for _ in range(2):
             self.assertEqual([self.select(question) for question in questions], first)
 
+    def test_an_object_gets_its_own_answer_each_time(self):
+        for _ in range(2):
+            self.assertIn("gpus", json.loads(self.manager("Describe")))
+            self.assertEqual(json.loads(self.call(PATH, GPU, "Describe"))["pci"]["address"], ADDRESS)
+
     def test_many_questions_have_their_own_answers(self):
         def question(size):
             return self.select({"min-memory": GLib.Variant("t", size)})
