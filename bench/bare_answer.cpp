@@ -103,7 +103,7 @@ int main() {
     take(bus, answers.recommend, "RecommendVariant", "ssa{sv}", "llama.cpp", "", 0);
     take(bus, answers.recommend_explained, "RecommendVariant", "ssa{sv}", "llama.cpp", "", 1,
          "explain", "b", 1);
-    check(sd_bus_add_object_vtable(bus, nullptr, "/org/gpuprobe/GpuProbe1", "org.gpuprobe.Bench1",
+    check(sd_bus_add_object_vtable(bus, nullptr, "/org/gpuprobe/Bench1", "org.gpuprobe.Bench1",
                                    kTable, &answers));
     check(sd_bus_request_name(bus, "org.gpuprobe.Bench1", 0));
     std::puts("ready");

@@ -2,8 +2,9 @@
 /// Measures round trips to a running daemon on the bus DBUS_BENCH_ADDRESS: calls that the daemon
 /// answers from its cache, the same calls to bench_bare_answer, and Peer.Ping, which sd-bus answers
 /// without the daemon's code.
-/// It also sends the same calls to the daemon's socket, GPUPROBE_SOCKET, with system calls and with
-/// the library. bench/run prints the ratios.
+/// It also sends calls to the daemon's socket, GPUPROBE_SOCKET, with system calls and with the
+/// library, and transfers as many bytes as the answer to ListGpus from a process that does nothing
+/// else. bench/run prints the ratios.
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <systemd/sd-bus.h>
+#include <unistd.h>
 
 namespace {
 
@@ -95,17 +97,59 @@ int connected_socket() {
     return descriptor;
 }
 
+/// Sends a question and receives the answer, which ends with a NUL. Returns the size of the answer;
+/// 0 if the connection has ended.
+std::size_t exchange(int descriptor, const std::string& question) {
+    static std::array<char, 1 << 18> answer{};
+    if (::send(descriptor, question.c_str(), question.size() + 1, 0) <= 0)
+        return 0;
+    std::size_t size = 0;
+    for (;;) {
+        const ssize_t got = ::recv(descriptor, answer.data(), answer.size(), 0);
+        if (got <= 0)
+            return 0;
+        size += static_cast<std::size_t>(got);
+        if (answer[static_cast<std::size_t>(got) - 1] == '\0')
+            return size;
+    }
+}
+
 void ask_socket(benchmark::State& state, const std::string& question) {
     static const int descriptor = connected_socket();
-    static std::array<char, 1 << 18> answer{};
-    for (auto _ : state) {
-        ssize_t got = ::send(descriptor, question.c_str(), question.size() + 1, 0);
-        do
-            got = ::recv(descriptor, answer.data(), answer.size(), 0);
-        while (got > 0 && answer[static_cast<std::size_t>(got) - 1] != '\0');
-        if (got <= 0)
+    for (auto _ : state)
+        if (exchange(descriptor, question) == 0)
             state.SkipWithError("no answer");
+}
+
+constexpr const char* kListGpus = R"({"method":"org.gpuprobe.ListGpus"})";
+
+/// Starts a process that answers each question with as many bytes as the daemon's answer to
+/// ListGpus has. Returns the socket of this process, which ends when the socket is closed.
+int bare_server() {
+    const int daemon = connected_socket();
+    const std::size_t size = exchange(daemon, kListGpus);
+    ::close(daemon);
+    std::array<int, 2> pair{};
+    if (size == 0 || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0)
+        std::abort();
+    if (::fork() == 0) {
+        ::close(pair[0]);
+        std::string answer(size - 1, 'x');
+        std::array<char, 256> question{};
+        while (::recv(pair[1], question.data(), question.size(), 0) > 0)
+            if (::send(pair[1], answer.c_str(), size, MSG_NOSIGNAL) <= 0)
+                break;
+        ::_exit(0);
     }
+    ::close(pair[1]);
+    return pair[0];
+}
+
+void bare_socket(benchmark::State& state) {
+    static const int descriptor = bare_server();
+    for (auto _ : state)
+        if (exchange(descriptor, "?") == 0)
+            state.SkipWithError("no answer");
 }
 
 void socket_select(benchmark::State& state) {
@@ -116,7 +160,7 @@ void socket_recommend(benchmark::State& state) {
                R"({"method":"org.gpuprobe.Recommend","parameters":{"application":"llama.cpp"}})");
 }
 void socket_list_gpus(benchmark::State& state) {
-    ask_socket(state, R"({"method":"org.gpuprobe.ListGpus"})");
+    ask_socket(state, kListGpus);
 }
 void socket_diagnose(benchmark::State& state) {
     ask_socket(state, R"({"method":"org.gpuprobe.Diagnose"})");
@@ -137,6 +181,7 @@ void library_select(benchmark::State& state) {
 BENCHMARK(socket_select);
 BENCHMARK(socket_recommend);
 BENCHMARK(socket_list_gpus);
+BENCHMARK(bare_socket);
 BENCHMARK(socket_diagnose);
 BENCHMARK(library_select);
 BENCHMARK(ping);
