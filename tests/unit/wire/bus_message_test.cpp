@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/bus.h"
-
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -18,6 +16,7 @@
 #include "report/report.h"
 #include "support/bus_pair.h"
 #include "support/case_name.h"
+#include "wire/bus.h"
 
 namespace gpuprobe::bus {
 namespace bus_message_test {
