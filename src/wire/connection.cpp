@@ -14,6 +14,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
+#include "wire/varlink.h"
 
 namespace gpuprobe::bus {
 namespace {
