@@ -39,7 +39,8 @@ constexpr std::size_t kLeastValue = 16;
 struct Contents {
     int values = 0;         ///< number of values
     std::size_t bytes = 0;  ///< approximate size
-    /// The types and values; nullopt if they are longer than kMaxKey, or malformed.
+    /// The types and values, in at most `bytes` bytes; nullopt if they are longer than kMaxKey, or
+    /// malformed.
     std::optional<std::string> key = std::string{};
 
     void add(std::string_view piece) {
@@ -80,7 +81,8 @@ bool count(sd_bus_message* message, Contents& found, int nesting) {
         found.key.reset();
         return true;
     };
-    while (sd_bus_message_peek_type(message, &type, &contents) > 0) {
+    int more = 0;
+    while ((more = sd_bus_message_peek_type(message, &type, &contents)) > 0) {
         if (++found.values > kMaxElements || nesting > kMaxNesting)
             return false;
         found.add({&type, 1});
@@ -89,7 +91,9 @@ bool count(sd_bus_message* message, Contents& found, int nesting) {
                 return stop();
             continue;
         }
-        found.add({contents, std::strlen(contents) + 1});
+        const auto length = std::strlen(contents);
+        found.bytes += kLeastValue + length;
+        found.add({contents, length + 1});
         if (sd_bus_message_enter_container(message, type, contents) < 0)
             return stop();
         if (!count(message, found, nesting + 1))
@@ -98,7 +102,7 @@ bool count(sd_bus_message* message, Contents& found, int nesting) {
             return stop();
         found.add(")");
     }
-    return true;
+    return more < 0 ? stop() : true;
 }
 
 /// Measures the body of a message; nullopt if it has more than kMaxElements values, or if it is

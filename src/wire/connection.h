@@ -229,8 +229,8 @@ public:
     /// Must be called after sending a message outside of a bus handler; does nothing inside of a
     /// handler.
     void update();
-    /// Approximate size in bytes of the call that is being handled: its strings, plus eight bytes
-    /// for each other value.
+    /// Approximate size in bytes of the call that is being handled: its strings, plus 16 bytes for
+    /// each value.
     [[nodiscard]] std::size_t call_size() const { return call_size_; }
     /// The types and values of the arguments of the call that is being handled. Two calls have the
     /// same key only if their arguments are the same. nullopt if the arguments are malformed, or
