@@ -446,4 +446,62 @@ std::vector<Reason> hidden_by(const Variables& callers,
     return reasons;
 }
 
+namespace {
+
+/// Whether programs use the GPU through the API, or could use it if the API's driver worked.
+bool may_use(std::string_view api, const Gpu& gpu) {
+    const auto* own = own_api_of(gpu.vendor.value_or(""));
+    if (own && own->word == api)
+        return gpu.kind != GpuKind::DisplayOnly;
+    const auto view = gpu.apis.find(std::string{api});
+    return view != gpu.apis.end() && view->second.outcome == Outcome::Answered &&
+           !view->second.device.is_null();
+}
+
+/// The GPU as the API reports it. If the index is unknown, but the API can use no other GPU, the
+/// index is 0.
+ApiView view_in(const std::string& api, const Gpu& gpu, const Report& report) {
+    const auto found = gpu.apis.find(api);
+    auto view = found == gpu.apis.end() ? ApiView{} : found->second;
+    const bool is_only = std::ranges::none_of(
+        report.gpus, [&](const Gpu& other) { return other.id != gpu.id && may_use(api, other); });
+    if (!view.index && is_only)
+        view.index = 0;
+    return view;
+}
+
+/// Whether programs can still use the GPU through the API of its vendor.
+bool leaves_own_api(const std::vector<HidingVariable>& hidden, const Gpu& gpu) {
+    const auto* own = own_api_of(gpu.vendor.value_or(""));
+    const auto backend = own ? gpu.backends.find(std::string{own->backend}) : gpu.backends.end();
+    return backend != gpu.backends.end() && backend->second.usable == true &&
+           std::ranges::find(hidden, own->word, &HidingVariable::api) == hidden.end();
+}
+
+}  // namespace
+
+std::vector<HidingVariable> hiding(const Variables& callers, const Gpu& gpu, const Report& report) {
+    std::vector<HidingVariable> found;
+    if (callers.empty())
+        return found;
+    const Selection selection{.report = report};
+    const Variables no_answer;
+    for (const auto& reader : knowledge::Selectors::current().readers()) {
+        if (!may_use(reader.api, gpu))
+            continue;
+        const auto view = view_in(reader.api, gpu, report);
+        const CallerScene scene{gpu, view, selection, callers, no_answer, reader.api};
+        for (const auto& [variable, form] : reader.lists) {
+            const auto set = callers.find(variable);
+            const auto& row = kHidings[static_cast<std::size_t>(form)];
+            if (set != callers.end() && row.hides(set->second, scene))
+                found.push_back({.variable = variable, .value = set->second, .api = reader.api});
+        }
+    }
+    const bool leaves_own = leaves_own_api(found, gpu);
+    for (auto& one : found)
+        one.leaves_own_api = leaves_own;
+    return found;
+}
+
 }  // namespace gpuprobe::inline policy

@@ -78,6 +78,20 @@ std::vector<Reason> hidden_by(const Variables& callers,
                               const Selection& selection,
                               const Variables& answer);
 
+/// A variable of the caller that hides a GPU from the programs that use an API.
+struct HidingVariable {
+    std::string variable = {};
+    std::string value = {};
+    std::string api = {};  ///< name of the API
+    /// Whether programs can still use the GPU through the API of the GPU's vendor, such as CUDA.
+    bool leaves_own_api = false;
+};
+RECORD_MEMBERS(HidingVariable, variable, value, api, ("own_api", leaves_own_api))
+
+/// The caller's variables that are known to hide the GPU, no matter which application reads them.
+/// An API counts if it lists the GPU, or if it is the API of the GPU's vendor.
+std::vector<HidingVariable> hiding(const Variables& callers, const Gpu& gpu, const Report& report);
+
 using knowledge::SelectorKind;
 
 /// A way to make a runtime use only one GPU.

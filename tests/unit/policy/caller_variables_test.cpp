@@ -409,5 +409,60 @@ TEST(HidingVariables, AreFoundBesideOthersAndWithoutAValue) {
     EXPECT_EQ(hiding_variables(&kEnd), Variables{});
 }
 
+/// The variables that hide a GPU, as "variable/api", with " only" if programs can still use the GPU
+/// through its vendor's API.
+std::vector<std::string> hiding_of(const Variables& callers,
+                                   std::size_t gpu,
+                                   const Report& report) {
+    std::vector<std::string> found;
+    for (const auto& one : hiding(callers, report.gpus.at(gpu), report))
+        found.push_back(one.variable + "/" + one.api + (one.leaves_own_api ? " only" : ""));
+    return found;
+}
+
+using Hidden = std::vector<std::string>;
+
+TEST(HidingVariables, AreComparedWithTheGpusOfTheMachine) {
+    const auto report = two_identical_cards();
+    const Variables all{{"CUDA_VISIBLE_DEVICES", "0,1"}};
+    const Variables first{{"CUDA_VISIBLE_DEVICES", kFirstUuid}};
+    const Variables none{{"CUDA_VISIBLE_DEVICES", ""}};
+    const Variables of_others{{"HIP_VISIBLE_DEVICES", "-1"}, {"ROCR_VISIBLE_DEVICES", ""}};
+    for (const std::size_t gpu : {0, 1}) {
+        EXPECT_EQ(hiding_of({}, gpu, report), Hidden{});
+        EXPECT_EQ(hiding_of(all, gpu, report), Hidden{});
+        EXPECT_EQ(hiding_of(of_others, gpu, report), Hidden{});
+        EXPECT_EQ(hiding_of(none, gpu, report), Hidden{"CUDA_VISIBLE_DEVICES/cuda"});
+    }
+    EXPECT_EQ(hiding_of(first, 0, report), Hidden{});
+    EXPECT_EQ(hiding_of(first, 1, report), Hidden{"CUDA_VISIBLE_DEVICES/cuda"});
+}
+
+TEST(HidingVariables, LeaveTheApiOfTheVendor) {
+    auto report = two_identical_cards();
+    report.gpus[0].backends["cuda"].usable = true;
+    EXPECT_EQ(hiding_of({{"GGML_VK_VISIBLE_DEVICES", ""}}, 0, report),
+              Hidden{"GGML_VK_VISIBLE_DEVICES/vulkan only"});
+    EXPECT_EQ(
+        hiding_of({{"GGML_VK_VISIBLE_DEVICES", ""}, {"CUDA_VISIBLE_DEVICES", "-1"}}, 0, report),
+        (Hidden{"CUDA_VISIBLE_DEVICES/cuda", "GGML_VK_VISIBLE_DEVICES/vulkan"}));
+}
+
+TEST(HidingVariables, AreJudgedBeforeTheApiAnswers) {
+    auto report = two_identical_cards();
+    for (auto& gpu : report.gpus)
+        gpu.apis.clear();
+    EXPECT_EQ(hiding_of({{"CUDA_VISIBLE_DEVICES", ""}}, 0, report),
+              Hidden{"CUDA_VISIBLE_DEVICES/cuda"});
+    // With two GPUs, the index of each GPU is unknown.
+    EXPECT_EQ(hiding_of({{"CUDA_VISIBLE_DEVICES", "1"}}, 0, report), Hidden{});
+    report.gpus.pop_back();
+    EXPECT_EQ(hiding_of({{"CUDA_VISIBLE_DEVICES", "1"}}, 0, report),
+              Hidden{"CUDA_VISIBLE_DEVICES/cuda"});
+    EXPECT_EQ(hiding_of({{"CUDA_VISIBLE_DEVICES", "0"}}, 0, report), Hidden{});
+    report.gpus[0].kind = GpuKind::DisplayOnly;
+    EXPECT_EQ(hiding_of({{"CUDA_VISIBLE_DEVICES", ""}}, 0, report), Hidden{});
+}
+
 }  // namespace caller_variables_test
 }  // namespace gpuprobe
