@@ -13,6 +13,7 @@
 #include "explain/explain.h"
 #include "explain/place.h"
 #include "policy/causes.h"
+#include "policy/environment.h"
 #include "policy/fact.h"
 #include "policy/known_bad.h"
 #include "report/api_table.h"
@@ -122,6 +123,9 @@ Value examined(const Report& report, const Surroundings& surroundings, const Pla
     if (report.host.setup && report.host.setup->tainted)
         roots["host"]["setup"]["taints"] = taints_of(*report.host.setup->tainted);
     roots["here"] = to_value(surroundings);
+    for (std::size_t i = 0; i < report.gpus.size(); ++i)
+        if (auto hidden = hiding(surroundings.environment, report.gpus[i], report); !hidden.empty())
+            (*roots["report"]["gpus"].as_array())[i]["hidden"] = to_value(hidden);
     // Protections that this process should have but lacks.
     for (const auto word : confinement::kWanted)
         if (report.confinement &&

@@ -230,7 +230,7 @@ class MendedNodes(MendedCase):
 
 class MendedShell(MendedCase):
     def test_variables_are_unset(self):
-        for cause, variable, value in (("all-devices-hidden", "CUDA_VISIBLE_DEVICES", ""), ("devices-hidden", "CUDA_VISIBLE_DEVICES", "0"),
+        for cause, variable, value in (("all-devices-hidden", "CUDA_VISIBLE_DEVICES", ""), ("devices-hidden", "CUDA_VISIBLE_DEVICES", "1"),
                                        ("drivers-overridden", "VK_DRIVER_FILES", "/x.json"), ("software-forced", "LIBGL_ALWAYS_SOFTWARE", "1")):
             with self.subTest(variable):
                 machine = self.machine(NVIDIA, nvidia)

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/value.h"
+#include "explain/doctor.h"
 #include "export/formats.h"
 #include "export/subject.h"
 #include "plan/plan.h"
@@ -248,6 +249,34 @@ TEST(OneAnswer, EnvOfTheChosenGpuIsWhatSelectSets) {
                     EXPECT_EQ(set.contains(name) ? set.at(name) : value, value)
                         << profile.name << ": " << name;
                 }
+        }
+    });
+}
+
+/// Whether a finding says that variables hide the GPU from this API.
+bool is_hidden(const std::string& gpu, std::string_view api, const std::vector<Finding>& findings) {
+    return std::ranges::any_of(findings, [&](const Finding& finding) {
+        const bool is_about = finding.gpus.empty() || std::ranges::count(finding.gpus, gpu) > 0;
+        return is_about && finding.id.ends_with("devices-hidden") &&
+               finding.evidence.at("api") == Value{api};
+    });
+}
+
+/// Tests that the doctor finds nothing wrong with the variables that gpuprobe itself prints.
+TEST(OneAnswer, TheDoctorAcceptsTheEnvironmentOfAChoice) {
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
+        for (const Profile& profile : profiles_for(fixture)) {
+            const auto decision = choice(profile, report);
+            if (!decision.backend || decision.gpus.empty() || decision.environment.empty())
+                continue;
+            const auto findings = examine(report, {.environment = decision.environment});
+            for (const auto& gpu : decision.gpus)
+                EXPECT_FALSE(is_hidden(gpu, api_below(*decision.backend), findings))
+                    << profile.name << ": " << gpu;
+            for (const auto& finding : findings)
+                EXPECT_FALSE(finding.id.ends_with("devices-hidden") && finding.gpus.empty())
+                    << profile.name << ": " << finding.sentence;
         }
     });
 }
