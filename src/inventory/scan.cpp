@@ -16,6 +16,7 @@
 #include "inventory/nvidia.h"
 #include "inventory/setup.h"
 #include "inventory/sysfs.h"
+#include "knowledge/chips.h"
 #include "knowledge/drivers.h"
 #include "report/api_table.h"
 #include "report/hardware.h"
@@ -89,6 +90,10 @@ std::optional<Reason> missing_driver(const Sysfs& sysfs, const HardwareDevice& d
         return std::nullopt;
     auto found = reason("no-driver");
     found.detail["modalias"] = to_value(device.modalias);
+    const auto* chip = knowledge::Chips::current().find_compatible(device.compatible);
+    if (chip && chip->drivers)
+        for (const auto driver : words(*chip->drivers))
+            found.detail["drivers"].push_back(Value{driver});
     return found;
 }
 

@@ -190,6 +190,8 @@ struct Chip {
     std::optional<std::string> ids = {};
     std::optional<std::string> pci_class = {};   ///< class and subclass, such as "0302"
     std::optional<std::string> compatible = {};  ///< compatible string in the device tree
+    /// For a compatible string: kernel drivers for the device, separated by spaces.
+    std::optional<std::string> drivers = {};
     std::optional<Part> part = {};  ///< null if the row describes a whole GPU or accelerator
     std::optional<std::string> driver = {};  ///< kernel driver
     std::optional<std::string> vendor = {};

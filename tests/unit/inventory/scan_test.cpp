@@ -269,6 +269,8 @@ TEST(Scan, FindsAPlatformGpuThatNoDriverHasTaken) {
     EXPECT_EQ(role_of(result.devices.at(0)), Role::Gpu);
     ASSERT_EQ(result.devices.at(0).findings.size(), 1U);
     EXPECT_EQ(result.devices.at(0).findings.at(0).code, "no-driver");
+    EXPECT_EQ(result.devices.at(0).findings.at(0).detail.at("drivers"),
+              (Value{Value::Array{Value{"panthor"}, Value{"tyr"}, Value{"mali"}}}));
 }
 
 /// The three cores of an RK3588's NPU, as Linux 6.18 has them.
