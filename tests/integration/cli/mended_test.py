@@ -231,7 +231,7 @@ class MendedNodes(MendedCase):
 class MendedShell(MendedCase):
     def test_variables_are_unset(self):
         for cause, variable, value in (("all-devices-hidden", "CUDA_VISIBLE_DEVICES", ""), ("devices-hidden", "CUDA_VISIBLE_DEVICES", "1"),
-                                       ("drivers-overridden", "VK_DRIVER_FILES", "/x.json"), ("software-forced", "LIBGL_ALWAYS_SOFTWARE", "1")):
+                                       ("drivers-overridden", "LIBVA_DRIVER_NAME", "x"), ("software-forced", "LIBGL_ALWAYS_SOFTWARE", "1")):
             with self.subTest(variable):
                 machine = self.machine(NVIDIA, nvidia)
                 machine.environment = {variable: value}
