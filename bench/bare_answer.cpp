@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Answers calls with constant answers that it got from a running daemon, and does nothing else.
-/// The time of a call to this program is therefore the least time in which a program that uses
-/// sd-bus can send the daemon's answers. bench/run starts this program on the daemon's bus,
-/// DBUS_BENCH_ADDRESS, as a second reference: the answer to Peer.Ping, the first reference, is
-/// empty.
+/// The time of a call to this program is therefore about the time that sd-bus and the bus need for
+/// the daemon's answers. bench/run starts this program on the daemon's bus, DBUS_BENCH_ADDRESS, as
+/// a second reference: the answer to Peer.Ping, the first reference, is empty.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -17,7 +16,7 @@ namespace {
 
 using gpuprobe::bus::MessageBody;
 
-/// The answers of the daemon to the calls with the same names.
+/// The daemon's answers to SelectBackend and RecommendVariant, without and with every candidate.
 struct Answers {
     MessageBody select = {};
     MessageBody select_explained = {};
